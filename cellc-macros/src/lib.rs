@@ -1,0 +1,1 @@
+//! Recurrent cells compiled by cellc inside a crate.

@@ -1,0 +1,324 @@
+//! The loop-level form of a model: no cells any more, only loops over buffers of f32.
+//!
+//! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so that
+//! every access is a constant offset into a window of constant length, and the generated code is free of
+//! bounds checks by construction. One instruction set, one [`Program`]; they share buffers and packing.
+
+mod interpret;
+mod print;
+mod verify;
+
+pub use interpret::interpret;
+pub use verify::verify;
+
+/// Names a buffer: an index into [`Program::buffers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(pub usize);
+
+/// Names a window inside one kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WindowId(pub usize);
+
+/// Names a value inside one kernel or function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Var(pub usize);
+
+/// What a buffer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The i-th Parameter of the model, read only.
+    Parameter(usize),
+    /// The i-th Result of the model, written in full.
+    Result(usize),
+    /// Packed weights, read only: baked in, or packed at run time.
+    Weights,
+    /// The i-th constant of the model, read only, as it stands in the input.
+    Constant(usize),
+    /// Between kernels, or inside one; contents undefined at the start of a step.
+    Scratch,
+}
+
+/// A block of f32 of fixed length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// What to call it; made unique and legal by the emitter.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Elements.
+    pub len: usize,
+}
+
+/// One permutation step from a tensor of the model into [`Role::Weights`]: a strided copy.
+///
+/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// A buffer with role Parameter or Constant.
+    pub from: BufferId,
+    /// Where to start reading.
+    pub from_offset: usize,
+    /// The weights buffer.
+    pub to: BufferId,
+    /// Where to start writing.
+    pub to_offset: usize,
+    /// The loops, outermost first.
+    pub dims: Vec<MoveDim>,
+}
+
+/// One loop of a [`Move`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoveDim {
+    /// How often.
+    pub extent: usize,
+    /// Elements between reads.
+    pub from_stride: usize,
+    /// Elements between writes.
+    pub to_stride: usize,
+}
+
+/// Where a window or an access starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The block that is looked into.
+    pub base: Base,
+    /// First element.
+    pub offset: usize,
+}
+
+/// Something with a fixed number of elements that can be looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Base {
+    /// A whole buffer.
+    Buffer(BufferId),
+    /// What the loop around looks at in this turn.
+    Window(WindowId),
+}
+
+/// How one loop moves one window: in turn `k` it covers `len` elements of `of.base` from `of.offset + k * len`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walk {
+    /// The window, bound inside the loop.
+    pub window: WindowId,
+    /// What to call it.
+    pub name: String,
+    /// Where turn 0 starts.
+    pub of: Place,
+    /// Elements a turn.
+    pub len: usize,
+    /// Whether the body stores into it.
+    pub written: bool,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// Gives a value a name. `mutable` values may be changed by [`Stmt::Set`].
+    Let {
+        /// The name.
+        var: Var,
+        /// Whether it is an accumulator.
+        mutable: bool,
+        /// The value.
+        value: Expr,
+    },
+    /// Changes an accumulator.
+    Set {
+        /// The accumulator.
+        var: Var,
+        /// The new value, of the same type.
+        value: Expr,
+    },
+    /// Writes the lanes of a f32 value to consecutive elements.
+    Store {
+        /// The first element.
+        to: Place,
+        /// The value.
+        value: Expr,
+    },
+    /// Runs the body `count` times.
+    For {
+        /// How often.
+        count: usize,
+        /// The windows that move, at least one.
+        walks: Vec<Walk>,
+        /// What is done.
+        body: Vec<Stmt>,
+    },
+    /// A line for the reader.
+    Comment(String),
+}
+
+/// The type of a value: all lanes alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Type {
+    /// What a lane holds.
+    pub scalar: Scalar,
+    /// How many lanes: 1, 2, 4, 8, 16 ...
+    pub lanes: usize,
+}
+
+/// What a lane holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scalar {
+    /// IEEE 754 binary32, round to nearest even.
+    F32,
+    /// 32 bits, arithmetic wraps.
+    U32,
+}
+
+/// An operation on lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// f32: a + b
+    Add,
+    /// f32: a - b
+    Sub,
+    /// f32: a * b
+    Mul,
+    /// f32: a / b
+    Div,
+    /// f32: a * b + c, rounded once
+    MulAdd,
+    /// f32: if a > b then a else b (b where either is NaN, and for two zeros)
+    Max,
+    /// f32: if a < b then a else b (b where either is NaN, and for two zeros)
+    Min,
+    /// f32, f32, f32, f32: if a < b then c else d
+    SelectLess,
+    /// f32 -> u32: the bits
+    ToBits,
+    /// u32 -> f32: the value of the bits
+    FromBits,
+    /// u32: a + b, wrapping
+    WrappingAdd,
+    /// u32: a - b, wrapping
+    WrappingSub,
+    /// u32: a and b
+    And,
+    /// u32: a or b
+    Or,
+    /// u32: a exclusive or b
+    Xor,
+    /// u32: a shifted left by a constant below 32
+    ShiftLeft(u32),
+    /// u32: a shifted right by a constant below 32, zeros shifted in
+    ShiftRight(u32),
+}
+
+/// An expression without effects.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// Consecutive elements.
+    Load {
+        /// The first element.
+        from: Place,
+        /// How many.
+        lanes: usize,
+    },
+    /// One element in every lane.
+    Splat {
+        /// The element.
+        from: Place,
+        /// How many lanes.
+        lanes: usize,
+    },
+    /// A constant in every lane, given by its bits.
+    Const {
+        /// The bits of a lane.
+        bits: u32,
+        /// The type.
+        ty: Type,
+    },
+    /// A named value.
+    Var(Var),
+    /// An operation on lanes.
+    Op(Operation, Vec<Expr>),
+    /// A function of [`Program::functions`], lane by lane.
+    Call(usize, Vec<Expr>),
+}
+
+/// A named value of a kernel or function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Local {
+    /// What to call it.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A scalar function from f32 to f32, without memory: an activation, symbolic until a pass spells it out in arithmetic.
+///
+/// Kernels apply it to every lane; its own locals have one lane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// What to call it: the activation's name.
+    pub name: String,
+    /// What it computes and how exactly, for the reader.
+    pub doc: Vec<String>,
+    /// Its locals; the first [`Self::params`] are its arguments.
+    pub locals: Vec<Local>,
+    /// How many arguments it takes.
+    pub params: usize,
+    /// `Let` and `Comment` only; empty while symbolic.
+    pub body: Vec<Stmt>,
+    /// The result, f32; `None` while symbolic.
+    pub result: Option<Expr>,
+}
+
+/// One piece of the work of a step: the cell of one layer, a copy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// What to call it.
+    pub name: String,
+    /// What it computes, for the reader.
+    pub doc: Vec<String>,
+    /// The buffers it uses that outlive it, in the order of its arguments; `true` where it writes.
+    pub params: Vec<(BufferId, bool)>,
+    /// The buffers that it alone uses.
+    pub scratch: Vec<BufferId>,
+    /// Its values.
+    pub locals: Vec<Local>,
+    /// What it does.
+    pub body: Vec<Stmt>,
+}
+
+/// One step of a model on one instruction set.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// All memory.
+    pub buffers: Vec<Buffer>,
+    /// How the weights buffers are filled; whatever no move writes is zero.
+    pub packing: Vec<Move>,
+    /// The activations, once expanded.
+    pub functions: Vec<Function>,
+    /// What a step does, in order.
+    pub kernels: Vec<Kernel>,
+}
+
+impl Program {
+    /// The buffer of that name.
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.0]
+    }
+}
+
+impl Expr {
+    /// A f32 constant in every lane.
+    pub fn f32(value: f32, lanes: usize) -> Self {
+        Self::Const { bits: value.to_bits(), ty: Type { scalar: Scalar::F32, lanes } }
+    }
+
+    /// A u32 constant in every lane.
+    pub fn u32(bits: u32, lanes: usize) -> Self {
+        Self::Const { bits, ty: Type { scalar: Scalar::U32, lanes } }
+    }
+}
+
+impl Kernel {
+    /// Adds a value.
+    pub fn local(&mut self, name: impl Into<String>, ty: Type) -> Var {
+        self.locals.push(Local { name: name.into(), ty });
+        Var(self.locals.len() - 1)
+    }
+}

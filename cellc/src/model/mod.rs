@@ -1,0 +1,129 @@
+//! What is computed: a graph of operations on tensors, without a target and without loops.
+//!
+//! Every way in produces a [`Model`]; [`crate::validate`] turns it into a [`ValidModel`], in which every
+//! size is known and nothing can be wrong.
+
+mod activation;
+mod cell;
+mod tensor;
+mod valid;
+
+pub use activation::Activation;
+pub use cell::{Cell, CellKind, ResetGate};
+pub use tensor::{ElementType, Tensor};
+pub use valid::{Parameter, ResultValue, Source, StatePair, ValidCell, ValidModel, WeightSource};
+
+use crate::diagnostic::Origin;
+
+/// A size that may be unknown until the model is compiled (`--batch`, `--shape`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dim {
+    /// A known size.
+    Fixed(usize),
+    /// Any size from `min` to `max` (none: unbounded).
+    Dynamic {
+        /// The smallest size.
+        min: usize,
+        /// The largest size.
+        max: Option<usize>,
+    },
+}
+
+/// Names one tensor-valued result of a node: an index into [`Model::values`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueId(pub usize);
+
+/// One tensor that flows through the graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The tensor's names (`names="..."` of an output port), in order; often empty.
+    pub names: Vec<String>,
+    /// Its shape as the input states it; `None` where it states none.
+    pub shape: Option<Vec<Dim>>,
+    /// Its element type as the input states it.
+    pub element: ElementType,
+    /// Where it was declared.
+    pub origin: Origin,
+}
+
+/// What an attribute of the input became: for the ledger in the header of the generated file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerEntry {
+    /// The attribute's name.
+    pub attribute: String,
+    /// Its text in the input; `None` where it was absent.
+    pub given: Option<String>,
+    /// What it was taken to mean.
+    pub taken: String,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// An input of the model.
+    Parameter,
+    /// A tensor that is known when compiling.
+    Constant(Tensor),
+    /// A change of the element type. Floating point types all compute in f32.
+    Convert,
+    /// One step of a recurrent cell. Inputs: x, h, W, R and, where present, B.
+    Cell(Cell),
+    /// An output of the model.
+    Result,
+}
+
+/// One operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The layer's name; may be anything at all, also empty.
+    pub name: String,
+    /// The layer's type and id as the input writes them, for diagnostics: `GRUCell, id 8`.
+    pub kind: String,
+    /// What it does.
+    pub op: Op,
+    /// The tensors it reads, in port order.
+    pub inputs: Vec<ValueId>,
+    /// The tensors it produces, in port order.
+    pub outputs: Vec<ValueId>,
+    /// What each attribute was taken to mean.
+    pub ledger: Vec<LedgerEntry>,
+    /// Where it was declared.
+    pub origin: Origin,
+}
+
+/// A file that the model was read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFile {
+    /// Its name without folders.
+    pub name: String,
+    /// SHA-256 of its bytes, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+/// A graph as an input states it; [`crate::validate`] decides whether it is right.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    /// The model's own name, where it has one.
+    pub name: Option<String>,
+    /// The files it came from.
+    pub files: Vec<InputFile>,
+    /// All tensors.
+    pub values: Vec<Value>,
+    /// All operations that a result depends on, each after the ones it reads.
+    pub nodes: Vec<Node>,
+    /// Indices into `nodes` of the Parameters, in document order.
+    pub parameters: Vec<usize>,
+    /// Indices into `nodes` of the Results, in document order.
+    pub results: Vec<usize>,
+}
+
+impl Node {
+    /// How diagnostics and comments call the layer: `"cell" (GRUCell, id 8)`, the name cut and escaped.
+    pub fn label(&self) -> String {
+        let mut name: String = self.name.chars().take(60).flat_map(char::escape_default).collect();
+        if self.name.chars().nth(60).is_some() {
+            name.push('…');
+        }
+        format!("\"{name}\" ({})", self.kind)
+    }
+}

@@ -1,0 +1,113 @@
+//! What can be chosen about the generated code.
+
+use crate::target::{self, Isa};
+
+/// The language that is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// Rust, editions 2015 to 2024, no_std.
+    #[default]
+    Rust,
+    /// C11 and its header.
+    C,
+}
+
+/// How far loops are unrolled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unroll {
+    /// Fully where the plan's budget allows, else tiled loops.
+    #[default]
+    Auto,
+    /// Fully, whatever it costs.
+    Full,
+    /// Never beyond the tile.
+    None,
+}
+
+/// Whether multiply-add is fused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fma {
+    /// Where the instruction set has it.
+    #[default]
+    Auto,
+    /// Nowhere: every instruction set gives the same bits.
+    Off,
+}
+
+/// Where weights stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightsAs {
+    /// Up to 1 MiB in the source, else in a file beside it.
+    #[default]
+    Auto,
+    /// In the source.
+    Inline,
+    /// In a file beside it.
+    File,
+}
+
+/// Which parameters are state that the struct holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// A Parameter that serves only as the initial state of a cell whose output goes straight to one Result.
+    #[default]
+    Auto,
+    /// These pairs of input and output names.
+    Pairs(Vec<(String, String)>),
+    /// None.
+    None,
+}
+
+/// The magnitudes for which the error bound in the header is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// |x| of every input that is not a state.
+    pub x: f32,
+    /// |h| of every state.
+    pub h: f32,
+}
+
+impl Default for Range {
+    fn default() -> Self {
+        Self { x: 1.0, h: 1.0 }
+    }
+}
+
+/// Everything that can be chosen about the generated code. The default is right for most models.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The name of the type and of the function; none: the model's own name.
+    pub name: Option<String>,
+    /// The language.
+    pub language: Language,
+    /// The instruction sets beside the generic one; none: all.
+    pub isas: Option<Vec<&'static Isa>>,
+    /// How far loops are unrolled.
+    pub unroll: Unroll,
+    /// Whether multiply-add is fused.
+    pub fma: Fma,
+    /// Which parameters are state.
+    pub state: State,
+    /// The batch size, where the model leaves it open.
+    pub batch: Option<usize>,
+    /// Shapes by input name, where the model leaves sizes open.
+    pub shapes: Vec<(String, Vec<usize>)>,
+    /// For the error bound.
+    pub range: Range,
+    /// Where weights stand.
+    pub weights_as: WeightsAs,
+    /// Generated Rust implements the trait of cellc-runtime.
+    pub runtime: bool,
+    /// State values below 2^-100 become 0.
+    pub flush_denormals: bool,
+}
+
+impl Options {
+    /// The instruction sets to write, generic first.
+    pub fn isas(&self) -> Vec<&'static Isa> {
+        target::ALL
+            .into_iter()
+            .filter(|isa| isa.arch.is_none() || self.isas.as_ref().is_none_or(|l| l.contains(isa)))
+            .collect()
+    }
+}
