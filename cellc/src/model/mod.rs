@@ -55,6 +55,8 @@ pub struct LedgerEntry {
     pub given: Option<String>,
     /// What it was taken to mean.
     pub taken: String,
+    /// Where it was said; diagnostics about the attribute point there. [`Origin::Unknown`] where it was absent.
+    pub origin: Origin,
 }
 
 /// What a node does.
@@ -118,6 +120,12 @@ pub struct Model {
 }
 
 impl Node {
+    /// Where an attribute was said; where the node was, if the attribute was left out.
+    pub fn attribute_origin(&self, attribute: &str) -> &Origin {
+        let said = self.ledger.iter().find(|entry| entry.attribute == attribute && entry.origin != Origin::Unknown);
+        said.map_or(&self.origin, |entry| &entry.origin)
+    }
+
     /// How diagnostics and comments call the layer: `"cell" (GRUCell, id 8)`, the name cut and escaped.
     pub fn label(&self) -> String {
         let mut name: String = self.name.chars().take(60).flat_map(char::escape_default).collect();
