@@ -3,7 +3,10 @@
 //! See `ARCHITECTURE.md` beside this crate for the map.
 
 pub mod diagnostic;
+pub mod emit;
 pub mod kernel;
+pub mod lower;
 pub mod model;
 pub mod options;
+pub mod plan;
 pub mod target;

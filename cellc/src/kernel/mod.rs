@@ -303,6 +303,32 @@ impl Program {
     }
 }
 
+impl Type {
+    /// f32 in each of `lanes` lanes.
+    pub fn f32(lanes: usize) -> Self {
+        Self { scalar: Scalar::F32, lanes }
+    }
+}
+
+impl Place {
+    /// The place `elements` further on.
+    pub fn at(self, elements: usize) -> Self {
+        Self { offset: self.offset + elements, ..self }
+    }
+}
+
+impl From<BufferId> for Place {
+    fn from(buffer: BufferId) -> Self {
+        Self { base: Base::Buffer(buffer), offset: 0 }
+    }
+}
+
+impl From<WindowId> for Place {
+    fn from(window: WindowId) -> Self {
+        Self { base: Base::Window(window), offset: 0 }
+    }
+}
+
 impl Expr {
     /// A f32 constant in every lane.
     pub fn f32(value: f32, lanes: usize) -> Self {

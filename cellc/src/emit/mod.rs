@@ -1,0 +1,3 @@
+//! Spells a program in Rust or C, and decides nothing.
+
+pub mod names;

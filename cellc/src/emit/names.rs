@@ -1,0 +1,273 @@
+//! The only way from text of the input to an identifier of the output.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Parameter, ResultValue, ValidModel};
+
+/// How the generated code calls what the model names, the same in Rust and in C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// The struct in Rust: `Gru`.
+    pub type_name: String,
+    /// The pure function in Rust, the prefix of everything in C: `gru`.
+    pub function: String,
+    /// Parameters that are read at every step, in document order.
+    pub inputs: Vec<Field>,
+    /// Parameters that are packed once, in document order.
+    pub weights: Vec<Field>,
+    /// Results, in document order.
+    pub outputs: Vec<Field>,
+    /// Which inputs the struct holds between steps.
+    pub states: Vec<StateField>,
+}
+
+/// An input or output of the generated code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its identifier.
+    pub name: String,
+    /// Index into [`ValidModel::parameters`] or [`ValidModel::results`].
+    pub index: usize,
+    /// Its shape.
+    pub shape: Vec<usize>,
+}
+
+/// A state of the struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateField {
+    /// Index into [`Interface::inputs`].
+    pub input: usize,
+    /// Index into [`Interface::outputs`].
+    pub output: usize,
+}
+
+impl Field {
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether it has no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Interface {
+    /// The names for `model` under the name that the user or the file system chose.
+    pub fn new(model: &ValidModel, name: &str) -> Self {
+        let function = prefix(name);
+        let mut scope = Scope::new(MEMBERS);
+        let mut inputs = Vec::new();
+        let mut weights = Vec::new();
+        for (index, Parameter { names, shape, weight, .. }) in model.parameters.iter().enumerate() {
+            let name = scope.field(names, "in", index);
+            let list = if *weight { &mut weights } else { &mut inputs };
+            list.push(Field { name, index, shape: shape.clone() });
+        }
+        let outputs = model
+            .results
+            .iter()
+            .enumerate()
+            .map(|(index, ResultValue { names, shape, .. })| Field {
+                name: scope.field(names, "out", index),
+                index,
+                shape: shape.clone(),
+            })
+            .collect::<Vec<_>>();
+        let states = model
+            .states
+            .iter()
+            .map(|pair| StateField {
+                input: inputs.iter().position(|f: &Field| f.index == pair.parameter).expect("a state is an input"),
+                output: pair.result,
+            })
+            .collect();
+        Self { type_name: pascal_case(&function), function, inputs, weights, outputs, states }
+    }
+
+    /// The inputs that `step` takes: all but the states.
+    pub fn step_inputs(&self) -> impl Iterator<Item = &Field> {
+        let state = |i: usize| self.states.iter().any(|s| s.input == i);
+        self.inputs.iter().enumerate().filter(move |(i, _)| !state(*i)).map(|(_, f)| f)
+    }
+}
+
+/// The identifiers of one scope of generated code, each given once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    taken: BTreeSet<String>,
+    /// The next number to try for a base: many equal names must not take quadratic time.
+    next: BTreeMap<String, usize>,
+}
+
+impl Scope {
+    /// A scope in which `taken` must not be declared again.
+    pub(crate) fn new(taken: &[&str]) -> Self {
+        Self { taken: taken.iter().map(|s| s.to_string()).collect(), next: BTreeMap::new() }
+    }
+
+    /// An identifier like `hint` that nothing else in the scope has: `h`, then `h_2`, `h_3`, ...
+    pub(crate) fn unique(&mut self, hint: &str) -> String {
+        let base = identifier(hint).unwrap_or_else(|| "value".to_string());
+        let mut name = base.clone();
+        let mut n = self.next.get(&base).copied().unwrap_or(2);
+        while !self.is_free(&name) {
+            name = format!("{}_{n}", base.trim_end_matches('_'));
+            n += 1;
+        }
+        self.next.insert(base, n);
+        // a getter `h` brings a setter `set_h` with it
+        self.taken.insert(format!("set_{name}"));
+        self.taken.insert(name.clone());
+        name
+    }
+
+    fn is_free(&self, name: &str) -> bool {
+        !self.taken.contains(name) && !self.taken.contains(&format!("set_{name}"))
+    }
+
+    /// The tensor name, else a layer name that OpenVINO did not make up, else `in0`, `out1`.
+    fn field(&mut self, names: &[String], fallback: &str, index: usize) -> String {
+        let made_up = |n: &str| n.strip_prefix("Result_").is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
+        let hint = names.iter().filter(|n| !made_up(n)).find_map(|n| identifier(n));
+        self.unique(&hint.unwrap_or_else(|| format!("{fallback}{index}")))
+    }
+}
+
+/// The longest identifier; longer ones are cut.
+const LONGEST: usize = 40;
+
+/// `text` as a snake_case identifier that no language reserves; `None` if nothing of it can stay.
+pub(crate) fn identifier(text: &str) -> Option<String> {
+    let mut name = String::new();
+    let mut previous = None;
+    for c in text.chars() {
+        if name.len() >= LONGEST {
+            break;
+        }
+        if c.is_ascii_alphanumeric() {
+            let camel = |p: char| p.is_ascii_lowercase() || p.is_ascii_digit();
+            if c.is_ascii_uppercase() && previous.is_some_and(camel) {
+                name.push('_');
+            }
+            name.push(c.to_ascii_lowercase());
+        } else if !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        previous = Some(c);
+    }
+    let mut name = name.trim_matches('_').to_string();
+    if name.is_empty() {
+        return None;
+    }
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.insert_str(0, "n_");
+    }
+    if RESERVED.contains(&name.as_str()) {
+        name.push('_');
+    }
+    Some(name)
+}
+
+/// The prefix for a whole generated file: like [`identifier`], and nothing that the file itself or a C library declares.
+fn prefix(name: &str) -> String {
+    match identifier(name) {
+        None => "model".to_string(),
+        Some(name) => {
+            let bare = name.trim_end_matches('_');
+            let clash = name != bare || FILE_ITEMS.contains(&bare) || C_LIBRARY.contains(&bare);
+            if clash { format!("{bare}_cell") } else { name }
+        }
+    }
+}
+
+/// `gru_cell` as `GruCell`.
+pub(crate) fn pascal_case(snake: &str) -> String {
+    snake.split('_').filter(|part| !part.is_empty()).map(|part| part[..1].to_ascii_uppercase() + &part[1..]).collect()
+}
+
+/// Methods and arguments of generated structs.
+const MEMBERS: &[&str] = &[
+    "new", "with_isa", "isa", "reset", "step", "packed", "weights", "inputs", "outputs", "state", "init", "init_isa",
+    "run", "pack",
+];
+
+/// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
+#[rustfmt::skip]
+const FILE_ITEMS: &[&str] = &[
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "aligned", "generic",
+    "avx2", "avx512", "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
+    "into_iterator", "cell", "cellc_runtime", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
+    "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
+    "extend", "ord", "partial_ord",
+];
+
+/// Names of the C library that a compiler may know as built in, or that common headers declare.
+#[rustfmt::skip]
+const C_LIBRARY: &[&str] = &[
+    "abort", "abs", "acos", "acosh", "alloca", "asin", "asinh", "atan", "atan2", "atanh", "atexit", "bcmp", "bcopy",
+    "bzero", "calloc", "cbrt", "ceil", "clock", "conj", "copysign", "cos", "cosh", "div", "drem", "erf", "erfc",
+    "execv", "exit", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "ffs", "floor", "fma", "fmax", "fmin", "fmod",
+    "fork", "fprintf", "fputc", "fputs", "free", "frexp", "fscanf", "fwrite", "gamma", "getc", "gets", "hypot",
+    "ilogb", "index", "isalnum", "isalpha", "isdigit", "isinf", "isnan", "j0", "j1", "jn", "labs", "ldexp", "lgamma",
+    "link", "linux", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "malloc", "memchr", "memcmp",
+    "memcpy", "memmove", "memset", "modf", "nan", "nearbyint", "pow", "pow10", "printf", "putc", "putchar", "puts",
+    "qsort", "raise", "rand", "read", "realloc", "remainder", "remove", "rename", "rint", "round", "scalb", "scanf",
+    "signal", "signbit", "significand", "sin", "sincos", "sinh", "snprintf", "sprintf", "sqrt", "srand", "sscanf",
+    "stderr", "stdin", "stdout", "stpcpy", "strcat", "strchr", "strcmp", "strcpy", "strlen", "strncpy", "strstr",
+    "system", "tan", "tanh", "tgamma", "time", "tolower", "toupper", "trunc", "unix", "vprintf", "write", "y0", "y1",
+    "yn",
+];
+
+/// Keywords and reserved words of Rust (all editions), C11, C23 and C++.
+#[rustfmt::skip]
+const RESERVED: &[&str] = &[
+    "abstract", "alignas", "alignof", "and", "and_eq", "as", "asm", "async", "auto", "await", "become", "bitand",
+    "bitor", "bool", "box", "break", "case", "catch", "char", "class", "co_await", "co_return", "co_yield", "compl",
+    "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "crate", "decltype",
+    "default", "delete", "do", "double", "dyn", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "f32",
+    "f64", "false", "final", "float", "fn", "for", "friend", "gen", "goto", "i16", "i32", "i64", "i8", "if", "impl",
+    "in", "inline", "int", "isize", "let", "long", "loop", "macro", "macro_rules", "main", "match", "mod", "move",
+    "mut", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "null", "nullptr", "operator", "or", "or_eq",
+    "override", "priv", "private", "protected", "pub", "public", "raw", "ref", "register", "reinterpret_cast",
+    "requires", "restrict", "return", "safe", "self", "short", "signed", "size_t", "sizeof", "static",
+    "static_assert", "static_cast", "str", "struct", "super", "switch", "template", "this", "thread_local", "throw",
+    "trait", "true", "try", "type", "typedef", "typeid", "typename", "typeof", "typeof_unqual", "u16", "u32", "u64",
+    "u8", "union", "unsafe", "unsigned", "unsized", "use", "using", "usize", "virtual", "void", "volatile", "wchar_t",
+    "where", "while", "xor", "xor_eq", "yield",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anything_becomes_an_identifier_or_nothing() {
+        assert_eq!(identifier("h_out").as_deref(), Some("h_out"));
+        assert_eq!(identifier("X").as_deref(), Some("x"));
+        assert_eq!(identifier("hiddenState:0").as_deref(), Some("hidden_state_0"));
+        assert_eq!(identifier("*/ }; system(\"x\");").as_deref(), Some("system_x"));
+        assert_eq!(identifier("9lives").as_deref(), Some("n_9lives"));
+        assert_eq!(identifier("fn").as_deref(), Some("fn_"));
+        assert_eq!(identifier("\u{202e}\n"), None);
+        assert_eq!(identifier(&"x".repeat(100_000)).map(|n| n.len()), Some(LONGEST));
+    }
+
+    #[test]
+    fn no_name_is_given_twice() {
+        let mut scope = Scope::new(&["step"]);
+        let names: Vec<_> = ["h", "h", "step", "set_h", "fn", "fn", "h_2"].iter().map(|n| scope.unique(n)).collect();
+        assert_eq!(names, ["h", "h_2", "step_2", "set_h_2", "fn_", "fn_2", "h_2_2"]);
+    }
+
+    #[test]
+    fn a_file_is_never_named_like_something_in_it() {
+        assert_eq!(prefix("gru"), "gru");
+        assert_eq!(prefix("weights"), "weights_cell");
+        assert_eq!(prefix("exp"), "exp_cell");
+        assert_eq!(prefix("int"), "int_cell");
+        assert_eq!(prefix("..."), "model");
+        assert_eq!(pascal_case("my_gru_2"), "MyGru2");
+    }
+}

@@ -1,0 +1,301 @@
+//! Decides every size: panels, tiles, unrolling, weight layout, precision. A pure function of model and options.
+//!
+//! What sets the order of summation (panels never do; only which terms a sum has and in what order) depends on the
+//! model alone, so that every instruction set computes the same bits. Tiles depend on the instruction set.
+
+use std::fmt;
+
+use crate::model::{CellKind, ResetGate, ValidCell, ValidModel};
+use crate::options::{Fma, Options, Unroll};
+use crate::target::Isa;
+
+/// Weight blocks start at multiples of this many f32: a cache line.
+const LINE: usize = 16;
+
+/// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
+const UNROLL_BUDGET: usize = 96;
+
+/// What multiplies R in a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// The state h.
+    Hidden,
+    /// r.h, known only once the reset gate is.
+    ResetHidden,
+}
+
+/// One pre-activation sum of a cell: bias, then the terms of x in order, then the terms of h in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// What generated code calls it.
+    pub name: &'static str,
+    /// Which part of B starts it.
+    pub bias: usize,
+    /// Which gate of W adds to it.
+    pub w: Option<usize>,
+    /// Which gate of R adds to it, and times what.
+    pub r: Option<(usize, Operand)>,
+}
+
+const fn sum(name: &'static str, bias: usize, w: Option<usize>, r: Option<(usize, Operand)>) -> Sum {
+    Sum { name, bias, w, r }
+}
+
+/// The sums of a cell, in the order in which a row of packed weights holds them.
+pub fn sums(kind: CellKind) -> &'static [Sum] {
+    use Operand::{Hidden, ResetHidden};
+    const RNN: &[Sum] = &[sum("s", 0, Some(0), Some((0, Hidden)))];
+    const GRU_BEFORE: &[Sum] = &[
+        sum("z", 0, Some(0), Some((0, Hidden))),
+        sum("r", 1, Some(1), Some((1, Hidden))),
+        sum("n", 2, Some(2), Some((2, ResetHidden))),
+    ];
+    const GRU_AFTER: &[Sum] = &[
+        sum("z", 0, Some(0), Some((0, Hidden))),
+        sum("r", 1, Some(1), Some((1, Hidden))),
+        sum("n", 2, Some(2), None),
+        sum("m", 3, None, Some((2, Hidden))),
+    ];
+    match kind {
+        CellKind::Rnn => RNN,
+        CellKind::Gru(ResetGate::BeforeMatMul) => GRU_BEFORE,
+        CellKind::Gru(ResetGate::AfterMatMul) => GRU_AFTER,
+    }
+}
+
+/// A phase of a cell: which rows of weights are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The rows of W, one for each element of x.
+    Input,
+    /// The rows of R that multiply h.
+    Hidden,
+    /// The rows of R that multiply r.h.
+    ResetHidden,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 3] = [Self::Input, Self::Hidden, Self::ResetHidden];
+}
+
+impl Sum {
+    /// The gate of W or R whose rows add to the sum in a phase.
+    pub fn gate(&self, phase: Phase) -> Option<usize> {
+        match (phase, self.r) {
+            (Phase::Input, _) => self.w,
+            (Phase::Hidden, Some((gate, Operand::Hidden))) => Some(gate),
+            (Phase::ResetHidden, Some((gate, Operand::ResetHidden))) => Some(gate),
+            _ => None,
+        }
+    }
+}
+
+/// Equal panels: `count` times `columns` neighbouring elements of h, and where their weights stand.
+///
+/// The weights of one panel are, from `offset + p * stride`: a row of biases (`sums * columns`), the rows of the Input
+/// phase and those of the Hidden phase; those of the ResetHidden phase stand after all panels, from
+/// `late_offset + p * late_stride`. A row holds the columns of each sum of the phase, sum after sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panels {
+    /// How many.
+    pub count: usize,
+    /// Elements of h in one.
+    pub columns: usize,
+    /// First element of h.
+    pub first: usize,
+    /// Where the first panel's biases start.
+    pub offset: usize,
+    /// Elements between panels.
+    pub stride: usize,
+    /// Where the rows of the Input phase start, from the panel's start.
+    pub input: usize,
+    /// Where the rows of the Hidden phase start, from the panel's start.
+    pub hidden: usize,
+    /// Where the first panel's rows of the ResetHidden phase start.
+    pub late_offset: usize,
+    /// Elements between panels there.
+    pub late_stride: usize,
+}
+
+/// How one instruction set covers the columns of one panel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tiling {
+    /// Tiles of whole vectors, the same columns of every sum at once; the pointwise part works on the accumulators.
+    /// One entry for each pass over the panel's rows: its vectors as (column, lanes).
+    Columns(Vec<Vec<(usize, usize)>>),
+    /// The lanes of neighbouring sums as one run, for panels that are no multiple of a vector; the pointwise part works
+    /// on stored gates. Sums that share their phases form a run.
+    Runs,
+}
+
+/// How one cell is computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellPlan {
+    /// Its panels: full ones, then what is left.
+    pub panels: Vec<Panels>,
+    /// Packed f32, biases and alignment included.
+    pub weights: usize,
+    /// Whether the loops over rows are unrolled.
+    pub unroll: bool,
+    /// For each instruction set of [`Plan::isas`], for each of `panels`.
+    pub tilings: Vec<Vec<Tiling>>,
+    /// Why, a line each.
+    pub reasons: Vec<String>,
+}
+
+/// How a model is computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The instruction sets, generic first, and whether each fuses multiply-add.
+    pub isas: Vec<(&'static Isa, bool)>,
+    /// One for each cell of the model.
+    pub cells: Vec<CellPlan>,
+}
+
+/// Plans a model.
+pub fn plan(model: &ValidModel, options: &Options) -> Plan {
+    let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
+    let cells = model.cells.iter().map(|cell| plan_cell(cell, options, &isas)).collect();
+    Plan { isas, cells }
+}
+
+fn plan_cell(cell: &ValidCell, options: &Options, isas: &[(&'static Isa, bool)]) -> CellPlan {
+    let mut reasons = Vec::new();
+    let width = panel_columns(cell, &mut reasons);
+    let (panels, weights) = layout(cell, width);
+    let sums = sums(cell.kind);
+    let work = Phase::ALL
+        .iter()
+        .map(|&phase| {
+            let lanes = sums.iter().filter(|s| s.gate(phase).is_some()).count() * cell.hidden_size;
+            rows(cell, phase) * lanes.div_ceil(LINE)
+        })
+        .sum::<usize>();
+    let unroll = match options.unroll {
+        Unroll::Full => true,
+        Unroll::None => false,
+        Unroll::Auto => work <= UNROLL_BUDGET && cell.batch == 1,
+    };
+    reasons.push(match options.unroll {
+        Unroll::Auto if unroll => {
+            format!("unrolled: {work} vectors of weights are within the budget of {UNROLL_BUDGET}")
+        }
+        Unroll::Auto if cell.batch > 1 => "loops kept: batch above 1".to_string(),
+        Unroll::Auto => format!("loops kept: {work} vectors of weights are over the budget of {UNROLL_BUDGET}"),
+        Unroll::Full => "unrolled: asked for".to_string(),
+        Unroll::None => "loops kept: asked for".to_string(),
+    });
+    let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tiling(sums, p.columns, isa)).collect()).collect();
+    CellPlan { panels, weights, unroll, tilings, reasons }
+}
+
+/// How many rows a phase walks.
+pub fn rows(cell: &ValidCell, phase: Phase) -> usize {
+    match phase {
+        Phase::Input => cell.input_size,
+        Phase::Hidden | Phase::ResetHidden => cell.hidden_size,
+    }
+}
+
+/// Columns of a full panel.
+///
+/// Rows of packed weights are read once each, so a panel wants enough sums in flight to hide the latency of a
+/// multiply-add (4 cycles: 6 to 18 vectors of 16 lanes) and no more than the registers hold.
+fn panel_columns(cell: &ValidCell, reasons: &mut Vec<String>) -> usize {
+    let (whole, wide, why) = match cell.kind {
+        CellKind::Rnn => (128, 128, "one gate: 8 vectors of 16 in flight"),
+        CellKind::Gru(ResetGate::BeforeMatMul) => (96, 32, "reset before: all columns at once up to 96"),
+        CellKind::Gru(ResetGate::AfterMatMul) => (64, 32, "two vectors of 16 for each of z, r and the candidate"),
+    };
+    let columns = if cell.hidden_size <= whole { cell.hidden_size } else { wide };
+    reasons.push(format!("panels of {columns} columns: {why}"));
+    columns
+}
+
+fn layout(cell: &ValidCell, width: usize) -> (Vec<Panels>, usize) {
+    let line = |n: usize| n.next_multiple_of(LINE);
+    let sums = sums(cell.kind);
+    let lanes = |phase, columns| sums.iter().filter(|s| s.gate(phase).is_some()).count() * columns;
+    let mut panels = Vec::new();
+    let mut at = 0;
+    let full = cell.hidden_size / width;
+    let rest = cell.hidden_size % width;
+    for (count, columns, first) in [(full, width, 0), (1, rest, full * width)] {
+        if columns == 0 {
+            continue;
+        }
+        let input = line(sums.len() * columns);
+        let hidden = input + line(cell.input_size * lanes(Phase::Input, columns));
+        let stride = hidden + line(cell.hidden_size * lanes(Phase::Hidden, columns));
+        let late_stride = line(cell.hidden_size * lanes(Phase::ResetHidden, columns));
+        panels.push(Panels { count, columns, first, offset: at, stride, input, hidden, late_offset: 0, late_stride });
+        at += count * stride;
+    }
+    for panel in &mut panels {
+        panel.late_offset = at;
+        at += panel.count * panel.late_stride;
+    }
+    (panels, at)
+}
+
+/// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are 16 + 1.
+pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
+    let mut at = 0;
+    let mut width = lanes;
+    let mut all = Vec::new();
+    while at < columns {
+        while width > columns - at {
+            width /= 2;
+        }
+        all.push((at, width));
+        at += width;
+    }
+    all
+}
+
+/// Accumulators that one pass may hold: three quarters of the registers, the rest for operands.
+pub fn accumulators(isa: &Isa) -> usize {
+    isa.registers * 3 / 4
+}
+
+fn tiling(sums: &[Sum], columns: usize, isa: &Isa) -> Tiling {
+    if sums.len() > 1 && !columns.is_multiple_of(isa.lanes) {
+        return Tiling::Runs;
+    }
+    let active =
+        Phase::ALL.iter().map(|&phase| sums.iter().filter(|s| s.gate(phase).is_some()).count()).max().unwrap_or(1);
+    let at_once = (accumulators(isa) / active).max(1);
+    Tiling::Columns(vectors(columns, isa.lanes).chunks(at_once).map(<[_]>::to_vec).collect())
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (isa, fused) in &self.isas {
+            let profile = if *fused { "fused" } else { "split" };
+            writeln!(f, "{}: {} lanes, {} registers, {profile} multiply-add", isa.name, isa.lanes, isa.registers)?;
+        }
+        for (i, cell) in self.cells.iter().enumerate() {
+            writeln!(f, "cell {i}: {} packed weights ({} bytes)", cell.weights, cell.weights * 4)?;
+            for reason in &cell.reasons {
+                writeln!(f, "  {reason}")?;
+            }
+            for (p, panels) in cell.panels.iter().enumerate() {
+                writeln!(f, "  {} panel(s) of {} columns from column {}", panels.count, panels.columns, panels.first)?;
+                for ((isa, _), tilings) in self.isas.iter().zip(&cell.tilings) {
+                    match &tilings[p] {
+                        Tiling::Columns(passes) => {
+                            let text: Vec<_> = passes
+                                .iter()
+                                .map(|v| v.iter().map(|(_, w)| w.to_string()).collect::<Vec<_>>().join("+"))
+                                .collect();
+                            writeln!(f, "    {}: passes over columns {}", isa.name, text.join(", "))?;
+                        }
+                        Tiling::Runs => writeln!(f, "    {}: gates as runs of lanes", isa.name)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
