@@ -206,6 +206,18 @@ pub enum Operation {
     ShiftRight(u32),
 }
 
+impl Operation {
+    /// What a lane of the result holds.
+    pub fn result(self) -> Scalar {
+        match self {
+            Self::Add | Self::Sub | Self::Mul | Self::Div | Self::MulAdd | Self::Max | Self::Min => Scalar::F32,
+            Self::SelectLess | Self::FromBits => Scalar::F32,
+            Self::ToBits | Self::WrappingAdd | Self::WrappingSub | Self::And | Self::Or | Self::Xor => Scalar::U32,
+            Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
+        }
+    }
+}
+
 /// An expression without effects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -333,6 +345,19 @@ impl Expr {
     /// A f32 constant in every lane.
     pub fn f32(value: f32, lanes: usize) -> Self {
         Self::Const { bits: value.to_bits(), ty: Type { scalar: Scalar::F32, lanes } }
+    }
+
+    /// The type of its value, where `locals` are the kernel's or function's own.
+    pub fn ty(&self, locals: &[Local]) -> Type {
+        match self {
+            Self::Load { lanes, .. } | Self::Splat { lanes, .. } => Type::f32(*lanes),
+            Self::Const { ty, .. } => *ty,
+            Self::Var(var) => locals[var.0].ty,
+            Self::Op(operation, args) => {
+                Type { scalar: operation.result(), lanes: args.first().map_or(1, |a| a.ty(locals).lanes) }
+            }
+            Self::Call(_, args) => Type::f32(args.first().map_or(1, |a| a.ty(locals).lanes)),
+        }
     }
 
     /// A u32 constant in every lane.

@@ -1,0 +1,243 @@
+//! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
+
+use crate::emit::names::Scope;
+use crate::kernel::{
+    Base, BufferId, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt, Type, WindowId,
+};
+
+/// The text of an expression.
+pub(super) struct Text {
+    pub(super) text: String,
+    /// Whether it can stand as an operand without parentheses.
+    pub(super) atom: bool,
+}
+
+impl Text {
+    /// A name, a literal, a call.
+    pub(super) fn atom(text: impl Into<String>) -> Self {
+        Self { text: text.into(), atom: true }
+    }
+
+    /// Something with an operator in it.
+    pub(super) fn compound(text: impl Into<String>) -> Self {
+        Self { text: text.into(), atom: false }
+    }
+
+    /// In parentheses where it needs them to be an operand.
+    pub(super) fn operand(self) -> String {
+        if self.atom { self.text } else { format!("({})", self.text) }
+    }
+}
+
+/// A block of memory with its name in the generated code.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) name: String,
+    /// Elements.
+    pub(super) len: usize,
+    /// Packed weights, which Rust keeps as bytes where they are baked in.
+    pub(super) weights: bool,
+}
+
+/// One moving window of a loop.
+pub(super) struct Walking<'a> {
+    pub(super) window: &'a Block,
+    /// What it moves through.
+    pub(super) of: &'a Block,
+    /// Where turn 0 starts in `of`.
+    pub(super) offset: usize,
+    pub(super) written: bool,
+}
+
+/// Whether an expression works on all lanes of a kernel's value, or on the one lane of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Context {
+    Kernel,
+    Function,
+}
+
+/// How one language spells what the walk says.
+pub(super) trait Dialect {
+    fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
+    fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
+    fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text;
+    /// `ty` is the type of the result.
+    fn operation(&mut self, operation: Operation, ty: Type, args: Vec<Text>, context: Context) -> Text;
+    fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text;
+    fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context);
+    fn assign(&mut self, name: &str, value: Text);
+    fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text);
+    fn begin_for(&mut self, count: usize, walks: &[Walking<'_>]);
+    fn end_for(&mut self);
+    fn comment(&mut self, text: &str);
+}
+
+/// What all kernels of a file share: the names of buffers and functions.
+pub(super) struct Shared<'a> {
+    pub(super) program: &'a Program,
+    /// By buffer: what kernels call it.
+    pub(super) buffers: Vec<Block>,
+    /// By function.
+    pub(super) functions: Vec<String>,
+    /// Every identifier that locals must not hide.
+    scope: Scope,
+}
+
+impl<'a> Shared<'a> {
+    /// Names for a program: `parameter` and `result` give the fields' names, `taken` is what the file declares besides.
+    pub(super) fn new(
+        program: &'a Program,
+        taken: &[&str],
+        parameter: impl Fn(usize) -> String,
+        result: impl Fn(usize) -> String,
+    ) -> Self {
+        let mut scope = Scope::new(taken);
+        let functions = program.functions.iter().map(|f| scope.unique(&f.name)).collect();
+        let buffers = program
+            .buffers
+            .iter()
+            .map(|buffer| {
+                let hint = match buffer.role {
+                    Role::Parameter(i) => parameter(i),
+                    Role::Result(i) => result(i),
+                    Role::Weights | Role::Constant(_) | Role::Scratch => buffer.name.clone(),
+                };
+                Block { name: scope.unique(&hint), len: buffer.len, weights: buffer.role == Role::Weights }
+            })
+            .collect();
+        Self { program, buffers, functions, scope }
+    }
+
+    /// The block of a buffer.
+    pub(super) fn buffer(&self, id: BufferId) -> &Block {
+        &self.buffers[id.0]
+    }
+
+    /// Walks the body of a kernel.
+    pub(super) fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
+        let mut scope = self.scope.clone();
+        let locals = unique(&kernel.locals, &mut scope);
+        let mut walk =
+            Walk { shared: self, locals: &kernel.locals, names: locals, windows: Vec::new(), scope, context: Context::Kernel };
+        walk.block(&kernel.body, dialect);
+    }
+
+    /// Walks the body of a function: its statements, then its result, which is returned. Also gives the arguments' names.
+    pub(super) fn function(&self, function: &Function, dialect: &mut impl Dialect) -> (Vec<String>, Text) {
+        let mut scope = self.scope.clone();
+        let names = unique(&function.locals, &mut scope);
+        let params = names[..function.params].to_vec();
+        let mut walk =
+            Walk { shared: self, locals: &function.locals, names, windows: Vec::new(), scope, context: Context::Function };
+        walk.block(&function.body, dialect);
+        let result = function.result.as_ref().expect("emit: activations are expanded");
+        let result = walk.expr(result, dialect);
+        (params, result)
+    }
+}
+
+fn unique(locals: &[Local], scope: &mut Scope) -> Vec<String> {
+    // equal names of lets in different places may hide each other, but never a buffer or function
+    locals.iter().map(|l| scope.unique(&l.name)).collect()
+}
+
+struct Walk<'a> {
+    shared: &'a Shared<'a>,
+    locals: &'a [Local],
+    names: Vec<String>,
+    windows: Vec<Option<Block>>,
+    scope: Scope,
+    context: Context,
+}
+
+impl Walk<'_> {
+    fn base(&self, base: Base) -> &Block {
+        match base {
+            Base::Buffer(id) => self.shared.buffer(id),
+            Base::Window(WindowId(i)) => self.windows[i].as_ref().expect("emit: a window is used inside its loop"),
+        }
+    }
+
+    fn block(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let { var, mutable, value } => {
+                    let value = self.expr(value, dialect);
+                    dialect.declare(&self.names[var.0], self.locals[var.0].ty, *mutable, value, self.context);
+                }
+                Stmt::Set { var, value } => {
+                    let value = self.expr(value, dialect);
+                    dialect.assign(&self.names[var.0], value);
+                }
+                Stmt::Store { to, value } => {
+                    let lanes = value.ty(self.locals).lanes;
+                    let value = self.expr(value, dialect);
+                    dialect.store(self.base(to.base), to.offset, lanes, value);
+                }
+                Stmt::For { count, walks, body } => {
+                    let windows: Vec<Block> = walks
+                        .iter()
+                        .map(|w| Block {
+                            name: self.scope.unique(&w.name),
+                            len: w.len,
+                            weights: self.base(w.of.base).weights,
+                        })
+                        .collect();
+                    let walking: Vec<_> = walks
+                        .iter()
+                        .zip(&windows)
+                        .map(|(w, window)| Walking {
+                            window,
+                            of: self.base(w.of.base),
+                            offset: w.of.offset,
+                            written: w.written,
+                        })
+                        .collect();
+                    dialect.begin_for(*count, &walking);
+                    drop(walking);
+                    for (walk, window) in walks.iter().zip(windows) {
+                        let WindowId(i) = walk.window;
+                        if self.windows.len() <= i {
+                            self.windows.resize(i + 1, None);
+                        }
+                        self.windows[i] = Some(window);
+                    }
+                    self.block(body, dialect);
+                    dialect.end_for();
+                }
+                Stmt::Comment(text) => dialect.comment(text),
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr, dialect: &mut impl Dialect) -> Text {
+        match expr {
+            Expr::Load { from: Place { base, offset }, lanes } => dialect.load(self.base(*base), *offset, *lanes),
+            Expr::Splat { from: Place { base, offset }, lanes } => dialect.splat(self.base(*base), *offset, *lanes),
+            Expr::Const { bits, ty } => dialect.constant(*bits, *ty, self.context),
+            Expr::Var(var) => Text::atom(self.names[var.0].clone()),
+            Expr::Op(operation, args) => {
+                let ty = expr.ty(self.locals);
+                let args = args.iter().map(|a| self.expr(a, dialect)).collect();
+                dialect.operation(*operation, ty, args, self.context)
+            }
+            Expr::Call(function, args) => {
+                let lanes = expr.ty(self.locals).lanes;
+                let args = args.iter().map(|a| self.expr(a, dialect)).collect();
+                dialect.call(&self.shared.functions[*function], lanes, args)
+            }
+        }
+    }
+}
+
+/// A finite f32 as both languages read it back exactly, in decimal where that is short.
+pub(super) fn decimal(value: f32) -> String {
+    let text = format!("{value:?}");
+    debug_assert_eq!(text.parse::<f32>().map(f32::to_bits), Ok(value.to_bits()));
+    text
+}
+
+/// Whether an operation's lanes are f32 on both sides: it can be written with f32 operators.
+pub(super) fn is_f32(ty: Type) -> bool {
+    ty.scalar == Scalar::F32
+}
