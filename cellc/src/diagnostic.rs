@@ -3,6 +3,21 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// The text of an input file, kept so that diagnostics can show it.
+#[derive(PartialEq, Eq)]
+pub struct SourceText {
+    /// The file, as the user named it.
+    pub name: String,
+    /// Its text, transcoded to UTF-8.
+    pub text: String,
+}
+
+impl fmt::Debug for SourceText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceText({:?}, {} bytes)", self.name, self.text.len())
+    }
+}
+
 /// Where in the input something was said. The only thing that is known of the way in after the front end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
@@ -11,8 +26,8 @@ pub enum Origin {
     Unknown,
     /// A range of bytes of the (UTF-8 transcoded) text of a file.
     Text {
-        /// The file, as the user named it.
-        file: Arc<str>,
+        /// The file.
+        source: Arc<SourceText>,
         /// First byte.
         start: usize,
         /// One past the last byte.
@@ -78,6 +93,35 @@ impl Diagnostic {
     }
 }
 
+/// A text of the input, quoted for use inside a message: control and bidirectional characters escaped, cut when long.
+pub fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut out = String::from("\"");
+    for (i, c) in text.chars().enumerate() {
+        if i == LONGEST {
+            out.push('…');
+            break;
+        }
+        push_visible(&mut out, c);
+    }
+    out.push('"');
+    out
+}
+
+/// Adds a character, escaped if it would not show as itself.
+fn push_visible(out: &mut String, c: char) {
+    if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+}
+
+/// Control, formatting and bidirectional characters, line separators, and code points that are no characters.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        || matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}')
+        || (c as u32) & 0xfffe == 0xfffe
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.found)
@@ -89,9 +133,30 @@ impl fmt::Display for Diagnostic {
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Adds one.
+    /// How many are kept; one more says that there were others.
+    pub const MOST: usize = 1000;
+
+    /// Adds one. Beyond [`Self::MOST`], one entry at the end stands for the rest.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        self.0.push(diagnostic);
+        if self.0.len() < Self::MOST {
+            self.0.push(diagnostic);
+            return;
+        }
+        match self.0.get_mut(Self::MOST) {
+            Some(rest) => rest.severity = rest.severity.max(diagnostic.severity),
+            None => self.0.push(Diagnostic {
+                severity: diagnostic.severity,
+                ..Diagnostic::error(
+                    Origin::Unknown,
+                    format!("more than {} problems; the rest is not listed", Self::MOST),
+                )
+            }),
+        }
+    }
+
+    /// Adds all of another collection.
+    pub fn extend(&mut self, other: Self) {
+        other.0.into_iter().for_each(|d| self.push(d));
     }
 
     /// Whether the input is refused.

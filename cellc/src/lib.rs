@@ -4,9 +4,11 @@
 
 pub mod diagnostic;
 pub mod emit;
+pub mod front;
 pub mod kernel;
 pub mod lower;
 pub mod model;
 pub mod options;
 pub mod plan;
 pub mod target;
+pub mod validate;

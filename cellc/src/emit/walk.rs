@@ -117,8 +117,14 @@ impl<'a> Shared<'a> {
     pub(super) fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
         let mut scope = self.scope.clone();
         let locals = unique(&kernel.locals, &mut scope);
-        let mut walk =
-            Walk { shared: self, locals: &kernel.locals, names: locals, windows: Vec::new(), scope, context: Context::Kernel };
+        let mut walk = Walk {
+            shared: self,
+            locals: &kernel.locals,
+            names: locals,
+            windows: Vec::new(),
+            scope,
+            context: Context::Kernel,
+        };
         walk.block(&kernel.body, dialect);
     }
 
@@ -127,8 +133,14 @@ impl<'a> Shared<'a> {
         let mut scope = self.scope.clone();
         let names = unique(&function.locals, &mut scope);
         let params = names[..function.params].to_vec();
-        let mut walk =
-            Walk { shared: self, locals: &function.locals, names, windows: Vec::new(), scope, context: Context::Function };
+        let mut walk = Walk {
+            shared: self,
+            locals: &function.locals,
+            names,
+            windows: Vec::new(),
+            scope,
+            context: Context::Function,
+        };
         walk.block(&function.body, dialect);
         let result = function.result.as_ref().expect("emit: activations are expanded");
         let result = walk.expr(result, dialect);

@@ -129,7 +129,29 @@ impl Tensor {
             let b = &self.bytes[at..at + 4];
             return f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
         }
-        self.get_f64(i) as f32
+        match self.get_i64(i) {
+            // not by way of f64, which would round twice
+            Some(value) => value as f32,
+            None => self.get_f64(i) as f32,
+        }
+    }
+
+    /// Element `i` of an integer tensor; `None` for floating point types.
+    ///
+    /// # Panics
+    /// If `i` is not below [`Self::len`].
+    pub fn get_i64(&self, i: usize) -> Option<i64> {
+        let size = self.element.size();
+        let at = self.range.start + i * size;
+        assert!(at + size <= self.range.end, "tensor index out of range");
+        let b = &self.bytes[at..at + size];
+        match self.element {
+            ElementType::I8 => Some(i64::from(b[0] as i8)),
+            ElementType::U8 => Some(i64::from(b[0])),
+            ElementType::I32 => Some(i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
+            ElementType::I64 => Some(i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])),
+            ElementType::F16 | ElementType::Bf16 | ElementType::F32 | ElementType::F64 => None,
+        }
     }
 }
 

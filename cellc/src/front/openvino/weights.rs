@@ -1,0 +1,113 @@
+//! The `.bin` file: read once, when the first constant asks for it, and shared by all of them.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::model::InputFile;
+
+/// The largest file of weights that is read.
+const LARGEST: u64 = 1 << 34;
+
+/// Where the weights are.
+pub(super) enum Place {
+    /// In a file that the user named.
+    Given(PathBuf),
+    /// In the file beside the model, if it is there.
+    Beside(PathBuf),
+    /// In memory.
+    Memory(String, Vec<u8>),
+    /// Only the model was given.
+    Nowhere,
+}
+
+/// The weights, read when they are first asked for.
+pub(super) struct Weights {
+    place: Place,
+    /// Name and contents; `Err` after the failure has been reported.
+    loaded: Option<Result<(String, Arc<Vec<u8>>), ()>>,
+}
+
+impl Weights {
+    pub(super) fn new(place: Place) -> Self {
+        Self { place, loaded: None }
+    }
+
+    /// The contents and the file's name.
+    ///
+    /// # Errors
+    /// Why there are none, the first time; `None` after that.
+    pub(super) fn bytes(&mut self, origin: &Origin) -> Result<(String, Arc<Vec<u8>>), Option<Diagnostic>> {
+        match &self.loaded {
+            Some(loaded) => loaded.clone().map_err(|()| None),
+            None => match self.load(origin) {
+                Ok(loaded) => {
+                    self.loaded = Some(Ok(loaded.clone()));
+                    Ok(loaded)
+                }
+                Err(diagnostic) => {
+                    self.loaded = Some(Err(()));
+                    Err(Some(diagnostic))
+                }
+            },
+        }
+    }
+
+    fn load(&mut self, origin: &Origin) -> Result<(String, Arc<Vec<u8>>), Diagnostic> {
+        match std::mem::replace(&mut self.place, Place::Nowhere) {
+            Place::Given(path) => from_file(&path, origin, "--weights names a file that can be read"),
+            Place::Beside(path) => {
+                from_file(&path, origin, "put the .bin file beside the .xml file, or name it with --weights")
+            }
+            Place::Memory(name, bytes) => Ok((name, Arc::new(bytes))),
+            Place::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
+                .valid("the contents of the .bin file that was saved with the model")
+                .help("give the .bin file too")),
+        }
+    }
+
+    /// Whether the user named weights that no constant asked for.
+    pub(super) fn given_in_vain(&self) -> bool {
+        self.loaded.is_none() && matches!(self.place, Place::Given(_) | Place::Memory(..))
+    }
+
+    /// What was read.
+    pub(super) fn into_file(self) -> Option<InputFile> {
+        let (name, bytes) = self.loaded?.ok()?;
+        Some(InputFile { name: super::file_name(Path::new(&name)), sha256: super::sha256(&bytes) })
+    }
+}
+
+fn from_file(path: &Path, origin: &Origin, help: &str) -> Result<(String, Arc<Vec<u8>>), Diagnostic> {
+    let name = path.to_string_lossy().into_owned();
+    match read_file(path, LARGEST) {
+        Ok(bytes) => Ok((name, Arc::new(bytes))),
+        Err(e) => Err(Diagnostic::error(
+            origin.clone(),
+            format!("a constant, but its file of weights cannot be read: {}: {e}", quoted(&name)),
+        )
+        .valid("the .bin file that was saved with the model")
+        .help(help)),
+    }
+}
+
+/// The contents of a regular file of at most `largest` bytes.
+pub(super) fn read_file(path: &Path, largest: u64) -> std::io::Result<Vec<u8>> {
+    use std::io::Error;
+    let mut file = std::fs::File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(Error::other("it is a folder"));
+    }
+    let mut bytes = Vec::new();
+    if metadata.is_file() && metadata.len() <= largest {
+        bytes.reserve_exact(metadata.len() as usize);
+    }
+    // a device or a pipe may have no end
+    file.by_ref().take(largest + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > largest {
+        return Err(Error::other(format!("it holds more than {} MiB", largest >> 20)));
+    }
+    Ok(bytes)
+}
