@@ -1,5 +1,7 @@
 //! What is wrong with an input, where, and what to do about it.
 
+mod render;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -102,7 +104,10 @@ pub fn quoted(text: &str) -> String {
             out.push('…');
             break;
         }
-        push_visible(&mut out, c);
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c => push_visible(&mut out, c),
+        }
     }
     out.push('"');
     out

@@ -1,0 +1,262 @@
+//! Diagnostics as text for a human: what was found, the place in the file, what is valid, what to do.
+//!
+//! Nothing of the input reaches the text unescaped, and nothing of it makes the text long.
+
+use std::fmt::{self, Write};
+
+use super::{Diagnostic, Diagnostics, Origin, Severity, SourceText, push_visible};
+
+/// How many problems are printed.
+const MOST_PRINTED: usize = 50;
+/// The longest message of a diagnostic, in characters.
+const LONGEST_MESSAGE: usize = 2000;
+/// How much of a line is shown, in characters before escaping.
+const LONGEST_LINE: usize = 120;
+/// How much of that stands before the place that is pointed at.
+const LONGEST_LEAD: usize = 60;
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // refusals first: warnings must not crowd them out
+        let (errors, warnings): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+            self.0.iter().partition(|d| d.severity == Severity::Error);
+        let printed = errors.iter().chain(&warnings).take(MOST_PRINTED);
+        for diagnostic in printed {
+            f.write_str(&diagnostic.render())?;
+        }
+        match self.0.len().saturating_sub(MOST_PRINTED) {
+            0 => Ok(()),
+            1 => writeln!(f, "and 1 more problem"),
+            more => writeln!(f, "and {more} more problems"),
+        }
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+impl Diagnostic {
+    /// The diagnostic as lines of text, with the part of the file that it is about.
+    pub fn render(&self) -> String {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut out = format!("{severity}: ");
+        push_message(&mut out, &self.found);
+        out.push('\n');
+        let mut margin = 1;
+        if let Origin::Text { source, start, end } = &self.origin {
+            margin = push_snippet(&mut out, source, *start, *end);
+        }
+        let parts = [("layer", &self.layer), ("valid", &self.valid), ("help", &self.help)];
+        for (what, text) in parts {
+            if let Some(text) = text {
+                out.extend(std::iter::repeat_n(' ', margin));
+                out.push_str("= ");
+                out.push_str(what);
+                out.push_str(": ");
+                push_message(&mut out, text);
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    /// The file, line and column, each from 1, where they are known: what an editor jumps to.
+    pub fn place(&self) -> Option<(&str, usize, usize)> {
+        let Origin::Text { source, start, .. } = &self.origin else { return None };
+        let place = Place::new(&source.text, *start);
+        Some((&source.name, place.line, place.column))
+    }
+}
+
+/// Where a byte of a text stands.
+struct Place {
+    /// The byte, moved back to the start of its character.
+    at: usize,
+    /// The first byte of its line.
+    line_start: usize,
+    /// From 1.
+    line: usize,
+    /// From 1, in characters.
+    column: usize,
+}
+
+impl Place {
+    fn new(text: &str, at: usize) -> Self {
+        let at = character_start(text, at);
+        let before = &text[..at];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
+        Self { at, line_start, line, column: text[line_start..at].chars().count() + 1 }
+    }
+}
+
+/// The nearest start of a character at or before `at`.
+fn character_start(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
+
+/// Adds the place and the line of the file, and gives the width of its margin.
+fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize) -> usize {
+    let text = &source.text[..];
+    let place = Place::new(text, start);
+    let number = place.line.to_string();
+    let margin = number.len() + 1;
+    let blank = " ".repeat(margin);
+    out.push_str(&blank[1..]);
+    out.push_str("--> ");
+    push_message(out, &source.name);
+    // writing to a string cannot fail
+    let _ = writeln!(out, ":{}:{}", place.line, place.column);
+
+    let line_end = text[place.at..].find(['\n', '\r']).map_or(text.len(), |length| place.at + length);
+    let end = character_start(text, end).clamp(place.at, line_end);
+    let lead_start = text[place.line_start..place.at]
+        .char_indices()
+        .rev()
+        .nth(LONGEST_LEAD - 1)
+        .map_or(place.line_start, |(offset, _)| place.line_start + offset);
+    let shown_end =
+        text[lead_start..line_end].char_indices().nth(LONGEST_LINE).map_or(line_end, |(offset, _)| lead_start + offset);
+
+    let mut line = String::new();
+    if lead_start > place.line_start {
+        line.push('…');
+    }
+    text[lead_start..place.at].chars().for_each(|c| push_character(&mut line, c));
+    let caret = line.chars().count();
+    text[place.at..end.min(shown_end)].chars().for_each(|c| push_character(&mut line, c));
+    let carets = (line.chars().count() - caret).max(1);
+    text[end.min(shown_end)..shown_end].chars().for_each(|c| push_character(&mut line, c));
+    if shown_end < line_end {
+        line.push('…');
+    }
+    // what every shown line is indented by says nothing
+    let indent = line.chars().take_while(|&c| c == ' ').count().min(caret);
+    let line = &line[indent..];
+    let caret = caret - indent;
+
+    let _ = writeln!(out, "{blank}|");
+    let _ = writeln!(out, "{number} | {}", line.trim_end());
+    let _ = writeln!(out, "{blank}| {}{}", " ".repeat(caret), "^".repeat(carets));
+    margin
+}
+
+fn push_character(out: &mut String, c: char) {
+    if c == '\t' { out.push(' ') } else { push_visible(out, c) }
+}
+
+/// Adds a text that may hold anything at all.
+fn push_message(out: &mut String, text: &str) {
+    for (i, c) in text.chars().enumerate() {
+        if i == LONGEST_MESSAGE {
+            out.push('…');
+            return;
+        }
+        push_visible(out, c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::diagnostic::quoted;
+
+    fn at(text: &str, start: usize, end: usize) -> Diagnostic {
+        let source = Arc::new(SourceText { name: "model.xml".to_owned(), text: text.to_owned() });
+        Diagnostic::error(Origin::Text { source, start, end }, "something").layer("\"cell\" (GRUCell, id 8)").valid("x")
+    }
+
+    #[test]
+    fn the_place_and_the_line_are_shown() {
+        let text = "<net>\n\t<layer id=\"a\"/>\n</net>\n";
+        let start = text.find("id").unwrap();
+        let rendered = at(text, start, start + 6).help("do this").render();
+        let lines: Vec<&str> = rendered.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "error: something",
+                " --> model.xml:2:9",
+                "  |",
+                "2 | <layer id=\"a\"/>",
+                "  |        ^^^^^^",
+                "  = layer: \"cell\" (GRUCell, id 8)",
+                "  = valid: x",
+                "  = help: do this",
+            ]
+        );
+        assert_eq!(at(text, start, start).place(), Some(("model.xml", 2, 9)));
+    }
+
+    #[test]
+    fn any_range_of_any_text_can_be_rendered() {
+        for text in ["", "a", "\n", "é\u{202e}x\r\ny", "𝄞\u{0}", "\t\t\n\n𝄞"] {
+            for start in 0..text.len() + 3 {
+                for end in 0..text.len() + 3 {
+                    let rendered = at(text, start, end).render();
+                    assert!(rendered.contains("model.xml:") && rendered.contains('^'), "{text:?} {start} {end}");
+                    assert!(!rendered.contains(['\u{202e}', '\u{0}', '\r']), "{text:?}");
+                }
+            }
+        }
+        let diagnostic = at("x", usize::MAX, 0);
+        assert!(diagnostic.render().contains("model.xml:1:2"));
+        assert_eq!(Diagnostic::error(Origin::Token(7), "a").render(), "error: a\n");
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_place() {
+        let text = format!("{}\"here\"{}", "x".repeat(100_000), "y".repeat(100_000));
+        let rendered = at(&text, 100_000, 100_006).render();
+        assert!(rendered.len() < 700, "{}", rendered.len());
+        assert!(rendered.contains("model.xml:1:100001"));
+        assert!(rendered.contains("xxx\"here\"yyy"));
+        let rendered = at(&text, 0, text.len()).render();
+        assert!(rendered.len() < 800, "{}", rendered.len());
+    }
+
+    #[test]
+    fn nothing_of_the_input_controls_the_terminal() {
+        let name = "\u{1b}[31m\u{202e}\n*/ \u{2066}";
+        let diagnostic = Diagnostic::error(Origin::Unknown, format!("the name {}", quoted(name))).layer(name);
+        assert_eq!(
+            diagnostic.render(),
+            "error: the name \"\\u{1b}[31m\\u{202e}\\u{a}*/ \\u{2066}\"\n \
+             = layer: \\u{1b}[31m\\u{202e}\\u{a}*/ \\u{2066}\n"
+        );
+        assert!(Diagnostic::error(Origin::Unknown, "x".repeat(1_000_000)).render().len() < 2100);
+    }
+
+    #[test]
+    fn errors_come_first_and_the_rest_is_counted() {
+        let mut all = Diagnostics::default();
+        for i in 0..40 {
+            all.push(Diagnostic::warning(Origin::Unknown, format!("warning {i}")));
+            all.push(Diagnostic::error(Origin::Unknown, format!("error {i}")));
+        }
+        let text = all.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 51);
+        assert_eq!(lines[0], "error: error 0");
+        assert_eq!(lines[39], "error: error 39");
+        assert_eq!(lines[40], "warning: warning 0");
+        assert_eq!(lines[50], "and 30 more problems");
+    }
+
+    #[test]
+    fn a_flood_of_problems_is_bounded_and_stays_a_refusal() {
+        let mut all = Diagnostics::default();
+        for i in 0..100_000 {
+            all.push(Diagnostic::warning(Origin::Unknown, format!("{i}")));
+        }
+        assert!(!all.has_errors());
+        all.push(Diagnostic::error(Origin::Unknown, "the one that counts"));
+        assert!(all.has_errors());
+        assert_eq!(all.0.len(), Diagnostics::MOST + 1);
+        assert!(all.to_string().starts_with("error: more than 1000 problems; the rest is not listed\n"));
+    }
+}
