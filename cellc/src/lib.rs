@@ -2,6 +2,7 @@
 //!
 //! See `ARCHITECTURE.md` beside this crate for the map.
 
+pub mod activation;
 pub mod diagnostic;
 pub mod emit;
 pub mod front;
@@ -9,6 +10,7 @@ pub mod kernel;
 pub mod lower;
 pub mod model;
 pub mod options;
+pub mod pass;
 pub mod plan;
 pub mod target;
 pub mod validate;

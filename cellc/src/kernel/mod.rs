@@ -8,7 +8,7 @@ mod interpret;
 mod print;
 mod verify;
 
-pub use interpret::interpret;
+pub use interpret::{evaluate, interpret};
 pub use verify::verify;
 
 /// Names a buffer: an index into [`Program::buffers`].

@@ -1,1 +1,257 @@
-//! stub
+//! A program as text, for `--emit kernel` and for snapshots.
+//!
+//! `w[3; 16]` is 16 consecutive elements of `w` from element 3, `splat x[3]` one element in every lane, `fma(a, b, c)`
+//! a multiply-add with one rounding.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use super::{Base, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk};
+
+impl Display for Type {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.scalar {
+            Scalar::F32 => "f32",
+            Scalar::U32 => "u32",
+        })?;
+        if self.lanes == 1 { Ok(()) } else { write!(f, "x{}", self.lanes) }
+    }
+}
+
+impl Display for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (i, buffer) in self.buffers.iter().enumerate() {
+            let role = match buffer.role {
+                Role::Parameter(i) => format!("parameter {i}"),
+                Role::Result(i) => format!("result {i}"),
+                Role::Weights => "weights".to_owned(),
+                Role::Constant(i) => format!("constant {i}"),
+                Role::Scratch => "scratch".to_owned(),
+            };
+            writeln!(f, "buffer {}: {role}, {} f32", buffer_name(self, i), buffer.len)?;
+        }
+        if !self.packing.is_empty() {
+            writeln!(f)?;
+        }
+        for m in &self.packing {
+            let (to, from) = (buffer_name(self, m.to.0), buffer_name(self, m.from.0));
+            let index = |offset: usize, stride: fn(&super::MoveDim) -> usize| {
+                let mut text = offset.to_string();
+                for (dim, letter) in m.dims.iter().zip(letters()) {
+                    let _ = write!(text, " + {}{letter}", stride(dim));
+                }
+                text
+            };
+            write!(f, "pack {to}[{}]", index(m.to_offset, |d| d.to_stride))?;
+            write!(f, " = {from}[{}]", index(m.from_offset, |d| d.from_stride))?;
+            for (i, (dim, letter)) in m.dims.iter().zip(letters()).enumerate() {
+                write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
+            }
+            writeln!(f)?;
+        }
+        for function in &self.functions {
+            writeln!(f)?;
+            print_function(self, function, f)?;
+        }
+        for kernel in &self.kernels {
+            writeln!(f)?;
+            print_kernel(self, kernel, f)?;
+        }
+        Ok(())
+    }
+}
+
+/// `i, j, k, ..` for the loops of a move.
+fn letters() -> impl Iterator<Item = String> {
+    ('i'..='z').map(String::from).chain((0..).map(|n| format!("i{n}")))
+}
+
+/// Names may come from the input: one line, and not endless.
+fn word(name: &str) -> String {
+    name.chars().take(60).flat_map(char::escape_default).collect()
+}
+
+fn line(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+fn buffer_name(program: &Program, i: usize) -> String {
+    let Some(buffer) = program.buffers.get(i) else { return format!("buffer#{i}") };
+    unique(word(&buffer.name), i, program.buffers.iter().filter(|b| b.name == buffer.name).count())
+}
+
+fn unique(name: String, i: usize, uses: usize) -> String {
+    if uses > 1 { format!("{name}#{i}") } else { name }
+}
+
+fn print_function(program: &Program, function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
+    for doc in &function.doc {
+        writeln!(f, "// {}", line(doc))?;
+    }
+    let printer = Printer { program, locals: &function.locals, windows: Vec::new() };
+    let params: Vec<String> = (0..function.params).map(|i| printer.var(Var(i))).collect();
+    write!(f, "function {}({})", word(&function.name), params.join(", "))?;
+    let Some(result) = &function.result else { return writeln!(f, ": symbolic") };
+    writeln!(f, " {{")?;
+    printer.block(&function.body, 1, f)?;
+    writeln!(f, "    {}", printer.expr(result))?;
+    writeln!(f, "}}")
+}
+
+fn print_kernel(program: &Program, kernel: &Kernel, f: &mut Formatter<'_>) -> fmt::Result {
+    for doc in &kernel.doc {
+        writeln!(f, "// {}", line(doc))?;
+    }
+    let mut windows = Vec::new();
+    collect_windows(&kernel.body, &mut windows);
+    let printer = Printer { program, locals: &kernel.locals, windows };
+    let mut params = Vec::new();
+    for (buffer, written) in &kernel.params {
+        params.push(format!("{}{}", if *written { "mut " } else { "" }, buffer_name(program, buffer.0)));
+    }
+    writeln!(f, "kernel {}({}) {{", word(&kernel.name), params.join(", "))?;
+    for buffer in &kernel.scratch {
+        writeln!(f, "    scratch {}", buffer_name(program, buffer.0))?;
+    }
+    printer.block(&kernel.body, 1, f)?;
+    writeln!(f, "}}")
+}
+
+/// The name of every window, by its id.
+fn collect_windows(body: &[Stmt], names: &mut Vec<Option<String>>) {
+    for stmt in body {
+        if let Stmt::For { walks, body, .. } = stmt {
+            for walk in walks {
+                if names.len() <= walk.window.0 {
+                    names.resize(walk.window.0 + 1, None);
+                }
+                names[walk.window.0] = Some(word(&walk.name));
+            }
+            collect_windows(body, names);
+        }
+    }
+}
+
+struct Printer<'a> {
+    program: &'a Program,
+    locals: &'a [Local],
+    windows: Vec<Option<String>>,
+}
+
+impl Printer<'_> {
+    fn block(&self, body: &[Stmt], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
+        for stmt in body {
+            write!(f, "{:1$}", "", 4 * depth)?;
+            match stmt {
+                Stmt::Let { var, mutable, value } => {
+                    let ty = self.locals.get(var.0).map_or(String::new(), |l| format!(": {}", l.ty));
+                    let keyword = if *mutable { "let mut" } else { "let" };
+                    writeln!(f, "{keyword} {}{ty} = {}", self.var(*var), self.expr(value))?;
+                }
+                Stmt::Set { var, value } => writeln!(f, "{} = {}", self.var(*var), self.expr(value))?,
+                Stmt::Store { to, value } => writeln!(f, "{} = {}", self.place(*to, ""), self.expr(value))?,
+                Stmt::For { count, walks, body } => {
+                    let walks: Vec<String> = walks.iter().map(|w| self.walk(w)).collect();
+                    writeln!(f, "for {count} turns of {} {{", walks.join(", "))?;
+                    self.block(body, depth + 1, f)?;
+                    writeln!(f, "{:1$}}}", "", 4 * depth)?;
+                }
+                Stmt::Comment(text) => writeln!(f, "// {}", line(text))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn var(&self, var: Var) -> String {
+        let Some(local) = self.locals.get(var.0) else { return format!("var#{}", var.0) };
+        unique(word(&local.name), var.0, self.locals.iter().filter(|l| l.name == local.name).count())
+    }
+
+    fn base(&self, base: Base) -> String {
+        match base {
+            Base::Buffer(id) => buffer_name(self.program, id.0),
+            Base::Window(id) => match self.windows.get(id.0) {
+                Some(Some(name)) => {
+                    unique(name.clone(), id.0, self.windows.iter().flatten().filter(|n| *n == name).count())
+                }
+                _ => format!("window#{}", id.0),
+            },
+        }
+    }
+
+    fn walk(&self, walk: &Walk) -> String {
+        let (window, of) = (self.base(Base::Window(walk.window)), self.base(walk.of.base));
+        format!("{}{window} = {of}[{}; {}]..", if walk.written { "mut " } else { "" }, walk.of.offset, walk.len)
+    }
+
+    fn place(&self, place: Place, length: &str) -> String {
+        format!("{}[{}{length}]", self.base(place.base), place.offset)
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Load { from, lanes: 1 } => self.place(*from, ""),
+            Expr::Load { from, lanes } => self.place(*from, &format!("; {lanes}")),
+            Expr::Splat { from, lanes: 1 } => self.place(*from, ""),
+            Expr::Splat { from, .. } => format!("splat {}", self.place(*from, "")),
+            Expr::Const { bits, ty } => match ty.scalar {
+                Scalar::F32 if !f32::from_bits(*bits).is_nan() => format!("{:?}", f32::from_bits(*bits)),
+                _ => format!("{bits:#x}"),
+            },
+            Expr::Var(var) => self.var(*var),
+            Expr::Op(operation, args) => self.operation(*operation, args),
+            Expr::Call(function, args) => {
+                let name = self.program.functions.get(*function).map_or_else(String::new, |f| word(&f.name));
+                format!("{name}({})", self.list(args))
+            }
+        }
+    }
+
+    fn list(&self, args: &[Expr]) -> String {
+        args.iter().map(|a| self.expr(a)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn operation(&self, operation: Operation, args: &[Expr]) -> String {
+        // a number or a name needs no parentheses
+        let operand = |i: usize| match args.get(i) {
+            Some(e @ Expr::Op(o, _)) if infix(*o).is_some() => format!("({})", self.expr(e)),
+            Some(e) => self.expr(e),
+            None => "?".to_owned(),
+        };
+        if let Some(sign) = infix(operation) {
+            return match operation {
+                Operation::ShiftLeft(by) | Operation::ShiftRight(by) => format!("{} {sign} {by}", operand(0)),
+                _ => format!("{} {sign} {}", operand(0), operand(1)),
+            };
+        }
+        match operation {
+            Operation::SelectLess => {
+                format!("select({} < {}, {}, {})", operand(0), operand(1), operand(2), operand(3))
+            }
+            Operation::MulAdd => format!("fma({})", self.list(args)),
+            Operation::Max => format!("max({})", self.list(args)),
+            Operation::Min => format!("min({})", self.list(args)),
+            Operation::ToBits => format!("bits({})", self.list(args)),
+            _ => format!("float({})", self.list(args)),
+        }
+    }
+}
+
+fn infix(operation: Operation) -> Option<&'static str> {
+    Some(match operation {
+        Operation::Add | Operation::WrappingAdd => "+",
+        Operation::Sub | Operation::WrappingSub => "-",
+        Operation::Mul => "*",
+        Operation::Div => "/",
+        Operation::And => "&",
+        Operation::Or => "|",
+        Operation::Xor => "^",
+        Operation::ShiftLeft(_) => "<<",
+        Operation::ShiftRight(_) => ">>",
+        Operation::MulAdd
+        | Operation::Max
+        | Operation::Min
+        | Operation::SelectLess
+        | Operation::ToBits
+        | Operation::FromBits => return None,
+    })
+}

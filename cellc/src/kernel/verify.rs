@@ -1,6 +1,393 @@
-//! Checks what every pass must keep true.
-use super::Program;
+//! Checks what lowering and every pass must keep true.
+//!
+//! Beside types and bounds this is what the two languages ask for: Rust borrows a buffer while a loop walks it, and
+//! generated code must compile without a warning, so that nothing may be declared and not used.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Base, BufferId, Expr, Function, Kernel, Move, Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk,
+};
+
 /// What is wrong with a program, or nothing.
-pub fn verify(_program: &Program) -> Result<(), String> {
+pub fn verify(program: &Program) -> Result<(), String> {
+    roles(program)?;
+    for (i, m) in program.packing.iter().enumerate() {
+        packing(program, m).map_err(|e| format!("packing {i}: {e}"))?;
+    }
+    for function in &program.functions {
+        verify_function(program, function).map_err(|e| format!("function {:?}: {e}", function.name))?;
+    }
+    let mut written = BTreeSet::new();
+    let mut called = BTreeSet::new();
+    for kernel in &program.kernels {
+        let used = verify_kernel(program, kernel, &mut called).map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
+        written.extend(used);
+    }
+    for (i, buffer) in program.buffers.iter().enumerate() {
+        if matches!(buffer.role, Role::Result(_)) && !written.contains(&BufferId(i)) {
+            return Err(format!("no kernel writes buffer {:?}, a result", buffer.name));
+        }
+    }
+    match program.functions.iter().enumerate().find(|(i, _)| !called.contains(i)) {
+        Some((_, function)) => Err(format!("no kernel calls function {:?}", function.name)),
+        None => Ok(()),
+    }
+}
+
+fn roles(program: &Program) -> Result<(), String> {
+    for (i, buffer) in program.buffers.iter().enumerate() {
+        if buffer.len == 0 {
+            return Err(format!("buffer {:?} is empty", buffer.name));
+        }
+        let alone = matches!(buffer.role, Role::Weights | Role::Scratch);
+        if !alone && program.buffers[..i].iter().any(|b| b.role == buffer.role) {
+            return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
+        }
+    }
+    for (i, kernel) in program.kernels.iter().enumerate() {
+        for id in &kernel.scratch {
+            let elsewhere =
+                program.kernels.iter().enumerate().any(|(k, other)| {
+                    other.params.iter().any(|p| p.0 == *id) || (k != i && other.scratch.contains(id))
+                });
+            if elsewhere || program.buffers.get(id.0).is_none_or(|b| b.role != Role::Scratch) {
+                return Err(format!("kernel {:?}: buffer {} is not its own scratch", kernel.name, id.0));
+            }
+        }
+    }
     Ok(())
+}
+
+fn packing(program: &Program, m: &Move) -> Result<(), String> {
+    let buffer = |id: BufferId| program.buffers.get(id.0).ok_or_else(|| format!("no buffer {}", id.0));
+    let (from, to) = (buffer(m.from)?, buffer(m.to)?);
+    if !matches!(from.role, Role::Parameter(_) | Role::Constant(_)) || to.role != Role::Weights {
+        return Err("packing goes from a parameter or a constant to weights".to_owned());
+    }
+    let last = |offset: usize, stride: fn(&super::MoveDim) -> usize| {
+        m.dims.iter().try_fold(offset, |at, dim| at.checked_add(dim.extent.checked_sub(1)?.checked_mul(stride(dim))?))
+    };
+    let inside = |last: Option<usize>, len: usize| last.is_some_and(|last| last < len);
+    if !inside(last(m.from_offset, |d| d.from_stride), from.len) {
+        return Err(format!("it reads outside {:?}", from.name));
+    }
+    if !inside(last(m.to_offset, |d| d.to_stride), to.len) {
+        return Err(format!("it writes outside {:?}", to.name));
+    }
+    Ok(())
+}
+
+fn verify_function(program: &Program, function: &Function) -> Result<(), String> {
+    let scalar = Type { scalar: Scalar::F32, lanes: 1 };
+    if function.params == 0 || function.locals.len() < function.params {
+        return Err("a function has arguments, the first of its locals".to_owned());
+    }
+    if function.locals.iter().any(|l| l.ty.lanes != 1)
+        || function.locals[..function.params].iter().any(|l| l.ty != scalar)
+    {
+        return Err("a function is scalar, its arguments f32".to_owned());
+    }
+    let Some(result) = &function.result else {
+        return if function.body.is_empty() { Ok(()) } else { Err("a body without a result".to_owned()) };
+    };
+    let mut checker = Checker::new(program, &function.locals, false);
+    for i in 0..function.params {
+        checker.vars[i] = Some(Scope { mutable: false, read: false, set: false });
+        checker.live.push(Var(i));
+    }
+    for stmt in &function.body {
+        match stmt {
+            Stmt::Let { mutable: false, .. } | Stmt::Comment(_) => checker.stmt(stmt)?,
+            _ => return Err("a function has Let and Comment only".to_owned()),
+        }
+    }
+    if checker.expr(result)? != scalar {
+        return Err("the result is not a scalar f32".to_owned());
+    }
+    checker.leave(0)
+}
+
+/// Gives back the buffers that the kernel stores into.
+fn verify_kernel(
+    program: &Program,
+    kernel: &Kernel,
+    called: &mut BTreeSet<usize>,
+) -> Result<BTreeSet<BufferId>, String> {
+    let mut checker = Checker::new(program, &kernel.locals, true);
+    for (id, written) in kernel.params.iter().copied().chain(kernel.scratch.iter().map(|id| (*id, true))) {
+        let buffer = program.buffers.get(id.0).ok_or_else(|| format!("no buffer {}", id.0))?;
+        if written && !matches!(buffer.role, Role::Result(_) | Role::Scratch) {
+            return Err(format!("it writes buffer {:?}, which is read only", buffer.name));
+        }
+        if checker.bases.iter().any(|b| b.base == Base::Buffer(id)) {
+            return Err(format!("buffer {:?} is declared twice", buffer.name));
+        }
+        checker.bases.push(Known { writable: written, ..Known::new(Base::Buffer(id), &buffer.name, buffer.len) });
+    }
+    for stmt in &kernel.body {
+        checker.stmt(stmt)?;
+    }
+    checker.leave(0)?;
+    let mut stored = BTreeSet::new();
+    for known in &checker.bases {
+        if !known.loaded && !known.stored {
+            return Err(format!("buffer {:?} is declared and not used", known.name));
+        }
+        if known.writable != known.stored {
+            return Err(format!("buffer {:?} is declared as written and is not", known.name));
+        }
+        if let (Base::Buffer(id), true) = (known.base, known.stored) {
+            stored.insert(id);
+        }
+    }
+    called.extend(checker.called);
+    Ok(stored)
+}
+
+/// A buffer or window that may be looked into.
+struct Known {
+    base: Base,
+    name: String,
+    len: usize,
+    writable: bool,
+    /// How many live loops walk it.
+    walked: usize,
+    /// Whether one of them writes.
+    walked_mutably: bool,
+    loaded: bool,
+    stored: bool,
+}
+
+impl Known {
+    fn new(base: Base, name: &str, len: usize) -> Self {
+        let name = name.to_owned();
+        Self { base, name, len, writable: false, walked: 0, walked_mutably: false, loaded: false, stored: false }
+    }
+}
+
+/// A value that may be used.
+struct Scope {
+    mutable: bool,
+    read: bool,
+    set: bool,
+}
+
+struct Checker<'a> {
+    program: &'a Program,
+    locals: &'a [super::Local],
+    /// Whether it may call functions and look into memory.
+    kernel: bool,
+    bases: Vec<Known>,
+    /// By variable.
+    vars: Vec<Option<Scope>>,
+    /// The variables in scope, in order of definition.
+    live: Vec<Var>,
+    called: BTreeSet<usize>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(program: &'a Program, locals: &'a [super::Local], kernel: bool) -> Self {
+        let vars = locals.iter().map(|_| None).collect();
+        Self { program, locals, kernel, bases: Vec::new(), vars, live: Vec::new(), called: BTreeSet::new() }
+    }
+
+    fn name(&self, var: Var) -> String {
+        self.locals.get(var.0).map_or_else(|| format!("var {}", var.0), |l| format!("{:?}", l.name))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), String> {
+        match stmt {
+            Stmt::Let { var, mutable, value } => {
+                let ty = self.expr(value)?;
+                let local = self.locals.get(var.0).ok_or_else(|| format!("no local {}", var.0))?;
+                if local.ty != ty {
+                    return Err(format!("{:?} is {}, its value {ty}", local.name, local.ty));
+                }
+                if self.vars[var.0].is_some() {
+                    return Err(format!("{:?} is defined twice", local.name));
+                }
+                self.vars[var.0] = Some(Scope { mutable: *mutable, read: false, set: false });
+                self.live.push(*var);
+                Ok(())
+            }
+            Stmt::Set { var, value } => {
+                let ty = self.expr(value)?;
+                let name = self.name(*var);
+                match self.vars.get_mut(var.0) {
+                    Some(Some(scope)) if scope.mutable => scope.set = true,
+                    _ => return Err(format!("{name} is set and is no accumulator in scope")),
+                }
+                if self.locals[var.0].ty != ty {
+                    return Err(format!("{name} is {}, its new value {ty}", self.locals[var.0].ty));
+                }
+                Ok(())
+            }
+            Stmt::Store { to, value } => {
+                let ty = self.expr(value)?;
+                if ty.scalar != Scalar::F32 {
+                    return Err(format!("a store of {ty}"));
+                }
+                let known = self.place(*to, ty.lanes)?;
+                if !known.writable {
+                    return Err(format!("a store into {:?}, which is read only", known.name));
+                }
+                if known.walked > 0 {
+                    return Err(format!("a store into {:?} while a loop walks it", known.name));
+                }
+                known.stored = true;
+                Ok(())
+            }
+            Stmt::For { count, walks, body } => self.turns(*count, walks, body),
+            Stmt::Comment(_) => Ok(()),
+        }
+    }
+
+    fn turns(&mut self, count: usize, walks: &[Walk], body: &[Stmt]) -> Result<(), String> {
+        if count == 0 || walks.is_empty() {
+            return Err("a loop without a turn or without a window".to_owned());
+        }
+        let (first_var, first_base) = (self.live.len(), self.bases.len());
+        let mut windows = Vec::new();
+        for walk in walks {
+            let name = &walk.name;
+            if walk.len == 0 {
+                return Err(format!("window {name:?} is empty"));
+            }
+            let n = count.checked_mul(walk.len).ok_or("a loop that is too long")?;
+            let base = self.place(walk.of, n).map_err(|e| format!("window {name:?}: {e}"))?;
+            if walk.written && (!base.writable || base.walked > 0) {
+                return Err(format!("window {name:?} writes {:?}, which is read only or walked already", base.name));
+            }
+            base.walked += 1;
+            base.walked_mutably = walk.written;
+            let window = Base::Window(walk.window);
+            if self.known(window).is_some() || windows.iter().any(|k: &Known| k.base == window) {
+                return Err(format!("window {name:?} is bound already"));
+            }
+            windows.push(Known { writable: walk.written, ..Known::new(window, name, walk.len) });
+        }
+        self.bases.extend(windows);
+        for stmt in body {
+            self.stmt(stmt)?;
+        }
+        self.leave(first_var)?;
+        for (walk, window) in walks.iter().zip(self.bases.split_off(first_base)) {
+            if !window.loaded && !window.stored {
+                return Err(format!("window {:?} is not used", window.name));
+            }
+            if window.writable != window.stored {
+                return Err(format!("window {:?} is said to be written and is not", window.name));
+            }
+            let base = self.known(walk.of.base).ok_or("a base that went away")?;
+            base.walked -= 1;
+            base.walked_mutably = false;
+            base.loaded |= window.loaded;
+            base.stored |= window.stored;
+        }
+        Ok(())
+    }
+
+    /// Ends the scope of the values from the given one on.
+    fn leave(&mut self, first_var: usize) -> Result<(), String> {
+        for var in self.live.split_off(first_var) {
+            let scope = self.vars[var.0].take().ok_or("a value that went away")?;
+            if !scope.read {
+                return Err(format!("{} is not used", self.name(var)));
+            }
+            if scope.mutable && !scope.set {
+                return Err(format!("{} is an accumulator and is never set", self.name(var)));
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&mut self, base: Base) -> Option<&mut Known> {
+        self.bases.iter_mut().find(|k| k.base == base)
+    }
+
+    /// The base of an access to `n` elements, which is in bounds and not borrowed by a loop that writes.
+    fn place(&mut self, place: Place, n: usize) -> Result<&mut Known, String> {
+        let known = self.known(place.base).ok_or_else(|| format!("{:?} is not in reach", place.base))?;
+        if place.offset.checked_add(n).is_none_or(|end| end > known.len) {
+            return Err(format!("elements {}+{n} of {:?}, which has {}", place.offset, known.name, known.len));
+        }
+        if known.walked_mutably {
+            return Err(format!("an access to {:?} while a loop writes it", known.name));
+        }
+        Ok(known)
+    }
+
+    fn load(&mut self, from: Place, n: usize, lanes: usize) -> Result<Type, String> {
+        if !self.kernel {
+            return Err("a function has no memory".to_owned());
+        }
+        self.place(from, n)?.loaded = true;
+        typed(Type { scalar: Scalar::F32, lanes })
+    }
+
+    fn expr(&mut self, expr: &Expr) -> Result<Type, String> {
+        match expr {
+            Expr::Load { from, lanes } => self.load(*from, *lanes, *lanes),
+            Expr::Splat { from, lanes } => self.load(*from, 1, *lanes),
+            Expr::Const { ty, .. } => typed(*ty),
+            Expr::Var(var) => {
+                let name = self.name(*var);
+                let scope = self.vars.get_mut(var.0).and_then(Option::as_mut);
+                scope.ok_or_else(|| format!("{name} is used out of its scope"))?.read = true;
+                Ok(self.locals[var.0].ty)
+            }
+            Expr::Op(operation, args) => {
+                let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>, _>>()?;
+                operation_type(*operation, &args)
+            }
+            Expr::Call(function, args) => {
+                let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>, _>>()?;
+                let callee = self.program.functions.get(*function).ok_or_else(|| format!("no function {function}"))?;
+                if !self.kernel {
+                    return Err("a function that calls".to_owned());
+                }
+                if args.len() != callee.params {
+                    return Err(format!("{:?} takes {} arguments, not {}", callee.name, callee.params, args.len()));
+                }
+                if args.iter().any(|a| a.scalar != Scalar::F32 || a.lanes != args[0].lanes) {
+                    return Err(format!("{:?} called with {args:?}", callee.name));
+                }
+                self.called.insert(*function);
+                Ok(args[0])
+            }
+        }
+    }
+}
+
+fn typed(ty: Type) -> Result<Type, String> {
+    if ty.lanes.is_power_of_two() { Ok(ty) } else { Err(format!("{} lanes", ty.lanes)) }
+}
+
+/// The type of an operation's result.
+fn operation_type(operation: Operation, args: &[Type]) -> Result<Type, String> {
+    let (operands, scalar, result) = match operation {
+        Operation::Add | Operation::Sub | Operation::Mul | Operation::Div | Operation::Max | Operation::Min => {
+            (2, Scalar::F32, Scalar::F32)
+        }
+        Operation::MulAdd => (3, Scalar::F32, Scalar::F32),
+        Operation::SelectLess => (4, Scalar::F32, Scalar::F32),
+        Operation::ToBits => (1, Scalar::F32, Scalar::U32),
+        Operation::FromBits => (1, Scalar::U32, Scalar::F32),
+        Operation::WrappingAdd | Operation::WrappingSub | Operation::And | Operation::Or | Operation::Xor => {
+            (2, Scalar::U32, Scalar::U32)
+        }
+        Operation::ShiftLeft(by) | Operation::ShiftRight(by) => {
+            if by > 31 {
+                return Err(format!("a shift by {by}"));
+            }
+            (1, Scalar::U32, Scalar::U32)
+        }
+    };
+    match args {
+        [first, ..] if args.len() == operands && args.iter().all(|a| a == first) && first.scalar == scalar => {
+            Ok(Type { scalar: result, ..*first })
+        }
+        _ => Err(format!("{operation:?} of {args:?}")),
+    }
 }

@@ -1,0 +1,17 @@
+use crate::activation;
+use crate::kernel::Program;
+use crate::model::Activation;
+
+/// Spells every activation that is still symbolic out in arithmetic.
+///
+/// # Panics
+/// If a symbolic function does not have an activation's name: lowering's fault.
+pub fn expand(program: &mut Program) {
+    for function in &mut program.functions {
+        if function.result.is_none() {
+            let activation = Activation::from_name(&function.name);
+            let activation = activation.unwrap_or_else(|| panic!("expand: no activation {:?}", function.name));
+            *function = activation::expand(activation);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Passes: each takes a program and leaves one that computes the same, in the sense that its text states.
+
+mod expand;
+mod split;
+
+pub use expand::expand;
+pub use split::split;

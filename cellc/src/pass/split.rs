@@ -1,0 +1,36 @@
+use crate::kernel::{Expr, Operation, Program, Stmt};
+
+/// Makes every multiply-add a multiplication and an addition, each rounded: what an instruction set without a fused one
+/// computes, and what makes all instruction sets agree.
+pub fn split(program: &mut Program) {
+    for function in &mut program.functions {
+        block(&mut function.body);
+        if let Some(result) = &mut function.result {
+            expr(result);
+        }
+    }
+    for kernel in &mut program.kernels {
+        block(&mut kernel.body);
+    }
+}
+
+fn block(body: &mut [Stmt]) {
+    for stmt in body {
+        match stmt {
+            Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => expr(value),
+            Stmt::For { body, .. } => block(body),
+            Stmt::Comment(_) => {}
+        }
+    }
+}
+
+fn expr(e: &mut Expr) {
+    let (Expr::Op(_, args) | Expr::Call(_, args)) = e else { return };
+    args.iter_mut().for_each(expr);
+    if let Expr::Op(operation @ Operation::MulAdd, args) = e {
+        let addend = args.pop().expect("a multiply-add has three operands");
+        let product = Expr::Op(Operation::Mul, std::mem::take(args));
+        *operation = Operation::Add;
+        *args = vec![product, addend];
+    }
+}
