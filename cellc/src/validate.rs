@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use half::{bf16, f16};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::model::{
-    Activation, Cell, CellKind, Dim, ElementType, LedgerEntry, Model, Node, Op, Parameter, ResultValue, Source,
-    StatePair, Tensor, ValidCell, ValidModel, ValueId, WeightSource,
+    Activation, Cell, CellKind, Dim, ElementType, LedgerEntry, Model, Node, Op, Parameter, ResetGate, ResultValue,
+    Source, StatePair, Tensor, ValidCell, ValidModel, ValueId, WeightSource,
 };
 use crate::options::{Options, State};
 
@@ -26,21 +26,22 @@ const INPUTS: [&str; 5] = ["x", "h", "W", "R", "B"];
 /// # Errors
 /// Everything that is wrong with the model, or with the options for it, warnings included.
 pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnostics), Diagnostics> {
-    let mut validation = Validation {
-        model,
-        options,
-        diagnostics: Diagnostics::default(),
-        known: vec![None; model.values.len()],
-        interned: HashMap::new(),
-        uses: vec![Uses::default(); model.parameters.len()],
-        shapes: vec![None; model.parameters.len()],
-        valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
-    };
+    let mut validation = Validation::new(model, options, false);
     validation.run();
     if validation.diagnostics.has_errors() {
         return Err(validation.diagnostics);
     }
     Ok((validation.valid, validation.diagnostics))
+}
+
+/// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.
+pub(crate) fn problems(model: &Model) -> Diagnostics {
+    let options = Options { state: State::None, ..Options::default() };
+    let mut validation = Validation::new(model, &options, true);
+    validation.run();
+    let mut diagnostics = validation.diagnostics;
+    diagnostics.0.retain(|d| d.severity == Severity::Error);
+    diagnostics
 }
 
 /// What a tensor is, as far as it is right.
@@ -73,6 +74,8 @@ struct Uses {
 struct Validation<'a> {
     model: &'a Model,
     options: &'a Options,
+    /// Whether only a part of the model is there, which has been reported.
+    partial: bool,
     diagnostics: Diagnostics,
     /// By value; `None` before its node, or after an error.
     known: Vec<Option<Known>>,
@@ -86,6 +89,20 @@ struct Validation<'a> {
 }
 
 impl<'a> Validation<'a> {
+    fn new(model: &'a Model, options: &'a Options, partial: bool) -> Self {
+        Self {
+            model,
+            options,
+            partial,
+            diagnostics: Diagnostics::default(),
+            known: vec![None; model.values.len()],
+            interned: HashMap::new(),
+            uses: vec![Uses::default(); model.parameters.len()],
+            shapes: vec![None; model.parameters.len()],
+            valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
+        }
+    }
+
     fn run(&mut self) {
         if !self.structure() {
             return;
@@ -159,20 +176,27 @@ impl<'a> Validation<'a> {
                     Op::Cell(_) => "4 or 5: x, h, W, R and, if wanted, B".to_owned(),
                     _ => inputs.end().to_string(),
                 };
-                self.error(node, &node.origin, format!("{} inputs", node.inputs.len()), valid, None);
+                self.error(
+                    node,
+                    &node.origin,
+                    format!("{} inputs", node.inputs.len()),
+                    valid,
+                    "connect what is missing",
+                );
             }
             if !outputs.contains(&node.outputs.len()) {
                 let found = format!("{} outputs", node.outputs.len());
-                self.error(node, &node.origin, found, outputs.end().to_string(), None);
+                self.error(node, &node.origin, found, outputs.end().to_string(), MALFORMED);
             }
-            if !node.inputs.iter().all(|input| produced.get(input.0) == Some(&true)) {
+            let exists = |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.partial);
+            if !node.inputs.iter().all(exists) {
                 let found = "an input that no earlier operation produces";
-                self.error(node, &node.origin, found, "operations in the order in which they are computed", None);
+                self.error(node, &node.origin, found, "operations in the order in which they are computed", MALFORMED);
             }
             for output in &node.outputs {
                 if produced.get_mut(output.0).is_none_or(|p| std::mem::replace(p, true)) {
                     let found = "an output that something else produces too, or that does not exist";
-                    self.error(node, &node.origin, found, "outputs of its own", None);
+                    self.error(node, &node.origin, found, "outputs of its own", MALFORMED);
                 }
             }
         }
@@ -189,7 +213,7 @@ impl<'a> Validation<'a> {
                 self.diagnostics.push(Diagnostic::error(Origin::Unknown, found));
             }
         }
-        if model.results.is_empty() {
+        if model.results.is_empty() && !self.partial {
             let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
             self.diagnostics.push(diagnostic.valid("at least one Result").help("give the model an output"));
         }
@@ -234,7 +258,7 @@ impl<'a> Validation<'a> {
                 &node.origin,
                 found,
                 "an input that is W, R or B of cells and nothing else, or none of them",
-                Some("declare two inputs and give both the same contents"),
+                "declare two inputs and give both the same contents",
             );
         }
     }
@@ -290,7 +314,7 @@ impl<'a> Validation<'a> {
                 &value.origin,
                 format!("an input of type {}", value.element.name()),
                 floats(),
-                Some("integer inputs are not read; remove the input, or convert it before the model"),
+                "integer inputs are not read: remove the input, or convert it before it enters the model",
             );
             return None;
         }
@@ -304,9 +328,10 @@ impl<'a> Validation<'a> {
         let stated = match (&value.shape, given) {
             (Some(shape), _) => shape.clone(),
             (None, Some(given)) => vec![ANY; given.len()],
+            (None, None) if self.partial => return None,
             (None, None) => {
                 let help = format!("give its shape: --shape {name}=1,16");
-                self.error(node, &value.origin, "an input without a shape", "a shape", Some(&help));
+                self.error(node, &value.origin, "an input without a shape", "a shape", help);
                 return None;
             }
         };
@@ -316,7 +341,7 @@ impl<'a> Validation<'a> {
                 let found =
                     format!("the shape {given:?} is given for the input, but the model says {}", shape_text(&stated));
                 let valid = "sizes of 1 or more that agree with the model where it knows them";
-                self.error(node, &value.origin, found, valid, Some("correct --shape"));
+                self.error(node, &value.origin, found, valid, "correct --shape");
                 return None;
             }
         }
@@ -326,6 +351,8 @@ impl<'a> Validation<'a> {
                 (Some(given), _, _) => given[axis],
                 (None, Dim::Fixed(size), _) => size,
                 (None, Dim::Dynamic { .. }, Some(batch)) if axis == 0 && !is_weight => batch,
+                // the options may yet fix it
+                (None, Dim::Dynamic { .. }, _) if self.partial => return None,
                 (None, Dim::Dynamic { .. }, _) => {
                     let by_shape = example(&name, &stated);
                     let help = match axis == 0 && !is_weight {
@@ -333,16 +360,20 @@ impl<'a> Validation<'a> {
                         false => format!("give the whole shape: {by_shape}"),
                     };
                     let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
-                    self.error(node, &value.origin, found, "sizes that are fixed when compiling", Some(&help));
+                    self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
                     return None;
                 }
             };
             if !admits(dim, size) {
-                let found = match size {
-                    0 => format!("the input has the shape {}: a size of 0", shape_text(&stated)),
-                    _ => format!("the batch size {size}, but the input has the shape {}", shape_text(&stated)),
+                let shape = shape_text(&stated);
+                let (found, help) = match size {
+                    0 => (
+                        format!("the input has the shape {shape}: a size of 0"),
+                        "an empty tensor has no result: correct the shape",
+                    ),
+                    _ => (format!("the batch size {size}, but the input has the shape {shape}"), "correct --batch"),
                 };
-                self.error(node, &value.origin, found, "sizes of 1 or more that agree with the model", None);
+                self.error(node, &value.origin, found, "sizes of 1 or more that agree with the model", help);
                 return None;
             }
             shape.push(size);
@@ -357,7 +388,7 @@ impl<'a> Validation<'a> {
             if size != batch {
                 let found = format!("the batch size {batch} is given, but the input has the shape {shape:?}");
                 let help = "leave out --batch, or save the model with another batch size";
-                self.error(node, &value.origin, found, format!("a batch size of {size}"), Some(help));
+                self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
                 return None;
             }
         } else if self.options.batch.is_some() && stated.first().is_some_and(|d| matches!(d, Dim::Dynamic { .. })) {
@@ -370,7 +401,7 @@ impl<'a> Validation<'a> {
         let value = node.outputs[0];
         if tensor.shape().contains(&0) {
             let found = format!("a constant of shape {:?}: a size of 0", tensor.shape());
-            self.error(node, &self.model.values[value.0].origin, found, "sizes of 1 or more", None);
+            self.error(node, &self.model.values[value.0].origin, found, "sizes of 1 or more", "correct the shape");
         } else if tensor.len() > MOST_ELEMENTS {
             self.too_large(node, &self.model.values[value.0].origin, tensor.shape());
         } else {
@@ -383,7 +414,8 @@ impl<'a> Validation<'a> {
         let element = self.model.values[to.0].element;
         if !element.is_float() {
             let origin = node.attribute_origin("destination_type");
-            self.error(node, origin, format!("a conversion to {}", element.name()), floats(), None);
+            let help = "cells take floating point only: remove the conversion";
+            self.error(node, origin, format!("a conversion to {}", element.name()), floats(), help);
             return;
         }
         let Some(known) = self.known[from.0].clone() else { return };
@@ -411,43 +443,51 @@ impl<'a> Validation<'a> {
     }
 
     fn cell(&mut self, node: &Node, cell: &Cell) -> Option<ValidCell> {
-        let shapes = self.cell_inputs(node, cell);
         let op = cell.kind.op_name();
         if cell.hidden_size == 0 {
             let found = "hidden_size is 0";
-            self.error(node, node.attribute_origin("hidden_size"), found, "an integer of 1 or more", None);
+            self.error(
+                node,
+                node.attribute_origin("hidden_size"),
+                found,
+                "an integer of 1 or more",
+                "write the length of the state h",
+            );
             return None;
         }
-        let mut right = shapes.is_some();
+        let mut right = self.cell_types(node, cell);
         let wanted = cell.kind.default_activations();
         if cell.activations.len() != wanted.len() {
-            let uses = match cell.kind {
-                CellKind::Rnn => "1: f",
-                CellKind::Gru(_) => "2: f for z and r, and g for the candidate",
+            let (takes, roles) = match cell.kind {
+                CellKind::Rnn => ("1", "f"),
+                CellKind::Gru(_) => ("2", "f for z and r, and g for the candidate"),
             };
-            let found = format!("{} activations, but {op} takes {}", cell.activations.len(), wanted.len());
-            let help = format!("write {uses}, or leave activations out for {}", names_of(wanted));
-            self.error(node, node.attribute_origin("activations"), found, uses, Some(&help));
+            let found = match cell.activations.len() {
+                1 => format!("1 activation, but {op} takes {takes}"),
+                n => format!("{n} activations, but {op} takes {takes}"),
+            };
+            let help = format!("write {roles}; or leave activations out for {}", names_of(wanted));
+            self.error(node, node.attribute_origin("activations"), found, format!("{takes}: {roles}"), help);
             right = false;
         }
         if cell.clip.is_some_and(|clip| !(clip.is_finite() && clip > 0.0)) {
             let found = "a clip that is not positive and finite";
-            self.error(node, node.attribute_origin("clip"), found, "a positive number, or no clip", None);
+            self.error(
+                node,
+                node.attribute_origin("clip"),
+                found,
+                "a positive number, or no clip",
+                "leave clip out for no clipping",
+            );
             right = false;
         }
         if cell.kind == CellKind::Rnn && node.inputs.len() < 5 {
             let help = "connect a B of zeros if the cell has no bias";
-            self.error(
-                node,
-                &node.origin,
-                "RNNCell without B",
-                format!("B of shape [{}]", cell.hidden_size),
-                Some(help),
-            );
+            self.error(node, &node.origin, "RNNCell without B", format!("B of shape [{}]", cell.hidden_size), help);
             right = false;
         }
-        let shapes = shapes.filter(|_| right)?;
-        let (batch, input_size) = self.cell_shapes(node, cell, &shapes)?;
+        let shapes: Vec<Option<Vec<usize>>> = node.inputs.iter().map(|&value| self.shape_of(value)).collect();
+        let (batch, input_size) = self.cell_shapes(node, cell, &shapes).filter(|_| right)?;
         let mut ledger = node.ledger.clone();
         let weight = |this: &mut Self, port: usize| match node.inputs.get(port) {
             None => Some(WeightSource::Zero),
@@ -457,7 +497,8 @@ impl<'a> Validation<'a> {
                 Source::Cell(_) => {
                     let found = format!("{} is what another cell computes", INPUTS[port]);
                     let valid = "a constant or an input of the model";
-                    this.error(node, &node.origin, found, valid, None);
+                    let help = "weights do not change from step to step: connect a constant or an input";
+                    this.error(node, &node.origin, found, valid, help);
                     None
                 }
             },
@@ -488,8 +529,8 @@ impl<'a> Validation<'a> {
         })
     }
 
-    /// The shapes of a cell's inputs, all of them floating point. `None` after an error.
-    fn cell_inputs(&mut self, node: &Node, cell: &Cell) -> Option<Vec<Vec<usize>>> {
+    /// Whether all inputs of a cell are floating point.
+    fn cell_types(&mut self, node: &Node, cell: &Cell) -> bool {
         let mut right = true;
         let mut elements = Vec::new();
         for (port, value) in node.inputs.iter().enumerate() {
@@ -498,7 +539,8 @@ impl<'a> Validation<'a> {
             // what is wrong with an input of the model has been reported there
             if !element.is_float() && self.known[value.0].is_some() {
                 let found = format!("{} is {}", INPUTS[port], element.name());
-                self.error(node, &self.model.values[value.0].origin, found, floats(), None);
+                let help = "convert it to f32, if its integers are meant as such";
+                self.error(node, &self.model.values[value.0].origin, found, floats(), help);
                 right = false;
             }
         }
@@ -509,31 +551,38 @@ impl<'a> Validation<'a> {
             let diagnostic = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
             self.diagnostics.push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
         }
-        let shapes: Option<Vec<Vec<usize>>> = node.inputs.iter().map(|&value| self.shape_of(value)).collect();
-        shapes.filter(|_| right)
+        right
     }
 
-    /// Checks every shape against hidden_size and each other, and gives N and I.
-    fn cell_shapes(&mut self, node: &Node, cell: &Cell, shapes: &[Vec<usize>]) -> Option<(usize, usize)> {
+    /// Checks every shape that is known against hidden_size and the others, and gives N and I if all are right.
+    fn cell_shapes(&mut self, node: &Node, cell: &Cell, shapes: &[Option<Vec<usize>>]) -> Option<(usize, usize)> {
         let hidden = cell.hidden_size;
         let (gates, parts) = (cell.kind.gates(), cell.kind.bias_parts());
         let (Some(rows), Some(bias)) = (hidden.checked_mul(gates), hidden.checked_mul(parts)) else {
             let found = format!("hidden_size is {hidden}");
-            self.error(node, node.attribute_origin("hidden_size"), found, "a size that the tensors have", None);
+            self.error(
+                node,
+                node.attribute_origin("hidden_size"),
+                found,
+                "a size that the tensors have",
+                "write the length of the state h",
+            );
             return None;
         };
         if let Some(other) = other_hidden_size(cell, shapes) {
-            let texts: Vec<String> =
-                shapes.iter().zip(INPUTS).skip(1).map(|(shape, name)| format!("{name} {shape:?}")).collect();
+            let known = shapes.iter().zip(INPUTS).skip(1);
+            let texts: Vec<String> = known
+                .filter_map(|(shape, name)| shape.as_ref().map(|shape| format!("{name} {}", fixed_shape_text(shape))))
+                .collect();
             let found = format!("hidden_size is {hidden}, but the tensors are made for {other}: {}", texts.join(", "));
             let valid =
                 format!("h [N, {hidden}], W [{rows}, I], R [{rows}, {hidden}], B [{bias}], or hidden_size {other}");
-            self.error(node, node.attribute_origin("hidden_size"), found, valid, None);
+            let help = format!("write hidden_size={other}, or give tensors of the other size");
+            self.error(node, node.attribute_origin("hidden_size"), found, valid, help);
             return None;
         }
-        let x = &shapes[0];
-        let batch = x.first().copied().filter(|_| x.len() == 2);
-        let input_size = x.get(1).copied().filter(|_| x.len() == 2);
+        let of_x = |axis: usize| shapes[0].as_ref().filter(|x| x.len() == 2).map(|x| x[axis]);
+        let (batch, input_size) = (of_x(0), of_x(1));
         // what cannot be known is any size at all
         let wanted = [
             (vec![batch, input_size], "[N, I]"),
@@ -544,6 +593,10 @@ impl<'a> Validation<'a> {
         ];
         let mut right = true;
         for (port, shape) in shapes.iter().enumerate() {
+            let Some(shape) = shape else {
+                right = false;
+                continue;
+            };
             let (wanted, meaning) = &wanted[port];
             let fits = shape.len() == wanted.len() && shape.iter().zip(wanted).all(|(s, w)| w.is_none_or(|w| w == *s));
             if fits {
@@ -556,10 +609,7 @@ impl<'a> Validation<'a> {
                 .zip(letters)
                 .map(|(size, letter)| size.map_or_else(|| letter.to_owned(), |n| n.to_string()))
                 .collect();
-            let (mut found, help) = advice(cell, port, shape, wanted);
-            if found.is_empty() {
-                found = format!("{} has the shape {shape:?}", INPUTS[port]);
-            }
+            let (found, help) = advice(cell, port, shape, wanted);
             let valid = match port {
                 4 => format!("[{}]: {}", texts.join(", "), bias_layout(cell.kind)),
                 _ => format!("[{}], which is {meaning} for hidden_size {hidden}", texts.join(", ")),
@@ -577,7 +627,7 @@ impl<'a> Validation<'a> {
         let value = &self.model.values[input.0];
         if !value.element.is_float() {
             let found = format!("an output of type {}", value.element.name());
-            self.error(node, &node.origin, found, floats(), None);
+            self.error(node, &node.origin, found, floats(), "remove the output, or convert the constant to f32");
             return None;
         }
         if value.element != ElementType::F32 {
@@ -712,7 +762,7 @@ impl<'a> Validation<'a> {
 
     fn too_large(&mut self, node: &Node, origin: &Origin, shape: &[usize]) {
         let found = format!("a tensor of shape {}", fixed_shape_text(shape));
-        self.error(node, origin, found, format!("{MOST_ELEMENTS} elements or fewer"), None);
+        self.error(node, origin, found, format!("{MOST_ELEMENTS} elements or fewer"), "split the model");
     }
 
     fn error(
@@ -721,11 +771,10 @@ impl<'a> Validation<'a> {
         origin: &Origin,
         found: impl Into<String>,
         valid: impl Into<String>,
-        help: Option<&str>,
+        help: impl Into<String>,
     ) {
         let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
-        let mut diagnostic = Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid);
-        diagnostic.help = help.map(str::to_owned);
+        let diagnostic = Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help);
         self.diagnostics.push(diagnostic);
     }
 }
@@ -748,16 +797,31 @@ fn names_of(activations: &[Activation]) -> String {
     names.join(", ")
 }
 
+/// The longest name that is kept, in characters, and the most names of one input or output: many outputs may share them.
+const LONGEST_NAME: usize = 200;
+const MOST_NAMES: usize = 4;
+
 /// Tensor names, then the layer's; each once, none empty.
 fn names(tensor_names: &[&[String]], layer: &str) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let all = tensor_names.iter().flat_map(|list| list.iter().map(String::as_str)).chain([layer]);
-    all.filter(|name| !name.is_empty() && seen.insert(*name)).map(str::to_owned).collect()
+    let mut kept: Vec<String> = Vec::new();
+    let mut add = |name: &str, most: usize| {
+        let name = cut(name);
+        if !name.is_empty() && kept.len() < most && !kept.iter().any(|k| k == name) {
+            kept.push(name.to_owned());
+        }
+    };
+    tensor_names.iter().flat_map(|list| list.iter().take(MOST_NAMES)).for_each(|name| add(name, MOST_NAMES));
+    add(layer, MOST_NAMES + 1);
+    kept
+}
+
+fn cut(name: &str) -> &str {
+    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| &name[..end])
 }
 
 /// The input or output that is called `name`; `in0`, `out1` ... name those that nothing else is called so.
 fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Result<usize, String> {
-    let mut found = all.iter().enumerate().filter(|(_, names)| names.iter().any(|n| n == name)).map(|(i, _)| i);
+    let mut found = all.iter().enumerate().filter(|(_, names)| names.iter().any(|n| n == cut(name))).map(|(i, _)| i);
     let what = if fallback == "in" { "input" } else { "output" };
     match (found.next(), found.next()) {
         (Some(index), None) => Ok(index),
@@ -830,22 +894,21 @@ fn example(name: &str, stated: &[Dim]) -> String {
     format!("--shape {}={}", &name[1..name.len() - 1], sizes.join(","))
 }
 
-/// The one hidden size for which all of h, W, R and B are made, if it is not the one that is said.
-fn other_hidden_size(cell: &Cell, shapes: &[Vec<usize>]) -> Option<usize> {
-    let [h, r] = [shapes.get(1)?, shapes.get(3)?];
-    let other = *h.get(1).filter(|_| h.len() == 2)?;
+/// The one hidden size for which h, W, R and B are made, if it is not the one that is said.
+fn other_hidden_size(cell: &Cell, shapes: &[Option<Vec<usize>>]) -> Option<usize> {
+    let [h, w, r] = [shapes.get(1), shapes.get(2), shapes.get(3)].map(|shape| shape.and_then(Option::as_ref));
+    let other = *r?.get(1)?;
     let rows = other.checked_mul(cell.kind.gates())?;
-    let fits = *r == [rows, other]
-        && shapes.get(2)?.first() == Some(&rows)
-        && shapes
-            .get(4)
-            .is_none_or(|b| Some(b.len()) == Some(1) && Some(b[0]) == other.checked_mul(cell.kind.bias_parts()));
+    let bias = other.checked_mul(cell.kind.bias_parts())?;
+    let fits = *r? == [rows, other]
+        && h.is_none_or(|h| h.len() == 2 && h[1] == other)
+        && w.is_none_or(|w| w.len() == 2 && w[0] == rows)
+        && shapes.get(4).and_then(Option::as_ref).is_none_or(|b| *b == [bias]);
     (fits && other != cell.hidden_size).then_some(other)
 }
 
 /// What B holds, for messages.
 fn bias_layout(kind: CellKind) -> &'static str {
-    use crate::model::ResetGate;
     match kind {
         CellKind::Rnn => "hidden_size sums Wb + Rb",
         CellKind::Gru(ResetGate::BeforeMatMul) => {
@@ -857,53 +920,56 @@ fn bias_layout(kind: CellKind) -> &'static str {
     }
 }
 
-/// What a wrong shape looks like, if it looks like something: what to say instead, and what to do.
-fn advice(cell: &Cell, port: usize, shape: &[usize], wanted: &[Option<usize>]) -> (String, Option<&'static str>) {
-    use crate::model::ResetGate;
-    let hidden = cell.hidden_size;
+/// What to do about a model that no front end should have made.
+const MALFORMED: &str = "this model cannot be written down by any input: correct what built it";
+
+/// What to say about a wrong shape, and what to do, going by what it looks like.
+fn advice(cell: &Cell, port: usize, shape: &[usize], wanted: &[Option<usize>]) -> (String, &'static str) {
+    let found = format!("{} has the shape {}", INPUTS[port], fixed_shape_text(shape));
     let of_sequence = shape.len() == wanted.len() + 1 && shape[0] == 1;
-    if port == 4 && (shape.len() == 1 || of_sequence) {
-        let parts = shape[shape.len() - 1];
-        let times = (parts % hidden == 0).then_some(parts / hidden);
-        let found = |what: &str| {
-            format!("B has the shape {}, {} times hidden_size: {what}", fixed_shape_text(shape), parts / hidden)
+    let length = shape.last().copied().filter(|_| shape.len() == 1 || of_sequence);
+    if let Some(length) = length.filter(|length| port == 4 && length % cell.hidden_size == 0) {
+        const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
+        let parts = length / cell.hidden_size;
+        let layout = match (cell.kind, parts) {
+            (CellKind::Gru(ResetGate::AfterMatMul), 6) => {
+                Some((ONNX, "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, Rbh]"))
+            }
+            (CellKind::Gru(ResetGate::BeforeMatMul), 6) => {
+                Some((ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]"))
+            }
+            (CellKind::Gru(ResetGate::AfterMatMul), 3) => Some((
+                "this is the layout for linear_before_reset false",
+                "set linear_before_reset to false, or give Wb and Rb of h apart",
+            )),
+            (CellKind::Gru(ResetGate::BeforeMatMul), 4) => Some((
+                "this is the layout for linear_before_reset true",
+                "set linear_before_reset to true, or add the last two parts",
+            )),
+            (CellKind::Rnn, 2) => Some(("this is ONNX's layout, Wb, then Rb", "add the two halves")),
+            _ => None,
         };
-        return match (cell.kind, times) {
-            (CellKind::Gru(ResetGate::AfterMatMul), Some(6)) => (
-                found("this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h"),
-                Some("add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, Rbh]"),
-            ),
-            (CellKind::Gru(ResetGate::BeforeMatMul), Some(6)) => (
-                found("this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h"),
-                Some("add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]"),
-            ),
-            (CellKind::Gru(ResetGate::AfterMatMul), Some(3)) => (
-                found("this is the layout for linear_before_reset=\"false\""),
-                Some("set linear_before_reset to false, or give Wb and Rb of h apart"),
-            ),
-            (CellKind::Gru(ResetGate::BeforeMatMul), Some(4)) => (
-                found("this is the layout for linear_before_reset=\"true\""),
-                Some("set linear_before_reset to true, or add the last two parts"),
-            ),
-            (CellKind::Rnn, Some(2)) => (found("this is ONNX's layout, Wb, then Rb"), Some("add the two halves")),
-            _ => (String::new(), of_sequence.then_some(NO_DIRECTIONS)),
-        };
+        if let Some((layout, help)) = layout {
+            return (format!("{found}, {parts} times hidden_size: {layout}"), help);
+        }
     }
     if of_sequence {
-        return (String::new(), Some(NO_DIRECTIONS));
+        return (found, "remove the first dimension: the number of directions belongs to sequences and to ONNX");
     }
     if let ([a, b], [rows, columns]) = (shape, wanted)
         && port >= 2
         && rows.is_none_or(|n| n == *b)
         && columns.is_none_or(|n| n == *a)
     {
-        return (String::new(), Some("transpose it: a gate's weights are rows here, columns in Keras"));
+        return (found, "transpose it: the weights of one unit are a row here, a column in Keras");
     }
-    (String::new(), None)
+    match cell.kind {
+        CellKind::Gru(_) if port == 4 => {
+            (found, "give the tensor this shape, or correct hidden_size or linear_before_reset")
+        }
+        _ => (found, "give the tensor this shape, or correct hidden_size"),
+    }
 }
-
-const NO_DIRECTIONS: &str =
-    "remove the first dimension: the number of directions belongs to sequences and to ONNX, not to a cell";
 
 /// The tensor after a conversion to `element`; `None` where every element stays what it is.
 fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {

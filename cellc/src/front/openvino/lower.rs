@@ -15,13 +15,23 @@ use crate::model::{
 /// What is read, for messages.
 const LAYER_TYPES: &str = "Parameter, Const, Convert, GRUCell, RNNCell, Result";
 
-/// The model that a document describes, as far as it is understood, and all that is wrong with it.
+/// What to do about a file that OpenVINO would not have written.
+const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
+const CONNECT: &str = "correct the edges, or save the model again with OpenVINO's save_model";
+
+/// The most dimensions of a tensor.
+const MOST_DIMS: usize = 16;
+
+/// The model that a document describes, and all that is wrong with it.
+///
+/// After an error, what is not understood is missing from the model, or has a value that nothing produces in its place.
 pub(super) fn lower(document: &Document, weights: &mut Weights) -> (Model, Diagnostics) {
     let mut lowering = Lowering {
         document,
         weights,
         model: Model::default(),
         diagnostics: Diagnostics::default(),
+        errors: 0,
         layers: Vec::new(),
         edges: Vec::new(),
     };
@@ -117,6 +127,8 @@ struct Lowering<'a, 'w> {
     weights: &'w mut Weights,
     model: Model,
     diagnostics: Diagnostics,
+    /// How many of the diagnostics were errors.
+    errors: usize,
     layers: Vec<Layer<'a>>,
     edges: Vec<Edge>,
 }
@@ -127,7 +139,7 @@ impl<'a> Lowering<'a, '_> {
         let root = document.root();
         if document.name(root) != "net" {
             let found = format!("the root element is {}", quoted(document.name(root)));
-            self.diagnostics.push(
+            self.push(
                 Diagnostic::error(document.origin(root), found)
                     .valid("net, the root element of an OpenVINO IR")
                     .help("give the .xml file that OpenVINO's save_model wrote"),
@@ -142,10 +154,10 @@ impl<'a> Lowering<'a, '_> {
                     self.read_edges(edges, &ids);
                 }
             }
-            None => self.diagnostics.push(
+            None => self.push(
                 Diagnostic::error(document.origin(root), "the model has no layers")
                     .valid("one element layers inside net")
-                    .help("save the model again"),
+                    .help(SAVE_AGAIN),
             ),
         }
         self.reach();
@@ -162,7 +174,7 @@ impl<'a> Lowering<'a, '_> {
         }
         if self.weights.given_in_vain() && !self.diagnostics.has_errors() {
             let found = "weights were given, but the model uses no constant: they were not read";
-            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
+            self.push(Diagnostic::warning(Origin::Unknown, found));
         }
     }
 
@@ -175,19 +187,19 @@ impl<'a> Lowering<'a, '_> {
             match document.attribute_name(attribute) {
                 "name" => self.model.name = Some(text.to_owned()).filter(|name| !name.is_empty()),
                 "version" if matches!(text.trim(), "10" | "11") => {}
-                "version" => self.diagnostics.push(
+                "version" => self.push(
                     Diagnostic::error(document.attribute_origin(attribute), format!("IR version {}", quoted(text)))
                         .valid(VERSIONS)
                         .help("save the model again with OpenVINO 2022.1 or later"),
                 ),
                 name => {
                     let found = format!("the attribute {} of net has no known meaning: it is ignored", quoted(name));
-                    self.diagnostics.push(Diagnostic::warning(document.attribute_origin(attribute), found));
+                    self.push(Diagnostic::warning(document.attribute_origin(attribute), found));
                 }
             }
         }
         if document.attribute(root, "version").is_none() {
-            self.diagnostics.push(
+            self.push(
                 Diagnostic::error(document.origin(root), "net has no attribute version")
                     .valid(VERSIONS)
                     .help("give the .xml file that OpenVINO's save_model wrote"),
@@ -196,7 +208,7 @@ impl<'a> Lowering<'a, '_> {
         for child in document.children(root) {
             if !matches!(document.name(child), "layers" | "edges" | "rt_info" | "meta_data") {
                 let found = format!("the element {} in net is ignored", quoted(document.name(child)));
-                self.diagnostics.push(Diagnostic::warning(document.origin(child), found));
+                self.push(Diagnostic::warning(document.origin(child), found));
             }
         }
     }
@@ -207,10 +219,10 @@ impl<'a> Lowering<'a, '_> {
         let mut found = document.children_named(root, name);
         let first = found.next();
         for other in found {
-            self.diagnostics.push(
+            self.push(
                 Diagnostic::error(document.origin(other), format!("a second element {name} in net"))
                     .valid("one")
-                    .help("save the model again"),
+                    .help(SAVE_AGAIN),
             );
         }
         first
@@ -222,7 +234,7 @@ impl<'a> Lowering<'a, '_> {
         for element in document.children(layers) {
             if document.name(element) != "layer" {
                 let found = format!("the element {} among the layers is ignored", quoted(document.name(element)));
-                self.diagnostics.push(Diagnostic::warning(document.origin(element), found));
+                self.push(Diagnostic::warning(document.origin(element), found));
                 continue;
             }
             let Some(id) = self.integer(element, "id", "a layer") else { continue };
@@ -242,7 +254,7 @@ impl<'a> Lowering<'a, '_> {
             self.layers.push(layer);
             if let Some(&first) = ids.get(&id) {
                 let found = format!("the id {id} belongs to another layer already: {}", self.label(first));
-                self.error(index, document.origin(element), found, "an id of its own for every layer");
+                self.error(index, document.origin(element), found, "an id of its own for every layer", SAVE_AGAIN);
             } else {
                 ids.insert(id, index);
             }
@@ -255,7 +267,7 @@ impl<'a> Lowering<'a, '_> {
         for element in document.children(edges) {
             if document.name(element) != "edge" {
                 let found = format!("the element {} among the edges is ignored", quoted(document.name(element)));
-                self.diagnostics.push(Diagnostic::warning(document.origin(element), found));
+                self.push(Diagnostic::warning(document.origin(element), found));
                 continue;
             }
             let [from_layer, from_port, to_layer, to_port] =
@@ -267,13 +279,13 @@ impl<'a> Lowering<'a, '_> {
             };
             for id in [from_layer, to_layer] {
                 if !ids.contains_key(&id) {
-                    self.diagnostics.push(
+                    self.push(
                         Diagnostic::error(
                             document.origin(element),
                             format!("an edge names the layer {id}: no such id"),
                         )
                         .valid("the id of a layer of this model")
-                        .help("save the model again"),
+                        .help(SAVE_AGAIN),
                     );
                 }
             }
@@ -297,10 +309,8 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
         };
-        self.diagnostics.push(
-            Diagnostic::error(origin, found)
-                .valid(format!("an integer of 0 or more for {name}"))
-                .help("save the model again"),
+        self.push(
+            Diagnostic::error(origin, found).valid(format!("an integer of 0 or more for {name}")).help(SAVE_AGAIN),
         );
         None
     }
@@ -317,7 +327,7 @@ impl<'a> Lowering<'a, '_> {
             open.extend(self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer));
         }
         if !self.layers.iter().any(|layer| layer.kind == Kind::Result) && !self.layers.is_empty() {
-            self.diagnostics.push(
+            self.push(
                 Diagnostic::error(self.document.origin(self.document.root()), "the model has no Result")
                     .valid("at least one layer of type Result")
                     .help("save a model that has an output"),
@@ -383,7 +393,8 @@ impl<'a> Lowering<'a, '_> {
             path[0],
             self.document.origin(self.layers[path[0]].element),
             found,
-            "a graph without cycles; a state is kept between calls with ReadValue and Assign, or as a Parameter and a Result",
+            "a graph without cycles",
+            "feed what a cell computes back between calls: as a Result, and as the Parameter that starts the next call",
         );
     }
 
@@ -405,11 +416,18 @@ impl<'a> Lowering<'a, '_> {
 
     fn report(&mut self, index: usize, diagnostic: Diagnostic) {
         let label = self.label(index);
-        self.diagnostics.push(diagnostic.layer(label));
+        self.push(diagnostic.layer(label));
     }
 
-    fn error(&mut self, index: usize, origin: Origin, found: impl Into<String>, valid: impl Into<String>) {
-        self.report(index, Diagnostic::error(origin, found).valid(valid));
+    fn error(
+        &mut self,
+        index: usize,
+        origin: Origin,
+        found: impl Into<String>,
+        valid: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.report(index, Diagnostic::error(origin, found).valid(valid).help(help));
     }
 
     fn warning(&mut self, index: usize, origin: Origin, found: impl Into<String>) {
@@ -449,7 +467,6 @@ impl<'a> Lowering<'a, '_> {
         if matches!(kind, Kind::Unknown | Kind::Assign) {
             return;
         }
-        let before = self.errors();
         self.layer_itself(index);
         let mut data = self.data(index);
         let op = match kind {
@@ -474,29 +491,24 @@ impl<'a> Lowering<'a, '_> {
         let inputs = self.connect(index);
         let outputs = self.ports(index, "output");
         let (Some((op, element, shape, ledger)), Some(inputs), Some(outputs)) = (op, inputs, outputs) else { return };
-        let mut node_outputs = Vec::new();
-        if op == Op::Result {
+        let first_input = inputs.first().map(|input| &self.model.values[input.0]);
+        // a cell computes in the type of its x
+        let element = element.or(first_input.map(|input| input.element)).unwrap_or(ElementType::F32);
+        let output = if op == Op::Result {
+            let shape = first_input.and_then(|input| input.shape.clone());
             if let Some(port) = outputs.first() {
                 let origin = self.document.origin(port.element);
                 self.warning(index, origin, "an output port of a Result is ignored");
             }
             let names = self.document.attribute(self.layers[index].element, "output_names");
             let names = names.map_or_else(Vec::new, |names| split_names(self.document.value(names)));
-            let (element, shape) = match inputs.first() {
-                Some(input) => (self.model.values[input.0].element, self.model.values[input.0].shape.clone()),
-                None => (ElementType::F32, None),
-            };
-            let origin = self.origin(index);
-            node_outputs.push(self.value(Value { names, shape, element, origin }));
+            self.value(Value { names, shape, element, origin: self.origin(index) })
         } else {
             let [port] = &outputs[..] else {
                 let found = format!("{} output ports", outputs.len());
-                self.error(index, self.origin(index), found, "one output port");
+                self.error(index, self.origin(index), found, "one output port", SAVE_AGAIN);
                 return;
             };
-            // a cell computes in the type of its x
-            let element = element.or_else(|| inputs.first().map(|input| self.model.values[input.0].element));
-            let element = element.unwrap_or(ElementType::F32);
             let stated = Some(port.dims.clone()).filter(|dims| !dims.is_empty());
             if let (Some(shape), Some(stated)) = (&shape, &stated)
                 && !compatible(shape, stated)
@@ -509,26 +521,23 @@ impl<'a> Lowering<'a, '_> {
                 self.warning(index, self.document.origin(port.element), found);
             }
             self.check_precision(index, port, element);
-            let value = Value {
-                names: split_names(port.names),
-                shape: shape.or(stated),
-                element,
-                origin: self.document.origin(port.element),
+            let shape_attribute = self.document.attribute(data.element, "shape").filter(|a| data.taken.contains(a));
+            let origin = match shape_attribute {
+                Some(attribute) => self.document.attribute_origin(attribute),
+                None => self.document.origin(port.element),
             };
-            let value = self.value(value);
+            let names = split_names(port.names);
+            let value = self.value(Value { names, shape: shape.or(stated), element, origin });
             self.layers[index].output = Some((port.id, value));
-            node_outputs.push(value);
-        }
-        if self.errors() > before {
-            return;
-        }
+            value
+        };
         self.layers[index].node = Some(self.model.nodes.len());
         let node = Node {
             name: self.layers[index].name.to_owned(),
             kind: self.kind_text(index),
             op,
             inputs,
-            outputs: node_outputs,
+            outputs: vec![output],
             ledger,
             origin: self.origin(index),
         };
@@ -540,8 +549,9 @@ impl<'a> Lowering<'a, '_> {
         ValueId(self.model.values.len() - 1)
     }
 
-    fn errors(&self) -> usize {
-        self.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count()
+    fn push(&mut self, diagnostic: Diagnostic) {
+        self.errors += usize::from(diagnostic.severity == Severity::Error);
+        self.diagnostics.push(diagnostic);
     }
 
     /// What is written on the layer's own element.
@@ -559,7 +569,7 @@ impl<'a> Lowering<'a, '_> {
                     if !number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) && !text.is_empty() {
                         let found = format!("the layer is of the operation set {}", quoted(text));
                         let valid = "OpenVINO's own operation sets: opset1, opset2, ...";
-                        self.error(index, origin, found, valid);
+                        self.error(index, origin, found, valid, "replace the layer by one of OpenVINO's own");
                     }
                 }
                 name => {
@@ -575,7 +585,7 @@ impl<'a> Lowering<'a, '_> {
             match ["data", "input", "output"].iter().position(|&n| n == name) {
                 Some(place) if std::mem::replace(&mut seen[place], true) => {
                     let found = format!("a second element {name} in a layer");
-                    self.error(index, document.origin(child), found, "one");
+                    self.error(index, document.origin(child), found, "one", SAVE_AGAIN);
                 }
                 Some(_) => {}
                 None if name == "rt_info" => {}
@@ -632,7 +642,7 @@ impl<'a> Lowering<'a, '_> {
         let Some(side) = document.children_named(self.layers[index].element, side).next() else {
             return Some(Vec::new());
         };
-        let before = self.errors();
+        let before = self.errors;
         let mut ports: Vec<Port<'a>> = Vec::new();
         let mut ids = HashSet::new();
         for element in document.children(side) {
@@ -644,7 +654,7 @@ impl<'a> Lowering<'a, '_> {
             let Some(id) = self.integer(element, "id", "a port") else { continue };
             if !ids.insert(id) {
                 let found = format!("the port {id} is declared twice");
-                self.error(index, document.origin(element), found, "an id of its own for every port");
+                self.error(index, document.origin(element), found, "an id of its own for every port", SAVE_AGAIN);
             }
             let mut dims = Vec::new();
             for dim in document.children_named(element, "dim") {
@@ -658,9 +668,14 @@ impl<'a> Lowering<'a, '_> {
                             document.origin(dim),
                             found,
                             "an integer of 1 or more, or -1 where it is not known",
+                            SAVE_AGAIN,
                         );
                     }
                 }
+            }
+            if dims.len() > MOST_DIMS {
+                let found = format!("a port with {} dimensions", dims.len());
+                self.error(index, document.origin(element), found, format!("{MOST_DIMS} or fewer"), SAVE_AGAIN);
             }
             let names = document.attribute(element, "names").map_or("", |a| document.value(a));
             ports.push(Port { element, id, precision: document.attribute(element, "precision"), names, dims });
@@ -670,10 +685,10 @@ impl<'a> Lowering<'a, '_> {
                 "the ports are not in ascending order of their ids: they count in the order in which they stand";
             self.warning(index, document.origin(side), found);
         }
-        (self.errors() == before).then_some(ports)
+        (self.errors == before).then_some(ports)
     }
 
-    /// The tensors that a layer reads, in port order. `None` if one of them could not be found.
+    /// The tensors that a layer reads, in port order. After an error, new ones stand for those that could not be found.
     fn connect(&mut self, index: usize) -> Option<Vec<ValueId>> {
         let document = self.document;
         let ports = self.ports(index, "input")?;
@@ -683,53 +698,19 @@ impl<'a> Lowering<'a, '_> {
             by_port.entry(edge.to_port).or_default().push(edge);
         }
         let mut inputs = Vec::new();
-        let mut complete = true;
         for port in &ports {
             let edges = by_port.remove(&port.id).unwrap_or_default();
-            let Some(&edge) = edges.first() else {
-                let found = format!("nothing is connected to the input port {}", port.id);
-                self.error(index, document.origin(port.element), found, "one edge into every input port");
-                complete = false;
-                continue;
-            };
             if let Some(second) = edges.get(1) {
                 let found = format!("a second edge into the input port {}", port.id);
-                self.error(index, document.origin(second.element), found, "one edge into every input port");
-                complete = false;
+                self.error(index, document.origin(second.element), found, "one edge into every input port", CONNECT);
             }
-            let Some((from_port, value)) = self.layers[edge.from_layer].output else {
-                // a Result has no output; what else is missing here has been reported
-                if self.layers[edge.from_layer].kind == Kind::Result {
-                    let found = format!("the edge starts at {}, which has no output", self.label(edge.from_layer));
-                    self.error(index, document.origin(edge.element), found, "a layer with an output");
+            inputs.push(match self.follow(index, port, edges.first()) {
+                Some(value) => value,
+                None => {
+                    let origin = document.origin(port.element);
+                    self.value(Value { names: Vec::new(), shape: None, element: ElementType::F32, origin })
                 }
-                complete = false;
-                continue;
-            };
-            if from_port != edge.from_port {
-                let from = self.label(edge.from_layer);
-                let found = format!("the edge starts at port {} of {from}", edge.from_port);
-                let valid = format!("port {from_port}, its only output port");
-                self.error(index, document.origin(edge.element), found, valid);
-                complete = false;
-                continue;
-            }
-            let source = &self.model.values[value.0];
-            let element = source.element;
-            if let Some(shape) = &source.shape
-                && !port.dims.is_empty()
-                && !compatible(shape, &port.dims)
-            {
-                let found = format!(
-                    "the input port {} says {}, but what is connected to it has {}: the latter counts",
-                    port.id,
-                    shape_text(&port.dims),
-                    shape_text(shape)
-                );
-                self.warning(index, document.origin(port.element), found);
-            }
-            self.check_precision(index, port, element);
-            inputs.push(value);
+            });
         }
         let mut strays: Vec<(u64, Edge)> = by_port.into_iter().map(|(port, edges)| (port, edges[0])).collect();
         strays.sort_unstable_by_key(|(port, _)| *port);
@@ -739,16 +720,55 @@ impl<'a> Lowering<'a, '_> {
                 0 => "no edge: the layer has no input port".to_owned(),
                 n => format!("one of the {n} input ports that the layer declares"),
             };
-            self.error(index, document.origin(edge.element), found, valid);
-            complete = false;
+            self.error(index, document.origin(edge.element), found, valid, CONNECT);
         }
-        complete.then_some(inputs)
+        Some(inputs)
+    }
+
+    /// The tensor that an edge brings to a port.
+    fn follow(&mut self, index: usize, port: &Port<'_>, edge: Option<&Edge>) -> Option<ValueId> {
+        let document = self.document;
+        let Some(edge) = edge else {
+            let found = format!("nothing is connected to the input port {}", port.id);
+            self.error(index, document.origin(port.element), found, "one edge into every input port", CONNECT);
+            return None;
+        };
+        let Some((from_port, value)) = self.layers[edge.from_layer].output else {
+            // what else is missing here has been reported
+            if self.layers[edge.from_layer].kind == Kind::Result {
+                let found = format!("the edge starts at {}, which has no output", self.label(edge.from_layer));
+                self.error(index, document.origin(edge.element), found, "a layer with an output", CONNECT);
+            }
+            return None;
+        };
+        if from_port != edge.from_port {
+            let found = format!("the edge starts at port {} of {}", edge.from_port, self.label(edge.from_layer));
+            let valid = format!("port {from_port}, its only output port");
+            self.error(index, document.origin(edge.element), found, valid, CONNECT);
+            return None;
+        }
+        let source = &self.model.values[value.0];
+        let element = source.element;
+        if let Some(shape) = &source.shape
+            && !port.dims.is_empty()
+            && !compatible(shape, &port.dims)
+        {
+            let found = format!(
+                "the input port {} says {}, but what is connected to it has {}: the latter counts",
+                port.id,
+                shape_text(&port.dims),
+                shape_text(shape)
+            );
+            self.warning(index, document.origin(port.element), found);
+        }
+        self.check_precision(index, port, element);
+        Some(value)
     }
 
     fn check_precision(&mut self, index: usize, port: &Port<'_>, element: ElementType) {
         let Some(attribute) = port.precision else { return };
         let text = self.document.value(attribute);
-        if precision(element) != text {
+        if !precision(element).eq_ignore_ascii_case(text.trim()) {
             let found = format!(
                 "the port {} says precision {}, but the tensor is {}: the tensor's own type counts",
                 port.id,
@@ -764,7 +784,8 @@ impl<'a> Lowering<'a, '_> {
         let given = data.take(self.document, name);
         if given.is_none() {
             let origin = self.document.origin(data.element);
-            self.error(index, origin, format!("the attribute {name} is missing"), format!("{name}: {valid}"));
+            let help = format!("add the attribute {name} to the data element, or save the model again");
+            self.error(index, origin, format!("the attribute {name} is missing"), format!("{name}: {valid}"), help);
         }
         given
     }
@@ -774,7 +795,8 @@ impl<'a> Lowering<'a, '_> {
         let given = self.required(index, data, name, &valid)?;
         let element = ElementType::ALL.into_iter().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
         if element.is_none() {
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid);
+            let help = "give the tensor a type that is read, with a Convert behind it if need be";
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, help);
         }
         element
     }
@@ -785,7 +807,7 @@ impl<'a> Lowering<'a, '_> {
         let given = self.required(index, data, "shape", VALID)?;
         let shape = parse_shape(given.text);
         if shape.is_none() {
-            self.error(index, given.origin, format!("shape={}", quoted(given.text)), VALID);
+            self.error(index, given.origin, format!("shape={}", quoted(given.text)), VALID, "correct the shape");
         }
         Some((element?, shape?))
     }
@@ -798,7 +820,7 @@ impl<'a> Lowering<'a, '_> {
             let given = self.required(index, data, name, INTEGER)?;
             let value = parse_integer(given.text);
             if value.is_none() {
-                self.error(index, given.origin.clone(), format!("{name}={}", quoted(given.text)), INTEGER);
+                self.error(index, given.origin.clone(), format!("{name}={}", quoted(given.text)), INTEGER, SAVE_AGAIN);
             }
             Some((value?, given.origin))
         });
@@ -806,12 +828,12 @@ impl<'a> Lowering<'a, '_> {
             (element?, shape?, offset?, size?);
         let Some(need) = shape.iter().try_fold(element.size(), |n, &d| n.checked_mul(d)) else {
             let found = format!("shape {shape:?} of {} has more elements than can be addressed", element.name());
-            self.error(index, shape_origin, found, "a shape whose elements fit into the .bin file");
+            self.error(index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
             return None;
         };
         if size < need as u64 {
             let found = format!("size is {size} bytes, but shape {shape:?} of {} needs {need}", element.name());
-            self.error(index, size_origin, found, format!("{need} or more"));
+            self.error(index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
             return None;
         }
         let (file, bytes) = match self.weights.bytes(&offset_origin) {
@@ -851,13 +873,13 @@ impl<'a> Lowering<'a, '_> {
                 .collect()
         });
         if shape.is_none() {
-            self.error(index, given.origin.clone(), format!("shape={}", quoted(given.text)), VALID);
+            let found = format!("shape={}", quoted(given.text));
+            self.error(index, given.origin.clone(), found, VALID, "correct the shape");
         }
         Some((shape?, given.origin))
     }
 
     fn cell(&mut self, index: usize, data: &mut Data) -> Option<(Cell, Vec<LedgerEntry>)> {
-        let document = self.document;
         let mut ledger = Ledger::default();
 
         const HIDDEN_SIZE: &str = "an integer of 1 or more";
@@ -869,7 +891,8 @@ impl<'a> Lowering<'a, '_> {
                         Some(size)
                     }
                     None => {
-                        self.error(index, given.origin, format!("hidden_size={}", quoted(given.text)), HIDDEN_SIZE);
+                        let found = format!("hidden_size={}", quoted(given.text));
+                        self.error(index, given.origin, found, HIDDEN_SIZE, "write the length of the state h");
                         None
                     }
                 }
@@ -885,28 +908,32 @@ impl<'a> Lowering<'a, '_> {
             self.activation_parameters(index, data, name, &mut ledger);
         }
 
-        const CLIP: &str = "a number; absent, 0, negative, inf or nan: no clipping";
-        let given = data.take(document, "clip");
-        let clip = match given.as_ref().map(|given| given.text.trim().parse::<f32>()) {
-            None => Some(None),
-            Some(Ok(clip)) => Some((clip.is_finite() && clip > 0.0).then_some(clip)),
-            Some(Err(_)) => None,
+        let clip = self.clip(index, data, &mut ledger);
+        Some((Cell { kind: kind?, hidden_size: hidden_size?, activations, clip }, ledger.0))
+    }
+
+    fn clip(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {
+        let given = data.take(self.document, "clip");
+        let number = match &given {
+            None => None,
+            Some(given) => match given.text.trim().parse::<f32>() {
+                Ok(number) => Some(number),
+                Err(_) => {
+                    let found = format!("clip={} is not a number", quoted(given.text));
+                    let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
+                    let help = "correct the number, or remove the attribute for no clipping";
+                    self.error(index, given.origin.clone(), found, valid, help);
+                    return None;
+                }
+            },
         };
-        match (clip, given) {
-            (None, Some(given)) => {
-                let found = format!("clip={} is not a number", quoted(given.text));
-                self.error(index, given.origin, found, CLIP);
-            }
-            (clip, given) => {
-                let taken = match clip.flatten() {
-                    Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
-                    None => "no clipping".to_owned(),
-                };
-                ledger.add("clip", given.as_ref(), taken);
-            }
-        }
-        let cell = Cell { kind: kind?, hidden_size: hidden_size?, activations: activations?, clip: clip? };
-        Some((cell, ledger.0))
+        let clip = number.filter(|clip| clip.is_finite() && *clip > 0.0);
+        let taken = match clip {
+            Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
+            None => "no clipping".to_owned(),
+        };
+        ledger.add("clip", given.as_ref(), taken);
+        clip
     }
 
     fn linear_before_reset(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {
@@ -919,7 +946,7 @@ impl<'a> Lowering<'a, '_> {
             Some(_) => {
                 if let Some(given) = given {
                     let found = format!("linear_before_reset={} is not a truth value", quoted(given.text));
-                    self.error(index, given.origin, found, "true, false, 1, 0");
+                    self.error(index, given.origin, found, "true, false, 1, 0", "write one of these");
                 }
                 return None;
             }
@@ -934,7 +961,7 @@ impl<'a> Lowering<'a, '_> {
         data: &mut Data,
         defaults: &[Activation],
         ledger: &mut Ledger,
-    ) -> Option<Vec<Activation>> {
+    ) -> Vec<Activation> {
         const MOST_NAMED: usize = 5;
         let given = data.take(self.document, "activations");
         let activations = match &given {
@@ -948,11 +975,16 @@ impl<'a> Lowering<'a, '_> {
                     if unknown.len() > MOST_NAMED {
                         names.push(format!("and {} more", unknown.len() - MOST_NAMED));
                     }
-                    let found = format!("the activations {} are not known", names.join(", "));
-                    let valid = Activation::ALL.map(Activation::name).join(", ");
-                    let origin = given.origin.clone();
-                    self.error(index, origin, found, format!("{valid}, in any letter case, separated by commas"));
-                    return None;
+                    let plural = if unknown.len() > 1 { "s" } else { "" };
+                    let found = format!("unknown activation{plural} {}", names.join(", "));
+                    let known = Activation::ALL.map(Activation::name).join(", ");
+                    let help = match unknown.iter().all(|t| is_onnx_activation(t.trim())) {
+                        true => "ONNX has this function, but it is not read; save the model with one that is",
+                        false => "correct the name",
+                    };
+                    let valid = format!("{known}, in any letter case, separated by commas");
+                    self.error(index, given.origin.clone(), found, valid, help);
+                    return defaults.to_vec();
                 }
                 texts.filter_map(Activation::from_name).collect()
             }
@@ -960,7 +992,7 @@ impl<'a> Lowering<'a, '_> {
         let names: Vec<&str> = activations.iter().map(|a| a.name()).collect();
         let default = if given.is_none() { ", the default" } else { "" };
         ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&names.join(", "))));
-        Some(activations)
+        activations
     }
 
     /// `activations_alpha` and `activations_beta`: none of the activations that are read takes any.
@@ -973,13 +1005,26 @@ impl<'a> Lowering<'a, '_> {
         let origin = present.origin.clone();
         if let Some(bad) = present.text.split(',').find(|text| text.trim().parse::<f32>().is_err()) {
             let found = format!("{name} holds {}, which is not a number", quoted(bad.trim()));
-            self.error(index, origin, found, "numbers separated by commas, or nothing");
+            self.error(
+                index,
+                origin,
+                found,
+                "numbers separated by commas, or nothing",
+                "remove the attribute: it has no effect",
+            );
             return;
         }
         let found = format!("{name} has no effect: relu, sigmoid and tanh take no parameter");
         self.warning(index, origin, found);
         ledger.add(name, given.as_ref(), "no effect: the activations take no parameter".to_owned());
     }
+}
+
+/// The activation functions of ONNX beyond those that are read.
+fn is_onnx_activation(name: &str) -> bool {
+    const NAMES: [&str; 8] =
+        ["affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu", "softsign", "softplus"];
+    NAMES.iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
 #[derive(Default)]
@@ -1050,6 +1095,9 @@ fn parse_shape(text: &str) -> Option<Vec<Dim>> {
     let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
     if text.trim().is_empty() {
         return Some(Vec::new());
+    }
+    if text.split(',').count() > MOST_DIMS {
+        return None;
     }
     text.split(',').map(parse_dim).collect()
 }

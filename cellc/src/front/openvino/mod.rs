@@ -1,6 +1,8 @@
 //! OpenVINO IR: `model.xml` and the `model.bin` beside it.
 
 mod lower;
+#[cfg(test)]
+mod tests;
 mod weights;
 mod xml;
 
@@ -10,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{InputFile, Model};
+use crate::validate;
 use weights::{Place, Weights};
 
 /// Reads an IR from files. The second part of what is returned holds the warnings.
@@ -48,8 +51,10 @@ pub fn read_bytes(
 
 fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: Weights) -> Result<(Model, Diagnostics), Diagnostics> {
     let document = xml::Document::parse(path, bytes).map_err(|d| Diagnostics(vec![d]))?;
-    let (mut model, diagnostics) = lower::lower(&document, &mut weights);
+    let (mut model, mut diagnostics) = lower::lower(&document, &mut weights);
     if diagnostics.has_errors() {
+        // what is wrong with the rest is said too
+        diagnostics.extend(validate::problems(&model));
         return Err(diagnostics);
     }
     model.files.push(InputFile { name: name.to_owned(), sha256: sha256(bytes) });
@@ -69,39 +74,4 @@ fn sha256(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use super::*;
-    use crate::model::CellKind;
-    use crate::options::Options;
-    use crate::validate::validate;
-
-    #[test]
-    fn the_corpus_is_read() {
-        let corpus = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus"));
-        let mut cases = 0;
-        for case in std::fs::read_dir(corpus).unwrap() {
-            let case = case.unwrap().path();
-            let name = case.file_name().unwrap().to_string_lossy().into_owned();
-            if !name.starts_with("gru_cell_") && !name.starts_with("rnn_cell_") {
-                continue;
-            }
-            cases += 1;
-            let (model, warnings) = read(&case.join("model.xml"), None).unwrap_or_else(|d| panic!("{name}: {d:?}"));
-            assert_eq!(warnings, Diagnostics::default(), "{name}");
-            let batch = (name == "gru_cell_batchdyn").then_some(3);
-            let options = Options { batch, ..Options::default() };
-            let (valid, warnings) = validate(&model, &options).unwrap_or_else(|d| panic!("{name}: {d:?}"));
-            assert_eq!(warnings, Diagnostics::default(), "{name}");
-            assert_eq!(valid.cells.len(), 1, "{name}");
-            assert_eq!(valid.states.len(), 1, "{name}");
-            assert_eq!(valid.files.len(), if name == "gru_cell_params" { 1 } else { 2 }, "{name}");
-            assert_eq!(valid.cells[0].kind == CellKind::Rnn, name.starts_with("rnn"), "{name}");
-        }
-        assert!(cases > 0);
-    }
 }
