@@ -1,1 +1,76 @@
 //! The pipeline, on one screen.
+
+use crate::diagnostic::Diagnostics;
+use crate::emit::{self, OutputFile, names::Interface};
+use crate::kernel::{Program, verify};
+use crate::lower::lower;
+use crate::model::{Model, ValidModel};
+use crate::options::Options;
+use crate::pack::{Packed, pack};
+use crate::pass;
+use crate::plan::{Plan, plan};
+use crate::target::Isa;
+use crate::validate::validate;
+
+/// A compiled model, every stage of it.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    /// What was asked for.
+    pub options: Options,
+    /// What is computed.
+    pub model: ValidModel,
+    /// The sizes that were decided.
+    pub plan: Plan,
+    /// The kernels of each instruction set, generic first.
+    pub programs: Vec<(&'static Isa, Program)>,
+    /// The constants, in the order in which the kernels read them.
+    pub packed: Packed,
+    /// What generated code calls things.
+    pub interface: Interface,
+    /// What the user should know.
+    pub warnings: Diagnostics,
+}
+
+/// Compiles a model; refused with everything that is wrong with it.
+pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnostics> {
+    let (model, warnings) = validate(model, options)?;
+    let plan = plan(&model, options);
+    let programs: Vec<_> = plan.isas.iter().enumerate().map(|(i, (isa, _))| (*isa, program(&model, &plan, i))).collect();
+    let packed = pack(&model, &programs[0].1);
+    let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
+    let interface = Interface::new(&model, name);
+    Ok(Compilation { options: options.clone(), interface, model, plan, programs, packed, warnings })
+}
+
+fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
+    let mut program = lower(model, plan, isa);
+    check(&program, "lower");
+    pass::expand(&mut program);
+    check(&program, "expand");
+    if !plan.isas[isa].1 {
+        pass::split(&mut program);
+        check(&program, "split");
+    }
+    pass::unroll(&mut program, plan);
+    check(&program, "unroll");
+    program
+}
+
+/// A program that is wrong is a fault of cellc, never of the input.
+fn check(program: &Program, pass: &str) {
+    if let Err(problem) = verify(program) {
+        panic!("{pass} left a program that is wrong: {problem}");
+    }
+}
+
+impl Compilation {
+    /// The files of the output under a stem, weights first, the source last.
+    pub fn emit(&self, stem: &str) -> Vec<OutputFile> {
+        emit::files(self, stem)
+    }
+
+    /// The Rust items as tokens, the weights as one literal.
+    pub fn tokens(&self) -> proc_macro2::TokenStream {
+        emit::rust_tokens(self)
+    }
+}

@@ -1,6 +1,6 @@
 //! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
 
-use crate::emit::names::Scope;
+use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
     Base, BufferId, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt, Type, WindowId,
 };
@@ -35,8 +35,8 @@ pub(super) struct Block {
     pub(super) name: String,
     /// Elements.
     pub(super) len: usize,
-    /// Packed weights, which Rust keeps as bytes where they are baked in.
-    pub(super) weights: bool,
+    /// Baked in as little-endian bytes, which is how Rust keeps constants.
+    pub(super) bytes: bool,
 }
 
 /// One moving window of a loop.
@@ -79,18 +79,20 @@ pub(super) struct Shared<'a> {
     pub(super) buffers: Vec<Block>,
     /// By function.
     pub(super) functions: Vec<String>,
+    /// By kernel.
+    pub(super) kernels: Vec<String>,
     /// Every identifier that locals must not hide.
     scope: Scope,
 }
 
 impl<'a> Shared<'a> {
-    /// Names for a program: `parameter` and `result` give the fields' names, `taken` is what the file declares besides.
-    pub(super) fn new(
-        program: &'a Program,
-        taken: &[&str],
-        parameter: impl Fn(usize) -> String,
-        result: impl Fn(usize) -> String,
-    ) -> Self {
+    /// Names for a program: fields as the interface calls them; `taken` is what the file declares besides; `baked` says
+    /// whether the weights are known.
+    pub(super) fn new(program: &'a Program, taken: &[&str], interface: &Interface, baked: bool) -> Self {
+        let parameter = |i: usize| {
+            let mut fields = interface.inputs.iter().chain(&interface.weights);
+            fields.find(|f| f.index == i).expect("every parameter is a field").name.clone()
+        };
         let mut scope = Scope::new(taken);
         let functions = program.functions.iter().map(|f| scope.unique(&f.name)).collect();
         let buffers = program
@@ -99,13 +101,19 @@ impl<'a> Shared<'a> {
             .map(|buffer| {
                 let hint = match buffer.role {
                     Role::Parameter(i) => parameter(i),
-                    Role::Result(i) => result(i),
+                    Role::Result(i) => interface.outputs[i].name.clone(),
                     Role::Weights | Role::Constant(_) | Role::Scratch => buffer.name.clone(),
                 };
-                Block { name: scope.unique(&hint), len: buffer.len, weights: buffer.role == Role::Weights }
+                let bytes = match buffer.role {
+                    Role::Weights => baked,
+                    Role::Constant(_) => true,
+                    Role::Parameter(_) | Role::Result(_) | Role::Scratch => false,
+                };
+                Block { name: scope.unique(&hint), len: buffer.len, bytes }
             })
             .collect();
-        Self { program, buffers, functions, scope }
+        let kernels = program.kernels.iter().map(|k| scope.unique(&k.name)).collect();
+        Self { program, buffers, functions, kernels, scope }
     }
 
     /// The block of a buffer.
@@ -192,7 +200,7 @@ impl Walk<'_> {
                         .map(|w| Block {
                             name: self.scope.unique(&w.name),
                             len: w.len,
-                            weights: self.base(w.of.base).weights,
+                            bytes: self.base(w.of.base).bytes,
                         })
                         .collect();
                     let walking: Vec<_> = walks

@@ -17,11 +17,37 @@ pub struct Isa {
     pub rust_features: &'static str,
     /// C's (gcc, clang) names for its features, comma separated; empty for the baseline.
     pub c_features: &'static str,
+    /// How an x86-64 processor says that it has it.
+    pub cpuid: Cpuid,
+    /// Rust: one fused multiply-add `a * b + c` of f32 scalars by intrinsics; empty where there is none.
+    pub rust_mul_add: &'static str,
 }
+
+/// Bits that must be set for an instruction set to be usable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cpuid {
+    /// Leaf 1, register ecx.
+    pub leaf1_ecx: u32,
+    /// Leaf 7, register ebx.
+    pub leaf7_ebx: u32,
+    /// Register XCR0: the state that the operating system keeps.
+    pub xcr0: u32,
+}
+
+/// FMA (12), XSAVE (26), OSXSAVE (27), AVX (28).
+const FMA_AVX: u32 = 1 << 12 | 1 << 26 | 1 << 27 | 1 << 28;
+/// AVX2 (5).
+const LEAF7_AVX2: u32 = 1 << 5;
+/// AVX-512 F (16), DQ (17), BW (30), VL (31).
+const LEAF7_AVX512: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
+
+/// One lane of a fused multiply-add on x86-64: safe where the feature is enabled, and LLVM widens it.
+const X86_MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_fmadd_ss(\
+    core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
 
 /// The body that every machine can run: what the compiler makes of four lanes on its baseline.
 pub static GENERIC: Isa =
-    Isa { name: "generic", lanes: 4, registers: 16, fma: false, arch: None, rust_features: "", c_features: "" };
+    Isa { name: "generic", lanes: 4, registers: 16, fma: false, arch: None, rust_features: "", c_features: "", cpuid: Cpuid { leaf1_ecx: 0, leaf7_ebx: 0, xcr0: 0 }, rust_mul_add: "" };
 
 /// AVX2 with FMA.
 pub static AVX2: Isa = Isa {
@@ -32,6 +58,8 @@ pub static AVX2: Isa = Isa {
     arch: Some("x86_64"),
     rust_features: "avx2,fma",
     c_features: "avx2,fma",
+    cpuid: Cpuid { leaf1_ecx: FMA_AVX, leaf7_ebx: LEAF7_AVX2, xcr0: 0x6 },
+    rust_mul_add: X86_MUL_ADD,
 };
 
 /// The AVX-512 that every machine since Skylake-SP has.
@@ -43,6 +71,8 @@ pub static AVX512: Isa = Isa {
     arch: Some("x86_64"),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512",
+    cpuid: Cpuid { leaf1_ecx: FMA_AVX, leaf7_ebx: LEAF7_AVX2 | LEAF7_AVX512, xcr0: 0xe6 },
+    rust_mul_add: X86_MUL_ADD,
 };
 
 /// Every instruction set, best last.

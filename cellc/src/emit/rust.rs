@@ -1,0 +1,958 @@
+//! Rust: no_std, editions 2015 to 2024, without a bounds check that could fail.
+//!
+//! Vectors are arrays `[f32; LANES]` in named locals; inside a `#[target_feature]` function LLVM keeps them in
+//! registers. Memory is walked by `as_chunks` and `zip`, whose lengths are constants, so nothing can panic.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::names::{Field, Interface};
+use super::walk::{Block, Context, Dialect, Shared, Text, Walking, decimal};
+use crate::kernel::{BufferId, Operation, Program, Role, Scalar, Type};
+use crate::pack::Packed;
+use crate::target::Isa;
+
+/// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
+pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
+
+/// What all instruction sets of a file share.
+pub(super) struct File<'a> {
+    pub(super) interface: &'a Interface,
+    pub(super) programs: &'a [(&'static Isa, Program)],
+    pub(super) packed: &'a Packed,
+    /// Implement the trait of cellc-runtime.
+    pub(super) runtime: bool,
+    /// Doc comment of the type.
+    pub(super) doc: &'a [String],
+}
+
+impl File<'_> {
+    /// The file's items, not formatted, with [`WEIGHTS`] where the bytes of the weights belong.
+    pub(super) fn text(&self) -> String {
+        let mut out = String::new();
+        self.isa(&mut out);
+        self.types(&mut out);
+        self.function(&mut out);
+        self.structure(&mut out);
+        if self.runtime {
+            out.push_str(&super::runtime_impl::text(self.interface, !self.packed.is_baked()));
+        }
+        self.blocks(&mut out);
+        for (isa, program) in self.programs {
+            self.module(&mut out, isa, program);
+        }
+        out
+    }
+
+    fn isa(&self, out: &mut String) {
+        let others = || self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.arch.is_some()).rev();
+        let _ = writeln!(
+            out,
+            "/// An instruction set that this machine has: only [`Isa::detect`] and [`Isa::from_name`] make one.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub struct Isa(Kind);
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            enum Kind {{ Generic,"
+        );
+        for isa in others() {
+            let _ = writeln!(out, "{} {},", cfg(isa), super::names::pascal_case(isa.name));
+        }
+        out.push_str(
+            "}
+            #[allow(dead_code)]
+            impl Isa {
+                /// The best instruction set of this machine. Asks the processor: call it once and keep the answer.
+                pub fn detect() -> Self {",
+        );
+        for isa in others() {
+            let _ = writeln!(
+                out,
+                "{} {{ if {} {{ return Isa(Kind::{}); }} }}",
+                cfg(isa),
+                has(isa),
+                super::names::pascal_case(isa.name)
+            );
+        }
+        out.push_str(
+            "Isa(Kind::Generic)
+                }
+                /// The instruction set of that name; `None` if there is no code for it here or the machine lacks it.
+                pub fn from_name(name: &str) -> Option<Self> {
+                    match name {
+                        \"generic\" => Some(Isa(Kind::Generic)),",
+        );
+        for isa in others() {
+            let kind = super::names::pascal_case(isa.name);
+            let _ = writeln!(out, "{} {:?} if {} => Some(Isa(Kind::{kind})),", cfg(isa), isa.name, has(isa));
+        }
+        out.push_str(
+            "_ => None,
+                    }
+                }
+                /// Its name.
+                pub fn name(self) -> &'static str {
+                    match self.0 {
+                        Kind::Generic => \"generic\",",
+        );
+        for isa in others() {
+            let _ =
+                writeln!(out, "{} Kind::{} => {:?},", cfg(isa), super::names::pascal_case(isa.name), isa.name);
+        }
+        out.push_str("}}}\n");
+        if let Some(isa) = others().next() {
+            let _ = writeln!(
+                out,
+                "/// Whether processor and operating system have all of these features (masks of cpuid and XCR0).
+                {}
+                #[allow(unused_unsafe, clippy::all)]
+                fn has(leaf1_ecx: u32, leaf7_ebx: u32, xcr0: u64) -> bool {{
+                    // unsafe: cpuid exists on every x86-64; xgetbv is reached only where cpuid says that it is enabled
+                    unsafe {{
+                        if core::arch::x86_64::__cpuid(0).eax < 7 {{ return false; }}
+                        let ecx = core::arch::x86_64::__cpuid(1).ecx;
+                        let ebx = core::arch::x86_64::__cpuid_count(7, 0).ebx;
+                        ecx & leaf1_ecx == leaf1_ecx && ebx & leaf7_ebx == leaf7_ebx
+                            && core::arch::x86_64::_xgetbv(0) & xcr0 == xcr0
+                    }}
+                }}",
+                cfg(isa)
+            );
+        }
+    }
+
+    fn types(&self, out: &mut String) {
+        let interface = self.interface;
+        let borrowed = |out: &mut String, doc: &str, name: &str, fields: &mut dyn Iterator<Item = &Field>, whole: bool| {
+            let _ = writeln!(out, "/// {doc}\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct {name}<'a> {{");
+            for field in fields {
+                let ty = if whole { nested(&field.shape) } else { array(&field.shape) };
+                let _ = writeln!(out, "/// Shape {:?}.\npub {}: &'a {ty},", field.shape, field.name);
+            }
+            out.push_str("}\n");
+        };
+        if interface.inputs.len() > 1 {
+            let name = interface.function.as_str();
+            let doc = format!("The inputs of [`{name}`], in the model's order.");
+            borrowed(out, &doc, "Inputs", &mut interface.inputs.iter(), false);
+        }
+        if step_inputs_type(interface) == Some("StepInputs") {
+            let doc = format!("The inputs of [`{}::step`]: all but the state.", interface.type_name);
+            borrowed(out, &doc, "StepInputs", &mut interface.step_inputs(), false);
+        }
+        if interface.outputs.len() != 1 {
+            out.push_str("/// The outputs, in the model's order.\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct Outputs {");
+            for field in &interface.outputs {
+                let _ = writeln!(out, "/// Shape {:?}.\npub {}: {},", field.shape, field.name, array(&field.shape));
+            }
+            out.push_str("}\n#[allow(dead_code, clippy::new_without_default)]\nimpl Outputs {\n/// All zero.\npub const fn new() -> Self {\nOutputs {");
+            for field in &interface.outputs {
+                let _ = writeln!(out, "{}: {},", field.name, zero(&field.shape));
+            }
+            out.push_str("}}}\n");
+        }
+        if !self.packed.is_baked() {
+            borrowed(out, "The weights, as the model's inputs hold them.", "Weights", &mut interface.weights.iter(), true);
+            let _ = writeln!(
+                out,
+                "/// The weights in the order in which the kernel reads them; filled by [`pack`].
+                #[allow(dead_code)]
+                #[derive(Clone, Debug)]
+                #[repr(C, align(64))]
+                pub struct Packed {{ values: [f32; {0}] }}
+                #[allow(dead_code, clippy::new_without_default)]
+                impl Packed {{
+                    /// All zero: {1} bytes, best kept in a static or made once.
+                    pub const fn new() -> Self {{ Packed {{ values: [0.0; {0}] }} }}
+                }}",
+                self.packed.run_time_len,
+                self.packed.run_time_len * 4
+            );
+            self.pack(out);
+        }
+    }
+
+    fn pack(&self, out: &mut String) {
+        let program = &self.programs[0].1;
+        out.push_str(
+            "/// Brings weights into the order in which the kernel reads them.
+            #[allow(dead_code, unused_variables, clippy::all)]
+            pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
+                let packed = &mut packed.values;",
+        );
+        let mut sources = BTreeSet::new();
+        for m in &program.packing {
+            let base = self.packed.run_time.iter().find(|(b, _)| *b == m.to).map_or(0, |(_, at)| *at);
+            let (name, read) = match program.buffer(m.from).role {
+                Role::Parameter(i) => {
+                    let field = self.interface.weights.iter().find(|f| f.index == i).expect("weights are fields");
+                    if sources.insert(m.from) {
+                        let flat = ".as_flattened()".repeat(field.shape.len().saturating_sub(1));
+                        let _ = writeln!(out, "let {0} = weights.{0}{flat};", field.name);
+                    }
+                    (field.name.clone(), "*from")
+                }
+                _ => {
+                    let name = format!("constant_{}", m.from.0);
+                    if sources.insert(m.from) {
+                        let _ = writeln!(out, "let {name} = {};", self.part(program, m.from));
+                    }
+                    (name, "f32::from_le_bytes(*from)")
+                }
+            };
+            let mut to = format!("{}", base + m.to_offset);
+            let mut from = format!("{}", m.from_offset);
+            let mut open = String::new();
+            for (dim, i) in m.dims.iter().zip(["i", "j", "k", "l"]) {
+                if dim.extent == 1 {
+                    continue;
+                }
+                let _ = write!(open, "for {i} in 0..{}usize {{", dim.extent);
+                let times = |stride: usize| if stride == 1 { i.to_string() } else { format!("{i} * {stride}") };
+                let _ = write!(to, " + {}", times(dim.to_stride));
+                let _ = write!(from, " + {}", times(dim.from_stride));
+            }
+            let close = "}".repeat(open.matches('{').count());
+            let _ = writeln!(
+                out,
+                "{open} if let (Some(to), Some(from)) = (packed.get_mut({to}), {name}.get({from})) {{ *to = {read}; }} {close}"
+            );
+        }
+        out.push_str("}\n");
+    }
+
+    /// An expression for the bytes of one buffer of the baked block, as `&[[u8; 4]; N]`.
+    fn part(&self, program: &Program, id: BufferId) -> String {
+        let at = self.packed.parts.iter().find(|(b, _)| *b == id).map_or(0, |(_, at)| *at);
+        format!("part::<{}>({at})", program.buffer(id).len)
+    }
+
+    /// The pure function: chooses the body.
+    fn function(&self, out: &mut String) {
+        let Interface { function, inputs, outputs, .. } = self.interface;
+        let (packed, packed_arg) =
+            if self.packed.is_baked() { ("", "") } else { ("packed: &Packed,", "&packed.values,") };
+        let input = match inputs.as_slice() {
+            [] => String::new(),
+            [one] => format!("{}: &{},", one.name, array(&one.shape)),
+            _ => "inputs: &Inputs<'_>,".to_string(),
+        };
+        let output = match outputs.as_slice() {
+            [one] => format!("{}: &mut {},", one.name, array(&one.shape)),
+            _ => "outputs: &mut Outputs,".to_string(),
+        };
+        let _ = writeln!(
+            out,
+            "/// One step, as a pure function of its arguments: every input in, every output out.
+            #[allow(dead_code, clippy::all)]
+            pub fn {function}(isa: Isa, {packed} {input} {output}) {{"
+        );
+        let of = |field: &Field, many: bool, owner: &str| {
+            if many { format!("{owner}.{}", field.name) } else { field.name.clone() }
+        };
+        let mut args = packed_arg.to_string();
+        for field in inputs {
+            let place = of(field, inputs.len() > 1, "inputs");
+            let _ = match flat(&field.shape) {
+                true => write!(args, "{place},"),
+                false => write!(args, "flat({place}),"),
+            };
+        }
+        let mut names = Vec::new();
+        let mut places = Vec::new();
+        for field in outputs {
+            let place = of(field, outputs.len() != 1, "outputs");
+            if flat(&field.shape) {
+                let _ = match outputs.len() {
+                    1 => write!(args, "{place},"),
+                    _ => write!(args, "&mut {place},"),
+                };
+            } else {
+                let _ = write!(args, "{},", field.name);
+                names.push(format!("Some({})", field.name));
+                places.push(format!("{place}.as_flattened_mut().first_chunk_mut()"));
+            }
+        }
+        if !names.is_empty() {
+            // a pair of one is no pair
+            let tuple = |list: &[String]| if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) };
+            let _ = writeln!(out, "if let {} = {} {{", tuple(&names), tuple(&places));
+        }
+        out.push_str("match isa.0 {");
+        for (isa, _) in self.programs {
+            let kind = super::names::pascal_case(isa.name);
+            let module = isa.name;
+            let _ = match isa.arch {
+                None => writeln!(out, "Kind::{kind} => {module}::run({args}),"),
+                Some(_) => writeln!(
+                    out,
+                    "// unsafe: an Isa is made only where the machine has its features
+                    {} Kind::{kind} => unsafe {{ {module}::run({args}) }},",
+                    cfg(isa)
+                ),
+            };
+        }
+        out.push_str("}\n");
+        if !names.is_empty() {
+            out.push_str("}\n");
+        }
+        out.push_str("}\n");
+        if inputs.iter().any(|f| !flat(&f.shape)) {
+            out.push_str(
+                "/// Rows one after the other. The sizes are such that a `None` cannot be.
+                fn flat<const I: usize, const N: usize, const L: usize>(rows: &[[f32; I]; N]) -> &[f32; L] {
+                    rows.as_flattened().first_chunk().unwrap_or(&[0.0; L])
+                }\n",
+            );
+        }
+    }
+
+    fn structure(&self, out: &mut String) {
+        let interface = self.interface;
+        let Interface { type_name, function, inputs, outputs, states, .. } = interface;
+        let baked = self.packed.is_baked();
+        let (life, life_impl, anon) = if baked { ("", "", "") } else { ("<'w>", "<'w>", "<'w>") };
+        for line in self.doc {
+            let _ = writeln!(out, "/// {line}");
+        }
+        let _ = writeln!(out, "#[allow(dead_code)]\n#[derive(Clone, Debug)]\npub struct {type_name}{life} {{ isa: Isa,");
+        if !baked {
+            out.push_str("packed: &'w Packed,");
+        }
+        let state_fields: Vec<_> = states.iter().map(|s| (&inputs[s.input], &outputs[s.output])).collect();
+        for (field, _) in &state_fields {
+            let _ = writeln!(out, "{}: {},", field.name, array(&field.shape));
+        }
+        let (packed_param, packed_arg, packed_init) =
+            if baked { ("", "", "") } else { ("packed: &'w Packed", "packed", "packed,") };
+        let comma = if baked { "" } else { ", " };
+        let _ = writeln!(
+            out,
+            "}}
+            #[allow(dead_code, clippy::all)]
+            impl{life_impl} {type_name}{anon} {{
+                /// State zero, for the best instruction set of this machine: asks the processor.
+                pub fn new({packed_param}) -> Self {{ Self::with_isa(Isa::detect(){comma}{packed_arg}) }}
+                /// State zero, for a given instruction set.
+                pub const fn with_isa(isa: Isa{comma}{packed_param}) -> Self {{ {type_name} {{ isa: isa, {packed_init}"
+        );
+        for (field, _) in &state_fields {
+            let _ = write!(out, "{}: {},", field.name, zero(&field.shape));
+        }
+        out.push_str("} }\n/// The instruction set in use.\npub fn isa(&self) -> Isa { self.isa }\n");
+        out.push_str("/// Sets the state to zero.\npub fn reset(&mut self) {");
+        for (field, _) in &state_fields {
+            let _ = write!(out, "self.{} = {};", field.name, zero(&field.shape));
+        }
+        out.push_str("}\n");
+        // step
+        let step: Vec<_> = interface.step_inputs().collect();
+        let step_type = step_inputs_type(interface);
+        let param = match (step.as_slice(), step_type) {
+            ([], _) => String::new(),
+            ([one], _) => format!("{}: &{},", one.name, array(&one.shape)),
+            (_, Some(ty)) => format!("inputs: &{ty}<'_>,"),
+            (_, None) => unreachable!("emit: several inputs have a type"),
+        };
+        let output = match outputs.as_slice() {
+            [one] => format!("{}: &mut {}", one.name, array(&one.shape)),
+            _ => "outputs: &mut Outputs".to_string(),
+        };
+        let _ = write!(out, "/// One step: reads the inputs, writes every output, keeps the new state.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, ");
+        if !baked {
+            out.push_str("self.packed,");
+        }
+        let value = |field: &Field| {
+            if state_fields.iter().any(|(f, _)| f.name == field.name) {
+                format!("&self.{}", field.name)
+            } else if step.len() > 1 {
+                format!("inputs.{}", field.name)
+            } else {
+                field.name.clone()
+            }
+        };
+        match inputs.as_slice() {
+            [] => {}
+            [one] => {
+                let _ = write!(out, "{},", value(one));
+            }
+            _ if step_type == Some("Inputs") => out.push_str("inputs,"),
+            _ => {
+                out.push_str("&Inputs {");
+                for field in inputs {
+                    let _ = write!(out, "{}: {},", field.name, value(field));
+                }
+                out.push_str("},");
+            }
+        }
+        let _ = match outputs.as_slice() {
+            [one] => write!(out, "{});", one.name),
+            _ => write!(out, "outputs);"),
+        };
+        for (state, from) in &state_fields {
+            let _ = match outputs.len() {
+                1 => write!(out, "self.{} = *{};", state.name, from.name),
+                _ => write!(out, "self.{} = outputs.{};", state.name, from.name),
+            };
+        }
+        out.push_str("}\n");
+        for (field, _) in &state_fields {
+            let (name, ty) = (&field.name, array(&field.shape));
+            let _ = writeln!(
+                out,
+                "/// The state `{name}`.\npub fn {name}(&self) -> &{ty} {{ &self.{name} }}
+                /// Sets the state `{name}`.\npub fn set_{name}(&mut self, {name}: &{ty}) {{ self.{name} = *{name}; }}"
+            );
+        }
+        out.push_str("}\n");
+        if baked {
+            let _ = writeln!(
+                out,
+                "impl Default for {type_name} {{\nfn default() -> Self {{ Self::new() }}\n}}"
+            );
+        }
+    }
+
+    /// The constants and what reads them.
+    fn blocks(&self, out: &mut String) {
+        let len = self.packed.bytes.len();
+        if len == 0 {
+            return;
+        }
+        let _ = writeln!(
+            out,
+            "/// Weights and constants: little-endian f32, in the order in which the kernels read them.
+            #[repr(C, align(64))]
+            struct Aligned<T>(T);
+            static WEIGHTS: Aligned<[u8; {len}]> = Aligned({WEIGHTS});
+            /// `N` weights from the `at`-th on. The sizes are such that a `None` cannot be.
+            #[inline(always)]
+            fn part<const N: usize>(at: usize) -> &'static [[u8; 4]; N] {{
+                let all = WEIGHTS.0.as_chunks::<4>().0;
+                all.get(at..).and_then(|all| all.first_chunk()).unwrap_or(&[[0; 4]; N])
+            }}"
+        );
+    }
+
+    fn module(&self, out: &mut String, isa: &'static Isa, program: &Program) {
+        let baked = self.packed.is_baked();
+        let taken: Vec<&str> = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(["run", "part", "blob"]).collect();
+        let shared = Shared::new(program, &taken, self.interface, baked);
+        let mut dialect = Rust { out: String::new(), used: BTreeSet::new(), fused: !isa.rust_mul_add.is_empty() };
+        let attribute = attribute(isa);
+        let mut kernels = String::new();
+        for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
+            for line in &kernel.doc {
+                let _ = writeln!(kernels, "/// {line}");
+            }
+            let _ = write!(kernels, "{attribute} fn {name}(");
+            for (id, written) in &kernel.params {
+                let block = shared.buffer(*id);
+                let mutable = if *written { "mut " } else { "" };
+                let _ = write!(kernels, "{}: &{mutable}{},", block.name, block_type(block));
+            }
+            kernels.push_str(") {");
+            for id in &kernel.scratch {
+                let block = shared.buffer(*id);
+                let _ = writeln!(kernels, "let mut {} = Aligned([0.0f32; {}]);", block.name, block.len);
+                let _ = writeln!(kernels, "let {0} = &mut {0}.0;", block.name);
+                dialect.used.insert("aligned");
+            }
+            shared.kernel(kernel, &mut dialect);
+            kernels.push_str(&std::mem::take(&mut dialect.out));
+            kernels.push_str("}\n");
+        }
+        let mut functions = String::new();
+        for (function, name) in program.functions.iter().zip(&shared.functions) {
+            let (params, result) = shared.function(function, &mut dialect);
+            let body = std::mem::take(&mut dialect.out);
+            let params: Vec<_> = params.iter().map(|p| format!("{p}: f32")).collect();
+            for line in &function.doc {
+                let _ = writeln!(functions, "/// {line}");
+            }
+            let _ = writeln!(
+                functions,
+                "#[inline] {attribute} fn {name}_lane({}) -> f32 {{ {body} {} }}",
+                params.join(", "),
+                result.text
+            );
+            let _ = writeln!(
+                functions,
+                "#[inline] {attribute} fn {name}<const L: usize>(mut x: [f32; L]) -> [f32; L] {{
+                    for x in x.iter_mut() {{ *x = {name}_lane(*x); }}
+                    x
+                }}"
+            );
+        }
+        let _ = writeln!(out, "{} #[allow(clippy::all)] mod {} {{", cfg(isa), isa.name);
+        self.run(out, program, &shared, &attribute);
+        out.push_str(&kernels);
+        out.push_str(&functions);
+        if dialect.used.contains("aligned") {
+            out.push_str("#[repr(C, align(64))] struct Aligned<T>(T);\n");
+        }
+        // helpers that use other helpers come first in the list
+        for helper in HELPERS {
+            if dialect.used.contains(helper.name) {
+                let text = helper.text.replace("ATTRIBUTE", &attribute);
+                let _ = writeln!(out, "{text}");
+            }
+            if dialect.used.contains(helper.name) || !helper.lane.is_empty() && dialect.used.contains(helper.lane) {
+                let _ = writeln!(
+                    out,
+                    "{}",
+                    helper.lane_text.replace("ATTRIBUTE", &attribute).replace("INTRINSIC", isa.rust_mul_add)
+                );
+            }
+        }
+        out.push_str("}\n");
+    }
+
+    /// The function of a module that calls its kernels in order.
+    fn run(&self, out: &mut String, program: &Program, shared: &Shared<'_>, attribute: &str) {
+        let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run(");
+        if !self.packed.is_baked() {
+            let _ = write!(out, "blob: &[f32; {}],", self.packed.run_time_len);
+        }
+        let read = |id: BufferId| program.kernels.iter().any(|k| k.params.iter().any(|(b, _)| *b == id));
+        let ids = || (0..program.buffers.len()).map(BufferId);
+        let find = |role: Role| ids().find(|b| program.buffer(*b).role == role).expect("every field has a buffer");
+        for field in &self.interface.inputs {
+            let id = find(Role::Parameter(field.index));
+            let unused = if read(id) { "" } else { "_" };
+            let _ = write!(out, "{unused}{}: &[f32; {}],", shared.buffer(id).name, field.len());
+        }
+        for field in &self.interface.outputs {
+            let id = find(Role::Result(field.index));
+            let _ = write!(out, "{}: &mut [f32; {}],", shared.buffer(id).name, field.len());
+        }
+        out.push_str(") {");
+        for (id, block) in ids().map(|id| (id, shared.buffer(id))) {
+            let local = program.kernels.iter().any(|k| k.scratch.contains(&id));
+            match program.buffer(id).role {
+                Role::Scratch if !local => {
+                    let _ = write!(out, "let mut {} = [0.0f32; {}];", block.name, block.len);
+                }
+                Role::Weights if !self.packed.is_baked() => {
+                    let at = self.packed.run_time.iter().find(|(b, _)| *b == id).map_or(0, |(_, at)| *at);
+                    let _ = write!(
+                        out,
+                        "let {}: &[f32; {1}] = blob.get({at}..).and_then(|b| b.first_chunk()).unwrap_or(&[0.0; {1}]);",
+                        block.name, block.len
+                    );
+                }
+                Role::Weights | Role::Constant(_) if read(id) => {
+                    let _ = write!(out, "let {} = super::{};", block.name, self.part(program, id));
+                }
+                _ => {}
+            }
+        }
+        for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
+            let _ = write!(out, "{name}(");
+            for (id, written) in &kernel.params {
+                let scratch = program.buffer(*id).role == Role::Scratch;
+                let borrow = match (scratch, written) {
+                    (true, true) => "&mut ",
+                    (true, false) => "&",
+                    _ => "",
+                };
+                let _ = write!(out, "{borrow}{},", shared.buffer(*id).name);
+            }
+            out.push_str(");\n");
+        }
+        out.push_str("}\n");
+    }
+}
+
+/// The type that `step` takes when it takes several inputs.
+pub(super) fn step_inputs_type(interface: &Interface) -> Option<&'static str> {
+    match interface.step_inputs().count() {
+        0 | 1 => None,
+        n if n == interface.inputs.len() => Some("Inputs"),
+        _ => Some("StepInputs"),
+    }
+}
+
+/// A tensor's type: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat array.
+pub(super) fn array(shape: &[usize]) -> String {
+    match *shape {
+        [n, i] if n != 1 => format!("[[f32; {i}]; {n}]"),
+        _ => format!("[f32; {}]", shape.iter().product::<usize>()),
+    }
+}
+
+fn flat(shape: &[usize]) -> bool {
+    !matches!(*shape, [n, _] if n != 1)
+}
+
+fn nested(shape: &[usize]) -> String {
+    shape.iter().rev().fold("f32".to_string(), |ty, n| format!("[{ty}; {n}]"))
+}
+
+pub(super) fn zero(shape: &[usize]) -> String {
+    match *shape {
+        [n, i] if n != 1 => format!("[[0.0; {i}]; {n}]"),
+        _ => format!("[0.0; {}]", shape.iter().product::<usize>()),
+    }
+}
+
+fn block_type(block: &Block) -> String {
+    let element = if block.bytes { "[u8; 4]" } else { "f32" };
+    format!("[{element}; {}]", block.len)
+}
+
+fn cfg(isa: &Isa) -> String {
+    isa.arch.map(|arch| format!("#[cfg(target_arch = {arch:?})]")).unwrap_or_default()
+}
+
+fn attribute(isa: &Isa) -> String {
+    if isa.rust_features.is_empty() {
+        String::new()
+    } else {
+        format!("#[target_feature(enable = {:?})]", isa.rust_features)
+    }
+}
+
+fn has(isa: &Isa) -> String {
+    let cpuid = isa.cpuid;
+    format!("has({:#x}, {:#x}, {:#x})", cpuid.leaf1_ecx, cpuid.leaf7_ebx, cpuid.xcr0)
+}
+
+/// A function that generated modules bring along where they use it.
+struct Helper {
+    /// On arrays of lanes.
+    name: &'static str,
+    text: &'static str,
+    /// On one lane, where that is a function of its own.
+    lane: &'static str,
+    lane_text: &'static str,
+}
+
+macro_rules! binary_text {
+    ($name:literal, $operator:literal) => {
+        concat!(
+            "/// a ", $operator, " b in every lane.\n#[inline(always)]\nfn ", $name,
+            "<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {\n",
+            "for (a, b) in a.iter_mut().zip(&b) { *a ", $operator, "= *b; }\na\n}"
+        )
+    };
+}
+
+const HELPERS: &[Helper] = &[
+    Helper {
+        name: "load",
+        text: "/// `L` consecutive elements from the `at`-th on.
+            #[inline(always)]
+            fn load<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
+                let mut lanes = [0.0; L];
+                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) { *lane = *from; }
+                lanes
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "weights",
+        text: "/// `L` consecutive weights from the `at`-th on.
+            #[inline(always)]
+            fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
+                let mut lanes = [0.0; L];
+                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
+                    *lane = f32::from_le_bytes(*from);
+                }
+                lanes
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "splat",
+        text: "/// The `at`-th element in every lane.
+            #[inline(always)]
+            fn splat<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
+                [from.get(at).copied().unwrap_or(0.0); L]
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "splat_weight",
+        text: "/// The `at`-th weight in every lane.
+            #[inline(always)]
+            fn splat_weight<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
+                [f32::from_le_bytes(from.get(at).copied().unwrap_or([0; 4])); L]
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "store",
+        text: "/// Writes the lanes to consecutive elements from the `at`-th on.
+            #[inline(always)]
+            fn store<const L: usize, const N: usize>(to: &mut [f32; N], at: usize, lanes: [f32; L]) {
+                for (to, lane) in to.get_mut(at..at + L).unwrap_or_default().iter_mut().zip(lanes) { *to = lane; }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "mul_add",
+        text: "/// a * b + c, rounded once.
+            #[inline] ATTRIBUTE
+            fn mul_add<const L: usize>(a: [f32; L], b: [f32; L], mut c: [f32; L]) -> [f32; L] {
+                for ((a, b), c) in a.iter().zip(&b).zip(c.iter_mut()) { *c = mul_add_lane(*a, *b, *c); }
+                c
+            }",
+        lane: "mul_add_lane",
+        lane_text: "/// a * b + c, rounded once. LLVM widens it to all lanes.
+            #[inline] ATTRIBUTE
+            fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
+                INTRINSIC
+            }",
+    },
+    Helper { name: "add", text: binary_text!("add", "+"), lane: "", lane_text: "" },
+    Helper { name: "sub", text: binary_text!("sub", "-"), lane: "", lane_text: "" },
+    Helper { name: "mul", text: binary_text!("mul", "*"), lane: "", lane_text: "" },
+    Helper { name: "div", text: binary_text!("div", "/"), lane: "", lane_text: "" },
+    Helper {
+        name: "max",
+        text: "/// The greater; b where either is NaN.
+            #[inline(always)]
+            fn max<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
+                for (a, b) in a.iter().zip(b.iter_mut()) { *b = max_lane(*a, *b); }
+                b
+            }",
+        lane: "max_lane",
+        lane_text: "/// The greater; b where either is NaN.
+            #[inline(always)]
+            fn max_lane(a: f32, b: f32) -> f32 { if a > b { a } else { b } }",
+    },
+    Helper {
+        name: "min",
+        text: "/// The smaller; b where either is NaN.
+            #[inline(always)]
+            fn min<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
+                for (a, b) in a.iter().zip(b.iter_mut()) { *b = min_lane(*a, *b); }
+                b
+            }",
+        lane: "min_lane",
+        lane_text: "/// The smaller; b where either is NaN.
+            #[inline(always)]
+            fn min_lane(a: f32, b: f32) -> f32 { if a < b { a } else { b } }",
+    },
+    Helper {
+        name: "select_less",
+        text: "/// c where a < b, else d.
+            #[inline(always)]
+            fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
+                for (((a, b), c), d) in a.iter().zip(&b).zip(&c).zip(d.iter_mut()) {
+                    if *a < *b { *d = *c; }
+                }
+                d
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "to_bits",
+        text: "/// The bits of every lane.
+            #[inline(always)]
+            fn to_bits<const L: usize>(a: [f32; L]) -> [u32; L] {
+                let mut bits = [0; L];
+                for (bits, a) in bits.iter_mut().zip(&a) { *bits = a.to_bits(); }
+                bits
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "from_bits",
+        text: "/// The values of the bits of every lane.
+            #[inline(always)]
+            fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
+                let mut a = [0.0; L];
+                for (a, bits) in a.iter_mut().zip(&bits) { *a = f32::from_bits(*bits); }
+                a
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "and",
+        text: "/// a and b, bit by bit.
+            #[inline(always)]
+            fn and<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
+                for (a, b) in a.iter_mut().zip(&b) { *a &= *b; }
+                a
+            }",
+        lane: "",
+        lane_text: "",
+    },
+];
+
+/// The dialect: text of the current body, and which helpers it needs.
+struct Rust {
+    out: String,
+    used: BTreeSet<&'static str>,
+    fused: bool,
+}
+
+impl Rust {
+    fn helper(&mut self, name: &'static str, args: &str) -> Text {
+        self.used.insert(name);
+        Text::atom(format!("{name}({args})"))
+    }
+}
+
+fn join(args: Vec<Text>) -> String {
+    args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
+}
+
+impl Dialect for Rust {
+    fn load(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
+        self.helper(if from.bytes { "weights" } else { "load" }, &format!("{}, {offset}", from.name))
+    }
+
+    fn splat(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
+        self.helper(if from.bytes { "splat_weight" } else { "splat" }, &format!("{}, {offset}", from.name))
+    }
+
+    fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
+        let value = f32::from_bits(bits);
+        let text = match ty.scalar {
+            Scalar::U32 => format!("{bits:#x}u32"),
+            Scalar::F32 if value.is_finite() => format!("{}f32", decimal(value)),
+            Scalar::F32 => format!("f32::from_bits({bits:#x})"),
+        };
+        match context {
+            Context::Function if text.starts_with('-') => Text::compound(text),
+            Context::Function => Text::atom(text),
+            Context::Kernel => Text::atom(format!("[{text}; {}]", ty.lanes)),
+        }
+    }
+
+    fn operation(&mut self, operation: Operation, _ty: Type, args: Vec<Text>, context: Context) -> Text {
+        use Operation as O;
+        if context == Context::Kernel {
+            let name = match operation {
+                O::Add => "add",
+                O::Sub => "sub",
+                O::Mul => "mul",
+                O::Div => "div",
+                O::MulAdd => {
+                    assert!(self.fused, "emit: a fused operation on an instruction set without one");
+                    "mul_add"
+                }
+                O::Max => "max",
+                O::Min => "min",
+                O::SelectLess => "select_less",
+                O::ToBits => "to_bits",
+                O::FromBits => "from_bits",
+                O::And => "and",
+                O::WrappingAdd | O::WrappingSub | O::Or | O::Xor | O::ShiftLeft(_) | O::ShiftRight(_) => {
+                    unreachable!("emit: integer arithmetic stands in functions only")
+                }
+            };
+            return self.helper(name, &join(args));
+        }
+        let infix = |operator: &str, args: Vec<Text>| {
+            let parts: Vec<_> = args.into_iter().map(Text::operand).collect();
+            Text::compound(parts.join(operator))
+        };
+        match operation {
+            O::Add => infix(" + ", args),
+            O::Sub => infix(" - ", args),
+            O::Mul => infix(" * ", args),
+            O::Div => infix(" / ", args),
+            O::And => infix(" & ", args),
+            O::Or => infix(" | ", args),
+            O::Xor => infix(" ^ ", args),
+            O::MulAdd => {
+                assert!(self.fused, "emit: a fused operation on an instruction set without one");
+                self.helper("mul_add_lane", &join(args))
+            }
+            O::Max => self.helper("max_lane", &join(args)),
+            O::Min => self.helper("min_lane", &join(args)),
+            O::SelectLess => {
+                let mut parts = args.into_iter().map(Text::operand);
+                let mut next = || parts.next().unwrap_or_default();
+                Text::compound(format!("if {} < {} {{ {} }} else {{ {} }}", next(), next(), next(), next()))
+            }
+            O::ToBits => method("to_bits", args),
+            O::FromBits => Text::atom(format!("f32::from_bits({})", join(args))),
+            O::WrappingAdd => method("wrapping_add", args),
+            O::WrappingSub => method("wrapping_sub", args),
+            O::ShiftLeft(n) => Text::compound(format!("{} << {n}", first(args))),
+            O::ShiftRight(n) => Text::compound(format!("{} >> {n}", first(args))),
+        }
+    }
+
+    fn call(&mut self, function: &str, _lanes: usize, args: Vec<Text>) -> Text {
+        Text::atom(format!("{function}({})", join(args)))
+    }
+
+    fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
+        let mutable = if mutable { "mut " } else { "" };
+        let scalar = match ty.scalar {
+            Scalar::F32 => "f32",
+            Scalar::U32 => "u32",
+        };
+        let ty = match context {
+            Context::Kernel => format!("[{scalar}; {}]", ty.lanes),
+            Context::Function => scalar.to_string(),
+        };
+        let _ = writeln!(self.out, "let {mutable}{name}: {ty} = {};", value.text);
+    }
+
+    fn assign(&mut self, name: &str, value: Text) {
+        let _ = writeln!(self.out, "{name} = {};", value.text);
+    }
+
+    fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text) {
+        self.used.insert("store");
+        let _ = writeln!(self.out, "store::<{lanes}, {}>({}, {offset}, {});", to.len, to.name, value.text);
+    }
+
+    fn begin_for(&mut self, count: usize, walks: &[Walking<'_>]) {
+        let mut pattern = String::new();
+        let mut source = String::new();
+        for (i, walk) in walks.iter().enumerate() {
+            let (of, len) = (walk.of, walk.window.len);
+            let mutable = if walk.written { "_mut" } else { "" };
+            let whole = walk.offset == 0 && count * len == of.len;
+            let part = if whole {
+                of.name.clone()
+            } else {
+                let end = walk.offset + count * len;
+                format!("{}.get{mutable}({}..{end}).unwrap_or_default()", of.name, walk.offset)
+            };
+            let chunks = format!("{part}.as_chunks{mutable}::<{len}>().0");
+            if i == 0 {
+                pattern.clone_from(&walk.window.name);
+                source = format!("{chunks}.iter{mutable}()");
+            } else {
+                pattern = format!("({pattern}, {})", walk.window.name);
+                let _ = write!(source, ".zip({chunks}.iter{mutable}())");
+            }
+        }
+        let _ = writeln!(self.out, "for {pattern} in {source} {{");
+    }
+
+    fn end_for(&mut self) {
+        self.out.push_str("}\n");
+    }
+
+    fn comment(&mut self, _text: &str) {
+        // prettyplease drops comments inside functions; the functions' doc comments say what is done
+    }
+}
+
+fn first(args: Vec<Text>) -> String {
+    args.into_iter().next().map(Text::operand).unwrap_or_default()
+}
+
+fn method(name: &str, args: Vec<Text>) -> Text {
+    let mut args = args.into_iter();
+    let receiver = args.next().map(Text::operand).unwrap_or_default();
+    let rest: Vec<_> = args.map(|a| a.text).collect();
+    Text::atom(format!("{receiver}.{name}({})", rest.join(", ")))
+}

@@ -1,0 +1,101 @@
+//! Permutes weights into the order in which the kernel reads them.
+
+use std::sync::Arc;
+
+use crate::kernel::{BufferId, Move, Program, Role};
+use crate::model::ValidModel;
+
+/// Every part starts at a multiple of this many bytes: a cache line, a 512-bit vector.
+const ALIGNMENT: usize = 64;
+
+/// All constants of a generated file as one block of little-endian f32.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packed {
+    /// Where each buffer stands in the block: its first element.
+    pub parts: Vec<(BufferId, usize)>,
+    /// The block.
+    pub bytes: Arc<Vec<u8>>,
+    /// Where weights are Parameters: the block that is filled at run time, by buffer and first element. Else empty.
+    pub run_time: Vec<(BufferId, usize)>,
+    /// Elements of the block that is filled at run time.
+    pub run_time_len: usize,
+}
+
+impl Packed {
+    /// Whether all weights are known when compiling.
+    pub fn is_baked(&self) -> bool {
+        self.run_time.is_empty()
+    }
+
+    /// The contents of a buffer of the baked block.
+    pub fn values(&self, program: &Program, buffer: BufferId) -> Option<Vec<f32>> {
+        let (_, at) = self.parts.iter().find(|(b, _)| *b == buffer)?;
+        let bytes = &self.bytes[at * 4..(at + program.buffer(buffer).len) * 4];
+        Some(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+    }
+}
+
+/// Packs the constants of a model for a program. Every instruction set's program has the same buffers and moves.
+pub fn pack(model: &ValidModel, program: &Program) -> Packed {
+    let role = |id: &BufferId| program.buffer(*id).role;
+    let run_time = program.packing.iter().any(|m| matches!(role(&m.from), Role::Parameter(_)));
+    let weights: Vec<_> = (0..program.buffers.len()).map(BufferId).filter(|b| role(b) == Role::Weights).collect();
+    let mut wanted: Vec<BufferId> = Vec::new();
+    if !run_time {
+        wanted.extend(&weights);
+    }
+    // constants that kernels read as they are, or that packing at run time reads
+    for id in (0..program.buffers.len()).map(BufferId).filter(|b| matches!(role(b), Role::Constant(_))) {
+        let read = program.kernels.iter().any(|k| k.params.contains(&(id, false)));
+        if read || run_time && program.packing.iter().any(|m| m.from == id) {
+            wanted.push(id);
+        }
+    }
+    let (parts, len) = place(program, &wanted);
+    let mut bytes = vec![0; len * 4];
+    for (id, at) in &parts {
+        let part = &mut bytes[at * 4..];
+        match role(id) {
+            Role::Constant(i) => {
+                let tensor = &model.constants[i];
+                for (k, to) in part.chunks_exact_mut(4).take(tensor.len()).enumerate() {
+                    to.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
+                }
+            }
+            _ => {
+                for m in program.packing.iter().filter(|m| m.to == *id) {
+                    let Role::Constant(i) = role(&m.from) else { unreachable!("pack: baked weights are constants") };
+                    let tensor = &model.constants[i];
+                    run(m, |to, from| part[to * 4..to * 4 + 4].copy_from_slice(&tensor.get_f32(from).to_le_bytes()));
+                }
+            }
+        }
+    }
+    let (run_time, run_time_len) = if run_time { place(program, &weights) } else { (Vec::new(), 0) };
+    Packed { parts, bytes: Arc::new(bytes), run_time, run_time_len }
+}
+
+/// Calls `copy(to, from)` for every element that a move copies.
+pub fn run(m: &Move, mut copy: impl FnMut(usize, usize)) {
+    fn turn(m: &Move, depth: usize, to: usize, from: usize, copy: &mut impl FnMut(usize, usize)) {
+        match m.dims.get(depth) {
+            None => copy(to, from),
+            Some(dim) => {
+                for i in 0..dim.extent {
+                    turn(m, depth + 1, to + i * dim.to_stride, from + i * dim.from_stride, copy);
+                }
+            }
+        }
+    }
+    turn(m, 0, m.to_offset, m.from_offset, &mut copy);
+}
+
+fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, usize) {
+    let mut at = 0usize;
+    let mut parts = Vec::new();
+    for id in buffers {
+        parts.push((*id, at));
+        at = (at + program.buffer(*id).len).next_multiple_of(ALIGNMENT / 4);
+    }
+    (parts, at)
+}

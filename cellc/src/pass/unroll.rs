@@ -1,0 +1,77 @@
+use std::collections::BTreeMap;
+
+use crate::kernel::{Base, Expr, Kernel, Place, Program, Stmt, Var, WindowId};
+use crate::plan::Plan;
+
+/// Unrolls every loop of the kernels of those cells for which the plan says so: windows become constant offsets.
+pub fn unroll(program: &mut Program, plan: &Plan) {
+    for (kernel, cell) in program.kernels.iter_mut().zip(&plan.cells) {
+        if cell.unroll {
+            let body = std::mem::take(&mut kernel.body);
+            let mut scope = Unroll { kernel, windows: BTreeMap::new(), renamed: BTreeMap::new() };
+            let mut out = Vec::new();
+            scope.block(&body, &mut out);
+            kernel.body = out;
+        }
+    }
+}
+
+struct Unroll<'a> {
+    kernel: &'a mut Kernel,
+    /// Where each window stands in the current turn.
+    windows: BTreeMap<WindowId, Place>,
+    /// What a value of a loop body is called in the current turn.
+    renamed: BTreeMap<Var, Var>,
+}
+
+impl Unroll<'_> {
+    fn place(&self, place: Place) -> Place {
+        match place.base {
+            Base::Buffer(_) => place,
+            Base::Window(window) => self.windows[&window].at(place.offset),
+        }
+    }
+
+    fn block(&mut self, body: &[Stmt], out: &mut Vec<Stmt>) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let { var, mutable, value } => {
+                    let value = self.expr(value);
+                    let local = self.kernel.locals[var.0].clone();
+                    let fresh = self.kernel.local(local.name, local.ty);
+                    self.renamed.insert(*var, fresh);
+                    out.push(Stmt::Let { var: fresh, mutable: *mutable, value });
+                }
+                Stmt::Set { var, value } => {
+                    let value = self.expr(value);
+                    out.push(Stmt::Set { var: self.renamed[var], value });
+                }
+                Stmt::Store { to, value } => {
+                    let value = self.expr(value);
+                    out.push(Stmt::Store { to: self.place(*to), value });
+                }
+                Stmt::For { count, walks, body } => {
+                    for turn in 0..*count {
+                        for walk in walks {
+                            let place = self.place(walk.of).at(turn * walk.len);
+                            self.windows.insert(walk.window, place);
+                        }
+                        self.block(body, out);
+                    }
+                }
+                Stmt::Comment(text) => out.push(Stmt::Comment(text.clone())),
+            }
+        }
+    }
+
+    fn expr(&self, expr: &Expr) -> Expr {
+        match expr {
+            Expr::Load { from, lanes } => Expr::Load { from: self.place(*from), lanes: *lanes },
+            Expr::Splat { from, lanes } => Expr::Splat { from: self.place(*from), lanes: *lanes },
+            Expr::Const { .. } => expr.clone(),
+            Expr::Var(var) => Expr::Var(self.renamed[var]),
+            Expr::Op(operation, args) => Expr::Op(*operation, args.iter().map(|a| self.expr(a)).collect()),
+            Expr::Call(function, args) => Expr::Call(*function, args.iter().map(|a| self.expr(a)).collect()),
+        }
+    }
+}
