@@ -54,7 +54,7 @@ impl File<'_> {
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             enum Kind {{ Generic,"
         );
-        for isa in others() {
+        for isa in others().rev() {
             let _ = writeln!(out, "{} {},", cfg(isa), super::names::pascal_case(isa.name));
         }
         out.push_str(

@@ -81,7 +81,9 @@ pub(super) struct Shared<'a> {
     pub(super) functions: Vec<String>,
     /// By kernel.
     pub(super) kernels: Vec<String>,
-    /// Every identifier that locals must not hide.
+    /// What a function's locals must not hide: functions and what the file declares besides.
+    outer: Scope,
+    /// What a kernel's locals must not hide: buffers and kernels too.
     scope: Scope,
 }
 
@@ -95,6 +97,7 @@ impl<'a> Shared<'a> {
         };
         let mut scope = Scope::new(taken);
         let functions = program.functions.iter().map(|f| scope.unique(&f.name)).collect();
+        let outer = scope.clone();
         let buffers = program
             .buffers
             .iter()
@@ -113,7 +116,7 @@ impl<'a> Shared<'a> {
             })
             .collect();
         let kernels = program.kernels.iter().map(|k| scope.unique(&k.name)).collect();
-        Self { program, buffers, functions, kernels, scope }
+        Self { program, buffers, functions, kernels, outer, scope }
     }
 
     /// The block of a buffer.
@@ -138,7 +141,7 @@ impl<'a> Shared<'a> {
 
     /// Walks the body of a function: its statements, then its result, which is returned. Also gives the arguments' names.
     pub(super) fn function(&self, function: &Function, dialect: &mut impl Dialect) -> (Vec<String>, Text) {
-        let mut scope = self.scope.clone();
+        let mut scope = self.outer.clone();
         let names = unique(&function.locals, &mut scope);
         let params = names[..function.params].to_vec();
         let mut walk = Walk {
@@ -195,6 +198,8 @@ impl Walk<'_> {
                     dialect.store(self.base(to.base), to.offset, lanes, value);
                 }
                 Stmt::For { count, walks, body } => {
+                    // a window's name is free again after its loop
+                    let around = self.scope.clone();
                     let windows: Vec<Block> = walks
                         .iter()
                         .map(|w| Block {
@@ -224,6 +229,7 @@ impl Walk<'_> {
                     }
                     self.block(body, dialect);
                     dialect.end_for();
+                    self.scope = around;
                 }
                 Stmt::Comment(text) => dialect.comment(text),
             }
