@@ -35,7 +35,8 @@ pub struct Compilation {
 pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnostics> {
     let (model, warnings) = validate(model, options)?;
     let plan = plan(&model, options);
-    let programs: Vec<_> = plan.isas.iter().enumerate().map(|(i, (isa, _))| (*isa, program(&model, &plan, i))).collect();
+    let programs: Vec<_> =
+        plan.isas.iter().enumerate().map(|(i, (isa, _))| (*isa, program(&model, &plan, i))).collect();
     let packed = pack(&model, &programs[0].1);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let interface = Interface::new(&model, name);

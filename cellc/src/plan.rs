@@ -12,6 +12,9 @@ use crate::target::Isa;
 /// Weight blocks start at multiples of this many f32: a cache line.
 const LINE: usize = 16;
 
+/// Below this magnitude, 2^-100, a state becomes 0 where `--flush-denormals` asks for it.
+pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
+
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 const UNROLL_BUDGET: usize = 96;
 
@@ -24,12 +27,14 @@ pub enum Operand {
     ResetHidden,
 }
 
-/// One pre-activation sum of a cell: bias, then the terms of x in order, then the terms of h in order.
+/// One pre-activation sum of a cell: `(x terms + h terms) + bias`, each part summed from zero in [`Phase::chains`] chains.
+///
+/// The bias comes last because short chains round less: on the corpus this halves the 95th percentile of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     /// What generated code calls it.
     pub name: &'static str,
-    /// Which part of B starts it.
+    /// Which part of B is added last.
     pub bias: usize,
     /// Which gate of W adds to it.
     pub w: Option<usize>,
@@ -77,9 +82,26 @@ pub enum Phase {
 impl Phase {
     /// Every phase, in order.
     pub const ALL: [Self; 3] = [Self::Input, Self::Hidden, Self::ResetHidden];
+
+    /// How many chains of additions the terms of the phase are dealt out to, term `k` to chain `k % chains`; the chains
+    /// are added pairwise at the end. `lanes` is the length of a row.
+    ///
+    /// More chains hide the latency of a multiply-add where rows are short, and shorten the length over which errors
+    /// grow. Part of what a model means to cellc: it never depends on the instruction set.
+    pub fn chains(self, rows: usize, lanes: usize) -> usize {
+        match self {
+            Self::Hidden | Self::ResetHidden if lanes <= 64 && rows > 1 => 2,
+            _ => 1,
+        }
+    }
 }
 
 impl Sum {
+    /// Whether the sum is complete only after the ResetHidden phase.
+    pub fn is_late(&self) -> bool {
+        self.gate(Phase::ResetHidden).is_some()
+    }
+
     /// The gate of W or R whose rows add to the sum in a phase.
     pub fn gate(&self, phase: Phase) -> Option<usize> {
         match (phase, self.r) {
@@ -93,9 +115,9 @@ impl Sum {
 
 /// Equal panels: `count` times `columns` neighbouring elements of h, and where their weights stand.
 ///
-/// The weights of one panel are, from `offset + p * stride`: a row of biases (`sums * columns`), the rows of the Input
-/// phase and those of the Hidden phase; those of the ResetHidden phase stand after all panels, from
-/// `late_offset + p * late_stride`. A row holds the columns of each sum of the phase, sum after sum.
+/// The weights of one panel are, from `offset + p * stride`: a row of biases, the rows of the Input phase and those of the
+/// Hidden phase; for sums that are complete only after the ResetHidden phase, biases and rows of that phase stand after
+/// all panels, from `late_offset + p * late_stride`. A row holds the columns of each sum that takes part, sum after sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// How many.
@@ -112,8 +134,10 @@ pub struct Panels {
     pub input: usize,
     /// Where the rows of the Hidden phase start, from the panel's start.
     pub hidden: usize,
-    /// Where the first panel's rows of the ResetHidden phase start.
+    /// Where the first panel's late biases start.
     pub late_offset: usize,
+    /// Where the rows of the ResetHidden phase start, from there.
+    pub late_rows: usize,
     /// Elements between panels there.
     pub late_stride: usize,
 }
@@ -151,13 +175,15 @@ pub struct Plan {
     pub isas: Vec<(&'static Isa, bool)>,
     /// One for each cell of the model.
     pub cells: Vec<CellPlan>,
+    /// Whether states below [`FLUSH_BELOW`] become 0.
+    pub flush_denormals: bool,
 }
 
 /// Plans a model.
 pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
     let cells = model.cells.iter().map(|cell| plan_cell(cell, options, &isas)).collect();
-    Plan { isas, cells }
+    Plan { isas, cells, flush_denormals: options.flush_denormals }
 }
 
 fn plan_cell(cell: &ValidCell, options: &Options, isas: &[(&'static Isa, bool)]) -> CellPlan {
@@ -225,11 +251,25 @@ fn layout(cell: &ValidCell, width: usize) -> (Vec<Panels>, usize) {
         if columns == 0 {
             continue;
         }
-        let input = line(sums.len() * columns);
+        let late = sums.iter().filter(|s| s.is_late()).count();
+        let input = line((sums.len() - late) * columns);
         let hidden = input + line(cell.input_size * lanes(Phase::Input, columns));
         let stride = hidden + line(cell.hidden_size * lanes(Phase::Hidden, columns));
-        let late_stride = line(cell.hidden_size * lanes(Phase::ResetHidden, columns));
-        panels.push(Panels { count, columns, first, offset: at, stride, input, hidden, late_offset: 0, late_stride });
+        let late_rows = line(late * columns);
+        let late_stride = late_rows + line(cell.hidden_size * lanes(Phase::ResetHidden, columns));
+        let offset = at;
+        panels.push(Panels {
+            count,
+            columns,
+            first,
+            offset,
+            stride,
+            input,
+            hidden,
+            late_offset: 0,
+            late_rows,
+            late_stride,
+        });
         at += count * stride;
     }
     for panel in &mut panels {
@@ -274,6 +314,9 @@ impl fmt::Display for Plan {
         for (isa, fused) in &self.isas {
             let profile = if *fused { "fused" } else { "split" };
             writeln!(f, "{}: {} lanes, {} registers, {profile} multiply-add", isa.name, isa.lanes, isa.registers)?;
+        }
+        if self.flush_denormals {
+            writeln!(f, "states below 2^-100 become 0")?;
         }
         for (i, cell) in self.cells.iter().enumerate() {
             writeln!(f, "cell {i}: {} packed weights ({} bytes)", cell.weights, cell.weights * 4)?;

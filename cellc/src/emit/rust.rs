@@ -95,8 +95,7 @@ impl File<'_> {
                         Kind::Generic => \"generic\",",
         );
         for isa in others() {
-            let _ =
-                writeln!(out, "{} Kind::{} => {:?},", cfg(isa), super::names::pascal_case(isa.name), isa.name);
+            let _ = writeln!(out, "{} Kind::{} => {:?},", cfg(isa), super::names::pascal_case(isa.name), isa.name);
         }
         out.push_str("}}}\n");
         if let Some(isa) = others().next() {
@@ -122,14 +121,18 @@ impl File<'_> {
 
     fn types(&self, out: &mut String) {
         let interface = self.interface;
-        let borrowed = |out: &mut String, doc: &str, name: &str, fields: &mut dyn Iterator<Item = &Field>, whole: bool| {
-            let _ = writeln!(out, "/// {doc}\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct {name}<'a> {{");
-            for field in fields {
-                let ty = if whole { nested(&field.shape) } else { array(&field.shape) };
-                let _ = writeln!(out, "/// Shape {:?}.\npub {}: &'a {ty},", field.shape, field.name);
-            }
-            out.push_str("}\n");
-        };
+        let borrowed =
+            |out: &mut String, doc: &str, name: &str, fields: &mut dyn Iterator<Item = &Field>, whole: bool| {
+                let _ = writeln!(
+                    out,
+                    "/// {doc}\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct {name}<'a> {{"
+                );
+                for field in fields {
+                    let ty = if whole { nested(&field.shape) } else { array(&field.shape) };
+                    let _ = writeln!(out, "/// Shape {:?}.\npub {}: &'a {ty},", field.shape, field.name);
+                }
+                out.push_str("}\n");
+            };
         if interface.inputs.len() > 1 {
             let name = interface.function.as_str();
             let doc = format!("The inputs of [`{name}`], in the model's order.");
@@ -151,7 +154,13 @@ impl File<'_> {
             out.push_str("}}}\n");
         }
         if !self.packed.is_baked() {
-            borrowed(out, "The weights, as the model's inputs hold them.", "Weights", &mut interface.weights.iter(), true);
+            borrowed(
+                out,
+                "The weights, as the model's inputs hold them.",
+                "Weights",
+                &mut interface.weights.iter(),
+                true,
+            );
             let _ = writeln!(
                 out,
                 "/// The weights in the order in which the kernel reads them; filled by [`pack`].
@@ -274,7 +283,8 @@ impl File<'_> {
         }
         if !names.is_empty() {
             // a pair of one is no pair
-            let tuple = |list: &[String]| if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) };
+            let tuple =
+                |list: &[String]| if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) };
             let _ = writeln!(out, "if let {} = {} {{", tuple(&names), tuple(&places));
         }
         out.push_str("match isa.0 {");
@@ -314,7 +324,8 @@ impl File<'_> {
         for line in self.doc {
             let _ = writeln!(out, "/// {line}");
         }
-        let _ = writeln!(out, "#[allow(dead_code)]\n#[derive(Clone, Debug)]\npub struct {type_name}{life} {{ isa: Isa,");
+        let _ =
+            writeln!(out, "#[allow(dead_code)]\n#[derive(Clone, Debug)]\npub struct {type_name}{life} {{ isa: Isa,");
         if !baked {
             out.push_str("packed: &'w Packed,");
         }
@@ -357,7 +368,10 @@ impl File<'_> {
             [one] => format!("{}: &mut {}", one.name, array(&one.shape)),
             _ => "outputs: &mut Outputs".to_string(),
         };
-        let _ = write!(out, "/// One step: reads the inputs, writes every output, keeps the new state.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, ");
+        let _ = write!(
+            out,
+            "/// One step: reads the inputs, writes every output, keeps the new state.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, "
+        );
         if !baked {
             out.push_str("self.packed,");
         }
@@ -405,10 +419,7 @@ impl File<'_> {
         }
         out.push_str("}\n");
         if baked {
-            let _ = writeln!(
-                out,
-                "impl Default for {type_name} {{\nfn default() -> Self {{ Self::new() }}\n}}"
-            );
+            let _ = writeln!(out, "impl Default for {type_name} {{\nfn default() -> Self {{ Self::new() }}\n}}");
         }
     }
 
@@ -630,9 +641,14 @@ struct Helper {
 macro_rules! binary_text {
     ($name:literal, $operator:literal) => {
         concat!(
-            "/// a ", $operator, " b in every lane.\n#[inline(always)]\nfn ", $name,
+            "/// a ",
+            $operator,
+            " b in every lane.\n#[inline(always)]\nfn ",
+            $name,
             "<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {\n",
-            "for (a, b) in a.iter_mut().zip(&b) { *a ", $operator, "= *b; }\na\n}"
+            "for (a, b) in a.iter_mut().zip(&b) { *a ",
+            $operator,
+            "= *b; }\na\n}"
         )
     };
 }

@@ -3,7 +3,7 @@
 use super::Lowering;
 use crate::kernel::{BufferId, Expr, Kernel, Operation, Place, Role, Stmt, Type, Var, Walk, WindowId};
 use crate::model::{Activation, ValidCell};
-use crate::plan::{self, CellPlan, Panels, Phase, Sum};
+use crate::plan::{self, CellPlan, Panels, Phase, Plan, Sum};
 use crate::target::Isa;
 
 /// The kernel of one cell under construction.
@@ -13,6 +13,7 @@ pub(super) struct Cell<'a, 'm> {
     pub(super) plan: &'a CellPlan,
     pub(super) isa: &'static Isa,
     isa_index: usize,
+    flush: bool,
     kernel: Kernel,
     windows: usize,
     x: BufferId,
@@ -40,27 +41,28 @@ pub(super) struct Column {
     pub(super) written: bool,
 }
 
-/// An accumulator: one vector of one sum, or of a run of sums.
-#[derive(Clone, Copy)]
-pub(super) struct Accumulator {
+/// One vector of one sum, or of a run of neighbouring sums.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
     /// The first sum it belongs to.
     pub(super) sum: usize,
     /// The first lane, from that sum's first column.
     pub(super) lane: usize,
     pub(super) lanes: usize,
-    pub(super) var: Var,
+    pub(super) name: String,
 }
 
 impl<'a, 'm> Cell<'a, 'm> {
     pub(super) fn new(
         lowering: &'a mut Lowering<'m>,
         cell: &'a ValidCell,
-        plan: &'a CellPlan,
-        isa: &'static Isa,
+        plan: &'a Plan,
         isa_index: usize,
         weights: BufferId,
         index: usize,
     ) -> Self {
+        let (isa, flush) = (plan.isas[isa_index].0, plan.flush_denormals);
+        let plan = &plan.cells[index];
         let (x, h) = (lowering.source(cell.x), lowering.source(cell.h));
         let out = lowering.cells[index];
         let kernel = Kernel {
@@ -71,7 +73,7 @@ impl<'a, 'm> Cell<'a, 'm> {
             locals: Vec::new(),
             body: Vec::new(),
         };
-        let mut this = Self { lowering, cell, plan, isa, isa_index, kernel, windows: 0, x, h, out, weights };
+        let mut this = Self { lowering, cell, plan, isa, isa_index, flush, kernel, windows: 0, x, h, out, weights };
         for (buffer, written) in [(x, false), (h, false), (out, true)] {
             if !this.kernel.params.contains(&(buffer, written)) {
                 this.kernel.params.push((buffer, written));
@@ -136,6 +138,29 @@ impl<'a, 'm> Cell<'a, 'm> {
         Expr::Call(self.lowering.function(activation), vec![value])
     }
 
+    /// Stores a new state, denormals flushed where that was asked for.
+    pub(super) fn store_state(&mut self, body: &mut Vec<Stmt>, to: Place, value: Expr, lanes: usize) {
+        if !self.flush {
+            body.push(Stmt::Store { to, value });
+            return;
+        }
+        let value = self.let_(body, "state", lanes, value);
+        let op = |operation, args| Expr::Op(operation, args);
+        let bits =
+            op(Operation::And, vec![op(Operation::ToBits, vec![Expr::Var(value)]), Expr::u32(0x7fff_ffff, lanes)]);
+        let magnitude = op(Operation::FromBits, vec![bits]);
+        let limit = Expr::f32(plan::FLUSH_BELOW, lanes);
+        let args = vec![magnitude, limit, Expr::f32(0.0, lanes), Expr::Var(value)];
+        body.push(Stmt::Store { to, value: op(Operation::SelectLess, args) });
+    }
+
+    /// How many vectors of sums of a panel one pass may hold, with all their chains.
+    pub(super) fn at_once(&self, panels: &Panels) -> usize {
+        let lanes = |phase| self.sums().iter().filter(|s| s.gate(phase).is_some()).count() * panels.columns;
+        let chains = Phase::ALL.map(|p| p.chains(plan::rows(self.cell, p), lanes(p))).into_iter().max().unwrap_or(1);
+        (plan::accumulators(self.isa) / chains).max(1)
+    }
+
     /// How this instruction set covers the columns of the `index`-th group of panels.
     pub(super) fn tiling(&self, index: usize) -> &'a plan::Tiling {
         &self.plan.tilings[self.isa_index][index]
@@ -175,32 +200,7 @@ impl<'a, 'm> Cell<'a, 'm> {
         vec![Stmt::For { count: panels.count, walks, body }]
     }
 
-    /// Declares one accumulator that starts from what is at `from`.
-    pub(super) fn accumulator(&mut self, body: &mut Vec<Stmt>, name: String, from: Place, lanes: usize) -> Var {
-        let var = self.kernel.local(name, Type::f32(lanes));
-        body.push(Stmt::Let { var, mutable: true, value: Expr::Load { from, lanes } });
-        var
-    }
-
-    /// Declares accumulators that start from the panel's biases: sum, first lane, lanes and name of each.
-    pub(super) fn start(
-        &mut self,
-        body: &mut Vec<Stmt>,
-        panels: &Panels,
-        weights: Place,
-        parts: &[(usize, usize, usize, String)],
-    ) -> Vec<Accumulator> {
-        parts
-            .iter()
-            .map(|(sum, lane, lanes, name)| {
-                let from = weights.at(sum * panels.columns + lane);
-                let var = self.accumulator(body, name.clone(), from, *lanes);
-                Accumulator { sum: *sum, lane: *lane, lanes: *lanes, var }
-            })
-            .collect()
-    }
-
-    /// Adds the rows of one phase to those accumulators whose sum takes part in it.
+    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up.
     ///
     /// `rows` is where the phase's first row stands, `operand` the vector whose elements multiply the rows.
     pub(super) fn accumulate(
@@ -210,61 +210,114 @@ impl<'a, 'm> Cell<'a, 'm> {
         phase: Phase,
         rows: Place,
         operand: Place,
-        accumulators: &[Accumulator],
-    ) {
+        parts: &[Part],
+    ) -> Vec<Option<Expr>> {
         let sums = self.sums();
         let position = |sum: usize| sums[..sum].iter().filter(|s| s.gate(phase).is_some()).count();
-        let parts: Vec<_> = accumulators
-            .iter()
-            .filter(|a| sums[a.sum].gate(phase).is_some())
-            .map(|a| (position(a.sum) * panels.columns + a.lane, *a))
-            .collect();
-        if parts.is_empty() {
-            return;
-        }
         let len = position(sums.len()) * panels.columns;
         let count = plan::rows(self.cell, phase);
+        let chains = phase.chains(count, len);
         let name = match phase {
-            Phase::Input => "x_k",
-            Phase::Hidden => "h_k",
-            Phase::ResetHidden => "rh_k",
+            Phase::Input => "x",
+            Phase::Hidden => "h",
+            Phase::ResetHidden => "rh",
         };
-        let turn = |this: &mut Self, row: Place, element: Place| {
+        let takes_part = |part: &Part| sums[part.sum].gate(phase).is_some();
+        let mut accumulators = Vec::new();
+        for part in parts.iter().filter(|p| takes_part(p)) {
+            for chain in 0..chains {
+                let suffix = if chains == 1 { String::new() } else { chain.to_string() };
+                let var = self.kernel.local(format!("{}_{name}{suffix}", part.name), Type::f32(part.lanes));
+                body.push(Stmt::Let { var, mutable: true, value: Expr::f32(0.0, part.lanes) });
+                accumulators.push((position(part.sum) * panels.columns + part.lane, part.lanes, chain, var));
+            }
+        }
+        if accumulators.is_empty() {
+            return vec![None; parts.len()];
+        }
+        // one turn takes a row for each chain; what is left over takes the first chains
+        let turn = |this: &mut Self, rows: Place, elements: Place, taken: usize| {
             let mut turn = Vec::new();
-            let mut splats: Vec<(usize, Var)> = Vec::new();
-            for (at, accumulator) in &parts {
-                let lanes = accumulator.lanes;
-                let element = match splats.iter().find(|(l, _)| *l == lanes) {
-                    Some((_, var)) => *var,
-                    None => {
-                        let var = this.let_(&mut turn, name, lanes, Expr::Splat { from: element, lanes });
-                        splats.push((lanes, var));
-                        var
-                    }
-                };
-                let weights = Expr::Load { from: row.at(*at), lanes };
-                turn.push(Stmt::Set {
-                    var: accumulator.var,
-                    value: Expr::Op(Operation::MulAdd, vec![weights, Expr::Var(element), Expr::Var(accumulator.var)]),
-                });
+            for chain in 0..taken {
+                let mut splats: Vec<(usize, Var)> = Vec::new();
+                for (at, lanes, _, accumulator) in accumulators.iter().filter(|a| a.2 == chain) {
+                    let element = match splats.iter().find(|(l, _)| l == lanes) {
+                        Some((_, var)) => *var,
+                        None => {
+                            let splat = Expr::Splat { from: elements.at(chain), lanes: *lanes };
+                            let var = this.let_(&mut turn, format!("{name}_k"), *lanes, splat);
+                            splats.push((*lanes, var));
+                            var
+                        }
+                    };
+                    let weights = Expr::Load { from: rows.at(chain * len + at), lanes: *lanes };
+                    let args = vec![weights, Expr::Var(element), Expr::Var(*accumulator)];
+                    turn.push(Stmt::Set { var: *accumulator, value: Expr::Op(Operation::MulAdd, args) });
+                }
             }
             turn
         };
-        if count == 1 {
-            let statements = turn(self, rows, operand);
+        let turns = count / chains;
+        if turns > 1 {
+            let (row, element) = (self.window(), self.window());
+            let statements = turn(self, row.into(), element.into(), chains);
+            let row = Walk { window: row, name: "row".into(), of: rows, len: chains * len, written: false };
+            let element = Walk { window: element, name: "element".into(), of: operand, len: chains, written: false };
+            body.push(Stmt::For { count: turns, walks: vec![row, element], body: statements });
+        } else {
+            let statements = turn(self, rows, operand, chains);
             body.extend(statements);
-            return;
         }
-        let (row, element) = (self.window(), self.window());
-        let statements = turn(self, row.into(), element.into());
-        body.push(Stmt::For {
-            count,
-            walks: vec![
-                Walk { window: row, name: "row".into(), of: rows, len, written: false },
-                Walk { window: element, name: "element".into(), of: operand, len: 1, written: false },
-            ],
-            body: statements,
-        });
+        let done = turns * chains;
+        let statements = turn(self, rows.at(done * len), operand.at(done), count - done);
+        body.extend(statements);
+        let mut vars = accumulators.iter().map(|(_, _, _, var)| Expr::Var(*var));
+        parts
+            .iter()
+            .map(|part| {
+                if !takes_part(part) {
+                    return None;
+                }
+                let first = vars.next()?;
+                let mut chains: Vec<_> = std::iter::once(first).chain(vars.by_ref().take(chains - 1)).collect();
+                while chains.len() > 1 {
+                    chains = chains.chunks(2).map(|pair| add(pair[0].clone(), pair[1].clone())).collect();
+                }
+                chains.pop()
+            })
+            .collect()
+    }
+
+    /// The early phases of a panel: for every part, `(x terms + h terms) + bias`, or the x terms alone where the rest
+    /// comes late.
+    pub(super) fn early(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        panels: &Panels,
+        weights: Place,
+        rows: Rows,
+        parts: &[Part],
+    ) -> Vec<Expr> {
+        let sums = self.sums();
+        let x = self.accumulate(body, panels, Phase::Input, weights.at(panels.input), rows.x, parts);
+        let h = self.accumulate(body, panels, Phase::Hidden, weights.at(panels.hidden), rows.h, parts);
+        parts
+            .iter()
+            .zip(x.into_iter().zip(h))
+            .map(|(part, terms)| {
+                let terms = match terms {
+                    (Some(x), Some(h)) => add(x, h),
+                    (Some(terms), None) | (None, Some(terms)) => terms,
+                    (None, None) => unreachable!("plan: a sum has terms"),
+                };
+                if sums[part.sum].is_late() {
+                    return terms;
+                }
+                let position = sums[..part.sum].iter().filter(|s| !s.is_late()).count();
+                let bias = weights.at(position * panels.columns + part.lane);
+                add(terms, Expr::Load { from: bias, lanes: part.lanes })
+            })
+            .collect()
     }
 
     /// The runs of neighbouring sums that take part in the same phases, as (first sum, sums).
@@ -280,4 +333,8 @@ impl<'a, 'm> Cell<'a, 'm> {
         }
         runs
     }
+}
+
+pub(super) fn add(a: Expr, b: Expr) -> Expr {
+    Expr::Op(Operation::Add, vec![a, b])
 }

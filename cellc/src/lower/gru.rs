@@ -1,6 +1,6 @@
-//! GRUCell, the pointwise part: gates z, r, n and `h' = n + z.(h - n)`, which is (1-z).n + z.h with one rounding less.
+//! GRUCell, the pointwise part: gates z, r, n and `h' = (1 - z).n + z.h`.
 
-use super::gates::{Accumulator, Cell, Column, Rows};
+use super::gates::{Cell, Column, Part, Rows, add};
 use crate::kernel::{BufferId, Expr, Kernel, Operation, Place, Stmt};
 use crate::model::{CellKind, ResetGate};
 use crate::plan::{self, Panels, Phase, Tiling};
@@ -19,7 +19,7 @@ pub(super) fn lower(cell: Cell<'_, '_>) -> Kernel {
     }
 }
 
-/// The gates of one vector of columns.
+/// The sums of one vector of columns.
 struct Gates {
     /// The first column, from the panel's first.
     lane: usize,
@@ -33,35 +33,28 @@ struct Gates {
 /// The early phases of one panel: gives, for each vector of columns, its sums.
 fn early(
     cell: &mut Cell<'_, '_>,
-    body: &mut Vec<Stmt>,
     group: usize,
     panels: &Panels,
     weights: Place,
     rows: Rows,
     stored: Option<BufferId>,
     mut pointwise: impl FnMut(&mut Cell<'_, '_>, &mut Vec<Stmt>, Gates),
-) {
+) -> Vec<Stmt> {
     let sums = cell.sums();
-    let both = |cell: &mut Cell<'_, '_>, body: &mut Vec<Stmt>, accumulators: &[Accumulator]| {
-        cell.accumulate(body, panels, Phase::Input, weights.at(panels.input), rows.x, accumulators);
-        cell.accumulate(body, panels, Phase::Hidden, weights.at(panels.hidden), rows.h, accumulators);
-    };
+    let mut body = Vec::new();
     match cell.tiling(group) {
         Tiling::Columns(passes) => {
             for pass in passes {
-                let parts: Vec<_> = pass
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(v, (lane, lanes))| {
-                        sums.iter().enumerate().map(move |(i, s)| (i, *lane, *lanes, format!("{}{v}", s.name)))
-                    })
-                    .collect();
-                let accumulators = cell.start(body, panels, weights, &parts);
-                both(cell, body, &accumulators);
-                for vector in accumulators.chunks(sums.len()) {
-                    let values = vector.iter().map(|a| Expr::Var(a.var)).collect();
-                    let Accumulator { lane, lanes, .. } = vector[0];
-                    pointwise(cell, body, Gates { lane, lanes, values, active: false });
+                let mut parts = Vec::new();
+                for (v, &(lane, lanes)) in pass.iter().enumerate() {
+                    let part =
+                        |(sum, s): (usize, &plan::Sum)| Part { sum, lane, lanes, name: format!("{}{v}", s.name) };
+                    parts.extend(sums.iter().enumerate().map(part));
+                }
+                let mut values = cell.early(&mut body, panels, weights, rows, &parts).into_iter();
+                for &(lane, lanes) in pass {
+                    let values = values.by_ref().take(sums.len()).collect();
+                    pointwise(cell, &mut body, Gates { lane, lanes, values, active: false });
                 }
             }
         }
@@ -71,29 +64,29 @@ fn early(
             for (first, n) in cell.runs() {
                 let name: String = sums[first..first + n].iter().map(|s| s.name).collect();
                 for (v, (lane, lanes)) in plan::vectors(n * panels.columns, cell.isa.lanes).into_iter().enumerate() {
-                    parts.push((first, lane, lanes, format!("{name}{v}")));
+                    parts.push(Part { sum: first, lane, lanes, name: format!("{name}{v}") });
                 }
             }
-            for pass in parts.chunks(plan::accumulators(cell.isa)) {
-                let accumulators = cell.start(body, panels, weights, pass);
-                both(cell, body, &accumulators);
-                for a in accumulators {
+            for pass in parts.chunks(cell.at_once(panels)) {
+                let values = cell.early(&mut body, panels, weights, rows, pass);
+                for (part, value) in pass.iter().zip(values) {
                     // one activation over all lanes of z and r; the candidate waits for r
-                    let value = match a.sum {
-                        Z => cell.activate(cell.cell.activations[0], Expr::Var(a.var), a.lanes),
-                        _ => Expr::Var(a.var),
+                    let value = match part.sum {
+                        Z => cell.activate(cell.cell.activations[0], value, part.lanes),
+                        _ => value,
                     };
-                    body.push(Stmt::Store { to: Place::from(stored).at(a.sum * panels.columns + a.lane), value });
+                    let to = Place::from(stored).at(part.sum * panels.columns + part.lane);
+                    body.push(Stmt::Store { to, value });
                 }
             }
             for (lane, lanes) in plan::vectors(panels.columns, cell.isa.lanes) {
-                let values = (0..sums.len())
-                    .map(|i| Expr::Load { from: Place::from(stored).at(i * panels.columns + lane), lanes })
-                    .collect();
-                pointwise(cell, body, Gates { lane, lanes, values, active: true });
+                let load = |sum: usize| Expr::Load { from: Place::from(stored).at(sum * panels.columns + lane), lanes };
+                let values = (0..sums.len()).map(load).collect();
+                pointwise(cell, &mut body, Gates { lane, lanes, values, active: true });
             }
         }
     }
+    body
 }
 
 /// z or r of a vector: activated where that has not been done on the whole run.
@@ -104,55 +97,44 @@ fn gate(cell: &mut Cell<'_, '_>, gates: &Gates, which: usize) -> Expr {
 
 /// Where runs of the widest panel are stored, if any panel is tiled by runs.
 fn runs_buffer(cell: &mut Cell<'_, '_>) -> Option<BufferId> {
-    let widest = cell
-        .plan
-        .panels
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| *cell.tiling(*i) == Tiling::Runs)
-        .map(|(_, p)| p.columns)
-        .max()?;
+    let panels = cell.plan.panels.iter().enumerate();
+    let widest = panels.filter(|(i, _)| *cell.tiling(*i) == Tiling::Runs).map(|(_, p)| p.columns).max()?;
     let sums = cell.sums().len();
     Some(cell.scratch("gates", sums * widest))
 }
 
 /// The new state of one vector of columns.
 fn update(cell: &mut Cell<'_, '_>, body: &mut Vec<Stmt>, lanes: usize, z: Expr, candidate: Expr, h: Place, out: Place) {
+    let z = cell.let_(body, "z", lanes, z);
     let n = cell.activate(cell.cell.activations[1], candidate, lanes);
-    let n = cell.let_(body, "n", lanes, n);
+    let rest = Expr::Op(Operation::Sub, vec![Expr::f32(1.0, lanes), Expr::Var(z)]);
+    let new = Expr::Op(Operation::Mul, vec![rest, n]);
     let h = Expr::Load { from: h, lanes };
-    let difference = Expr::Op(Operation::Sub, vec![h, Expr::Var(n)]);
-    body.push(Stmt::Store { to: out, value: Expr::Op(Operation::MulAdd, vec![z, difference, Expr::Var(n)]) });
+    let value = Expr::Op(Operation::MulAdd, vec![Expr::Var(z), h, new]);
+    cell.store_state(body, out, value, lanes);
 }
 
 fn after(cell: Cell<'_, '_>) -> Kernel {
     let doc = vec![
         "GRUCell, linear_before_reset = 1:".to_string(),
         "z = f(clip(Wz x + Rz h + Bz)), r = f(clip(Wr x + Rr h + Br)),".to_string(),
-        "n = g(clip(Wh x + Wbh + r.(Rh h + Rbh))), h' = n + z.(h - n)".to_string(),
+        "n = g(clip(Wh x + Wbh + r.(Rh h + Rbh))), h' = (1 - z).n + z.h".to_string(),
     ];
     cell.finish(doc, |cell, rows| {
         let stored = runs_buffer(cell);
+        let columns =
+            [Column { name: "h", of: rows.h, written: false }, Column { name: "out", of: rows.out, written: true }];
         let mut all = Vec::new();
         for (group, panels) in cell.plan.panels.iter().enumerate() {
-            let columns =
-                [Column { name: "h", of: rows.h, written: false }, Column { name: "out", of: rows.out, written: true }];
             all.extend(cell.panels(panels, panels.offset, panels.stride, &columns, |cell, weights, columns| {
-                let (h, out) = (columns[0], columns[1]);
-                let mut body = Vec::new();
-                early(cell, &mut body, group, panels, weights, rows, stored, |cell, body, gates| {
-                    let lanes = gates.lanes;
+                early(cell, group, panels, weights, rows, stored, |cell, body, gates| {
                     let z = gate(cell, &gates, Z);
-                    let z = cell.let_(body, "z", lanes, z);
                     let r = gate(cell, &gates, R);
-                    let r = cell.let_(body, "r", lanes, r);
-                    let candidate = Expr::Op(
-                        Operation::MulAdd,
-                        vec![Expr::Var(r), gates.values[M].clone(), gates.values[N].clone()],
-                    );
-                    update(cell, body, lanes, Expr::Var(z), candidate, h.at(gates.lane), out.at(gates.lane));
-                });
-                body
+                    let (n, m) = (gates.values[N].clone(), gates.values[M].clone());
+                    let candidate = Expr::Op(Operation::MulAdd, vec![r, m, n]);
+                    let (h, out) = (columns[0].at(gates.lane), columns[1].at(gates.lane));
+                    update(cell, body, gates.lanes, z, candidate, h, out);
+                })
             }));
         }
         all
@@ -163,7 +145,7 @@ fn before(cell: Cell<'_, '_>) -> Kernel {
     let doc = vec![
         "GRUCell, linear_before_reset = 0:".to_string(),
         "z = f(clip(Wz x + Rz h + Bz)), r = f(clip(Wr x + Rr h + Br)),".to_string(),
-        "n = g(clip(Wh x + Rh (r.h) + Bh)), h' = n + z.(h - n)".to_string(),
+        "n = g(clip(Wh x + Rh (r.h) + Bh)), h' = (1 - z).n + z.h".to_string(),
     ];
     cell.finish(doc, |cell, rows| {
         let hidden_size = cell.cell.hidden_size;
@@ -172,35 +154,34 @@ fn before(cell: Cell<'_, '_>) -> Kernel {
         let reset = cell.scratch("reset_h", hidden_size);
         let update_gate = cell.scratch("update", hidden_size);
         let candidate = cell.scratch("candidate", hidden_size);
+        let columns = [
+            Column { name: "h", of: rows.h, written: false },
+            Column { name: "reset", of: reset.into(), written: true },
+            Column { name: "update", of: update_gate.into(), written: true },
+            Column { name: "candidate", of: candidate.into(), written: true },
+        ];
         let mut all = Vec::new();
         for (group, panels) in cell.plan.panels.iter().enumerate() {
-            let columns = [
-                Column { name: "h", of: rows.h, written: false },
-                Column { name: "reset", of: reset.into(), written: true },
-                Column { name: "update", of: update_gate.into(), written: true },
-                Column { name: "candidate", of: candidate.into(), written: true },
-            ];
             all.extend(cell.panels(panels, panels.offset, panels.stride, &columns, |cell, weights, columns| {
-                let mut body = Vec::new();
-                early(cell, &mut body, group, panels, weights, rows, stored, |cell, body, gates| {
+                early(cell, group, panels, weights, rows, stored, |cell, body, gates| {
                     let (lane, lanes) = (gates.lane, gates.lanes);
-                    let z = gate(cell, &gates, Z);
                     let r = gate(cell, &gates, R);
                     let h = Expr::Load { from: columns[0].at(lane), lanes };
-                    body.push(Stmt::Store { to: columns[1].at(lane), value: Expr::Op(Operation::Mul, vec![r, h]) });
+                    let reset_h = Expr::Op(Operation::Mul, vec![r, h]);
+                    body.push(Stmt::Store { to: columns[1].at(lane), value: reset_h });
+                    let z = gate(cell, &gates, Z);
                     body.push(Stmt::Store { to: columns[2].at(lane), value: z });
                     body.push(Stmt::Store { to: columns[3].at(lane), value: gates.values[N].clone() });
-                });
-                body
+                })
             }));
         }
+        let columns = [
+            Column { name: "h", of: rows.h, written: false },
+            Column { name: "update", of: update_gate.into(), written: false },
+            Column { name: "candidate", of: candidate.into(), written: false },
+            Column { name: "out", of: rows.out, written: true },
+        ];
         for panels in &cell.plan.panels {
-            let columns = [
-                Column { name: "h", of: rows.h, written: false },
-                Column { name: "update", of: update_gate.into(), written: false },
-                Column { name: "candidate", of: candidate.into(), written: false },
-                Column { name: "out", of: rows.out, written: true },
-            ];
             all.extend(cell.panels(
                 panels,
                 panels.late_offset,
@@ -208,19 +189,23 @@ fn before(cell: Cell<'_, '_>) -> Kernel {
                 &columns,
                 |cell, weights, columns| {
                     let mut body = Vec::new();
-                    for pass in plan::vectors(panels.columns, cell.isa.lanes).chunks(plan::accumulators(cell.isa)) {
-                        let sums: Vec<_> = pass
-                            .iter()
-                            .enumerate()
-                            .map(|(v, (lane, lanes))| {
-                                let var = cell.accumulator(&mut body, format!("n{v}"), columns[2].at(*lane), *lanes);
-                                Accumulator { sum: N, lane: *lane, lanes: *lanes, var }
-                            })
-                            .collect();
-                        cell.accumulate(&mut body, panels, Phase::ResetHidden, weights, reset.into(), &sums);
-                        for Accumulator { lane, lanes, var, .. } in sums {
+                    for pass in plan::vectors(panels.columns, cell.isa.lanes).chunks(cell.at_once(panels)) {
+                        let part = |(v, &(lane, lanes)): (usize, &(usize, usize))| Part {
+                            sum: N,
+                            lane,
+                            lanes,
+                            name: format!("n{v}"),
+                        };
+                        let parts: Vec<_> = pass.iter().enumerate().map(part).collect();
+                        let late_rows = weights.at(panels.late_rows);
+                        let terms =
+                            cell.accumulate(&mut body, panels, Phase::ResetHidden, late_rows, reset.into(), &parts);
+                        for (Part { lane, lanes, .. }, terms) in parts.into_iter().zip(terms.into_iter().flatten()) {
+                            let x = Expr::Load { from: columns[2].at(lane), lanes };
+                            let bias = Expr::Load { from: weights.at(lane), lanes };
+                            let candidate = add(add(x, terms), bias);
                             let z = Expr::Load { from: columns[1].at(lane), lanes };
-                            update(cell, &mut body, lanes, z, Expr::Var(var), columns[0].at(lane), columns[3].at(lane));
+                            update(cell, &mut body, lanes, z, candidate, columns[0].at(lane), columns[3].at(lane));
                         }
                     }
                     body

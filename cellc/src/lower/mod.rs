@@ -15,7 +15,7 @@ pub fn lower(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
     let mut lowering = Lowering::new(model);
     for (index, cell) in model.cells.iter().enumerate() {
         let weights = lowering.pack(index, plan);
-        let kernel = gates::Cell::new(&mut lowering, cell, &plan.cells[index], plan.isas[isa].0, isa, weights, index);
+        let kernel = gates::Cell::new(&mut lowering, cell, plan, isa, weights, index);
         let kernel = match cell.kind {
             CellKind::Rnn => rnn::lower(kernel),
             CellKind::Gru(_) => gru::lower(kernel),
@@ -124,15 +124,20 @@ impl<'m> Lowering<'m> {
             let (count, columns, first) = (panels.count, panels.columns, panels.first);
             let dim = |extent, from_stride, to_stride| MoveDim { extent, from_stride, to_stride };
             for (i, sum) in plan::sums(cell.kind).iter().enumerate() {
-                if let Some(from) = b {
-                    self.program.packing.push(Move {
-                        from,
-                        from_offset: sum.bias * hidden_size + first,
-                        to,
-                        to_offset: panels.offset + i * columns,
-                        dims: vec![dim(count, columns, panels.stride), dim(columns, 1, 1)],
-                    });
-                }
+                let Some(from) = b else { break };
+                let before = &plan::sums(cell.kind)[..i];
+                let position = before.iter().filter(|s| s.is_late() == sum.is_late()).count();
+                let (start, stride) = match sum.is_late() {
+                    true => (panels.late_offset, panels.late_stride),
+                    false => (panels.offset, panels.stride),
+                };
+                self.program.packing.push(Move {
+                    from,
+                    from_offset: sum.bias * hidden_size + first,
+                    to,
+                    to_offset: start + position * columns,
+                    dims: vec![dim(count, columns, stride), dim(columns, 1, 1)],
+                });
             }
             for phase in Phase::ALL {
                 let rows = plan::rows(cell, phase);
@@ -140,7 +145,7 @@ impl<'m> Lowering<'m> {
                 let (from, start, stride) = match phase {
                     Phase::Input => (w, panels.offset + panels.input, panels.stride),
                     Phase::Hidden => (r, panels.offset + panels.hidden, panels.stride),
-                    Phase::ResetHidden => (r, panels.late_offset, panels.late_stride),
+                    Phase::ResetHidden => (r, panels.late_offset + panels.late_rows, panels.late_stride),
                 };
                 let Some(from) = from else { continue };
                 for (i, gate) in gates.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! RNNCell: `H' = f(clip(x W' + h R' + B))`.
 
-use super::gates::{Cell, Column};
-use crate::kernel::{Expr, Kernel, Stmt};
-use crate::plan::{Phase, Tiling};
+use super::gates::{Cell, Column, Part};
+use crate::kernel::{Kernel, Stmt};
+use crate::plan::Tiling;
 
 pub(super) fn lower(cell: Cell<'_, '_>) -> Kernel {
     let doc = vec!["RNNCell: h' = f(clip(W x + R h + B))".to_string()];
@@ -16,14 +16,15 @@ pub(super) fn lower(cell: Cell<'_, '_>) -> Kernel {
             all.extend(cell.panels(panels, panels.offset, panels.stride, &[out], |cell, weights, columns| {
                 let mut body: Vec<Stmt> = Vec::new();
                 for pass in passes {
-                    let parts: Vec<_> =
-                        pass.iter().enumerate().map(|(i, (lane, lanes))| (0, *lane, *lanes, format!("s{i}"))).collect();
-                    let sums = cell.start(&mut body, panels, weights, &parts);
-                    cell.accumulate(&mut body, panels, Phase::Input, weights.at(panels.input), rows.x, &sums);
-                    cell.accumulate(&mut body, panels, Phase::Hidden, weights.at(panels.hidden), rows.h, &sums);
-                    for sum in sums {
-                        let value = cell.activate(cell.cell.activations[0], Expr::Var(sum.var), sum.lanes);
-                        body.push(Stmt::Store { to: columns[0].at(sum.lane), value });
+                    let parts: Vec<_> = pass
+                        .iter()
+                        .enumerate()
+                        .map(|(i, &(lane, lanes))| Part { sum: 0, lane, lanes, name: format!("s{i}") })
+                        .collect();
+                    let sums = cell.early(&mut body, panels, weights, rows, &parts);
+                    for (part, sum) in parts.iter().zip(sums) {
+                        let value = cell.activate(cell.cell.activations[0], sum, part.lanes);
+                        cell.store_state(&mut body, columns[0].at(part.lane), value, part.lanes);
                     }
                 }
                 body

@@ -46,8 +46,17 @@ const X86_MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64:
     core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
 
 /// The body that every machine can run: what the compiler makes of four lanes on its baseline.
-pub static GENERIC: Isa =
-    Isa { name: "generic", lanes: 4, registers: 16, fma: false, arch: None, rust_features: "", c_features: "", cpuid: Cpuid { leaf1_ecx: 0, leaf7_ebx: 0, xcr0: 0 }, rust_mul_add: "" };
+pub static GENERIC: Isa = Isa {
+    name: "generic",
+    lanes: 4,
+    registers: 16,
+    fma: false,
+    arch: None,
+    rust_features: "",
+    c_features: "",
+    cpuid: Cpuid { leaf1_ecx: 0, leaf7_ebx: 0, xcr0: 0 },
+    rust_mul_add: "",
+};
 
 /// AVX2 with FMA.
 pub static AVX2: Isa = Isa {
