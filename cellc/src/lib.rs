@@ -3,6 +3,7 @@
 //! See `ARCHITECTURE.md` beside this crate for the map.
 
 pub mod activation;
+pub mod compile;
 pub mod diagnostic;
 pub mod emit;
 pub mod front;
@@ -10,6 +11,7 @@ pub mod kernel;
 pub mod lower;
 pub mod model;
 pub mod options;
+pub mod pack;
 pub mod pass;
 pub mod plan;
 pub mod target;

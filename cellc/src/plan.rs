@@ -306,7 +306,10 @@ fn tiling(sums: &[Sum], columns: usize, isa: &Isa) -> Tiling {
     let active =
         Phase::ALL.iter().map(|&phase| sums.iter().filter(|s| s.gate(phase).is_some()).count()).max().unwrap_or(1);
     let at_once = (accumulators(isa) / active).max(1);
-    Tiling::Columns(vectors(columns, isa.lanes).chunks(at_once).map(<[_]>::to_vec).collect())
+    let vectors = vectors(columns, isa.lanes);
+    // passes of equal size: a short one would wait for the latency of its few chains
+    let passes = vectors.len().div_ceil(at_once);
+    Tiling::Columns(vectors.chunks(vectors.len().div_ceil(passes)).map(<[_]>::to_vec).collect())
 }
 
 impl fmt::Display for Plan {

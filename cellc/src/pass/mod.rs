@@ -2,6 +2,8 @@
 
 mod expand;
 mod split;
+mod unroll;
 
 pub use expand::expand;
 pub use split::split;
+pub use unroll::unroll;
