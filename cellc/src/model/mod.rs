@@ -13,6 +13,8 @@ pub use cell::{Cell, CellKind, ResetGate};
 pub use tensor::{ElementType, Tensor};
 pub use valid::{Parameter, ResultValue, Source, StatePair, ValidCell, ValidModel, WeightSource};
 
+use std::fmt;
+
 use crate::diagnostic::Origin;
 
 /// A size that may be unknown until the model is compiled (`--batch`, `--shape`).
@@ -117,6 +119,27 @@ pub struct Model {
     pub parameters: Vec<usize>,
     /// Indices into `nodes` of the Results, in document order.
     pub results: Vec<usize>,
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Fixed(n) => write!(f, "{n}"),
+            Self::Dynamic { min: 0, max: None } => f.write_str("?"),
+            Self::Dynamic { min, max: None } => write!(f, "{min}.."),
+            Self::Dynamic { min, max: Some(max) } => write!(f, "{min}..{max}"),
+        }
+    }
+}
+
+/// A shape for messages: `[?, 16]`. It may have any number of sizes, so it is cut when long.
+pub(crate) fn shape_text(sizes: &[impl fmt::Display]) -> String {
+    const LONGEST: usize = 12;
+    let mut texts: Vec<String> = sizes.iter().take(LONGEST).map(ToString::to_string).collect();
+    if sizes.len() > LONGEST {
+        texts.push("...".to_owned());
+    }
+    format!("[{}]", texts.join(", "))
 }
 
 impl Node {

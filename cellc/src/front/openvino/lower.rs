@@ -2,25 +2,20 @@
 //!
 //! Only the Parameters and the layers that a Result or an Assign depends on are looked at.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
+use super::text::{MOST_DIMS, compatible, parse_dim, parse_integer, precision, split_names};
 use super::weights::Weights;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
-use crate::model::{
-    Activation, Cell, CellKind, Dim, ElementType, LedgerEntry, Model, Node, Op, ResetGate, Tensor, Value, ValueId,
-};
+use crate::model::{Dim, ElementType, Model, Node, Op, Value, ValueId, shape_text};
 
 /// What is read, for messages.
 const LAYER_TYPES: &str = "Parameter, Const, Convert, GRUCell, RNNCell, Result";
 
 /// What to do about a file that OpenVINO would not have written.
-const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
+pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
 const CONNECT: &str = "correct the edges, or save the model again with OpenVINO's save_model";
-
-/// The most dimensions of a tensor.
-const MOST_DIMS: usize = 16;
 
 /// The model that a document describes, and all that is wrong with it.
 ///
@@ -41,7 +36,7 @@ pub(super) fn lower(document: &Document, weights: &mut Weights) -> (Model, Diagn
 
 /// What a layer's type says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Parameter,
     Const,
     Convert,
@@ -68,28 +63,28 @@ impl Kind {
     }
 }
 
-struct Layer<'a> {
-    element: ElementId,
-    id: u64,
-    name: &'a str,
-    type_name: &'a str,
-    kind: Kind,
+pub(super) struct Layer<'a> {
+    pub(super) element: ElementId,
+    pub(super) id: u64,
+    pub(super) name: &'a str,
+    pub(super) type_name: &'a str,
+    pub(super) kind: Kind,
     /// Indices into the edges that end here.
-    incoming: Vec<usize>,
+    pub(super) incoming: Vec<usize>,
     /// Whether it is looked at.
-    reached: bool,
+    pub(super) reached: bool,
     /// Where it became a node.
-    node: Option<usize>,
+    pub(super) node: Option<usize>,
     /// The port and the tensor that it produces, once it is lowered.
-    output: Option<(u64, ValueId)>,
+    pub(super) output: Option<(u64, ValueId)>,
 }
 
 #[derive(Clone, Copy)]
-struct Edge {
-    element: ElementId,
-    from_layer: usize,
-    from_port: u64,
-    to_port: u64,
+pub(super) struct Edge {
+    pub(super) element: ElementId,
+    pub(super) from_layer: usize,
+    pub(super) from_port: u64,
+    pub(super) to_port: u64,
 }
 
 struct Port<'a> {
@@ -101,36 +96,15 @@ struct Port<'a> {
     dims: Vec<Dim>,
 }
 
-/// An attribute that was given.
-struct Given<'a> {
-    text: &'a str,
-    origin: Origin,
-}
-
-/// The attributes of a layer's `data` element, and which of them have been looked at.
-struct Data {
-    element: ElementId,
-    has_element: bool,
-    taken: HashSet<AttributeId>,
-}
-
-impl Data {
-    fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<Given<'a>> {
-        let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
-        self.taken.insert(attribute);
-        Some(Given { text: document.value(attribute), origin: document.attribute_origin(attribute) })
-    }
-}
-
-struct Lowering<'a, 'w> {
-    document: &'a Document,
-    weights: &'w mut Weights,
+pub(super) struct Lowering<'a, 'w> {
+    pub(super) document: &'a Document,
+    pub(super) weights: &'w mut Weights,
     model: Model,
     diagnostics: Diagnostics,
     /// How many of the diagnostics were errors.
     errors: usize,
-    layers: Vec<Layer<'a>>,
-    edges: Vec<Edge>,
+    pub(super) layers: Vec<Layer<'a>>,
+    pub(super) edges: Vec<Edge>,
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -315,91 +289,8 @@ impl<'a> Lowering<'a, '_> {
         None
     }
 
-    /// Marks the layers that are looked at.
-    fn reach(&mut self) {
-        let mut open: Vec<usize> = (0..self.layers.len())
-            .filter(|&i| matches!(self.layers[i].kind, Kind::Result | Kind::Assign | Kind::Parameter))
-            .collect();
-        while let Some(index) = open.pop() {
-            if std::mem::replace(&mut self.layers[index].reached, true) {
-                continue;
-            }
-            open.extend(self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer));
-        }
-        if !self.layers.iter().any(|layer| layer.kind == Kind::Result) && !self.layers.is_empty() {
-            self.push(
-                Diagnostic::error(self.document.origin(self.document.root()), "the model has no Result")
-                    .valid("at least one layer of type Result")
-                    .help("save a model that has an output"),
-            );
-        }
-    }
-
-    /// The layers that are looked at, each after those it reads, otherwise in document order. Layers on a cycle come last.
-    fn order(&mut self) -> Vec<usize> {
-        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.layers.len()];
-        let mut waits_for: Vec<usize> = vec![0; self.layers.len()];
-        for (index, layer) in self.layers.iter().enumerate().filter(|(_, layer)| layer.reached) {
-            for &edge in &layer.incoming {
-                readers[self.edges[edge].from_layer].push(index);
-                waits_for[index] += 1;
-            }
-        }
-        let mut ready: BinaryHeap<Reverse<usize>> =
-            (0..self.layers.len()).filter(|&i| self.layers[i].reached && waits_for[i] == 0).map(Reverse).collect();
-        let mut order = Vec::new();
-        while let Some(Reverse(index)) = ready.pop() {
-            order.push(index);
-            for &reader in &readers[index] {
-                waits_for[reader] -= 1;
-                if waits_for[reader] == 0 {
-                    ready.push(Reverse(reader));
-                }
-            }
-        }
-        let stuck: Vec<usize> =
-            (0..self.layers.len()).filter(|&i| self.layers[i].reached && waits_for[i] > 0).collect();
-        if let Some(&first) = stuck.first() {
-            self.cycle(first, &waits_for);
-        }
-        order.extend(stuck);
-        order
-    }
-
-    /// Reports the cycle that is found going backwards from `start`, which cannot be ordered.
-    fn cycle(&mut self, start: usize, waits_for: &[usize]) {
-        const MOST_NAMED: usize = 8;
-        let mut path = vec![start];
-        let mut place = HashMap::from([(start, 0)]);
-        // every layer that waits reads one that waits, so this walk closes
-        while let Some(previous) = self.layers[path[path.len() - 1]]
-            .incoming
-            .iter()
-            .map(|&edge| self.edges[edge].from_layer)
-            .find(|&layer| waits_for[layer] > 0)
-        {
-            if let Some(&at) = place.get(&previous) {
-                path.drain(..at);
-                break;
-            }
-            place.insert(previous, path.len());
-            path.push(previous);
-        }
-        path.reverse();
-        let names: Vec<String> = path.iter().take(MOST_NAMED).map(|&layer| self.label(layer)).collect();
-        let more = if path.len() > MOST_NAMED { format!(" ... ({} layers)", path.len()) } else { String::new() };
-        let found = format!("a cycle: {}{more} -> back to the first", names.join(" -> "));
-        self.error(
-            path[0],
-            self.document.origin(self.layers[path[0]].element),
-            found,
-            "a graph without cycles",
-            "feed what a cell computes back between calls: as a Result, and as the Parameter that starts the next call",
-        );
-    }
-
     /// What a message calls a layer.
-    fn label(&self, index: usize) -> String {
+    pub(super) fn label(&self, index: usize) -> String {
         let layer = &self.layers[index];
         format!("{} ({})", quoted(layer.name), self.kind_text(index))
     }
@@ -410,16 +301,16 @@ impl<'a> Lowering<'a, '_> {
         format!("{}, id {}", &type_name[1..type_name.len() - 1], layer.id)
     }
 
-    fn origin(&self, index: usize) -> Origin {
+    pub(super) fn origin(&self, index: usize) -> Origin {
         self.document.origin(self.layers[index].element)
     }
 
-    fn report(&mut self, index: usize, diagnostic: Diagnostic) {
+    pub(super) fn report(&mut self, index: usize, diagnostic: Diagnostic) {
         let label = self.label(index);
         self.push(diagnostic.layer(label));
     }
 
-    fn error(
+    pub(super) fn error(
         &mut self,
         index: usize,
         origin: Origin,
@@ -430,7 +321,7 @@ impl<'a> Lowering<'a, '_> {
         self.report(index, Diagnostic::error(origin, found).valid(valid).help(help));
     }
 
-    fn warning(&mut self, index: usize, origin: Origin, found: impl Into<String>) {
+    pub(super) fn warning(&mut self, index: usize, origin: Origin, found: impl Into<String>) {
         self.report(index, Diagnostic::warning(origin, found));
     }
 
@@ -521,11 +412,8 @@ impl<'a> Lowering<'a, '_> {
                 self.warning(index, self.document.origin(port.element), found);
             }
             self.check_precision(index, port, element);
-            let shape_attribute = self.document.attribute(data.element, "shape").filter(|a| data.taken.contains(a));
-            let origin = match shape_attribute {
-                Some(attribute) => self.document.attribute_origin(attribute),
-                None => self.document.origin(port.element),
-            };
+            let port_origin = self.document.origin(port.element);
+            let origin = data.origin_of(self.document, "shape").unwrap_or(port_origin);
             let names = split_names(port.names);
             let value = self.value(Value { names, shape: shape.or(stated), element, origin });
             self.layers[index].output = Some((port.id, value));
@@ -549,7 +437,7 @@ impl<'a> Lowering<'a, '_> {
         ValueId(self.model.values.len() - 1)
     }
 
-    fn push(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         self.errors += usize::from(diagnostic.severity == Severity::Error);
         self.diagnostics.push(diagnostic);
     }
@@ -594,45 +482,6 @@ impl<'a> Lowering<'a, '_> {
                     self.warning(index, document.origin(child), found);
                 }
             }
-        }
-    }
-
-    fn data(&self, index: usize) -> Data {
-        let element = self.layers[index].element;
-        let data = self.document.children_named(element, "data").next();
-        Data { element: data.unwrap_or(element), has_element: data.is_some(), taken: HashSet::new() }
-    }
-
-    /// Reports the attributes that nothing has looked at: an error on cells, where each may change what is computed.
-    fn left_over(&mut self, index: usize, data: &Data) {
-        if !data.has_element {
-            return;
-        }
-        let document = self.document;
-        let known = match self.layers[index].kind {
-            Kind::Parameter => "shape, element_type",
-            Kind::Const => "element_type, shape, offset, size",
-            Kind::Convert => "destination_type",
-            Kind::GruCell => "hidden_size, activations, activations_alpha, activations_beta, clip, linear_before_reset",
-            Kind::RnnCell => "hidden_size, activations, activations_alpha, activations_beta, clip",
-            _ => "none",
-        };
-        let is_cell = matches!(self.layers[index].kind, Kind::GruCell | Kind::RnnCell);
-        for attribute in document.attributes(data.element).filter(|a| !data.taken.contains(a)) {
-            let name = quoted(document.attribute_name(attribute));
-            let type_name = self.layers[index].type_name;
-            let diagnostic = match is_cell {
-                true => Diagnostic::error(
-                    document.attribute_origin(attribute),
-                    format!("the attribute {name} has no known meaning on {}", quoted(type_name)),
-                )
-                .help("remove the attribute if it has none, correct it if it is misspelt"),
-                false => Diagnostic::warning(
-                    document.attribute_origin(attribute),
-                    format!("the attribute {name} has no known meaning on {}: it is ignored", quoted(type_name)),
-                ),
-            };
-            self.report(index, diagnostic.valid(known));
         }
     }
 
@@ -778,372 +627,4 @@ impl<'a> Lowering<'a, '_> {
             self.warning(index, self.document.attribute_origin(attribute), found);
         }
     }
-
-    /// An attribute that must be there.
-    fn required(&mut self, index: usize, data: &mut Data, name: &str, valid: &str) -> Option<Given<'a>> {
-        let given = data.take(self.document, name);
-        if given.is_none() {
-            let origin = self.document.origin(data.element);
-            let help = format!("add the attribute {name} to the data element, or save the model again");
-            self.error(index, origin, format!("the attribute {name} is missing"), format!("{name}: {valid}"), help);
-        }
-        given
-    }
-
-    fn element_type(&mut self, index: usize, data: &mut Data, name: &str) -> Option<ElementType> {
-        let valid = ElementType::ALL.map(ElementType::name).join(", ");
-        let given = self.required(index, data, name, &valid)?;
-        let element = ElementType::ALL.into_iter().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
-        if element.is_none() {
-            let help = "give the tensor a type that is read, with a Convert behind it if need be";
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, help);
-        }
-        element
-    }
-
-    fn parameter(&mut self, index: usize, data: &mut Data) -> Option<(ElementType, Vec<Dim>)> {
-        let element = self.element_type(index, data, "element_type");
-        const VALID: &str = "sizes separated by commas, ? where a size is not known: 1,16 or ?,16";
-        let given = self.required(index, data, "shape", VALID)?;
-        let shape = parse_shape(given.text);
-        if shape.is_none() {
-            self.error(index, given.origin, format!("shape={}", quoted(given.text)), VALID, "correct the shape");
-        }
-        Some((element?, shape?))
-    }
-
-    fn constant(&mut self, index: usize, data: &mut Data) -> Option<Tensor> {
-        const INTEGER: &str = "an integer of 0 or more: bytes";
-        let element = self.element_type(index, data, "element_type");
-        let shape = self.constant_shape(index, data);
-        let [offset, size] = ["offset", "size"].map(|name| {
-            let given = self.required(index, data, name, INTEGER)?;
-            let value = parse_integer(given.text);
-            if value.is_none() {
-                self.error(index, given.origin.clone(), format!("{name}={}", quoted(given.text)), INTEGER, SAVE_AGAIN);
-            }
-            Some((value?, given.origin))
-        });
-        let (element, (shape, shape_origin), (offset, offset_origin), (size, size_origin)) =
-            (element?, shape?, offset?, size?);
-        let Some(need) = shape.iter().try_fold(element.size(), |n, &d| n.checked_mul(d)) else {
-            let found = format!("shape {shape:?} of {} has more elements than can be addressed", element.name());
-            self.error(index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
-            return None;
-        };
-        if size < need as u64 {
-            let found = format!("size is {size} bytes, but shape {shape:?} of {} needs {need}", element.name());
-            self.error(index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
-            return None;
-        }
-        let (file, bytes) = match self.weights.bytes(&offset_origin) {
-            Ok(loaded) => loaded,
-            Err(diagnostic) => {
-                if let Some(diagnostic) = diagnostic {
-                    self.report(index, diagnostic);
-                }
-                return None;
-            }
-        };
-        let end = offset.checked_add(size);
-        let tensor = end
-            .filter(|&end| end <= bytes.len() as u64)
-            .and_then(|end| Tensor::new(shape, element, bytes.clone(), offset as usize..end as usize));
-        if tensor.is_none() {
-            let end = end.map_or_else(|| "past every file".to_owned(), |end| format!("to byte {end}"));
-            let found =
-                format!("offset {offset} and size {size} reach {end}, but {} has {} bytes", quoted(&file), bytes.len());
-            let diagnostic = Diagnostic::error(offset_origin, found)
-                .valid("a range inside the .bin file")
-                .help("check that the .bin file belongs to this model and was written to its end");
-            self.report(index, diagnostic);
-        }
-        tensor
-    }
-
-    fn constant_shape(&mut self, index: usize, data: &mut Data) -> Option<(Vec<usize>, Origin)> {
-        const VALID: &str = "sizes of 1 or more separated by commas: 9, 2";
-        let given = self.required(index, data, "shape", VALID)?;
-        let shape: Option<Vec<usize>> = parse_shape(given.text).and_then(|dims| {
-            dims.into_iter()
-                .map(|dim| match dim {
-                    Dim::Fixed(size) if size > 0 => Some(size),
-                    _ => None,
-                })
-                .collect()
-        });
-        if shape.is_none() {
-            let found = format!("shape={}", quoted(given.text));
-            self.error(index, given.origin.clone(), found, VALID, "correct the shape");
-        }
-        Some((shape?, given.origin))
-    }
-
-    fn cell(&mut self, index: usize, data: &mut Data) -> Option<(Cell, Vec<LedgerEntry>)> {
-        let mut ledger = Ledger::default();
-
-        const HIDDEN_SIZE: &str = "an integer of 1 or more";
-        let hidden_size =
-            self.required(index, data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
-                match parse_integer(given.text).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
-                    Some(size) => {
-                        ledger.add("hidden_size", Some(&given), size.to_string());
-                        Some(size)
-                    }
-                    None => {
-                        let found = format!("hidden_size={}", quoted(given.text));
-                        self.error(index, given.origin, found, HIDDEN_SIZE, "write the length of the state h");
-                        None
-                    }
-                }
-            });
-
-        let kind = match self.layers[index].kind {
-            Kind::GruCell => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Gru),
-            _ => Some(CellKind::Rnn),
-        };
-        let defaults = kind.unwrap_or(CellKind::Gru(ResetGate::BeforeMatMul)).default_activations();
-        let activations = self.activations(index, data, defaults, &mut ledger);
-        for name in ["activations_alpha", "activations_beta"] {
-            self.activation_parameters(index, data, name, &mut ledger);
-        }
-
-        let clip = self.clip(index, data, &mut ledger);
-        Some((Cell { kind: kind?, hidden_size: hidden_size?, activations, clip }, ledger.0))
-    }
-
-    fn clip(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {
-        let given = data.take(self.document, "clip");
-        let number = match &given {
-            None => None,
-            Some(given) => match given.text.trim().parse::<f32>() {
-                Ok(number) => Some(number),
-                Err(_) => {
-                    let found = format!("clip={} is not a number", quoted(given.text));
-                    let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
-                    let help = "correct the number, or remove the attribute for no clipping";
-                    self.error(index, given.origin.clone(), found, valid, help);
-                    return None;
-                }
-            },
-        };
-        let clip = number.filter(|clip| clip.is_finite() && *clip > 0.0);
-        let taken = match clip {
-            Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
-            None => "no clipping".to_owned(),
-        };
-        ledger.add("clip", given.as_ref(), taken);
-        clip
-    }
-
-    fn linear_before_reset(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {
-        let given = data.take(self.document, "linear_before_reset");
-        let text = given.as_ref().map(|given| given.text.trim().to_ascii_lowercase());
-        let (reset, taken) = match text.as_deref() {
-            Some("true" | "1") => (ResetGate::AfterMatMul, "true: the reset gate stands after the matrix product"),
-            Some("false" | "0") => (ResetGate::BeforeMatMul, "false: the reset gate stands before the matrix product"),
-            None => (ResetGate::BeforeMatMul, "false, the default: the reset gate stands before the matrix product"),
-            Some(_) => {
-                if let Some(given) = given {
-                    let found = format!("linear_before_reset={} is not a truth value", quoted(given.text));
-                    self.error(index, given.origin, found, "true, false, 1, 0", "write one of these");
-                }
-                return None;
-            }
-        };
-        ledger.add("linear_before_reset", given.as_ref(), taken.to_owned());
-        Some(reset)
-    }
-
-    fn activations(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        defaults: &[Activation],
-        ledger: &mut Ledger,
-    ) -> Vec<Activation> {
-        const MOST_NAMED: usize = 5;
-        let given = data.take(self.document, "activations");
-        let activations = match &given {
-            None => defaults.to_vec(),
-            Some(given) => {
-                // an empty text is an empty list; validate says how many are wanted
-                let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
-                let unknown: Vec<&str> = texts.clone().filter(|t| Activation::from_name(t).is_none()).collect();
-                if !unknown.is_empty() {
-                    let mut names: Vec<String> = unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
-                    if unknown.len() > MOST_NAMED {
-                        names.push(format!("and {} more", unknown.len() - MOST_NAMED));
-                    }
-                    let plural = if unknown.len() > 1 { "s" } else { "" };
-                    let found = format!("unknown activation{plural} {}", names.join(", "));
-                    let known = Activation::ALL.map(Activation::name).join(", ");
-                    let help = match unknown.iter().all(|t| is_onnx_activation(t.trim())) {
-                        true => "ONNX has this function, but it is not read; save the model with one that is",
-                        false => "correct the name",
-                    };
-                    let valid = format!("{known}, in any letter case, separated by commas");
-                    self.error(index, given.origin.clone(), found, valid, help);
-                    return defaults.to_vec();
-                }
-                texts.filter_map(Activation::from_name).collect()
-            }
-        };
-        let names: Vec<&str> = activations.iter().map(|a| a.name()).collect();
-        let default = if given.is_none() { ", the default" } else { "" };
-        ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&names.join(", "))));
-        activations
-    }
-
-    /// `activations_alpha` and `activations_beta`: none of the activations that are read takes any.
-    fn activation_parameters(&mut self, index: usize, data: &mut Data, name: &str, ledger: &mut Ledger) {
-        let given = data.take(self.document, name);
-        let Some(present) = given.as_ref().filter(|given| !given.text.trim().is_empty()) else {
-            ledger.add(name, given.as_ref(), "none".to_owned());
-            return;
-        };
-        let origin = present.origin.clone();
-        if let Some(bad) = present.text.split(',').find(|text| text.trim().parse::<f32>().is_err()) {
-            let found = format!("{name} holds {}, which is not a number", quoted(bad.trim()));
-            self.error(
-                index,
-                origin,
-                found,
-                "numbers separated by commas, or nothing",
-                "remove the attribute: it has no effect",
-            );
-            return;
-        }
-        let found = format!("{name} has no effect: relu, sigmoid and tanh take no parameter");
-        self.warning(index, origin, found);
-        ledger.add(name, given.as_ref(), "no effect: the activations take no parameter".to_owned());
-    }
-}
-
-/// The activation functions of ONNX beyond those that are read.
-fn is_onnx_activation(name: &str) -> bool {
-    const NAMES: [&str; 8] =
-        ["affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu", "softsign", "softplus"];
-    NAMES.iter().any(|n| n.eq_ignore_ascii_case(name))
-}
-
-#[derive(Default)]
-struct Ledger(Vec<LedgerEntry>);
-
-impl Ledger {
-    fn add(&mut self, attribute: &str, given: Option<&Given<'_>>, taken: String) {
-        self.0.push(LedgerEntry {
-            attribute: attribute.to_owned(),
-            given: given.map(|g| cut(g.text)),
-            taken,
-            origin: given.map_or(Origin::Unknown, |g| g.origin.clone()),
-        });
-    }
-}
-
-/// The text, or its start and an ellipsis.
-fn cut(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// OpenVINO's name for an element type on a port.
-fn precision(element: ElementType) -> &'static str {
-    match element {
-        ElementType::F16 => "FP16",
-        ElementType::Bf16 => "BF16",
-        ElementType::F32 => "FP32",
-        ElementType::F64 => "FP64",
-        ElementType::I8 => "I8",
-        ElementType::U8 => "U8",
-        ElementType::I32 => "I32",
-        ElementType::I64 => "I64",
-    }
-}
-
-/// Decimal digits, space at either end allowed.
-fn parse_integer(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if digits { text.parse().ok() } else { None }
-}
-
-/// `7`, `?` or `-1`, `1..8`, `1..`, `..8`.
-fn parse_dim(text: &str) -> Option<Dim> {
-    let text = text.trim();
-    let size = |text: &str| parse_integer(text).and_then(|n| usize::try_from(n).ok());
-    if matches!(text, "?" | "-1") {
-        return Some(Dim::Dynamic { min: 0, max: None });
-    }
-    let Some((min, max)) = text.split_once("..") else {
-        return size(text).map(Dim::Fixed);
-    };
-    let min = if min.trim().is_empty() { 0 } else { size(min)? };
-    let max = if max.trim().is_empty() { None } else { Some(size(max)?) };
-    if max.is_some_and(|max| max < min) || text == ".." {
-        return None;
-    }
-    Some(Dim::Dynamic { min, max })
-}
-
-/// Dimensions separated by commas, perhaps in square brackets; none at all is a scalar.
-fn parse_shape(text: &str) -> Option<Vec<Dim>> {
-    let text = text.trim();
-    let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
-    if text.trim().is_empty() {
-        return Some(Vec::new());
-    }
-    if text.split(',').count() > MOST_DIMS {
-        return None;
-    }
-    text.split(',').map(parse_dim).collect()
-}
-
-/// Names separated by commas; `\,` is a comma inside a name.
-fn split_names(text: &str) -> Vec<String> {
-    let mut names = vec![String::new()];
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' if chars.peek() == Some(&',') => names.last_mut().unwrap_or(&mut String::new()).extend(chars.next()),
-            ',' => names.push(String::new()),
-            c => names.last_mut().unwrap_or(&mut String::new()).push(c),
-        }
-    }
-    names.retain(|name| !name.is_empty());
-    names
-}
-
-/// Whether one tensor can have both shapes.
-fn compatible(a: &[Dim], b: &[Dim]) -> bool {
-    let range = |dim: &Dim| match *dim {
-        Dim::Fixed(n) => (n, n),
-        Dim::Dynamic { min, max } => (min, max.unwrap_or(usize::MAX)),
-    };
-    a.len() == b.len()
-        && a.iter().zip(b).all(|(a, b)| {
-            let (a, b) = (range(a), range(b));
-            a.0 <= b.1 && b.0 <= a.1
-        })
-}
-
-fn shape_text(shape: &[Dim]) -> String {
-    const LONGEST: usize = 12;
-    let mut texts: Vec<String> = shape
-        .iter()
-        .take(LONGEST)
-        .map(|dim| match dim {
-            Dim::Fixed(n) => n.to_string(),
-            Dim::Dynamic { min: 0, max: None } => "?".to_owned(),
-            Dim::Dynamic { min, max: None } => format!("{min}.."),
-            Dim::Dynamic { min, max: Some(max) } => format!("{min}..{max}"),
-        })
-        .collect();
-    if shape.len() > LONGEST {
-        texts.push("...".to_owned());
-    }
-    format!("[{}]", texts.join(", "))
 }

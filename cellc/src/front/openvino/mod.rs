@@ -1,8 +1,11 @@
 //! OpenVINO IR: `model.xml` and the `model.bin` beside it.
 
+mod attributes;
 mod lower;
+mod order;
 #[cfg(test)]
 mod tests;
+mod text;
 mod weights;
 mod xml;
 

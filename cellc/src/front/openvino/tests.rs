@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{read, read_bytes};
 use crate::diagnostic::Diagnostics;
-use crate::model::{Activation, CellKind, ElementType, Model, ResetGate, Source, ValidModel, WeightSource};
+use crate::model::{Activation, CellKind, ElementType, ResetGate, Source, ValidModel, WeightSource};
 use crate::options::Options;
 use crate::validate::validate;
 

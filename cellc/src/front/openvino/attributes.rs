@@ -1,0 +1,338 @@
+//! The attributes of a layer's `data` element: what each text means, for every type of layer.
+
+use std::collections::HashSet;
+
+use super::lower::{Kind, Lowering, SAVE_AGAIN};
+use super::text::{cut, parse_integer, parse_shape};
+use super::xml::{AttributeId, Document, ElementId};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::model::{Activation, Cell, CellKind, Dim, ElementType, LedgerEntry, ResetGate, Tensor};
+
+/// An attribute that was given.
+struct Given<'a> {
+    text: &'a str,
+    origin: Origin,
+}
+
+/// The attributes of a layer's `data` element, and which of them have been looked at.
+pub(super) struct Data {
+    element: ElementId,
+    has_element: bool,
+    taken: HashSet<AttributeId>,
+}
+
+impl Data {
+    /// Where an attribute that has been looked at stands.
+    pub(super) fn origin_of(&self, document: &Document, name: &str) -> Option<Origin> {
+        let attribute = document.attribute(self.element, name).filter(|a| self.taken.contains(a))?;
+        Some(document.attribute_origin(attribute))
+    }
+
+    fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<Given<'a>> {
+        let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
+        self.taken.insert(attribute);
+        Some(Given { text: document.value(attribute), origin: document.attribute_origin(attribute) })
+    }
+}
+
+impl<'a> Lowering<'a, '_> {
+    pub(super) fn data(&self, index: usize) -> Data {
+        let element = self.layers[index].element;
+        let data = self.document.children_named(element, "data").next();
+        Data { element: data.unwrap_or(element), has_element: data.is_some(), taken: HashSet::new() }
+    }
+
+    /// Reports the attributes that nothing has looked at: an error on cells, where each may change what is computed.
+    pub(super) fn left_over(&mut self, index: usize, data: &Data) {
+        if !data.has_element {
+            return;
+        }
+        let document = self.document;
+        let known = match self.layers[index].kind {
+            Kind::Parameter => "shape, element_type",
+            Kind::Const => "element_type, shape, offset, size",
+            Kind::Convert => "destination_type",
+            Kind::GruCell => "hidden_size, activations, activations_alpha, activations_beta, clip, linear_before_reset",
+            Kind::RnnCell => "hidden_size, activations, activations_alpha, activations_beta, clip",
+            _ => "none",
+        };
+        let is_cell = matches!(self.layers[index].kind, Kind::GruCell | Kind::RnnCell);
+        for attribute in document.attributes(data.element).filter(|a| !data.taken.contains(a)) {
+            let name = quoted(document.attribute_name(attribute));
+            let type_name = self.layers[index].type_name;
+            let diagnostic = match is_cell {
+                true => Diagnostic::error(
+                    document.attribute_origin(attribute),
+                    format!("the attribute {name} has no known meaning on {}", quoted(type_name)),
+                )
+                .help("remove the attribute if it has none, correct it if it is misspelt"),
+                false => Diagnostic::warning(
+                    document.attribute_origin(attribute),
+                    format!("the attribute {name} has no known meaning on {}: it is ignored", quoted(type_name)),
+                ),
+            };
+            self.report(index, diagnostic.valid(known));
+        }
+    }
+
+    /// An attribute that must be there.
+    fn required(&mut self, index: usize, data: &mut Data, name: &str, valid: &str) -> Option<Given<'a>> {
+        let given = data.take(self.document, name);
+        if given.is_none() {
+            let origin = self.document.origin(data.element);
+            let help = format!("add the attribute {name} to the data element, or save the model again");
+            self.error(index, origin, format!("the attribute {name} is missing"), format!("{name}: {valid}"), help);
+        }
+        given
+    }
+
+    pub(super) fn element_type(&mut self, index: usize, data: &mut Data, name: &str) -> Option<ElementType> {
+        let valid = ElementType::ALL.map(ElementType::name).join(", ");
+        let given = self.required(index, data, name, &valid)?;
+        let element = ElementType::ALL.into_iter().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
+        if element.is_none() {
+            let help = "give the tensor a type that is read, with a Convert behind it if need be";
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, help);
+        }
+        element
+    }
+
+    pub(super) fn parameter(&mut self, index: usize, data: &mut Data) -> Option<(ElementType, Vec<Dim>)> {
+        let element = self.element_type(index, data, "element_type");
+        const VALID: &str = "sizes separated by commas, ? where a size is not known: 1,16 or ?,16";
+        let given = self.required(index, data, "shape", VALID)?;
+        let shape = parse_shape(given.text);
+        if shape.is_none() {
+            self.error(index, given.origin, format!("shape={}", quoted(given.text)), VALID, "correct the shape");
+        }
+        Some((element?, shape?))
+    }
+
+    pub(super) fn constant(&mut self, index: usize, data: &mut Data) -> Option<Tensor> {
+        const INTEGER: &str = "an integer of 0 or more: bytes";
+        let element = self.element_type(index, data, "element_type");
+        let shape = self.constant_shape(index, data);
+        let [offset, size] = ["offset", "size"].map(|name| {
+            let given = self.required(index, data, name, INTEGER)?;
+            let value = parse_integer(given.text);
+            if value.is_none() {
+                self.error(index, given.origin.clone(), format!("{name}={}", quoted(given.text)), INTEGER, SAVE_AGAIN);
+            }
+            Some((value?, given.origin))
+        });
+        let (element, (shape, shape_origin), (offset, offset_origin), (size, size_origin)) =
+            (element?, shape?, offset?, size?);
+        let Some(need) = shape.iter().try_fold(element.size(), |n, &d| n.checked_mul(d)) else {
+            let found = format!("shape {shape:?} of {} has more elements than can be addressed", element.name());
+            self.error(index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
+            return None;
+        };
+        if size < need as u64 {
+            let found = format!("size is {size} bytes, but shape {shape:?} of {} needs {need}", element.name());
+            self.error(index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
+            return None;
+        }
+        let (file, bytes) = match self.weights.bytes(&offset_origin) {
+            Ok(loaded) => loaded,
+            Err(diagnostic) => {
+                if let Some(diagnostic) = diagnostic {
+                    self.report(index, diagnostic);
+                }
+                return None;
+            }
+        };
+        let end = offset.checked_add(size);
+        let tensor = end
+            .filter(|&end| end <= bytes.len() as u64)
+            .and_then(|end| Tensor::new(shape, element, bytes.clone(), offset as usize..end as usize));
+        if tensor.is_none() {
+            let end = end.map_or_else(|| "past every file".to_owned(), |end| format!("to byte {end}"));
+            let found =
+                format!("offset {offset} and size {size} reach {end}, but {} has {} bytes", quoted(&file), bytes.len());
+            let diagnostic = Diagnostic::error(offset_origin, found)
+                .valid("a range inside the .bin file")
+                .help("check that the .bin file belongs to this model and was written to its end");
+            self.report(index, diagnostic);
+        }
+        tensor
+    }
+
+    fn constant_shape(&mut self, index: usize, data: &mut Data) -> Option<(Vec<usize>, Origin)> {
+        const VALID: &str = "sizes of 1 or more separated by commas: 9, 2";
+        let given = self.required(index, data, "shape", VALID)?;
+        let shape: Option<Vec<usize>> = parse_shape(given.text).and_then(|dims| {
+            dims.into_iter()
+                .map(|dim| match dim {
+                    Dim::Fixed(size) if size > 0 => Some(size),
+                    _ => None,
+                })
+                .collect()
+        });
+        if shape.is_none() {
+            let found = format!("shape={}", quoted(given.text));
+            self.error(index, given.origin.clone(), found, VALID, "correct the shape");
+        }
+        Some((shape?, given.origin))
+    }
+
+    pub(super) fn cell(&mut self, index: usize, data: &mut Data) -> Option<(Cell, Vec<LedgerEntry>)> {
+        let mut ledger = Ledger::default();
+
+        const HIDDEN_SIZE: &str = "an integer of 1 or more";
+        let hidden_size =
+            self.required(index, data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
+                match parse_integer(given.text).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
+                    Some(size) => {
+                        ledger.add("hidden_size", Some(&given), size.to_string());
+                        Some(size)
+                    }
+                    None => {
+                        let found = format!("hidden_size={}", quoted(given.text));
+                        self.error(index, given.origin, found, HIDDEN_SIZE, "write the length of the state h");
+                        None
+                    }
+                }
+            });
+
+        let kind = match self.layers[index].kind {
+            Kind::GruCell => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Gru),
+            _ => Some(CellKind::Rnn),
+        };
+        let defaults = kind.unwrap_or(CellKind::Gru(ResetGate::BeforeMatMul)).default_activations();
+        let activations = self.activations(index, data, defaults, &mut ledger);
+        for name in ["activations_alpha", "activations_beta"] {
+            self.activation_parameters(index, data, name, &mut ledger);
+        }
+
+        let clip = self.clip(index, data, &mut ledger);
+        Some((Cell { kind: kind?, hidden_size: hidden_size?, activations, clip }, ledger.0))
+    }
+
+    fn clip(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {
+        let given = data.take(self.document, "clip");
+        let number = match &given {
+            None => None,
+            Some(given) => match given.text.trim().parse::<f32>() {
+                Ok(number) => Some(number),
+                Err(_) => {
+                    let found = format!("clip={} is not a number", quoted(given.text));
+                    let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
+                    let help = "correct the number, or remove the attribute for no clipping";
+                    self.error(index, given.origin.clone(), found, valid, help);
+                    return None;
+                }
+            },
+        };
+        let clip = number.filter(|clip| clip.is_finite() && *clip > 0.0);
+        let taken = match clip {
+            Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
+            None => "no clipping".to_owned(),
+        };
+        ledger.add("clip", given.as_ref(), taken);
+        clip
+    }
+
+    fn linear_before_reset(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {
+        let given = data.take(self.document, "linear_before_reset");
+        let text = given.as_ref().map(|given| given.text.trim().to_ascii_lowercase());
+        let (reset, taken) = match text.as_deref() {
+            Some("true" | "1") => (ResetGate::AfterMatMul, "true: the reset gate stands after the matrix product"),
+            Some("false" | "0") => (ResetGate::BeforeMatMul, "false: the reset gate stands before the matrix product"),
+            None => (ResetGate::BeforeMatMul, "false, the default: the reset gate stands before the matrix product"),
+            Some(_) => {
+                if let Some(given) = given {
+                    let found = format!("linear_before_reset={} is not a truth value", quoted(given.text));
+                    self.error(index, given.origin, found, "true, false, 1, 0", "write one of these");
+                }
+                return None;
+            }
+        };
+        ledger.add("linear_before_reset", given.as_ref(), taken.to_owned());
+        Some(reset)
+    }
+
+    fn activations(
+        &mut self,
+        index: usize,
+        data: &mut Data,
+        defaults: &[Activation],
+        ledger: &mut Ledger,
+    ) -> Vec<Activation> {
+        const MOST_NAMED: usize = 5;
+        let given = data.take(self.document, "activations");
+        let activations = match &given {
+            None => defaults.to_vec(),
+            Some(given) => {
+                // an empty text is an empty list; validate says how many are wanted
+                let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
+                let unknown: Vec<&str> = texts.clone().filter(|t| Activation::from_name(t).is_none()).collect();
+                if !unknown.is_empty() {
+                    let mut names: Vec<String> = unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
+                    if unknown.len() > MOST_NAMED {
+                        names.push(format!("and {} more", unknown.len() - MOST_NAMED));
+                    }
+                    let plural = if unknown.len() > 1 { "s" } else { "" };
+                    let found = format!("unknown activation{plural} {}", names.join(", "));
+                    let known = Activation::ALL.map(Activation::name).join(", ");
+                    let help = match unknown.iter().all(|t| is_onnx_activation(t.trim())) {
+                        true => "ONNX has this function, but it is not read; save the model with one that is",
+                        false => "correct the name",
+                    };
+                    let valid = format!("{known}, in any letter case, separated by commas");
+                    self.error(index, given.origin.clone(), found, valid, help);
+                    return defaults.to_vec();
+                }
+                texts.filter_map(Activation::from_name).collect()
+            }
+        };
+        let names: Vec<&str> = activations.iter().map(|a| a.name()).collect();
+        let default = if given.is_none() { ", the default" } else { "" };
+        ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&names.join(", "))));
+        activations
+    }
+
+    /// `activations_alpha` and `activations_beta`: none of the activations that are read takes any.
+    fn activation_parameters(&mut self, index: usize, data: &mut Data, name: &str, ledger: &mut Ledger) {
+        let given = data.take(self.document, name);
+        let Some(present) = given.as_ref().filter(|given| !given.text.trim().is_empty()) else {
+            ledger.add(name, given.as_ref(), "none".to_owned());
+            return;
+        };
+        let origin = present.origin.clone();
+        if let Some(bad) = present.text.split(',').find(|text| text.trim().parse::<f32>().is_err()) {
+            let found = format!("{name} holds {}, which is not a number", quoted(bad.trim()));
+            self.error(
+                index,
+                origin,
+                found,
+                "numbers separated by commas, or nothing",
+                "remove the attribute: it has no effect",
+            );
+            return;
+        }
+        let found = format!("{name} has no effect: relu, sigmoid and tanh take no parameter");
+        self.warning(index, origin, found);
+        ledger.add(name, given.as_ref(), "no effect: the activations take no parameter".to_owned());
+    }
+}
+
+/// The activation functions of ONNX beyond those that are read.
+fn is_onnx_activation(name: &str) -> bool {
+    const NAMES: [&str; 8] =
+        ["affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu", "softsign", "softplus"];
+    NAMES.iter().any(|n| n.eq_ignore_ascii_case(name))
+}
+
+#[derive(Default)]
+struct Ledger(Vec<LedgerEntry>);
+
+impl Ledger {
+    fn add(&mut self, attribute: &str, given: Option<&Given<'_>>, taken: String) {
+        self.0.push(LedgerEntry {
+            attribute: attribute.to_owned(),
+            given: given.map(|g| cut(g.text)),
+            taken,
+            origin: given.map_or(Origin::Unknown, |g| g.origin.clone()),
+        });
+    }
+}

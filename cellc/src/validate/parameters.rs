@@ -1,0 +1,150 @@
+//! The shapes of the inputs: what the model says, and what the options fix.
+
+use super::interface::{find_name, list_names};
+use super::{MOST_ELEMENTS, Validation, admits, element_count, floats};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::model::{Dim, ElementType, shape_text};
+
+const ANY: Dim = Dim::Dynamic { min: 0, max: None };
+
+impl Validation<'_> {
+    /// The shape of every Parameter, once the options have their say. `None` after an error.
+    pub(super) fn parameter_shapes(&mut self) -> Vec<Option<Vec<usize>>> {
+        let all_names: Vec<Vec<String>> =
+            self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
+        let mut given: Vec<Option<&[usize]>> = vec![None; all_names.len()];
+        for (name, shape) in &self.options.shapes {
+            match find_name(&all_names, name, "in") {
+                Ok(index) if given[index].is_some() => {
+                    let found = format!("two shapes are given for the input {}", quoted(name));
+                    self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("one"));
+                }
+                Ok(index) => given[index] = Some(shape),
+                Err(problem) => self.diagnostics.push(
+                    Diagnostic::error(Origin::Unknown, format!("a shape is given for {}, but {problem}", quoted(name)))
+                        .valid(format!("the inputs of the model: {}", list_names(&all_names)))
+                        .help("correct the name in --shape"),
+                ),
+            }
+        }
+        if self.options.batch == Some(0) {
+            let found = "a batch size of 0";
+            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help("correct --batch"));
+        }
+        let mut batch_used = false;
+        let shapes = (0..given.len()).map(|index| self.parameter_shape(index, given[index], &mut batch_used)).collect();
+        if self.options.batch.is_some() && !batch_used {
+            let found = "the batch size that was given has no effect: no input of the model has a batch";
+            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
+        }
+        shapes
+    }
+
+    fn parameter_shape(&mut self, index: usize, given: Option<&[usize]>, batch_used: &mut bool) -> Option<Vec<usize>> {
+        let node = &self.model.nodes[self.model.parameters[index]];
+        let value = &self.model.values[node.outputs[0].0];
+        let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
+        let is_weight = self.uses[index].weight.is_some();
+        if !value.element.is_float() {
+            self.error(
+                node,
+                &value.origin,
+                format!("an input of type {}", value.element.name()),
+                floats(),
+                "integer inputs are not read: remove the input, or convert it before it enters the model",
+            );
+            return None;
+        }
+        if value.element != ElementType::F32 {
+            let found = format!(
+                "the input is {} in the model; the generated code takes f32 and computes in f32",
+                value.element.name()
+            );
+            self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+        }
+        let stated = match (&value.shape, given) {
+            (Some(shape), _) => shape.clone(),
+            (None, Some(given)) => vec![ANY; given.len()],
+            (None, None) if self.partial => return None,
+            (None, None) => {
+                let help = format!("give its shape: --shape {name}=1,16");
+                self.error(node, &value.origin, "an input without a shape", "a shape", help);
+                return None;
+            }
+        };
+        if let Some(given) = given {
+            let fits = stated.len() == given.len() && stated.iter().zip(given).all(|(dim, &size)| admits(*dim, size));
+            if !fits {
+                let found =
+                    format!("the shape {given:?} is given for the input, but the model says {}", shape_text(&stated));
+                let valid = "sizes of 1 or more that agree with the model where it knows them";
+                self.error(node, &value.origin, found, valid, "correct --shape");
+                return None;
+            }
+        }
+        let mut shape = Vec::new();
+        for (axis, &dim) in stated.iter().enumerate() {
+            let size = match (given, dim, self.options.batch) {
+                (Some(given), _, _) => given[axis],
+                (None, Dim::Fixed(size), _) => size,
+                (None, Dim::Dynamic { .. }, Some(batch)) if axis == 0 && !is_weight => batch,
+                // the options may yet fix it
+                (None, Dim::Dynamic { .. }, _) if self.partial => return None,
+                (None, Dim::Dynamic { .. }, _) => {
+                    let by_shape = example(&name, &stated);
+                    let help = match axis == 0 && !is_weight {
+                        true => format!("give the batch size, --batch 1, or the whole shape, {by_shape}"),
+                        false => format!("give the whole shape: {by_shape}"),
+                    };
+                    let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
+                    self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
+                    return None;
+                }
+            };
+            if !admits(dim, size) {
+                let shape = shape_text(&stated);
+                let (found, help) = match size {
+                    0 => (
+                        format!("the input has the shape {shape}: a size of 0"),
+                        "an empty tensor has no result: correct the shape",
+                    ),
+                    _ => (format!("the batch size {size}, but the input has the shape {shape}"), "correct --batch"),
+                };
+                self.error(node, &value.origin, found, "sizes of 1 or more that agree with the model", help);
+                return None;
+            }
+            shape.push(size);
+        }
+        let Some(elements) = element_count(&shape).filter(|&n| n <= MOST_ELEMENTS) else {
+            self.too_large(node, &value.origin, &shape);
+            return None;
+        };
+        debug_assert!(elements > 0);
+        if let (Some(batch), Some(&size), Some(_)) = (self.options.batch, shape.first(), self.uses[index].batch) {
+            *batch_used = true;
+            if size != batch {
+                let found = format!("the batch size {batch} is given, but the input has the shape {shape:?}");
+                let help = "leave out --batch, or save the model with another batch size";
+                self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
+                return None;
+            }
+        } else if self.options.batch.is_some() && stated.first().is_some_and(|d| matches!(d, Dim::Dynamic { .. })) {
+            *batch_used |= !is_weight;
+        }
+        Some(shape)
+    }
+}
+
+/// How to give a shape on the command line.
+fn example(name: &str, stated: &[Dim]) -> String {
+    let sizes: Vec<String> = stated
+        .iter()
+        .take(8)
+        .map(|dim| match *dim {
+            Dim::Fixed(n) => n.to_string(),
+            Dim::Dynamic { min, .. } => min.max(1).to_string(),
+        })
+        .collect();
+    let name = quoted(name);
+    format!("--shape {}={}", &name[1..name.len() - 1], sizes.join(","))
+}
