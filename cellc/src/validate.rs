@@ -178,18 +178,13 @@ impl<'a> Validation<'a> {
                 Op::Result => (1..=1, 0..=1),
             };
             if !inputs.contains(&node.inputs.len()) {
-                let valid = match &node.op {
-                    Op::Cell(cell) if cell.kind == CellKind::Rnn => "5: x, h, W, R and B".to_owned(),
-                    Op::Cell(_) => "4 or 5: x, h, W, R and, if wanted, B".to_owned(),
-                    _ => inputs.end().to_string(),
+                let (name, valid) = match &node.op {
+                    Op::Cell(cell) if cell.kind == CellKind::Rnn => ("RNNCell", "5: x, h, W, R and B".to_owned()),
+                    Op::Cell(_) => ("GRUCell", "4 or 5: x, h, W, R and, if wanted, B".to_owned()),
+                    _ => ("a layer", inputs.end().to_string()),
                 };
-                self.error(
-                    node,
-                    &node.origin,
-                    format!("{} inputs", node.inputs.len()),
-                    valid,
-                    "connect what is missing",
-                );
+                let found = format!("{name} with {} inputs", node.inputs.len());
+                self.error(node, &node.origin, found, valid, "connect what is missing, remove what is too much");
             }
             if !outputs.contains(&node.outputs.len()) {
                 let found = format!("{} outputs", node.outputs.len());

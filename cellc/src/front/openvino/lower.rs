@@ -121,18 +121,18 @@ impl<'a> Lowering<'a, '_> {
             return;
         }
         self.net(root);
-        match self.section(root, "layers") {
-            Some(layers) => {
-                let ids = self.read_layers(layers);
-                if let Some(edges) = self.section(root, "edges") {
-                    self.read_edges(edges, &ids);
-                }
-            }
-            None => self.push(
+        let (Some(layers), Some(edges)) = (self.section(root, "layers"), self.section(root, "edges")) else { return };
+        let Some(layers) = layers else {
+            self.push(
                 Diagnostic::error(document.origin(root), "the model has no layers")
                     .valid("one element layers inside net")
                     .help(SAVE_AGAIN),
-            ),
+            );
+            return;
+        };
+        let ids = self.read_layers(layers);
+        if let Some(edges) = edges {
+            self.read_edges(edges, &ids);
         }
         self.reach();
         for index in self.order() {
@@ -187,19 +187,22 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The one element of that name in net.
-    fn section(&mut self, root: ElementId, name: &str) -> Option<ElementId> {
+    /// The element of that name in net, if there is one. `None` if there are more.
+    fn section(&mut self, root: ElementId, name: &str) -> Option<Option<ElementId>> {
         let document = self.document;
         let mut found = document.children_named(root, name);
         let first = found.next();
-        for other in found {
-            self.push(
-                Diagnostic::error(document.origin(other), format!("a second element {name} in net"))
-                    .valid("one")
-                    .help(SAVE_AGAIN),
-            );
+        match found.next() {
+            None => Some(first),
+            Some(second) => {
+                self.push(
+                    Diagnostic::error(document.origin(second), format!("a second element {name} in net"))
+                        .valid("one")
+                        .help(SAVE_AGAIN),
+                );
+                None
+            }
         }
-        first
     }
 
     fn read_layers(&mut self, layers: ElementId) -> HashMap<u64, usize> {
@@ -211,7 +214,7 @@ impl<'a> Lowering<'a, '_> {
                 self.push(Diagnostic::warning(document.origin(element), found));
                 continue;
             }
-            let Some(id) = self.integer(element, "id", "a layer") else { continue };
+            let Some(id) = self.integer(None, element, "id", "a layer") else { continue };
             let text = |name| document.attribute(element, name).map_or("", |a| document.value(a));
             let layer = Layer {
                 element,
@@ -244,8 +247,8 @@ impl<'a> Lowering<'a, '_> {
                 self.push(Diagnostic::warning(document.origin(element), found));
                 continue;
             }
-            let [from_layer, from_port, to_layer, to_port] =
-                ["from-layer", "from-port", "to-layer", "to-port"].map(|name| self.integer(element, name, "an edge"));
+            let [from_layer, from_port, to_layer, to_port] = ["from-layer", "from-port", "to-layer", "to-port"]
+                .map(|name| self.integer(None, element, name, "an edge"));
             let [Some(from_layer), Some(from_port), Some(to_layer), Some(to_port)] =
                 [from_layer, from_port, to_layer, to_port]
             else {
@@ -270,8 +273,8 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// An attribute that must be there and hold an integer.
-    fn integer(&mut self, element: ElementId, name: &str, what: &str) -> Option<u64> {
+    /// An attribute that must be there and hold an integer; `layer` is the one around it, where there is one.
+    fn integer(&mut self, layer: Option<usize>, element: ElementId, name: &str, what: &str) -> Option<u64> {
         let document = self.document;
         let (origin, found) = match document.attribute(element, name) {
             None => (document.origin(element), format!("{what} without the attribute {name}")),
@@ -283,9 +286,9 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
         };
-        self.push(
-            Diagnostic::error(origin, found).valid(format!("an integer of 0 or more for {name}")).help(SAVE_AGAIN),
-        );
+        let mut diagnostic = Diagnostic::error(origin, found).valid(format!("an integer of 0 or more for {name}"));
+        diagnostic.layer = layer.map(|index| self.label(index));
+        self.push(diagnostic.help(SAVE_AGAIN));
         None
     }
 
@@ -396,7 +399,7 @@ impl<'a> Lowering<'a, '_> {
             self.value(Value { names, shape, element, origin: self.origin(index) })
         } else {
             let [port] = &outputs[..] else {
-                let found = format!("{} output ports", outputs.len());
+                let found = format!("the layer declares {} output ports", outputs.len());
                 self.error(index, self.origin(index), found, "one output port", SAVE_AGAIN);
                 return;
             };
@@ -500,7 +503,7 @@ impl<'a> Lowering<'a, '_> {
                 self.warning(index, document.origin(element), found);
                 continue;
             }
-            let Some(id) = self.integer(element, "id", "a port") else { continue };
+            let Some(id) = self.integer(Some(index), element, "id", "a port") else { continue };
             if !ids.insert(id) {
                 let found = format!("the port {id} is declared twice");
                 self.error(index, document.origin(element), found, "an id of its own for every port", SAVE_AGAIN);
@@ -529,10 +532,10 @@ impl<'a> Lowering<'a, '_> {
             let names = document.attribute(element, "names").map_or("", |a| document.value(a));
             ports.push(Port { element, id, precision: document.attribute(element, "precision"), names, dims });
         }
+        // OpenVINO would take the order in which they stand; nothing that is written by it leaves a choice
         if ports.windows(2).any(|w| w[0].id > w[1].id) {
-            let found =
-                "the ports are not in ascending order of their ids: they count in the order in which they stand";
-            self.warning(index, document.origin(side), found);
+            let found = "the ports do not stand in the order of their ids";
+            self.error(index, document.origin(side), found, "ports with ascending ids", SAVE_AGAIN);
         }
         (self.errors == before).then_some(ports)
     }

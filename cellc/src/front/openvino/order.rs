@@ -18,7 +18,7 @@ impl Lowering<'_, '_> {
             }
             open.extend(self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer));
         }
-        if !self.layers.iter().any(|layer| layer.kind == Kind::Result) && !self.layers.is_empty() {
+        if !self.layers.iter().any(|layer| layer.kind == Kind::Result) {
             self.push(
                 Diagnostic::error(self.document.origin(self.document.root()), "the model has no Result")
                     .valid("at least one layer of type Result")

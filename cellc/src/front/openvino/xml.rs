@@ -73,12 +73,11 @@ impl Document {
     /// # Errors
     /// What keeps the bytes from being a well-formed document in an encoding that is read, or a document type declaration.
     pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
-        let text = transcode(bytes)
-            .and_then(|text| match text.len() <= LARGEST_TEXT {
-                true => Ok(text),
-                false => Err(too_large()),
-            })
-            .map_err(|found| not_xml(Origin::Unknown, format!("{}: {found}", quoted(name))))?;
+        let text = match transcode(bytes) {
+            Ok(text) if text.len() <= LARGEST_TEXT => text,
+            Ok(_) => return Err(NotText::new("", too_large(), "split the model").diagnostic(name)),
+            Err(problem) => return Err(problem.diagnostic(name)),
+        };
         let source = Arc::new(SourceText { name: name.to_owned(), text });
         Parser::new(&source).run()
     }
@@ -160,10 +159,34 @@ fn too_large() -> String {
     format!("more than {} MiB of text", LARGEST_TEXT >> 20)
 }
 
+/// Why bytes are not read as text.
+struct NotText {
+    found: String,
+    help: &'static str,
+    /// As much of the text as could be read.
+    text: String,
+    /// The part of it that is concerned.
+    range: Range<usize>,
+}
+
+impl NotText {
+    fn new(text: &str, found: String, help: &'static str) -> Self {
+        Self { found, help, text: text.to_owned(), range: 0..0 }
+    }
+
+    fn diagnostic(self, name: &str) -> Diagnostic {
+        let source = Arc::new(SourceText { name: name.to_owned(), text: self.text });
+        let origin = Origin::Text { source, start: self.range.start, end: self.range.end };
+        Diagnostic::error(origin, self.found)
+            .valid("UTF-8, UTF-16 with a byte order mark, or ISO-8859-1 that the XML declaration names")
+            .help(self.help)
+    }
+}
+
 /// The whole text in UTF-8, without byte order mark.
-fn transcode(bytes: &[u8]) -> Result<String, String> {
+fn transcode(bytes: &[u8]) -> Result<String, NotText> {
     if bytes.len() > LARGEST_TEXT {
-        return Err(too_large());
+        return Err(NotText::new("", too_large(), "give the .xml file, not the .bin file"));
     }
     let detected = detect_encoding(bytes);
     let (encoding, bom) = match &detected {
@@ -173,35 +196,50 @@ fn transcode(bytes: &[u8]) -> Result<String, String> {
         Some(DetectedEncoding::AsciiCompatible) | None => (None, 0),
     };
     let bytes = &bytes[bom..];
-    if let Some(encoding) = encoding {
-        let text = decode(bytes, encoding).map_err(|_| format!("the text is not valid {}", encoding.name()))?;
-        return Ok(text.into_owned());
+    if let Some(encoding) = encoding.filter(|encoding| encoding.name() != "UTF-8") {
+        return match decode(bytes, encoding) {
+            Ok(text) => Ok(text.into_owned()),
+            Err(_) => {
+                let found = format!("the file starts as {}, but is not valid in it", encoding.name());
+                Err(NotText::new("", found, "check that the file was written to its end, or save it as UTF-8"))
+            }
+        };
     }
-    let Some(label) = declared_encoding(bytes) else {
-        return utf8(bytes);
-    };
-    match label.to_ascii_lowercase().as_str() {
-        "utf-8" | "utf8" | "us-ascii" | "ascii" => utf8(bytes),
+    // a byte order mark is stronger than the declaration
+    let declared = declared_encoding(bytes).filter(|_| bom == 0);
+    match declared.as_deref().map(str::to_ascii_lowercase).as_deref() {
+        None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => utf8(bytes),
         // by hand: browsers, and with them encoding_rs, read this label as windows-1252
-        "iso-8859-1" | "iso_8859-1" | "iso8859-1" | "latin1" | "latin-1" | "l1" => {
+        Some("iso-8859-1" | "iso_8859-1" | "iso8859-1" | "latin1" | "latin-1" | "l1") => {
             Ok(bytes.iter().map(|&b| char::from(b)).collect())
         }
-        _ => Err(format!(
-            "the XML declaration names the encoding {}; UTF-8, UTF-16 with a byte order mark and ISO-8859-1 are read",
-            quoted(&label)
-        )),
+        Some(label) => {
+            let found = format!("the XML declaration names the encoding {}", quoted(label));
+            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_DECLARATION)]).into_owned();
+            let range = 0..text.find("?>").map_or(0, |end| end + 2);
+            Err(NotText { found, help: "save the file as UTF-8", text, range })
+        }
     }
 }
 
-fn utf8(bytes: &[u8]) -> Result<String, String> {
-    std::str::from_utf8(bytes)
-        .map(str::to_owned)
-        .map_err(|e| format!("the text is not valid UTF-8 at byte {}", e.valid_up_to()))
+fn utf8(bytes: &[u8]) -> Result<String, NotText> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(e) => {
+            let at = e.valid_up_to();
+            let text = String::from_utf8_lossy(&bytes[..(at + LONGEST_DECLARATION).min(bytes.len())]).into_owned();
+            let found = "the text is not valid UTF-8 from here on".to_owned();
+            let help = "save the file as UTF-8, or name its encoding in the XML declaration";
+            Err(NotText { found, help, text, range: at..at + 1 })
+        }
+    }
 }
+
+/// Where the XML declaration must end.
+const LONGEST_DECLARATION: usize = 1024;
 
 /// The encoding that the XML declaration names.
 fn declared_encoding(bytes: &[u8]) -> Option<String> {
-    const LONGEST_DECLARATION: usize = 1024;
     let head = &bytes[..bytes.len().min(LONGEST_DECLARATION)];
     let end = head.windows(2).position(|w| w == b"?>")? + 2;
     let declaration = std::str::from_utf8(&head[..end]).ok()?;
