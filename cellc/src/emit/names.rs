@@ -257,8 +257,9 @@ mod tests {
     #[test]
     fn no_name_is_given_twice() {
         let mut scope = Scope::new(&["step"]);
+        // set_h_2 is the setter of h_2
         let names: Vec<_> = ["h", "h", "step", "set_h", "fn", "fn", "h_2"].iter().map(|n| scope.unique(n)).collect();
-        assert_eq!(names, ["h", "h_2", "step_2", "set_h_2", "fn_", "fn_2", "h_2_2"]);
+        assert_eq!(names, ["h", "h_2", "step_2", "set_h_3", "fn_", "fn_2", "h_2_2"]);
     }
 
     #[test]

@@ -519,7 +519,7 @@ impl File<'_> {
     }
 
     /// The function of a module that calls its kernels in order.
-    fn run(&self, out: &mut String, program: &Program, shared: &Shared<'_>, attribute: &str) {
+    fn run(&self, out: &mut String, program: &Program, shared: &Shared, attribute: &str) {
         let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run(");
         if !self.packed.is_baked() {
             let _ = write!(out, "blob: &[f32; {}],", self.packed.run_time_len);

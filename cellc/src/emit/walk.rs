@@ -2,7 +2,7 @@
 
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
-    Base, BufferId, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt, Type, WindowId,
+    Base, BufferId, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Stmt, Type, WindowId,
 };
 
 /// The text of an expression.
@@ -73,8 +73,7 @@ pub(super) trait Dialect {
 }
 
 /// What all kernels of a file share: the names of buffers and functions.
-pub(super) struct Shared<'a> {
-    pub(super) program: &'a Program,
+pub(super) struct Shared {
     /// By buffer: what kernels call it.
     pub(super) buffers: Vec<Block>,
     /// By function.
@@ -87,10 +86,10 @@ pub(super) struct Shared<'a> {
     scope: Scope,
 }
 
-impl<'a> Shared<'a> {
+impl Shared {
     /// Names for a program: fields as the interface calls them; `taken` is what the file declares besides; `baked` says
     /// whether the weights are known.
-    pub(super) fn new(program: &'a Program, taken: &[&str], interface: &Interface, baked: bool) -> Self {
+    pub(super) fn new(program: &Program, taken: &[&str], interface: &Interface, baked: bool) -> Self {
         let parameter = |i: usize| {
             let mut fields = interface.inputs.iter().chain(&interface.weights);
             fields.find(|f| f.index == i).expect("every parameter is a field").name.clone()
@@ -116,7 +115,7 @@ impl<'a> Shared<'a> {
             })
             .collect();
         let kernels = program.kernels.iter().map(|k| scope.unique(&k.name)).collect();
-        Self { program, buffers, functions, kernels, outer, scope }
+        Self { buffers, functions, kernels, outer, scope }
     }
 
     /// The block of a buffer.
@@ -165,7 +164,7 @@ fn unique(locals: &[Local], scope: &mut Scope) -> Vec<String> {
 }
 
 struct Walk<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a Shared,
     locals: &'a [Local],
     names: Vec<String>,
     windows: Vec<Option<Block>>,
@@ -261,9 +260,4 @@ pub(super) fn decimal(value: f32) -> String {
     let text = format!("{value:?}");
     debug_assert_eq!(text.parse::<f32>().map(f32::to_bits), Ok(value.to_bits()));
     text
-}
-
-/// Whether an operation's lanes are f32 on both sides: it can be written with f32 operators.
-pub(super) fn is_f32(ty: Type) -> bool {
-    ty.scalar == Scalar::F32
 }
