@@ -35,11 +35,16 @@ pub(crate) fn is_inline(compilation: &Compilation) -> bool {
     }
 }
 
+/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem.
+pub(crate) fn weights_file(stem: &str) -> String {
+    format!("{stem}.weights.bin")
+}
+
 /// The files of a compilation, in the order in which they must appear: weights first, the source last.
 pub(crate) fn files(compilation: &Compilation, stem: &str) -> Vec<OutputFile> {
     let mut files = Vec::new();
     if !is_inline(compilation) {
-        files.push(OutputFile { name: format!("{stem}.bin"), bytes: Arc::clone(&compilation.packed.bytes) });
+        files.push(OutputFile { name: weights_file(stem), bytes: Arc::clone(&compilation.packed.bytes) });
     }
     match compilation.options.language {
         Language::Rust => {
@@ -73,7 +78,7 @@ fn rust(compilation: &Compilation, stem: &str) -> String {
                 text.push('*');
                 weights::byte_string(&compilation.packed.bytes, &mut text);
             } else {
-                text.push_str(&format!("*include_bytes!({:?})", format!("{stem}.bin")));
+                text.push_str(&format!("*include_bytes!({:?})", weights_file(stem)));
             }
             text.push_str(after);
         }
