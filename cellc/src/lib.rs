@@ -16,3 +16,19 @@ pub mod pass;
 pub mod plan;
 pub mod target;
 pub mod validate;
+
+mod error;
+mod expand;
+
+pub use error::Error;
+pub use front::builder::Builder;
+pub use model::{Activation, Model};
+pub use options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
+pub use target::Isa;
+
+/// What the macro crate calls.
+#[doc(hidden)]
+pub mod macros {
+    pub use crate::expand::expand;
+    pub use crate::front::declaration::Macro;
+}

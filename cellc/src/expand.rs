@@ -1,0 +1,237 @@
+//! What the macros are: the tokens of a call in, the generated module out.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::Attribute;
+use syn::ext::IdentExt;
+
+use crate::compile::compile;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
+use crate::emit::names::Interface;
+use crate::front::declaration::{self, Declaration, Macro, Parsed, TokenTable};
+use crate::front::declared::in_words_of;
+use crate::model::Model;
+use crate::options::Options;
+use crate::validate::validate;
+
+/// What the macros call the options of the command line.
+const WORDS: [(&str, &str); 3] =
+    [("--batch", "the key `batch`"), ("--weights", "the key `weights`"), ("--shape", "`cellc::Builder::shape`")];
+
+/// Expands a macro call: the module with the generated code and the type, or one `compile_error!` for each thing that is wrong,
+/// at the key that it is about.
+pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
+    let Parsed { declaration, tokens, mut problems } = declaration::parse(called, input);
+    let Some(declaration) = declaration else { return errors(&problems, &tokens, &Origin::Token(0)) };
+    let place = declaration.model.as_ref().map_or(Origin::Token(0), |model| model.origin.clone());
+    let judged = judge(&declaration, &mut problems);
+    in_words_of(&mut problems, &WORDS);
+    let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
+        return errors(&problems, &tokens, &place);
+    };
+    match compile(&model, &options) {
+        // what can be refused has been, above
+        Err(refused) => errors(&refused, &tokens, &place),
+        Ok(compilation) => {
+            let interface = &compilation.interface;
+            let module = module_name(&declaration.name, interface);
+            if declaration.name == module {
+                let found = format!("`{module}` is what the module of the generated code will be called");
+                let valid = format!("the name of a type: {}", interface.type_name);
+                let taken = Diagnostic::error(Origin::Token(0), found).valid(valid);
+                return errors(&Diagnostics(vec![taken]), &tokens, &place);
+            }
+            let body = with_attributes(compilation.tokens(), &interface.type_name, &declaration.attributes);
+            let warnings = warnings(&problems, &tokens, &place);
+            let item = item(&declaration, &module, &interface.type_name, body);
+            quote!(#item #warnings)
+        }
+    }
+}
+
+/// The name of the type in snake_case, as the function in the module has it; generated code is ASCII, what is around it need not be.
+fn module_name(name: &Ident, interface: &Interface) -> String {
+    let name = name.unraw().to_string();
+    if name.is_ascii() {
+        return interface.function.clone();
+    }
+    let mut module = String::new();
+    let mut after_small = false;
+    for c in name.chars() {
+        if c.is_uppercase() && after_small {
+            module.push('_');
+        }
+        after_small = c.is_lowercase() || c.is_numeric();
+        module.extend(c.to_lowercase());
+    }
+    module
+}
+
+/// The model and the options with which to compile it, everything that is wrong with them reported.
+fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Model, Options)> {
+    let (model, options) = match &declaration.model {
+        None => (declaration.cell()?.model(), declaration.options.clone()),
+        Some(_) if !declaration.readable => return None,
+        Some(file) => {
+            let model = read(&file.value, declaration.weights.as_ref().map(|said| &said.value[..]), problems)?;
+            match declaration.options_for(&model) {
+                Ok(options) => (model, options),
+                Err(open) => {
+                    problems.extend(open);
+                    return None;
+                }
+            }
+        }
+    };
+    match validate(&model, &options) {
+        Ok((valid, warnings)) => {
+            problems.extend(warnings);
+            problems.extend(declaration.check(&valid));
+            Some((model, options))
+        }
+        Err(refused) => {
+            problems.extend(refused);
+            None
+        }
+    }
+}
+
+#[cfg(feature = "openvino")]
+fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
+    let read = crate::front::openvino::read(&shown(model), weights.map(shown).as_deref());
+    let (model, found) = match read {
+        Ok((model, warnings)) => (Some(model), warnings),
+        Err(refused) => (None, refused),
+    };
+    problems.extend(found);
+    model
+}
+
+#[cfg(not(feature = "openvino"))]
+fn read(_model: &str, _weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
+    problems.push(Diagnostic::error(Origin::Unknown, "this cellc was built without its feature `openvino`"));
+    None
+}
+
+/// A file of the package, by a path that opens it and is as short as the paths that the compiler shows.
+fn shown(file: &str) -> PathBuf {
+    let path = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(file);
+    let folder = env::current_dir().unwrap_or_default();
+    path.strip_prefix(folder).map(Path::to_path_buf).unwrap_or(path)
+}
+
+/// Puts the attributes that stood in front of the declaration on the type.
+fn with_attributes(module: TokenStream, type_name: &str, attributes: &[Attribute]) -> TokenStream {
+    let tokens: Vec<TokenTree> = module.into_iter().collect();
+    let is = |i: usize, text: &str| matches!(tokens.get(i), Some(TokenTree::Ident(ident)) if ident == text);
+    let at = (0..tokens.len()).find(|&i| is(i, "pub") && is(i + 1, "struct") && is(i + 2, type_name));
+    let mut at = at.expect("the generated module declares its type");
+    // in front of the attributes that it has: what the user says comes first
+    while at >= 2
+        && matches!(&tokens[at - 1], TokenTree::Group(_))
+        && matches!(&tokens[at - 2], TokenTree::Punct(punct) if punct.as_char() == '#')
+    {
+        at -= 2;
+    }
+    let (before, after) = tokens.split_at(at);
+    let mut module: TokenStream = before.iter().cloned().collect();
+    for attribute in attributes {
+        attribute.to_tokens(&mut module);
+    }
+    module.extend(after.iter().cloned());
+    module
+}
+
+/// The module, the type's own name outside it, and what makes the compiler look at the files again.
+fn item(declaration: &Declaration, module: &str, type_name: &str, body: TokenStream) -> TokenStream {
+    let (visibility, name) = (&declaration.visibility, &declaration.name);
+    let module = Ident::new(module, Span::call_site());
+    let generated = Ident::new(type_name, Span::call_site());
+    let doc = format!("What `{}` generated for `{name}`.", declaration.called.name());
+    // a name that is not CamelCase and ASCII keeps its own spelling outside
+    let renamed = (*name != type_name).then(|| quote!(as #name));
+    let item = if renamed.is_none() { name } else { &generated };
+    let tracked = tracked(declaration).into_iter().map(|file| {
+        quote!(
+            const _: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/", #file));
+        )
+    });
+    quote! {
+        #[doc = #doc]
+        #visibility mod #module {
+            #body
+            #(#tracked)*
+        }
+        #[allow(unused_imports)]
+        #visibility use #module::#item #renamed;
+    }
+}
+
+/// The files that the model was read from, relative to the folder of Cargo.toml.
+fn tracked(declaration: &Declaration) -> Vec<String> {
+    let Some(model) = &declaration.model else { return Vec::new() };
+    let weights = match &declaration.weights {
+        Some(weights) => weights.value.clone(),
+        None => Path::new(&model.value).with_extension("bin").to_string_lossy().into_owned(),
+    };
+    // a model whose weights are all given at run time has no such file
+    let there = shown(&weights).exists();
+    std::iter::once(model.value.clone()).chain(there.then_some(weights)).collect()
+}
+
+fn of_severity(problems: &Diagnostics, severity: Severity) -> impl Iterator<Item = &Diagnostic> {
+    problems.0.iter().filter(move |problem| problem.severity == severity)
+}
+
+/// A file may hold any number of errors.
+const MOST_ERRORS: usize = 50;
+
+/// One `compile_error!` for each error; `place` is where those are shown that are about no token.
+fn errors(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
+    let error = |problem: &Diagnostic| {
+        let at = tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
+        syn::Error::new_spanned(at, message(problem)).into_compile_error()
+    };
+    let mut errors: TokenStream = of_severity(problems, Severity::Error).take(MOST_ERRORS).map(error).collect();
+    let more = of_severity(problems, Severity::Error).count().saturating_sub(MOST_ERRORS);
+    if more > 0 {
+        errors.extend(error(&Diagnostic::error(place.clone(), format!("and {more} more problems"))));
+    }
+    errors
+}
+
+/// The compiler gives macros no other way to warn than the use of something deprecated.
+fn warnings(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
+    let warning = |problem: &Diagnostic| {
+        let at = tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
+        let span = at.into_iter().next().map_or(Span::call_site(), |token| token.span());
+        let note = message(problem);
+        quote_spanned! {span=>
+            const _: () = {
+                #[deprecated(note = #note)]
+                const fn warning_of_cellc() {}
+                warning_of_cellc()
+            };
+        }
+    };
+    of_severity(problems, Severity::Warning).map(warning).collect()
+}
+
+fn message(problem: &Diagnostic) -> String {
+    if let Origin::Text { .. } = problem.origin {
+        // the compiler says itself which it is
+        let text = problem.render();
+        let text = text.strip_prefix("error: ").or_else(|| text.strip_prefix("warning: ")).unwrap_or(&text);
+        return text.trim_end().to_owned();
+    }
+    let mut message = problem.found.clone();
+    for (what, text) in [("valid", &problem.valid), ("help", &problem.help)] {
+        if let Some(text) = text {
+            message.push_str(&format!("\n{what}: {text}"));
+        }
+    }
+    message
+}

@@ -1,0 +1,761 @@
+//! The macros' way in: the tokens `pub Name<key = value, ...>` become a [`Declaration`], in which every
+//! value remembers its tokens, so that whatever is wrong with it is reported there.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{Attribute, Expr, Lit, Token, UnOp, Visibility};
+
+use super::declared::{DeclaredCell, Said, clip_bound};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::model::{Activation, CellKind, Dim, Model, Op, ResetGate, ValidModel};
+use crate::options::{Fma, Options, Unroll, WeightsAs};
+use crate::target::{self, Isa};
+
+/// Which macro was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Macro {
+    /// `gru_cell!`
+    Gru,
+    /// `rnn_cell!`
+    Rnn,
+}
+
+impl Macro {
+    /// Its name with the exclamation mark.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gru => "gru_cell!",
+            Self::Rnn => "rnn_cell!",
+        }
+    }
+
+    /// The macro for cells of that kind.
+    fn of(kind: CellKind) -> Self {
+        match kind {
+            CellKind::Gru(_) => Self::Gru,
+            CellKind::Rnn => Self::Rnn,
+        }
+    }
+
+    fn example(self) -> String {
+        format!("{}(pub Denoiser<hidden_size = 128, input_size = 16>);", self.name())
+    }
+
+    /// Every key that it takes, in the order in which messages list them.
+    fn keys(self) -> Vec<Key> {
+        Key::ALL.into_iter().filter(|&key| self == Self::Gru || key != Key::LinearBeforeReset).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    HiddenSize,
+    InputSize,
+    Batch,
+    LinearBeforeReset,
+    Clip,
+    Activations,
+    Model,
+    Weights,
+    Isa,
+    Unroll,
+    Fma,
+    FlushDenormals,
+}
+
+impl Key {
+    const ALL: [Self; 12] = [
+        Self::HiddenSize,
+        Self::InputSize,
+        Self::Batch,
+        Self::LinearBeforeReset,
+        Self::Clip,
+        Self::Activations,
+        Self::Model,
+        Self::Weights,
+        Self::Isa,
+        Self::Unroll,
+        Self::Fma,
+        Self::FlushDenormals,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::HiddenSize => "hidden_size",
+            Self::InputSize => "input_size",
+            Self::Batch => "batch",
+            Self::LinearBeforeReset => "linear_before_reset",
+            Self::Clip => "clip",
+            Self::Activations => "activations",
+            Self::Model => "model",
+            Self::Weights => "weights",
+            Self::Isa => "isa",
+            Self::Unroll => "unroll",
+            Self::Fma => "fma",
+            Self::FlushDenormals => "flush_denormals",
+        }
+    }
+
+    /// What its value is.
+    fn valid(self, called: Macro) -> &'static str {
+        match self {
+            Self::HiddenSize => "a whole number from 1: hidden_size = 128",
+            Self::InputSize => "a whole number from 1: input_size = 16",
+            Self::Batch => "a whole number from 1: batch = 1",
+            Self::LinearBeforeReset => "true or false: linear_before_reset = true",
+            Self::Clip => "a number: clip = 3.0",
+            Self::Activations if called == Macro::Rnn => "a list of one: activations = [tanh]",
+            Self::Activations => "a list of two: activations = [sigmoid, tanh]",
+            Self::Model => "a file, relative to the folder of Cargo.toml: model = \"model.xml\"",
+            Self::Weights => "a file, relative to the folder of Cargo.toml: weights = \"model.bin\"",
+            Self::Isa => "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
+            Self::Unroll => "auto, full or none: unroll = auto",
+            Self::Fma => "auto or off: fma = auto",
+            Self::FlushDenormals => "true or false: flush_denormals = true",
+        }
+    }
+}
+
+/// What a macro call declares, as far as its tokens tell.
+pub(crate) struct Declaration {
+    pub(crate) called: Macro,
+    /// Attributes and doc comments in front, for the type.
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    pub(crate) name: Ident,
+    hidden_size: Option<Said<usize>>,
+    input_size: Option<Said<usize>>,
+    batch: Option<Said<usize>>,
+    linear_before_reset: Option<Said<bool>>,
+    clip: Option<Said<f32>>,
+    activations: Option<Said<Vec<Activation>>>,
+    /// The `.xml`, relative to the folder of Cargo.toml.
+    pub(crate) model: Option<Said<String>>,
+    /// The `.bin`, likewise; none: beside the model.
+    pub(crate) weights: Option<Said<String>>,
+    /// Whether enough is known to read the model file: without its batch size, say, what follows would be noise.
+    pub(crate) readable: bool,
+    /// What was chosen about the code.
+    pub(crate) options: Options,
+}
+
+/// The tokens that [`Origin::Token`] counts.
+#[derive(Default)]
+pub(crate) struct TokenTable(Vec<TokenStream>);
+
+/// The type's name is always token 0.
+const NAME: Origin = Origin::Token(0);
+
+impl TokenTable {
+    fn add(&mut self, tokens: impl ToTokens) -> Origin {
+        self.0.push(tokens.into_token_stream());
+        Origin::Token(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The tokens that an origin names; none where it names something else.
+    pub(crate) fn get(&self, origin: &Origin) -> Option<&TokenStream> {
+        match origin {
+            Origin::Token(i) => self.0.get(usize::try_from(*i).ok()?),
+            Origin::Unknown | Origin::Text { .. } => None,
+        }
+    }
+}
+
+/// What [`parse`] found.
+pub(crate) struct Parsed {
+    /// None where so much was wrong that there is nothing to go on with.
+    pub(crate) declaration: Option<Declaration>,
+    pub(crate) tokens: TokenTable,
+    pub(crate) problems: Diagnostics,
+}
+
+/// Reads a macro's tokens; reports everything that is wrong with keys and the form of values.
+pub(crate) fn parse(called: Macro, input: TokenStream) -> Parsed {
+    let mut tokens = TokenTable::default();
+    let mut problems = Diagnostics::default();
+    let form = (|input: ParseStream<'_>| Form::parse(input)).parse2(input);
+    let declaration = match form {
+        Ok(form) => Some(interpret(called, form, &mut tokens, &mut problems)),
+        Err(error) => {
+            // a place of no tokens at all (the end of the input) is the macro call itself
+            let origin = tokens.add(Ident::new("_at", error.span()));
+            problems.push(Diagnostic::error(origin, error.to_string()).valid(called.example()));
+            None
+        }
+    };
+    Parsed { declaration, tokens, problems }
+}
+
+/// A declaration whose keys have not been looked at.
+struct Form {
+    attributes: Vec<Attribute>,
+    visibility: Visibility,
+    name: Ident,
+    /// What stands between commas.
+    entries: Vec<TokenStream>,
+}
+
+impl Form {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.is_empty() {
+            return Err(syn::Error::new(Span::call_site(), "nothing is declared"));
+        }
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility = input.parse()?;
+        let name = input.parse()?;
+        input.parse::<Token![<]>()?;
+        let mut entries = Vec::new();
+        let mut entry = TokenStream::new();
+        loop {
+            if input.is_empty() {
+                return Err(input.error("`>` is missing at the end"));
+            }
+            if input.peek(Token![>]) || input.peek(Token![,]) {
+                if !entry.is_empty() {
+                    entries.push(std::mem::take(&mut entry));
+                } else if input.peek(Token![,]) {
+                    return Err(input.error("a key should stand in front of this comma"));
+                }
+                if input.parse::<Option<Token![,]>>()?.is_none() {
+                    break;
+                }
+            } else {
+                entry.extend([input.parse::<TokenTree>()?]);
+            }
+        }
+        input.parse::<Token![>]>()?;
+        if !input.is_empty() {
+            return Err(input.error("nothing may follow the `>`"));
+        }
+        Ok(Self { attributes, visibility, name, entries })
+    }
+}
+
+fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut Diagnostics) -> Declaration {
+    tokens.add(&form.name);
+    let mut declaration = Declaration {
+        called,
+        attributes: form.attributes,
+        visibility: form.visibility,
+        name: form.name,
+        hidden_size: None,
+        input_size: None,
+        batch: None,
+        linear_before_reset: None,
+        clip: None,
+        activations: None,
+        model: None,
+        weights: None,
+        readable: true,
+        options: Options { weights_as: WeightsAs::Inline, runtime: true, ..Options::default() },
+    };
+    declaration.options.name = Some(declaration.name.unraw().to_string());
+    // each key with its own tokens, also where its value was wrong: it is not missing then, and may not come twice
+    let mut seen: Vec<Key> = Vec::new();
+    for entry in form.entries {
+        let Some((name, value)) = split(entry.clone()) else {
+            let origin = tokens.add(entry);
+            problems.push(
+                Diagnostic::error(origin, "this is not of the form `key = value`")
+                    .valid(format!("for example {}", called.example())),
+            );
+            continue;
+        };
+        let Some(key) = find(called, &name, tokens, problems) else {
+            // a key that is merely misspelt is not missing as well
+            seen.extend(closest(called, &name.unraw().to_string()));
+            continue;
+        };
+        if seen.contains(&key) {
+            let found = format!("`{}` is given twice", key.name());
+            problems.push(Diagnostic::error(tokens.add(&name), found).help("remove one of the two"));
+            continue;
+        }
+        seen.push(key);
+        let wrong = problems.0.len();
+        let origin = tokens.add(&entry);
+        declaration.set(value, &mut Reader { called, key, origin, tokens, problems });
+        if problems.0.len() > wrong && [Key::Model, Key::Weights, Key::Batch].contains(&key) {
+            declaration.readable = false;
+        }
+    }
+    if declaration.model.is_none() && !seen.contains(&Key::Model) {
+        for key in [Key::HiddenSize, Key::InputSize] {
+            if !seen.contains(&key) {
+                problems.push(
+                    Diagnostic::error(NAME, format!("the key `{}` is missing", key.name()))
+                        .valid(key.valid(called))
+                        .help("or give `model = \"model.xml\"`, and the sizes are read from the file"),
+                );
+            }
+        }
+        if let Some(weights) = &declaration.weights {
+            problems.push(
+                Diagnostic::error(weights.origin.clone(), "`weights` is given without `model`")
+                    .valid("model = \"model.xml\", weights = \"model.bin\"")
+                    .help("without a model, weights are given at run time: see `pack` in the generated module"),
+            );
+        }
+    }
+    declaration
+}
+
+/// Splits `key = value`.
+fn split(entry: TokenStream) -> Option<(Ident, TokenStream)> {
+    let parts = |input: ParseStream<'_>| {
+        let name = input.call(Ident::parse_any)?;
+        input.parse::<Token![=]>()?;
+        Ok((name, input.parse::<TokenStream>()?))
+    };
+    parts.parse2(entry).ok()
+}
+
+fn find(called: Macro, name: &Ident, tokens: &mut TokenTable, problems: &mut Diagnostics) -> Option<Key> {
+    let text = name.unraw().to_string();
+    if let Some(key) = called.keys().into_iter().find(|key| key.name() == text) {
+        return Some(key);
+    }
+    let mut diagnostic = if text == Key::LinearBeforeReset.name() {
+        Diagnostic::error(tokens.add(name), format!("`{text}` is not a key of {}", called.name()))
+            .help("an RNN cell has no reset gate; a cell that has one is declared by gru_cell!")
+    } else {
+        Diagnostic::error(tokens.add(name), format!("unknown key `{text}`"))
+    };
+    let valid: Vec<&str> = called.keys().into_iter().map(Key::name).collect();
+    diagnostic = diagnostic.valid(valid.join(", "));
+    if let Some(key) = closest(called, &text) {
+        diagnostic = diagnostic.help(format!("did you mean `{}`?", key.name()));
+    }
+    problems.push(diagnostic);
+    None
+}
+
+/// The key that a misspelt one most likely stands for.
+fn closest(called: Macro, text: &str) -> Option<Key> {
+    let distance = |key: &Key| edit_distance(text, key.name());
+    called.keys().into_iter().min_by_key(distance).filter(|key| distance(key) <= key.name().len() / 3)
+}
+
+/// How many letters must be put in, left out or changed to make `b` of `a`: Levenshtein's distance.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+impl Declaration {
+    fn set(&mut self, value: TokenStream, reader: &mut Reader<'_>) {
+        let Some(value) = reader.expression(value) else { return };
+        match reader.key {
+            Key::HiddenSize => self.hidden_size = reader.size(&value),
+            Key::InputSize => self.input_size = reader.size(&value),
+            Key::Batch => self.batch = reader.size(&value),
+            Key::LinearBeforeReset => self.linear_before_reset = reader.switch(&value),
+            Key::Clip => self.clip = reader.number(&value),
+            Key::Activations => self.activations = reader.activations(&value),
+            Key::Model => self.model = reader.path(&value),
+            Key::Weights => self.weights = reader.path(&value),
+            Key::Isa => {
+                if let Some(isas) = reader.isas(&value) {
+                    self.options.isas = Some(isas);
+                }
+            }
+            Key::Unroll => {
+                let words = [("auto", Unroll::Auto), ("full", Unroll::Full), ("none", Unroll::None)];
+                self.options.unroll = reader.word(&value, &words).unwrap_or_default();
+            }
+            Key::Fma => {
+                self.options.fma = reader.word(&value, &[("auto", Fma::Auto), ("off", Fma::Off)]).unwrap_or_default();
+            }
+            Key::FlushDenormals => {
+                self.options.flush_denormals = reader.switch(&value).is_some_and(|said| said.value);
+            }
+        }
+    }
+
+    /// The cell, where the declaration holds it all; none where it names a model file or lacks a size.
+    pub(crate) fn cell(&self) -> Option<DeclaredCell> {
+        Some(DeclaredCell {
+            name: Said { value: self.name.unraw().to_string(), origin: NAME },
+            declared_by: self.called.name(),
+            gru: self.called == Macro::Gru,
+            hidden_size: self.hidden_size.clone()?,
+            input_size: self.input_size.clone()?,
+            batch: self.batch.clone(),
+            linear_before_reset: self.linear_before_reset.clone(),
+            clip: self.clip.clone(),
+            activations: self.activations.clone(),
+            weights: None,
+        })
+    }
+
+    /// What to know before a model file is compiled: the batch size that it may leave open.
+    pub(crate) fn options_for(&self, model: &Model) -> Result<Options, Diagnostics> {
+        let file = self.model.as_ref();
+        let open = model.nodes.iter().filter(|node| matches!(node.op, Op::Parameter)).find(|node| {
+            let shapes = node.outputs.iter().filter_map(|id| model.values[id.0].shape.as_deref());
+            shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
+        });
+        match (open, &self.batch) {
+            (Some(node), None) => Err(Diagnostics(vec![
+                Diagnostic::error(
+                    file.map_or(NAME, |said| said.origin.clone()),
+                    format!(
+                        "{} leaves the size of its input {} open",
+                        file.map_or("", |said| &said.value),
+                        node.label()
+                    ),
+                )
+                .valid("batch = 1, or as many rows as are computed at once"),
+            ])),
+            (Some(_), Some(batch)) => Ok(Options { batch: Some(batch.value), ..self.options.clone() }),
+            (None, _) => Ok(self.options.clone()),
+        }
+    }
+
+    /// Whether a model file holds one cell of the macro's kind, and agrees with every key that is given.
+    pub(crate) fn check(&self, model: &ValidModel) -> Diagnostics {
+        let mut problems = Diagnostics::default();
+        let Some(file) = &self.model else { return problems };
+        let [cell] = &model.cells[..] else {
+            problems.push(
+                Diagnostic::error(file.origin.clone(), format!("{} holds {} cells", file.value, model.cells.len()))
+                    .valid("a model of one cell")
+                    .help("compile whole models with cellc::Builder in a build script"),
+            );
+            return problems;
+        };
+        if Macro::of(cell.kind) != self.called {
+            problems.push(
+                Diagnostic::error(
+                    file.origin.clone(),
+                    format!("the cell in {} is {}", file.value, cell.kind.op_name()),
+                )
+                .help(format!("declare it with {}", Macro::of(cell.kind).name())),
+            );
+            return problems;
+        }
+        let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
+        if bytes > MOST_BAKED {
+            problems.push(
+                Diagnostic::error(file.origin.clone(), format!("{} holds {bytes} bytes of weights", file.value))
+                    .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"))
+                    .help("compile it with cellc::Builder in a build script, or give the weights at run time"),
+            );
+        }
+        problems.0.extend(
+            [
+                disagreement(file, Key::HiddenSize, &self.hidden_size, &cell.hidden_size, usize::to_string),
+                disagreement(file, Key::InputSize, &self.input_size, &cell.input_size, usize::to_string),
+                disagreement(file, Key::Batch, &self.batch, &cell.batch, usize::to_string),
+                disagreement(
+                    file,
+                    Key::LinearBeforeReset,
+                    &self.linear_before_reset,
+                    &(cell.kind == CellKind::Gru(ResetGate::AfterMatMul)),
+                    bool::to_string,
+                ),
+                disagreement(
+                    file,
+                    Key::Clip,
+                    &self.clip.as_ref().map(|s| Said { value: clip_bound(s.value), origin: s.origin.clone() }),
+                    &cell.clip,
+                    |clip| clip.map_or("0.0 (none)".to_owned(), |bound| format!("{bound:?}")),
+                ),
+                disagreement(file, Key::Activations, &self.activations, &cell.activations, |list| {
+                    format!("[{}]", list.iter().map(|a| a.name()).collect::<Vec<_>>().join(", "))
+                }),
+            ]
+            .into_iter()
+            .flatten(),
+        );
+        problems
+    }
+}
+
+/// A macro's output passes through the compiler's memory several times over; a build script's does not.
+const MOST_BAKED: usize = 8 << 20;
+
+/// A key that says something else than the model file.
+fn disagreement<T: PartialEq>(
+    file: &Said<String>,
+    key: Key,
+    said: &Option<Said<T>>,
+    read: &T,
+    text: impl Fn(&T) -> String,
+) -> Option<Diagnostic> {
+    let said = said.as_ref().filter(|said| said.value != *read)?;
+    let (here, there) = (text(&said.value), text(read));
+    Some(
+        Diagnostic::error(
+            said.origin.clone(),
+            format!("`{}` is {here} here and {there} in {}", key.name(), file.value),
+        )
+        .valid(format!("{} = {there}", key.name()))
+        .help("or leave the key out: it is read from the file"),
+    )
+}
+
+/// Reads the value of one key.
+struct Reader<'a> {
+    called: Macro,
+    key: Key,
+    /// The key with its value.
+    origin: Origin,
+    tokens: &'a mut TokenTable,
+    problems: &'a mut Diagnostics,
+}
+
+impl Reader<'_> {
+    fn refuse<T>(&mut self, origin: Origin, found: String, valid: impl Into<String>) -> Option<T> {
+        self.problems.push(Diagnostic::error(origin, found).layer(self.key.name()).valid(valid));
+        None
+    }
+
+    /// `key` holds `value`, which is not what it takes.
+    fn wrong<T>(&mut self, value: &Expr) -> Option<T> {
+        let name = self.key.name();
+        let found = match value {
+            Expr::Path(path) if path.path.get_ident().is_none_or(|i| i.to_string().contains(char::is_uppercase)) => {
+                format!("`{name}` is the path `{}`, and a macro cannot see what a path stands for", source(value))
+            }
+            _ => format!("`{name}` cannot be `{}`", source(value)),
+        };
+        self.refuse(self.origin.clone(), found, self.key.valid(self.called))
+    }
+
+    fn said<T>(&self, value: T) -> Option<Said<T>> {
+        Some(Said { value, origin: self.origin.clone() })
+    }
+
+    fn expression(&mut self, tokens: TokenStream) -> Option<Expr> {
+        let text = tokens.to_string();
+        match syn::parse2::<Expr>(tokens) {
+            Ok(mut value) => {
+                // what a macro_rules fragment arrives in
+                while let Expr::Group(group) = value {
+                    value = *group.expr;
+                }
+                Some(value)
+            }
+            Err(_) if text.is_empty() => self.refuse(
+                self.origin.clone(),
+                format!("`{}` has no value", self.key.name()),
+                self.key.valid(self.called),
+            ),
+            Err(_) => {
+                let found = format!("`{}` cannot be `{text}`", self.key.name());
+                self.refuse(self.origin.clone(), found, self.key.valid(self.called))
+            }
+        }
+    }
+
+    fn size(&mut self, value: &Expr) -> Option<Said<usize>> {
+        if let Expr::Lit(literal) = value
+            && let Lit::Int(int) = &literal.lit
+            && matches!(int.suffix(), "" | "usize")
+            && let Ok(size @ 1..) = int.base10_parse::<usize>()
+        {
+            return self.said(size);
+        }
+        self.wrong(value)
+    }
+
+    fn switch(&mut self, value: &Expr) -> Option<Said<bool>> {
+        if let Expr::Lit(literal) = value
+            && let Lit::Bool(switch) = &literal.lit
+        {
+            return self.said(switch.value);
+        }
+        self.wrong(value)
+    }
+
+    fn number(&mut self, value: &Expr) -> Option<Said<f32>> {
+        let (negative, positive) = match value {
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => (true, &*unary.expr),
+            _ => (false, value),
+        };
+        let magnitude: Option<f32> = match positive {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Float(float) if matches!(float.suffix(), "" | "f32") => float.base10_parse().ok(),
+                Lit::Int(int) if matches!(int.suffix(), "" | "f32") => int.base10_digits().parse().ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        match magnitude {
+            Some(m) if m.is_finite() => self.said(if negative { -m } else { m }),
+            _ => self.wrong(value),
+        }
+    }
+
+    fn word<T: Copy>(&mut self, value: &Expr, words: &[(&str, T)]) -> Option<T> {
+        let word = word(value);
+        match words.iter().find(|(name, _)| word.as_deref() == Some(*name)) {
+            Some((_, meaning)) => Some(*meaning),
+            None => self.wrong(value),
+        }
+    }
+
+    fn path(&mut self, value: &Expr) -> Option<Said<String>> {
+        let Expr::Lit(literal) = value else { return self.wrong(value) };
+        let Lit::Str(text) = &literal.lit else { return self.wrong(value) };
+        let path = text.value();
+        if path.is_empty() || std::path::Path::new(&path).has_root() {
+            return self.wrong(value);
+        }
+        self.said(path)
+    }
+
+    /// The elements of `[a, b, c]`.
+    fn list(&mut self, value: &Expr) -> Option<Vec<Expr>> {
+        match value {
+            Expr::Array(array) => Some(array.elems.iter().cloned().collect()),
+            _ => self.wrong(value),
+        }
+    }
+
+    fn activations(&mut self, value: &Expr) -> Option<Said<Vec<Activation>>> {
+        let elements = self.list(value)?;
+        let valid = || Activation::ALL.map(Activation::name).join(", ");
+        let read = |e: &Expr| word(e).and_then(|w| Activation::from_name(&w));
+        let list = self.elements(&elements, "an activation", read, valid)?;
+        self.said(list)
+    }
+
+    fn isas(&mut self, value: &Expr) -> Option<Vec<&'static Isa>> {
+        let elements = self.list(value)?;
+        let valid = || target::ALL.map(|isa| isa.name).join(", ");
+        self.elements(&elements, "an instruction set", |e| word(e).and_then(|w| Isa::from_name(&w)), valid)
+    }
+
+    /// Reads every element, and reports every one that is wrong at its own place.
+    fn elements<T>(
+        &mut self,
+        elements: &[Expr],
+        what: &str,
+        read: impl Fn(&Expr) -> Option<T>,
+        valid: impl Fn() -> String,
+    ) -> Option<Vec<T>> {
+        let mut values = Vec::new();
+        for element in elements {
+            match read(element) {
+                Some(value) => values.push(value),
+                None => {
+                    let origin = self.tokens.add(element);
+                    let found = format!("`{}` is not {what}", source(element));
+                    self.refuse::<()>(origin, found, valid());
+                }
+            }
+        }
+        (values.len() == elements.len()).then_some(values)
+    }
+}
+
+/// A value that is a single word.
+fn word(value: &Expr) -> Option<String> {
+    let Expr::Path(path) = value else { return None };
+    path.path.get_ident().map(Ident::to_string)
+}
+
+/// A value as its author wrote it, cut where it is long.
+fn source(value: &Expr) -> String {
+    if let Expr::Unary(unary) = value {
+        // tokens print apart
+        return format!("{}{}", unary.op.to_token_stream(), source(&unary.expr));
+    }
+    let text = value.to_token_stream().to_string();
+    match text.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared(called: Macro, text: &str) -> Declaration {
+        let parsed = parse(called, text.parse().expect("tokens"));
+        assert_eq!(parsed.problems, Diagnostics::default(), "{text}");
+        parsed.declaration.expect("a declaration")
+    }
+
+    fn found(called: Macro, text: &str) -> Vec<(String, String)> {
+        let parsed = parse(called, text.parse().expect("tokens"));
+        let at = |problem: &Diagnostic| parsed.tokens.get(&problem.origin).map(ToString::to_string).unwrap_or_default();
+        parsed.problems.0.iter().map(|problem| (at(problem), problem.found.clone())).collect()
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
+            activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, flush_denormals = true>";
+        let declaration = declared(Macro::Gru, text);
+        let cell = declaration.cell().expect("all sizes are known");
+        assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
+        assert_eq!(cell.batch.map(|said| said.value), Some(10));
+        assert_eq!(cell.clip.map(|said| said.value), Some(3.0));
+        assert_eq!(cell.activations.map(|said| said.value), Some(vec![Activation::Relu, Activation::Tanh]));
+        let options = &declaration.options;
+        assert_eq!((options.unroll, options.fma, options.flush_denormals), (Unroll::None, Fma::Off, true));
+        assert_eq!(options.isas, Some(vec![&target::AVX2]));
+        assert_eq!(options.name.as_deref(), Some("A"));
+    }
+
+    #[test]
+    fn the_model_has_what_the_cell_takes() {
+        let model = |text: &str| declared(Macro::Gru, text).cell().expect("all sizes are known").model();
+        let shapes = |model: &Model| {
+            let shape = |node: &usize| model.values[model.nodes[*node].outputs[0].0].shape.clone().expect("a shape");
+            model.parameters.iter().map(shape).collect::<Vec<_>>()
+        };
+        let fixed = |sizes: &[&[usize]]| -> Vec<Vec<Dim>> {
+            sizes.iter().map(|shape| shape.iter().map(|&size| Dim::Fixed(size)).collect()).collect()
+        };
+        assert_eq!(
+            shapes(&model("A<hidden_size = 4, input_size = 2>")),
+            fixed(&[&[1, 2], &[1, 4], &[12, 2], &[12, 4], &[12]])
+        );
+        assert_eq!(
+            shapes(&model("A<hidden_size = 4, input_size = 2, batch = 3, linear_before_reset = true>")),
+            fixed(&[&[3, 2], &[3, 4], &[12, 2], &[12, 4], &[16]])
+        );
+    }
+
+    #[test]
+    fn problems_keep_their_tokens() {
+        let problems = found(
+            Macro::Rnn,
+            "A<hidden_size = 0, linear_before_reset = true, clip = 1, clip = 2, activations = [tan]>",
+        );
+        let at: Vec<&str> = problems.iter().map(|(at, _)| &at[..]).collect();
+        assert_eq!(at, ["hidden_size = 0", "linear_before_reset", "clip", "tan", "A"]);
+        assert!(problems[4].1.contains("`input_size` is missing"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_misspelt_key_is_not_missing_as_well() {
+        assert_eq!(found(Macro::Gru, "A<hiden_size = 4, input_size = 2>").len(), 1);
+        assert_eq!(closest(Macro::Gru, "colour"), None);
+        assert_eq!(closest(Macro::Rnn, "linear_before_rest"), None);
+    }
+
+    #[test]
+    fn the_edit_distance_is_a_distance() {
+        for (a, b, distance) in [("", "abc", 3), ("clip", "clip", 0), ("clip", "klip", 1), ("kitten", "sitting", 3)] {
+            assert_eq!((edit_distance(a, b), edit_distance(b, a)), (distance, distance));
+        }
+    }
+}

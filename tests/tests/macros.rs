@@ -1,0 +1,246 @@
+//! Cells that the macros declare, against the equations written out.
+
+use cellc_runtime::{Cell, Port, gru_cell, rnn_cell};
+
+gru_cell!(
+    /// A GRU whose reset gate stands after the matrix product.
+    pub After<hidden_size = 5, input_size = 3, linear_before_reset = true, clip = 0.8, activations = [sigmoid, tanh]>
+);
+// everything left out; two cells in one module do not clash
+gru_cell!(pub(crate) Before<input_size = 3, hidden_size = 5>);
+rnn_cell!(Rows<input_size = 3, batch = 2, activations = [relu], hidden_size = 5,>);
+// what is written about the code changes no result beyond rounding
+gru_cell!(Everything<hidden_size = 5, input_size = 3, fma = off, unroll = full, isa = [avx2], flush_denormals = true>);
+// a clip that is not positive is none, as in OpenVINO
+gru_cell!(Unclipped<hidden_size = 5, input_size = 3, clip = -1.0>);
+gru_cell!(#[derive(PartialEq)] Baked<model = "corpus/gru_cell_lbr1/model.xml">);
+gru_cell!(
+    Agreeing<
+        model = "corpus/gru_cell_clip_lbr1/model.xml",
+        weights = "corpus/gru_cell_clip_lbr1/model.bin",
+        linear_before_reset = true,
+        clip = 0.7,
+        activations = [Sigmoid, TANH],
+    >
+);
+gru_cell!(OpenBatch<model = "corpus/gru_cell_batchdyn/model.xml", batch = 3>);
+gru_cell!(RunTimeWeights<model = "corpus/gru_cell_params/model.xml">);
+// a name that no identifier of C could have, and one that macro_rules made
+rnn_cell!(pub Größe<hidden_size = 1, input_size = 1>);
+
+macro_rules! declare {
+    ($visibility:vis $name:ident, $hidden:literal, $clip:expr) => {
+        gru_cell!($visibility $name<hidden_size = $hidden, input_size = 3, clip = $clip>);
+    };
+}
+declare!(pub Wrapped, 5, 2.0);
+
+/// A weight that is as good as any other, from -0.7 to 0.7.
+fn weight(i: usize) -> f32 {
+    let bits = (i as u32).wrapping_mul(0x9e37_79b9).rotate_left(13).wrapping_mul(0x85eb_ca6b);
+    (bits >> 8) as f32 / (1 << 24) as f32 * 1.4 - 0.7
+}
+
+fn weights<const COLUMNS: usize, const ROWS: usize>(seed: usize) -> [[f32; COLUMNS]; ROWS] {
+    std::array::from_fn(|row| std::array::from_fn(|column| weight(seed + row * COLUMNS + column)))
+}
+
+/// `m v`, for the rows of one gate.
+fn product<const N: usize>(m: &[[f32; N]], gate: usize, v: &[f64; N]) -> [f64; 5] {
+    std::array::from_fn(|i| m[gate * 5 + i].iter().zip(v).map(|(m, v)| f64::from(*m) * v).sum())
+}
+
+fn sigmoid(v: f64) -> f64 {
+    1.0 / (1.0 + (-v).exp())
+}
+
+/// One step of GRUCell-3 with 3 inputs and 5 states, as the specification writes it.
+fn gru(
+    x: &[f64; 3],
+    h: &[f64; 5],
+    w: &[[f32; 3]; 15],
+    r: &[[f32; 5]; 15],
+    b: &[f32],
+    after: bool,
+    clip: f64,
+) -> [f64; 5] {
+    let bias = |part: usize, i: usize| f64::from(b[part * 5 + i]);
+    let gate = |g: usize| {
+        let (wx, rh) = (product(w, g, x), product(r, g, h));
+        std::array::from_fn(|i| sigmoid((wx[i] + rh[i] + bias(g, i)).clamp(-clip, clip)))
+    };
+    let (z, reset): ([f64; 5], [f64; 5]) = (gate(0), gate(1));
+    let (wx, rh) = (product(w, 2, x), product(r, 2, h));
+    let gated = std::array::from_fn(|i| reset[i] * h[i]);
+    let before = product(r, 2, &gated);
+    std::array::from_fn(|i| {
+        let recurrent = if after { reset[i] * (rh[i] + bias(3, i)) } else { before[i] };
+        let candidate = (wx[i] + bias(2, i) + recurrent).clamp(-clip, clip).tanh();
+        (1.0 - z[i]) * candidate + z[i] * h[i]
+    })
+}
+
+const INPUTS: [[f32; 3]; 4] = [[1.0, -0.5, 0.25], [0.0, 0.75, -1.0], [2.0, 2.0, -2.0], [-0.125, 0.0, 1.5]];
+
+/// Steps a cell and the equations side by side.
+fn follows<C>(mut cell: C, step: impl Fn(&[f64; 3], &[f64; 5]) -> [f64; 5])
+where
+    C: for<'a> Cell<Input<'a> = &'a [f32; 3], Output = [f32; 5]>,
+{
+    let mut first = None;
+    for _ in 0..2 {
+        let (mut h, mut h_out) = ([0.0; 5], C::zeroed_output());
+        for x in &INPUTS {
+            h = step(&x.map(f64::from), &h);
+            cell.step(x, &mut h_out);
+            for (got, wanted) in h_out.iter().zip(h) {
+                assert!((f64::from(*got) - wanted).abs() < 2e-6, "{h_out:?}, not {h:?}, on {}", cell.isa_name());
+            }
+        }
+        // after a reset, all over again
+        assert_eq!(*first.get_or_insert(h_out), h_out);
+        cell.reset();
+    }
+}
+
+#[test]
+fn a_gru_follows_its_equation_in_every_form() {
+    let (w, r, b): (_, _, [f32; 20]) = (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let short = b.first_chunk().expect("15 of 20");
+    macro_rules! packed {
+        ($module:ident, $b:expr) => {{
+            let mut packed = $module::Packed::new();
+            $module::pack(&$module::Weights { w: &w, r: &r, b: $b }, &mut packed);
+            packed
+        }};
+    }
+    let none = f64::INFINITY;
+    let packed = packed!(after, &b);
+    for name in ["generic", "avx2", "avx512"] {
+        let Some(isa) = after::Isa::from_name(name) else { continue };
+        follows(After::with_isa(isa, &packed), |x, h| gru(x, h, &w, &r, &b, true, 0.8));
+    }
+    follows(Before::new(&packed!(before, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
+    follows(Everything::new(&packed!(everything, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
+    follows(Unclipped::new(&packed!(unclipped, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
+    follows(Wrapped::new(&packed!(wrapped, short)), |x, h| gru(x, h, &w, &r, &b, false, 2.0));
+}
+
+#[test]
+fn only_the_named_instruction_sets_are_written() {
+    assert!(everything::Isa::from_name("avx512").is_none());
+    assert!(everything::Isa::from_name("generic").is_some());
+}
+
+#[test]
+fn a_batch_of_an_rnn_follows_its_equation_row_by_row() {
+    let (w, r, b): (_, _, [f32; 5]) = (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let mut packed = rows::Packed::new();
+    rows::pack(&rows::Weights { w: &w, r: &r, b: &b }, &mut packed);
+    let mut cell = Rows::new(&packed);
+    let (mut h, mut h_out) = ([[0.0; 5]; 2], [[0.0; 5]; 2]);
+    for x in INPUTS.windows(2) {
+        for (h, x) in h.iter_mut().zip(x) {
+            let (wx, rh) = (product(&w, 0, &x.map(f64::from)), product(&r, 0, h));
+            *h = std::array::from_fn(|i| (wx[i] + rh[i] + f64::from(b[i])).max(0.0));
+        }
+        cell.step(&[x[0], x[1]], &mut h_out);
+        for (got, wanted) in h_out.as_flattened().iter().zip(h.as_flattened()) {
+            assert!((f64::from(*got) - wanted).abs() < 2e-5, "{h_out:?}, not {h:?}");
+        }
+    }
+    assert_eq!(cell.h(), &h_out);
+}
+
+/// The file's values: little-endian f32.
+fn read<const N: usize>(file: &[u8]) -> [f32; N] {
+    let values: Vec<f32> = file.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    values.try_into().expect("a tensor of that size")
+}
+
+macro_rules! case {
+    ($case:literal, $tensor:literal) => {
+        &read(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/", $case, "/", $tensor, ".bin")))
+    };
+}
+
+fn near(got: &[f32], wanted: &[f32]) {
+    assert_eq!(got.len(), wanted.len());
+    for (got_one, wanted_one) in got.iter().zip(wanted) {
+        assert!((got_one - wanted_one).abs() < 2e-6, "{got:?}, not {wanted:?}");
+    }
+}
+
+/// `[f32; N * I]` as rows.
+fn in_rows<const I: usize, const N: usize>(flat: &[f32]) -> [[f32; I]; N] {
+    let rows: Vec<[f32; I]> = flat.as_chunks().0.to_vec();
+    rows.try_into().expect("that many rows")
+}
+
+#[test]
+fn baked_cells_give_what_openvino_gives() {
+    let x: &[f32; 10] = case!("gru_cell_lbr1", "r0_in0");
+    let h: &[f32; 14] = case!("gru_cell_lbr1", "r0_in1");
+    let wanted: &[f32; 14] = case!("gru_cell_lbr1", "r0_ov0");
+    let mut cell = Baked::new();
+    let mut h_out = [[0.0; 7]; 2];
+    cell.set_h(&in_rows(h));
+    assert!(cell != Baked::new(), "attributes in front of the declaration are the type's");
+    cell.step(&in_rows(x), &mut h_out);
+    near(h_out.as_flattened(), wanted);
+
+    let x: &[f32; 10] = case!("gru_cell_clip_lbr1", "r0_in0");
+    let h: &[f32; 14] = case!("gru_cell_clip_lbr1", "r0_in1");
+    let wanted: &[f32; 14] = case!("gru_cell_clip_lbr1", "r0_ov0");
+    let mut h_out = [[0.0; 7]; 2];
+    let inputs = agreeing::Inputs { x: &in_rows(x), h: &in_rows(h) };
+    agreeing::agreeing(agreeing::Isa::detect(), &inputs, &mut h_out);
+    near(h_out.as_flattened(), wanted);
+}
+
+#[test]
+fn a_batch_that_the_file_leaves_open_is_the_one_that_is_said() {
+    let x: &[f32; 15] = case!("gru_cell_batchdyn", "r1_in0");
+    let h: &[f32; 21] = case!("gru_cell_batchdyn", "r1_in1");
+    let wanted: &[f32; 21] = case!("gru_cell_batchdyn", "r1_ov0");
+    let mut cell = OpenBatch::new();
+    cell.set_h(&in_rows(h));
+    let mut h_out = OpenBatch::zeroed_output();
+    cell.step(&in_rows(x), &mut h_out);
+    near(h_out.as_flattened(), wanted);
+}
+
+#[test]
+fn weights_that_the_file_does_not_hold_are_given_at_run_time() {
+    let x: &[f32; 10] = case!("gru_cell_params", "r0_in0");
+    let h: &[f32; 6] = case!("gru_cell_params", "r0_in1");
+    let w: &[f32; 45] = case!("gru_cell_params", "r0_in2");
+    let r: &[f32; 27] = case!("gru_cell_params", "r0_in3");
+    let b: &[f32; 12] = case!("gru_cell_params", "r0_in4");
+    let wanted: &[f32; 6] = case!("gru_cell_params", "r0_ov0");
+    let weights = run_time_weights::Weights { w: &in_rows(w), r: &in_rows(r), b };
+    let mut packed = run_time_weights::Packed::new();
+    run_time_weights::pack(&weights, &mut packed);
+    let mut cell = RunTimeWeights::new(&packed);
+    cell.set_h(&in_rows(h));
+    let mut h_out = RunTimeWeights::zeroed_output();
+    cell.step(&in_rows(x), &mut h_out);
+    near(h_out.as_flattened(), wanted);
+}
+
+#[test]
+fn the_trait_describes_a_cell() {
+    assert_eq!(After::INPUTS, [Port { name: "x", shape: &[1, 3] }]);
+    assert_eq!(After::OUTPUTS, [Port { name: "h_out", shape: &[1, 5] }]);
+    assert_eq!(Rows::STATES, [Port { name: "h", shape: &[2, 5] }]);
+    assert_eq!(Rows::STATES[0].len(), 10);
+}
+
+#[test]
+fn a_type_keeps_its_name() {
+    let mut packed = größe::Packed::new();
+    größe::pack(&größe::Weights { w: &[[0.5]], r: &[[0.0]], b: &[0.0] }, &mut packed);
+    let (mut cell, mut h_out) = (Größe::new(&packed), [0.0]);
+    cell.step(&[1.0], &mut h_out);
+    near(&h_out, &[0.5f32.tanh()]);
+}

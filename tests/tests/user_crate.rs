@@ -1,0 +1,117 @@
+//! What a crate that uses the macros may count on: it can be strict, no_std and of any edition, it is compiled again when a model
+//! changes, it learns nothing about the machine, and it does not wait for the macros.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use cellc::macros::{Macro, expand};
+
+const SOURCE: &str = r#"//! A strict crate.
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(warnings, missing_docs, missing_debug_implementations, unreachable_pub, unused_results, clippy::all)]
+
+extern crate cellc_runtime;
+
+cellc_runtime::gru_cell!(
+    /// Weights in the program.
+    pub Baked<model = "model/model.xml">
+);
+cellc_runtime::gru_cell!(pub RunTime<hidden_size = 128, input_size = 16, linear_before_reset = true>);
+cellc_runtime::rnn_cell!(pub(crate) Inside<hidden_size = 3, input_size = 2, batch = 2>);
+
+/// A module of its own.
+pub mod inner {
+    cellc_runtime::rnn_cell!(pub(super) Inner<hidden_size = 3, input_size = 2>);
+}
+
+/// One step.
+pub fn step() -> [f32; 128] {
+    let (mut cell, mut h_out) = (Baked::new(), [0.0; 128]);
+    cell.step(&[1.0; 16], &mut h_out);
+    h_out
+}
+"#;
+
+/// A package in a folder of its own, outside the workspace.
+struct Package {
+    folder: PathBuf,
+}
+
+impl Package {
+    fn new(name: &str, source: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let package = Self { folder };
+        let (root, here) = (Path::new(env!("CARGO_MANIFEST_DIR")), &package.folder);
+        for part in ["src", "model"] {
+            fs::create_dir_all(here.join(part)).expect("a folder");
+        }
+        for file in ["model.xml", "model.bin"] {
+            fs::copy(root.join("corpus/gru_cell_128_f32").join(file), here.join("model").join(file)).expect("a model");
+        }
+        fs::copy(root.join("../Cargo.lock"), here.join("Cargo.lock")).expect("the versions of the workspace");
+        fs::write(here.join("src/lib.rs"), source).expect("the source");
+        package.edition("2024");
+        package
+    }
+
+    fn edition(&self, edition: &str) {
+        let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");
+        let manifest = format!(
+            "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = {edition:?}\n\n[workspace]\n\n\
+             [dependencies]\ncellc-runtime = {{ path = {runtime:?} }}\n"
+        );
+        fs::write(self.folder.join("Cargo.toml"), manifest).expect("the manifest");
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO"));
+        command.current_dir(&self.folder).arg("--offline").args(arguments).env_remove("RUSTFLAGS");
+        // one for all editions, so that cellc is compiled once
+        command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-target"));
+        command.output().expect("cargo runs")
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let output = self.cargo(&["check"]);
+        output.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+#[test]
+fn a_strict_crate_of_any_edition() {
+    let package = Package::new("user-strict", SOURCE);
+    for edition in ["2015", "2018", "2021", "2024"] {
+        package.edition(edition);
+        if let Err(message) = package.check() {
+            panic!("edition {edition}: {message}");
+        }
+    }
+
+    // compiled again when either file changes
+    let (xml, bin) = (package.folder.join("model/model.xml"), package.folder.join("model/model.bin"));
+    let text = fs::read_to_string(&xml).expect("the model");
+    fs::write(&xml, text.replace("linear_before_reset=\"false\"", "linear_before_reset=\"maybe\"")).expect("the model");
+    let message = package.check().expect_err("an attribute is wrong");
+    assert!(message.contains("maybe") && message.contains("src/lib.rs:10:15"), "{message}");
+    fs::write(&xml, text).expect("the model");
+    package.check().expect("the model is right again");
+    fs::write(&bin, b"short").expect("the weights");
+    let message = package.check().expect_err("the weights are cut");
+    assert!(message.contains("model.bin"), "{message}");
+}
+
+#[test]
+fn an_expansion_takes_no_time_and_holds_no_path_of_the_machine() {
+    // as the macro crate does it, and without optimisation, as cargo compiles macros
+    let call = "pub Baked<model = \"corpus/gru_cell_128_f32/model.xml\">".parse().expect("tokens");
+    let start = Instant::now();
+    let text = expand(Macro::Gru, call).to_string();
+    let elapsed = start.elapsed();
+    assert!(text.contains("pub mod baked") && !text.contains("compile_error"), "{text:.2000}");
+    assert!(text.contains("include_bytes ! (concat ! (env ! (\"CARGO_MANIFEST_DIR\")"), "{text:.2000}");
+    assert!(!text.contains(env!("CARGO_MANIFEST_DIR").trim_end_matches("tests")), "a path of the machine");
+    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+}
