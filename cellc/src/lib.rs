@@ -3,6 +3,7 @@
 //! See `ARCHITECTURE.md` beside this crate for the map.
 
 pub mod activation;
+pub mod bound;
 pub mod compile;
 pub mod diagnostic;
 pub mod emit;
@@ -14,6 +15,7 @@ pub mod options;
 pub mod pack;
 pub mod pass;
 pub mod plan;
+pub mod reference;
 pub mod target;
 pub mod validate;
 

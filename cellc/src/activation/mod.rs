@@ -66,10 +66,6 @@ impl Body {
         (Self { function }, Expr::Var(Var(0)))
     }
 
-    fn comment(&mut self, text: &str) {
-        self.function.body.push(Stmt::Comment(text.to_owned()));
-    }
-
     /// Names a f32 value.
     fn float(&mut self, name: &str, value: Expr) -> Expr {
         self.define(name, F32, value)
