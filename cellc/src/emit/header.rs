@@ -58,7 +58,7 @@ pub(super) fn lines(compilation: &Compilation) -> Vec<String> {
     lines.into_iter().flat_map(wrap).collect()
 }
 
-/// The doc comment of the type.
+/// What the type is, a line for each cell.
 pub(super) fn summary(compilation: &Compilation) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in &compilation.model.cells {
@@ -67,7 +67,6 @@ pub(super) fn summary(compilation: &Compilation) -> Vec<String> {
     if lines.is_empty() {
         lines.push("A model without cells.".to_string());
     }
-    lines.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
     lines
 }
 

@@ -1,5 +1,6 @@
 //! Spells a program in Rust or C, and decides nothing.
 
+mod c;
 mod header;
 pub mod names;
 mod runtime_impl;
@@ -51,12 +52,22 @@ pub(crate) fn files(compilation: &Compilation, stem: &str) -> Vec<OutputFile> {
             let text = rust(compilation, stem);
             files.push(OutputFile { name: format!("{stem}.rs"), bytes: Arc::new(text.into_bytes()) });
         }
-        Language::C => unimplemented_c(),
+        Language::C => {
+            let file = c::File {
+                interface: &compilation.interface,
+                programs: &compilation.programs,
+                packed: &compilation.packed,
+                comment: &header::lines(compilation),
+                summary: &header::summary(compilation),
+                stem,
+                inline: is_inline(compilation),
+            };
+            files.push(OutputFile { name: format!("{stem}.h"), bytes: Arc::new(file.header().into_bytes()) });
+            files.push(OutputFile { name: format!("{stem}.c"), bytes: Arc::new(file.source().into_bytes()) });
+        }
     }
     files
 }
-
-fn unimplemented_c() {}
 
 /// The Rust source: header comment, then the items, formatted.
 fn rust(compilation: &Compilation, stem: &str) -> String {
@@ -93,12 +104,14 @@ pub(crate) fn rust_tokens(compilation: &Compilation) -> TokenStream {
 }
 
 fn items(compilation: &Compilation) -> String {
+    let mut doc = header::summary(compilation);
+    doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
     rust::File {
         interface: &compilation.interface,
         programs: &compilation.programs,
         packed: &compilation.packed,
         runtime: compilation.options.runtime,
-        doc: &header::summary(compilation),
+        doc: &doc,
     }
     .text()
 }

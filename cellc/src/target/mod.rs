@@ -1,5 +1,7 @@
 //! Instruction sets as data: what a kernel may assume and how the two languages name it.
 
+mod x86;
+
 /// An instruction set that generated code can hold a body for.
 #[derive(Debug, PartialEq)]
 pub struct Isa {
@@ -21,6 +23,31 @@ pub struct Isa {
     pub cpuid: Cpuid,
     /// Rust: one fused multiply-add `a * b + c` of f32 scalars by intrinsics; empty where there is none.
     pub rust_mul_add: &'static str,
+    /// C: the header that declares its intrinsics; empty where there are none.
+    pub c_header: &'static str,
+    /// C: its vectors, where intrinsics spell them; others are written with operators alone.
+    pub c_vectors: &'static [CVector],
+}
+
+/// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CVector {
+    /// How many lanes.
+    pub lanes: usize,
+    /// The lanes at a pointer that is aligned as f32 is.
+    pub load: &'static str,
+    /// To that pointer, these lanes.
+    pub store: &'static str,
+    /// One f32 in every lane.
+    pub splat: &'static str,
+    /// `{0} * {1} + {2}`, rounded once.
+    pub mul_add: &'static str,
+    /// [`Max`](crate::kernel::Operation::Max), NaN and zeros included.
+    pub max: &'static str,
+    /// [`Min`](crate::kernel::Operation::Min), NaN and zeros included.
+    pub min: &'static str,
+    /// [`SelectLess`](crate::kernel::Operation::SelectLess).
+    pub select_less: &'static str,
 }
 
 /// Bits that must be set for an instruction set to be usable.
@@ -56,6 +83,8 @@ pub static GENERIC: Isa = Isa {
     c_features: "",
     cpuid: Cpuid { leaf1_ecx: 0, leaf7_ebx: 0, xcr0: 0 },
     rust_mul_add: "",
+    c_header: "",
+    c_vectors: &[],
 };
 
 /// AVX2 with FMA.
@@ -69,6 +98,8 @@ pub static AVX2: Isa = Isa {
     c_features: "avx2,fma",
     cpuid: Cpuid { leaf1_ecx: FMA_AVX, leaf7_ebx: LEAF7_AVX2, xcr0: 0x6 },
     rust_mul_add: X86_MUL_ADD,
+    c_header: "immintrin.h",
+    c_vectors: &x86::AVX2,
 };
 
 /// The AVX-512 that every machine since Skylake-SP has.
@@ -79,9 +110,11 @@ pub static AVX512: Isa = Isa {
     fma: true,
     arch: Some("x86_64"),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
-    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512",
+    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
     cpuid: Cpuid { leaf1_ecx: FMA_AVX, leaf7_ebx: LEAF7_AVX2 | LEAF7_AVX512, xcr0: 0xe6 },
     rust_mul_add: X86_MUL_ADD,
+    c_header: "immintrin.h",
+    c_vectors: &x86::AVX512,
 };
 
 /// Every instruction set, best last.

@@ -1,0 +1,201 @@
+//! C11 and its header: GNU vector types in named locals, a target's own intrinsics where lanes need more than operators.
+//!
+//! What must be fused is written as the target's intrinsic, what must stay split is kept so by a pragma, so that the
+//! bits do not depend on the compiler's flags. Nothing is called but `memcpy` and `memset`.
+
+mod api;
+mod kernels;
+mod vectors;
+mod weights;
+mod wrap;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::names::Interface;
+use crate::kernel::Program;
+use crate::pack::Packed;
+use crate::target::Isa;
+
+/// What a C file and its header are made from.
+pub(super) struct File<'a> {
+    pub(super) interface: &'a Interface,
+    /// Generic first.
+    pub(super) programs: &'a [(&'static Isa, Program)],
+    pub(super) packed: &'a Packed,
+    /// The lines of the header comment.
+    pub(super) comment: &'a [String],
+    /// The lines of the comment on the header and on its type.
+    pub(super) summary: &'a [String],
+    /// The files' names without extension.
+    pub(super) stem: &'a str,
+    /// Whether the weights stand in the source.
+    pub(super) inline: bool,
+}
+
+impl File<'_> {
+    /// The source file.
+    pub(super) fn source(&self) -> String {
+        let mut used = BTreeSet::new();
+        let bodies = kernels::bodies(self, &mut used);
+        let mut out = String::new();
+        block_comment(&mut out, "", self.comment);
+        out.push('\n');
+        if is_includable(self.stem) {
+            let _ = writeln!(out, "#include \"{}.h\"", self.stem);
+        } else {
+            api::header(&mut out, self);
+        }
+        self.preamble(&mut out);
+        vectors::write(&mut out, self.prefix(), &used);
+        weights::write(&mut out, self);
+        out.push_str(&bodies);
+        api::source(&mut out, self);
+        out.push_str("\n#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n");
+        out
+    }
+
+    /// The header.
+    pub(super) fn header(&self) -> String {
+        let mut out = String::new();
+        api::header(&mut out, self);
+        out
+    }
+
+    /// What every name begins with.
+    fn prefix(&self) -> &str {
+        &self.interface.function
+    }
+
+    /// What every macro begins with.
+    fn upper(&self) -> String {
+        self.prefix().to_ascii_uppercase()
+    }
+
+    /// The instruction sets beside the generic one.
+    fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
+        self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.arch.is_some())
+    }
+
+    fn preamble(&self, out: &mut String) {
+        let upper = self.upper();
+        let _ = write!(
+            out,
+            "
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if !defined(__GNUC__)
+#error \"this file is written with the vector types of gcc and clang\"
+#endif
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || __FINITE_MATH_ONLY__
+#error \"compile this file without -ffast-math: the order and the rounding of every operation are part of the result\"
+#endif
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error \"float must be computed as float (32-bit x86: -msse2 -mfpmath=sse)\"
+#endif
+
+/* A multiplication and an addition stay two operations, whatever -std and -m say: where they are to be fused, it is
+ * written. (clang's -ffp-contract=fast alone overrules this.) */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC push_options
+#pragma GCC optimize(\"fp-contract=off\")
+#endif
+",
+        );
+        let mut headers: Vec<(&str, &str)> = Vec::new();
+        for isa in self.special() {
+            let (Some(arch), header) = (isa.arch, isa.c_header) else { continue };
+            if !header.is_empty() && !headers.contains(&(arch, header)) {
+                headers.push((arch, header));
+            }
+        }
+        for (arch, header) in headers {
+            let _ = write!(out, "\n#if {}\n#include <cpuid.h>\n#include <{header}>\n#endif\n", defined(arch));
+        }
+        let _ = write!(
+            out,
+            "
+#define {upper}_INLINE static inline __attribute__((always_inline, unused))
+"
+        );
+        for isa in self.special() {
+            let _ = writeln!(
+                out,
+                "#define {} __attribute__((target(\"{}\")))",
+                attribute(self.prefix(), isa),
+                isa.c_features
+            );
+        }
+    }
+}
+
+/// The macro for the attribute of every function of an instruction set; empty for the baseline.
+fn attribute(prefix: &str, isa: &Isa) -> String {
+    match isa.arch {
+        None => String::new(),
+        Some(_) => format!("{}_{}", prefix, isa.name).to_ascii_uppercase(),
+    }
+}
+
+/// The preprocessor's condition for an architecture.
+fn defined(arch: &str) -> String {
+    format!("defined(__{arch}__)")
+}
+
+/// Writes `text` between the preprocessor lines that its instruction set needs.
+fn guarded(out: &mut String, isa: &Isa, text: &str) {
+    match isa.arch {
+        None => out.push_str(text),
+        Some(arch) => {
+            let _ = write!(out, "#if {}\n{text}#endif\n", defined(arch));
+        }
+    }
+}
+
+/// A block comment of lines that may hold anything.
+fn block_comment(out: &mut String, indent: &str, lines: &[String]) {
+    match lines {
+        [] => {}
+        [line] => {
+            let _ = writeln!(out, "{indent}/* {} */", printable(line));
+        }
+        [first, rest @ ..] => {
+            let _ = writeln!(out, "{indent}/* {}", printable(first));
+            for line in rest {
+                let _ = writeln!(out, "{}", format!("{indent} * {}", printable(line)).trim_end());
+            }
+            let _ = writeln!(out, "{indent} */");
+        }
+    }
+}
+
+/// A line as it may stand in a block comment: printable ASCII, no comment sign, no trigraph, no backslash at its end.
+fn printable(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '/' if out.ends_with('*') => out.push_str(" /"),
+            '*' if out.ends_with('/') => out.push_str(" *"),
+            '?' if out.ends_with('?') => out.push_str(" ?"),
+            ' '..='~' => out.push(c),
+            c => {
+                let _ = write!(out, "{}", c.escape_unicode());
+            }
+        }
+    }
+    let end = out.trim_end().len();
+    out.truncate(end);
+    if out.ends_with('\\') {
+        out.push('.');
+    }
+    out
+}
+
+/// Whether a file of this name can stand in an `#include`, which knows no escapes.
+fn is_includable(name: &str) -> bool {
+    !name.chars().any(|c| c.is_control() || matches!(c, '"' | '\\' | '?'))
+}

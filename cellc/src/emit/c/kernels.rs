@@ -1,0 +1,461 @@
+//! The bodies: for each instruction set its activations, its kernels and the function that runs them in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::super::walk::{Block, Context, Dialect, Shared, Text, Walking, decimal};
+use super::vectors::{self, VectorFunction};
+use super::{File, attribute, block_comment, guarded, wrap};
+use crate::kernel::{BufferId, Operation, Program, Role, Scalar, Type};
+use crate::target::{CVector, Isa};
+
+/// Loop counters, outermost first.
+const COUNTERS: [&str; 6] = ["i", "j", "i3", "i4", "i5", "i6"];
+
+/// What else the text of a body takes for granted.
+const TAKEN: &[&str] = &["inputs", "outputs", "packed", "size_t", "uint32_t"];
+
+/// The bodies of all instruction sets; collects what they need declared.
+pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
+    let mut out = String::new();
+    for (isa, program) in file.programs {
+        let mut text = String::new();
+        body(file, isa, program, used, &mut text);
+        out.push('\n');
+        guarded(&mut out, isa, &text);
+    }
+    out
+}
+
+fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
+    let prefix = file.prefix();
+    let taken = taken(prefix, isa, program);
+    let taken: Vec<_> = taken.iter().map(String::as_str).collect();
+    let shared = Shared::new(program, &taken, file.interface, file.packed.is_baked());
+    let mut dialect = C {
+        prefix,
+        isa,
+        used,
+        out: String::new(),
+        depth: 1,
+        lanes: 0,
+        types: BTreeMap::new(),
+        called: BTreeSet::new(),
+        fused: false,
+    };
+    let mut kernels = String::new();
+    for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
+        kernels.push('\n');
+        block_comment(&mut kernels, "", &kernel.doc);
+        let params: Vec<_> = kernel
+            .params
+            .iter()
+            .map(|(id, written)| {
+                format!("{}float *restrict {}", if *written { "" } else { "const " }, shared.buffer(*id).name)
+            })
+            .collect();
+        let head = format!("static {}void {prefix}_{name}_{}({}) {{", spaced(prefix, isa), isa.name, params.join(", "));
+        wrap::statement(&mut kernels, 0, &head);
+        for id in &kernel.scratch {
+            let Block { name, len, .. } = shared.buffer(*id);
+            let _ = writeln!(kernels, "    _Alignas(64) float {name}[{len}];");
+        }
+        shared.kernel(kernel, &mut dialect);
+        kernels.push_str(&std::mem::take(&mut dialect.out));
+        kernels.push_str("}\n");
+    }
+    // a function may call others, which then stand before it
+    let mut functions = String::new();
+    let mut written = BTreeSet::new();
+    while let Some((name, lanes)) = dialect.called.iter().find(|c| !written.contains(*c)).cloned() {
+        let at = shared.functions.iter().position(|f| *f == name).expect("emit: a called function exists");
+        let function = &program.functions[at];
+        dialect.lanes = lanes;
+        let (params, result) = shared.function(function, &mut dialect);
+        let result = dialect.value(result, Type::f32(lanes)).text;
+        dialect.line(&format!("return {result};"));
+        let ty = dialect.ty(Type::f32(lanes));
+        let params: Vec<_> = params.iter().map(|p| format!("{ty} {p}")).collect();
+        let mut text = String::from("\n");
+        block_comment(&mut text, "", &function.doc);
+        let inline = format!("{}_INLINE", file.upper());
+        let attribute = spaced(prefix, isa);
+        let full = full(prefix, &name, lanes, isa);
+        wrap::statement(&mut text, 0, &format!("{inline} {attribute}{ty} {full}({}) {{", params.join(", ")));
+        text.push_str(&std::mem::take(&mut dialect.out));
+        text.push_str("}\n");
+        functions.insert_str(0, &text);
+        written.insert((name, lanes));
+    }
+    let profile = if dialect.fused { "fused" } else { "split" };
+    let _ = writeln!(out, "/* ---- {}: {} lanes, {profile} multiply-add ---- */", isa.name, isa.lanes);
+    out.push_str(&functions);
+    out.push_str(&kernels);
+    run(file, isa, program, &shared, out);
+}
+
+/// The attribute of an instruction set, followed by a space.
+fn spaced(prefix: &str, isa: &Isa) -> String {
+    let attribute = attribute(prefix, isa);
+    if attribute.is_empty() { attribute } else { attribute + " " }
+}
+
+/// Names that the program's own must not hide.
+fn taken(prefix: &str, isa: &Isa, program: &Program) -> Vec<String> {
+    let mut all: Vec<_> = TAKEN.iter().chain(&COUNTERS).map(|name| name.to_string()).collect();
+    all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
+    for function in &program.functions {
+        all.extend(VectorFunction::ALL_LANES.iter().map(|lanes| full(prefix, &function.name, *lanes, isa)));
+    }
+    all
+}
+
+/// The name of an activation on so many lanes.
+fn full(prefix: &str, name: &str, lanes: usize, isa: &Isa) -> String {
+    format!("{prefix}_{name}{lanes}_{}", isa.name)
+}
+
+/// One step: the kernels in order.
+fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut String) {
+    let prefix = file.prefix();
+    out.push_str("\n/* One step: the kernels in order. */\n");
+    let head = format!("static {}void {prefix}_run_{}({}) {{", spaced(prefix, isa), isa.name, file.run_params());
+    wrap::statement(out, 0, &head);
+    let local = |id: &BufferId| program.kernels.iter().any(|k| k.scratch.contains(id));
+    let mut between: Vec<BufferId> = Vec::new();
+    for (id, _) in program.kernels.iter().flat_map(|k| &k.params) {
+        if program.buffer(*id).role == Role::Scratch && !local(id) && !between.contains(id) {
+            between.push(*id);
+        }
+    }
+    for id in between {
+        let Block { name, len, .. } = shared.buffer(id);
+        let _ = writeln!(out, "    _Alignas(64) float {name}[{len}];");
+    }
+    for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
+        let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
+        wrap::statement(out, 4, &format!("{prefix}_{name}_{}({});", isa.name, args.join(", ")));
+    }
+    out.push_str("}\n");
+}
+
+impl File<'_> {
+    /// The parameters of a function that runs one step.
+    pub(super) fn run_params(&self) -> String {
+        let prefix = self.prefix();
+        let mut params = Vec::new();
+        if !self.packed.is_baked() {
+            params.push(format!("const {prefix}_packed *packed"));
+        }
+        if !self.interface.inputs.is_empty() {
+            params.push(format!("const {prefix}_inputs *inputs"));
+        }
+        params.push(format!("const {prefix}_outputs *outputs"));
+        params.join(", ")
+    }
+
+    /// The arguments for [`Self::run_params`].
+    pub(super) fn run_args(&self) -> &'static str {
+        match (self.packed.is_baked(), self.interface.inputs.is_empty()) {
+            (true, true) => "outputs",
+            (true, false) => "inputs, outputs",
+            (false, true) => "packed, outputs",
+            (false, false) => "packed, inputs, outputs",
+        }
+    }
+
+    fn argument(&self, program: &Program, shared: &Shared, id: BufferId) -> String {
+        match program.buffer(id).role {
+            Role::Parameter(i) => {
+                let field = self.interface.inputs.iter().find(|f| f.index == i).expect("emit: kernels read inputs");
+                format!("inputs->{}", field.name)
+            }
+            Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
+            Role::Scratch => shared.buffer(id).name.clone(),
+            Role::Weights | Role::Constant(_) => self.constant(id),
+        }
+    }
+
+    /// Where a buffer of weights or a constant stands.
+    pub(super) fn constant(&self, id: BufferId) -> String {
+        let at = |parts: &[(BufferId, usize)]| parts.iter().find(|(b, _)| *b == id).map(|(_, at)| *at);
+        match (at(&self.packed.run_time), at(&self.packed.parts)) {
+            (Some(at), _) => plus("packed->values", at),
+            (None, Some(at)) => plus(&format!("{}_weight_data.values", self.prefix()), at),
+            (None, None) => unreachable!("emit: every constant that is read is packed"),
+        }
+    }
+}
+
+/// A pointer some elements further on.
+pub(super) fn plus(pointer: &str, elements: usize) -> String {
+    if elements == 0 { pointer.to_string() } else { format!("{pointer} + {elements}") }
+}
+
+/// The dialect: text of the current body, and what it needs.
+struct C<'a> {
+    prefix: &'a str,
+    isa: &'static Isa,
+    used: &'a mut BTreeSet<VectorFunction>,
+    out: String,
+    /// Blocks around the current statement.
+    depth: usize,
+    /// Lanes of the function that is being written.
+    lanes: usize,
+    /// The types of accumulators.
+    types: BTreeMap<String, Type>,
+    /// Functions that are called, and on how many lanes.
+    called: BTreeSet<(String, usize)>,
+    /// Whether a fused operation was met.
+    fused: bool,
+}
+
+impl C<'_> {
+    fn line(&mut self, text: &str) {
+        wrap::statement(&mut self.out, self.depth * 4, text);
+    }
+
+    fn ty(&mut self, ty: Type) -> String {
+        self.used.insert(VectorFunction::Type(ty.lanes));
+        match ty.scalar {
+            Scalar::F32 => vectors::float(self.prefix, ty.lanes),
+            Scalar::U32 => vectors::bits(self.prefix, ty.lanes),
+        }
+    }
+
+    /// The type with the lanes that it has in this body: functions are written for one lane and spelled for several.
+    fn widened(&self, ty: Type, context: Context) -> Type {
+        match context {
+            Context::Kernel => ty,
+            Context::Function => Type { lanes: self.lanes, ..ty },
+        }
+    }
+
+    fn name(&mut self, function: VectorFunction) -> String {
+        self.used.insert(function);
+        function.name(self.prefix)
+    }
+
+    /// The target's own spelling for vectors of so many lanes.
+    fn vector(&self, lanes: usize) -> Option<&'static CVector> {
+        self.isa.c_vectors.iter().find(|v| v.lanes == lanes)
+    }
+
+    fn template(
+        &mut self,
+        template: fn(&CVector) -> &'static str,
+        function: VectorFunction,
+        lanes: usize,
+        args: Vec<Text>,
+    ) -> Text {
+        let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+        Text::atom(match self.vector(lanes) {
+            Some(vector) => fill(template(vector), &args),
+            None => format!("{}({})", self.name(function), args.join(", ")),
+        })
+    }
+
+    /// A value that has all its lanes: constants are written as scalars where C widens them itself.
+    fn value(&mut self, text: Text, ty: Type) -> Text {
+        if ty.lanes == 1 || !is_literal(&text.text) {
+            return text;
+        }
+        match ty.scalar {
+            Scalar::F32 => {
+                self.template(|v| v.splat, VectorFunction::Splat(ty.lanes), ty.lanes, vec![Text::atom(text.text)])
+            }
+            Scalar::U32 => {
+                let ty = self.ty(ty);
+                Text::compound(format!("({ty}){{0}} + {}", text.text))
+            }
+        }
+    }
+
+    /// An operator between two operands, one of which at least must have all its lanes.
+    fn infix(&mut self, operator: &str, ty: Type, args: Vec<Text>) -> Text {
+        let [a, b] = <[Text; 2]>::try_from(args).unwrap_or_else(|_| panic!("emit: {operator} takes two operands"));
+        let a = if is_literal(&b.text) { self.value(a, ty) } else { a };
+        let operand = |text: Text| match operator {
+            "+" | "-" if is_product(&text.text) => text.text,
+            _ => text.operand(),
+        };
+        Text::compound(format!("{} {operator} {}", operand(a), operand(b)))
+    }
+}
+
+/// Whether it is a number: C widens it to the lanes of the other operand.
+fn is_literal(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let number = text.starts_with(|c: char| c.is_ascii_digit());
+    !text.contains(' ') && (number || text.starts_with("__builtin_inff(") || text.starts_with("__builtin_nanf("))
+}
+
+/// Whether nothing but `*` and `/` joins its parts: an operand of `+` and `-` that needs no parentheses.
+fn is_product(text: &str) -> bool {
+    let mut depth = 0;
+    text.bytes().enumerate().all(|(at, c)| {
+        match c {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        // operators, and only they, stand between spaces; within brackets anything may
+        depth > 0
+            || c != b' '
+            || matches!(text.as_bytes().get(at + 1), Some(b'*' | b'/'))
+            || text[..at].ends_with(['*', '/'])
+    })
+}
+
+/// Puts arguments into a template of the target table.
+fn fill(template: &str, args: &[String]) -> String {
+    let mut out = String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        let digit = rest.as_bytes()[at + 1] - b'0';
+        out.push_str(&args[usize::from(digit)]);
+        rest = &rest[at + 3..];
+    }
+    out.push_str(rest);
+    out
+}
+
+impl Dialect for C<'_> {
+    fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        if lanes == 1 {
+            return Text::atom(format!("{}[{offset}]", from.name));
+        }
+        let from = Text::compound(plus(&from.name, offset));
+        self.template(|v| v.load, VectorFunction::Load(lanes), lanes, vec![from])
+    }
+
+    fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        let element = Text::atom(format!("{}[{offset}]", from.name));
+        if lanes == 1 {
+            return element;
+        }
+        self.template(|v| v.splat, VectorFunction::Splat(lanes), lanes, vec![element])
+    }
+
+    fn constant(&mut self, bits: u32, ty: Type, _context: Context) -> Text {
+        let value = f32::from_bits(bits);
+        match ty.scalar {
+            Scalar::U32 => Text::atom(format!("{bits:#x}u")),
+            Scalar::F32 if value.is_nan() => {
+                let sign = if value.is_sign_negative() { "-" } else { "" };
+                Text::atom(format!("{sign}__builtin_nanf(\"{:#x}\")", bits & 0x003f_ffff))
+            }
+            Scalar::F32 if value == f32::INFINITY => Text::atom("__builtin_inff()"),
+            Scalar::F32 if value == f32::NEG_INFINITY => Text::atom("-__builtin_inff()"),
+            Scalar::F32 => Text::atom(format!("{}f", decimal(value))),
+        }
+    }
+
+    fn operation(&mut self, operation: Operation, ty: Type, args: Vec<Text>, context: Context) -> Text {
+        use Operation as O;
+        let ty = self.widened(ty, context);
+        let lanes = ty.lanes;
+        match operation {
+            O::Add => return self.infix("+", ty, args),
+            O::Sub => return self.infix("-", ty, args),
+            O::Mul => return self.infix("*", ty, args),
+            O::Div => return self.infix("/", ty, args),
+            O::WrappingAdd => return self.infix("+", ty, args),
+            O::WrappingSub => return self.infix("-", ty, args),
+            O::And => return self.infix("&", ty, args),
+            O::Or => return self.infix("|", ty, args),
+            O::Xor => return self.infix("^", ty, args),
+            _ => {}
+        }
+        let operand = match operation {
+            O::FromBits | O::ShiftLeft(_) | O::ShiftRight(_) => Type { scalar: Scalar::U32, lanes },
+            _ => Type::f32(lanes),
+        };
+        let mut args: Vec<_> = args.into_iter().map(|a| self.value(a, operand)).collect();
+        match operation {
+            O::MulAdd => {
+                assert!(self.isa.fma, "emit: a fused operation on an instruction set without one");
+                self.fused = true;
+                if lanes == 1 {
+                    let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+                    return Text::atom(format!("__builtin_fmaf({})", args.join(", ")));
+                }
+                self.template(|v| v.mul_add, VectorFunction::MulAdd(lanes, self.isa.name), lanes, args)
+            }
+            O::Max => self.template(|v| v.max, VectorFunction::Max(lanes), lanes, args),
+            O::Min => self.template(|v| v.min, VectorFunction::Min(lanes), lanes, args),
+            O::SelectLess => self.template(|v| v.select_less, VectorFunction::SelectLess(lanes), lanes, args),
+            O::ToBits | O::FromBits => {
+                let value = args.remove(0);
+                if lanes == 1 {
+                    let function =
+                        if operation == O::ToBits { VectorFunction::ToBits } else { VectorFunction::FromBits };
+                    return Text::atom(format!("{}({})", self.name(function), value.text));
+                }
+                Text::atom(format!("({}){}", self.ty(ty), value.operand()))
+            }
+            O::ShiftLeft(n) => Text::compound(format!("{} << {n}", args.remove(0).operand())),
+            O::ShiftRight(n) => Text::compound(format!("{} >> {n}", args.remove(0).operand())),
+            O::Add | O::Sub | O::Mul | O::Div | O::WrappingAdd | O::WrappingSub | O::And | O::Or | O::Xor => {
+                unreachable!("emit: operators are written above")
+            }
+        }
+    }
+
+    fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
+        let lanes = if self.lanes > 0 { self.lanes } else { lanes };
+        self.called.insert((function.to_string(), lanes));
+        let args: Vec<_> = args.into_iter().map(|a| self.value(a, Type::f32(lanes)).text).collect();
+        Text::atom(format!("{}({})", full(self.prefix, function, lanes, self.isa), args.join(", ")))
+    }
+
+    fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
+        let ty = self.widened(ty, context);
+        let value = self.value(value, ty).text;
+        let spelled = self.ty(ty);
+        if mutable {
+            self.types.insert(name.to_string(), ty);
+        }
+        let constant = if mutable { "" } else { "const " };
+        self.line(&format!("{constant}{spelled} {name} = {value};"));
+    }
+
+    fn assign(&mut self, name: &str, value: Text) {
+        let value = self.value(value, self.types[name]);
+        self.line(&format!("{name} = {};", value.text));
+    }
+
+    fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text) {
+        let value = self.value(value, Type::f32(lanes));
+        if lanes == 1 {
+            self.line(&format!("{}[{offset}] = {};", to.name, value.text));
+            return;
+        }
+        let to = Text::compound(plus(&to.name, offset));
+        let call = self.template(|v| v.store, VectorFunction::Store(lanes), lanes, vec![to, value]);
+        self.line(&format!("{};", call.text));
+    }
+
+    fn begin_for(&mut self, count: usize, walks: &[Walking<'_>]) {
+        let i = COUNTERS[self.depth - 1];
+        self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
+        self.depth += 1;
+        for walk in walks {
+            let constant = if walk.written { "" } else { "const " };
+            let turn = if walk.window.len == 1 { i.to_string() } else { format!("{i} * {}", walk.window.len) };
+            let from = plus(&walk.of.name, walk.offset);
+            self.line(&format!("{constant}float *{} = {from} + {turn};", walk.window.name));
+        }
+    }
+
+    fn end_for(&mut self) {
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    fn comment(&mut self, text: &str) {
+        let indent = " ".repeat(self.depth * 4);
+        block_comment(&mut self.out, &indent, &[text.to_string()]);
+    }
+}

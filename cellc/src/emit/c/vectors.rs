@@ -1,0 +1,190 @@
+//! The vector types and the functions on them that no operator or intrinsic spells.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::attribute;
+use crate::target::Isa;
+
+/// Something that the bodies use and that the top of the file then declares, by number of lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum VectorFunction {
+    Type(usize),
+    Load(usize),
+    Store(usize),
+    Splat(usize),
+    Max(usize),
+    Min(usize),
+    SelectLess(usize),
+    ToBits,
+    FromBits,
+    /// On the instruction set of that name.
+    MulAdd(usize, &'static str),
+}
+
+impl VectorFunction {
+    /// Every number of lanes.
+    pub(super) const ALL_LANES: [usize; 5] = [1, 2, 4, 8, 16];
+
+    /// Its name in the file.
+    pub(super) fn name(self, prefix: &str) -> String {
+        match self {
+            Self::Type(lanes) => float(prefix, lanes),
+            Self::Load(lanes) => format!("{prefix}_load{lanes}"),
+            Self::Store(lanes) => format!("{prefix}_store{lanes}"),
+            Self::Splat(lanes) => format!("{prefix}_splat{lanes}"),
+            Self::Max(lanes) => format!("{prefix}_max{lanes}"),
+            Self::Min(lanes) => format!("{prefix}_min{lanes}"),
+            Self::SelectLess(lanes) => format!("{prefix}_select_less{lanes}"),
+            Self::ToBits => format!("{prefix}_to_bits"),
+            Self::FromBits => format!("{prefix}_from_bits"),
+            Self::MulAdd(lanes, isa) => format!("{prefix}_mul_add{lanes}_{isa}"),
+        }
+    }
+
+    fn lanes(self) -> usize {
+        match self {
+            Self::Type(lanes) | Self::Load(lanes) | Self::Store(lanes) | Self::Splat(lanes) | Self::Max(lanes) => lanes,
+            Self::Min(lanes) | Self::SelectLess(lanes) | Self::MulAdd(lanes, _) => lanes,
+            Self::ToBits | Self::FromBits => 1,
+        }
+    }
+
+    fn write(self, out: &mut String, prefix: &str) {
+        let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
+        let name = self.name(prefix);
+        let lanes = self.lanes();
+        let (float, bits) = (float(prefix, lanes), bits(prefix, lanes));
+        let _ = match self {
+            Self::Type(_) => {
+                let bytes = lanes * 4;
+                write!(
+                    out,
+                    "typedef float {float} __attribute__((vector_size({bytes})));
+typedef uint32_t {bits} __attribute__((vector_size({bytes})));
+typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
+"
+                )
+            }
+            Self::Load(_) => write!(
+                out,
+                "\n{inline} {float} {name}(const float *from) {{\n    return *(const {float}_in_memory *)from;\n}}\n"
+            ),
+            Self::Store(_) => write!(
+                out,
+                "\n{inline} void {name}(float *to, {float} lanes) {{\n    *({float}_in_memory *)to = lanes;\n}}\n"
+            ),
+            Self::Splat(_) => {
+                let all = vec!["x"; lanes].join(", ");
+                write!(out, "\n{inline} {float} {name}(float x) {{\n    return ({float}){{{all}}};\n}}\n")
+            }
+            Self::Max(_) | Self::Min(_) => {
+                let (word, sign) = if matches!(self, Self::Max(_)) { ("greater", '>') } else { ("smaller", '<') };
+                let _ = write!(
+                    out,
+                    "\n/* The {word} one; b where either is NaN. */\n{inline} {float} {name}({float} a, {float} b) {{\n"
+                );
+                if lanes == 1 {
+                    writeln!(out, "    return a {sign} b ? a : b;\n}}")
+                } else {
+                    write!(
+                        out,
+                        "    const {bits} a_is = ({bits})(a {sign} b);
+    return ({float})((a_is & ({bits})a) | (~a_is & ({bits})b));
+}}
+"
+                    )
+                }
+            }
+            Self::SelectLess(_) => {
+                let _ = write!(
+                    out,
+                    "\n/* c where a < b, else d. */\n{inline} {float} {name}({float} a, {float} b, {float} c, {float} d) {{\n"
+                );
+                if lanes == 1 {
+                    writeln!(out, "    return a < b ? c : d;\n}}")
+                } else {
+                    write!(
+                        out,
+                        "    const {bits} less = ({bits})(a < b);
+    return ({float})((less & ({bits})c) | (~less & ({bits})d));
+}}
+"
+                    )
+                }
+            }
+            Self::ToBits => write!(
+                out,
+                "\n{inline} uint32_t {name}(float value) {{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}}
+"
+            ),
+            Self::FromBits => write!(
+                out,
+                "\n{inline} float {name}(uint32_t bits) {{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}}
+"
+            ),
+            Self::MulAdd(_, isa) => {
+                let isa = Isa::from_name(isa).expect("emit: an instruction set has its own name");
+                let attribute = attribute(prefix, isa);
+                let each: Vec<_> = (0..lanes).map(|i| format!("__builtin_fmaf(a[{i}], b[{i}], c[{i}])")).collect();
+                let mut text = format!(
+                    "\n/* a * b + c, rounded once. */\n{inline} {attribute} {float} {name}({float} a, {float} b, {float} c) {{
+    return ({float}){{{}}};\n}}\n",
+                    each.join(", ")
+                );
+                if let Some(arch) = isa.arch {
+                    text = format!("\n#if {}{text}#endif\n", super::defined(arch));
+                }
+                write!(out, "{text}")
+            }
+        };
+    }
+}
+
+/// Declares what is used.
+pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFunction>) {
+    let mut all = BTreeSet::new();
+    for function in used {
+        if function.lanes() > 1 {
+            all.insert(VectorFunction::Type(function.lanes()));
+        }
+        all.insert(*function);
+    }
+    if all.iter().any(|f| matches!(f, VectorFunction::Type(lanes) if *lanes > 1)) {
+        out.push_str("\n/* Lanes as values, their bits, and as they lie in memory: aligned as one float is. */\n");
+    }
+    for function in all {
+        if function != VectorFunction::Type(1) {
+            function.write(out, prefix);
+        }
+    }
+}
+
+/// Every name that [`write`] may declare for so many lanes.
+pub(super) fn names(prefix: &str, lanes: usize, isa: &Isa) -> Vec<String> {
+    use VectorFunction as V;
+    let functions =
+        [V::Load(lanes), V::Store(lanes), V::Splat(lanes), V::Max(lanes), V::Min(lanes), V::SelectLess(lanes)];
+    let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa.name)];
+    let mut names: Vec<_> = functions.iter().chain(&others).map(|f| f.name(prefix)).collect();
+    names.extend([float(prefix, lanes), bits(prefix, lanes)]);
+    names
+}
+
+/// The type of so many f32.
+pub(super) fn float(prefix: &str, lanes: usize) -> String {
+    if lanes == 1 { "float".to_string() } else { format!("{prefix}_f32x{lanes}") }
+}
+
+/// The type of so many u32.
+pub(super) fn bits(prefix: &str, lanes: usize) -> String {
+    if lanes == 1 { "uint32_t".to_string() } else { format!("{prefix}_u32x{lanes}") }
+}

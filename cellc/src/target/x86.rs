@@ -1,0 +1,45 @@
+//! How C spells x86 vectors: intrinsics, which gcc and clang read alike.
+
+use super::CVector;
+
+/// Sixteen lanes; AVX-512.
+const LANES_16: CVector = CVector {
+    lanes: 16,
+    load: "_mm512_loadu_ps({0})",
+    store: "_mm512_storeu_ps({0}, {1})",
+    splat: "_mm512_set1_ps({0})",
+    mul_add: "_mm512_fmadd_ps({0}, {1}, {2})",
+    max: "_mm512_max_ps({0}, {1})",
+    min: "_mm512_min_ps({0}, {1})",
+    select_less: "_mm512_mask_blend_ps(_mm512_cmp_ps_mask({0}, {1}, _CMP_LT_OQ), {3}, {2})",
+};
+
+/// Eight lanes; AVX and FMA.
+const LANES_8: CVector = CVector {
+    lanes: 8,
+    load: "_mm256_loadu_ps({0})",
+    store: "_mm256_storeu_ps({0}, {1})",
+    splat: "_mm256_set1_ps({0})",
+    mul_add: "_mm256_fmadd_ps({0}, {1}, {2})",
+    max: "_mm256_max_ps({0}, {1})",
+    min: "_mm256_min_ps({0}, {1})",
+    select_less: "_mm256_blendv_ps({3}, {2}, _mm256_cmp_ps({0}, {1}, _CMP_LT_OQ))",
+};
+
+/// Four lanes; AVX and FMA.
+const LANES_4: CVector = CVector {
+    lanes: 4,
+    load: "_mm_loadu_ps({0})",
+    store: "_mm_storeu_ps({0}, {1})",
+    splat: "_mm_set1_ps({0})",
+    mul_add: "_mm_fmadd_ps({0}, {1}, {2})",
+    max: "_mm_max_ps({0}, {1})",
+    min: "_mm_min_ps({0}, {1})",
+    select_less: "_mm_blendv_ps({3}, {2}, _mm_cmplt_ps({0}, {1}))",
+};
+
+/// AVX2 with FMA.
+pub(super) static AVX2: [CVector; 2] = [LANES_8, LANES_4];
+
+/// AVX-512.
+pub(super) static AVX512: [CVector; 3] = [LANES_16, LANES_8, LANES_4];
