@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::File;
+use crate::emit::weights_file;
 
 /// Weights on a line.
 const PER_LINE: usize = 8;
@@ -45,7 +46,7 @@ fn beside(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
     let upper = file.upper();
     let len = file.packed.bytes.len() / 4;
-    let name = assembler_string(&format!("{}.bin", file.stem));
+    let name = assembler_string(&weights_file(file.stem));
     let _ = write!(
         out,
         "
