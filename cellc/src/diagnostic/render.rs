@@ -87,7 +87,7 @@ impl Place {
         let at = character_start(text, at);
         let before = &text[..at];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
+        let line = before.matches('\n').count() + 1;
         Self { at, line_start, line, column: text[line_start..at].chars().count() + 1 }
     }
 }
@@ -110,15 +110,23 @@ fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize)
     // writing to a string cannot fail
     let _ = writeln!(out, ":{}:{}", place.line, place.column);
 
-    let line_end = text[place.at..].find(['\n', '\r']).map_or(text.len(), |length| place.at + length);
-    let end = character_start(text, end).clamp(place.at, line_end);
     let lead_start = text[place.line_start..place.at]
         .char_indices()
         .rev()
         .nth(LONGEST_LEAD - 1)
         .map_or(place.line_start, |(offset, _)| place.line_start + offset);
-    let shown_end =
-        text[lead_start..line_end].char_indices().nth(LONGEST_LINE).map_or(line_end, |(offset, _)| lead_start + offset);
+    // not to the end of the line, which may be the end of a file without line ends
+    let mut shown_end = text.len();
+    let mut cut = false;
+    for (count, (offset, c)) in text[lead_start..].char_indices().enumerate() {
+        let at = lead_start + offset;
+        cut = count == LONGEST_LINE;
+        if cut || at >= place.at && matches!(c, '\n' | '\r') {
+            shown_end = at;
+            break;
+        }
+    }
+    let end = character_start(text, end).clamp(place.at, shown_end.max(place.at));
 
     let mut line = String::new();
     if lead_start > place.line_start {
@@ -126,10 +134,10 @@ fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize)
     }
     text[lead_start..place.at].chars().for_each(|c| push_character(&mut line, c));
     let caret = line.chars().count();
-    text[place.at..end.min(shown_end)].chars().for_each(|c| push_character(&mut line, c));
+    text[place.at..end].chars().for_each(|c| push_character(&mut line, c));
     let carets = (line.chars().count() - caret).max(1);
-    text[end.min(shown_end)..shown_end].chars().for_each(|c| push_character(&mut line, c));
-    if shown_end < line_end {
+    text[end..shown_end].chars().for_each(|c| push_character(&mut line, c));
+    if cut {
         line.push('…');
     }
     // what every shown line is indented by says nothing

@@ -416,7 +416,9 @@ impl<'a> Lowering<'a, '_> {
             }
             self.check_precision(index, port, element);
             let port_origin = self.document.origin(port.element);
-            let origin = data.origin_of(self.document, "shape").unwrap_or(port_origin);
+            // what is most likely to be wrong with the tensor
+            let attribute = if element.is_float() { "shape" } else { "element_type" };
+            let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
             let names = split_names(port.names);
             let value = self.value(Value { names, shape: shape.or(stated), element, origin });
             self.layers[index].output = Some((port.id, value));
@@ -599,9 +601,7 @@ impl<'a> Lowering<'a, '_> {
             self.error(index, document.origin(edge.element), found, valid, CONNECT);
             return None;
         }
-        let source = &self.model.values[value.0];
-        let element = source.element;
-        if let Some(shape) = &source.shape
+        if let Some(shape) = &self.model.values[value.0].shape
             && !port.dims.is_empty()
             && !compatible(shape, &port.dims)
         {
@@ -613,7 +613,6 @@ impl<'a> Lowering<'a, '_> {
             );
             self.warning(index, document.origin(port.element), found);
         }
-        self.check_precision(index, port, element);
         Some(value)
     }
 

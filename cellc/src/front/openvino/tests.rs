@@ -618,3 +618,306 @@ fn constants_that_cannot_be_read() {
     let (valid, _) = compile_bytes(odd.as_bytes(), bin, &Options::default()).unwrap();
     assert_eq!(valid.constants[0].get_f32(1), 0.25);
 }
+
+#[test]
+fn what_contradicts_without_changing_the_meaning_is_warned_about() {
+    let cases = [
+        (
+            "the cell's output",
+            edit(GRU, "names=\"h_out\"><dim>1</dim><dim>3</dim>", "names=\"h_out\"><dim>4</dim><dim>3</dim>"),
+        ),
+        ("a rank", edit(GRU, "names=\"h_out\"><dim>1</dim><dim>3</dim>", "names=\"h_out\"><dim>3</dim>")),
+        (
+            "an input port of the cell",
+            edit(
+                GRU,
+                "<port id=\"4\" precision=\"FP32\"><dim>12</dim>",
+                "<port id=\"4\" precision=\"FP32\"><dim>18</dim>",
+            ),
+        ),
+        (
+            "a parameter's port",
+            edit(GRU, "names=\"x\"><dim>1</dim><dim>2</dim>", "names=\"x\"><dim>1</dim><dim>7</dim>"),
+        ),
+        (
+            "a precision",
+            edit(
+                GRU,
+                "<port id=\"0\" precision=\"FP32\" names=\"x\">",
+                "<port id=\"0\" precision=\"FP16\" names=\"x\">",
+            ),
+        ),
+        ("an attribute of a parameter", edit(GRU, "<data shape=\"1,2\"", "<data layout=\"NC\" shape=\"1,2\"")),
+        ("an attribute of a layer", edit(GRU, "name=\"cell\"", "name=\"cell\" precision=\"FP16\"")),
+        (
+            "an element of a layer",
+            edit(
+                GRU,
+                "<layer id=\"6\" name=\"Result_1\" type=\"Result\" version=\"opset1\" output_names=\"h_out\">",
+                "<layer id=\"6\" name=\"Result_1\" type=\"Result\" version=\"opset1\" output_names=\"h_out\"><blobs/><rt_info><attribute/></rt_info>",
+            ),
+        ),
+        ("an attribute of net", edit(GRU, "name=\"gru\"", "name=\"gru\" batch=\"4\"")),
+    ];
+    insta::assert_snapshot!(said(cases));
+    // dimensions that say nothing contradict nothing
+    let silent = GRU.replace("<dim>3</dim>", "<dim>-1</dim>").replace("<dim>12</dim>", "");
+    assert_eq!(accepted(&silent).results[0].shape, [1, 3]);
+}
+
+/// The model with W stored as another type, behind a Convert to f32 or what `to` says.
+fn converted(element: &str, precision: &str, bytes: usize, to: &str) -> String {
+    let text = edit(
+        GRU,
+        "<data element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" />",
+        &format!("<data element_type=\"{element}\" shape=\"9, 2\" offset=\"0\" size=\"{}\" />", 18 * bytes),
+    );
+    let text = edit(
+        &text,
+        "<output><port id=\"0\" precision=\"FP32\"><dim>9</dim><dim>2</dim></port></output>",
+        &format!("<output><port id=\"0\" precision=\"{precision}\"><dim>9</dim><dim>2</dim></port></output>"),
+    );
+    let layer = format!(
+        "<layer id=\"50\" name=\"c\" type=\"Convert\" version=\"opset1\"><data destination_type=\"{to}\" />\
+         <rt_info><attribute name=\"decompression\" version=\"0\" /></rt_info>\
+         <input><port id=\"0\"><dim>9</dim><dim>2</dim></port></input>\
+         <output><port id=\"1\"><dim>9</dim><dim>2</dim></port></output></layer>\n\t</layers>"
+    );
+    let text = edit(&text, "\t</layers>", &layer);
+    edit(
+        &text,
+        "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"2\" />",
+        "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"50\" to-port=\"0\" />\
+         <edge from-layer=\"50\" from-port=\"1\" to-layer=\"5\" to-port=\"2\" />",
+    )
+}
+
+#[test]
+fn stored_types_become_f32_and_stay_where_they_are() {
+    let bits: [(&str, &str, Vec<u8>, f32); 8] = [
+        ("f16", "FP16", 0x3555u16.to_le_bytes().to_vec(), 0.333_251_95),
+        ("f16", "FP16", 1u16.to_le_bytes().to_vec(), 2f32.powi(-24)),
+        ("bf16", "BF16", 0x3eabu16.to_le_bytes().to_vec(), 0.333_984_38),
+        ("f64", "FP64", (1.0f64 / 3.0).to_le_bytes().to_vec(), 1.0 / 3.0),
+        ("i8", "I8", (-128i8).to_le_bytes().to_vec(), -128.0),
+        ("u8", "U8", 255u8.to_le_bytes().to_vec(), 255.0),
+        ("i32", "I32", 16_777_219i32.to_le_bytes().to_vec(), 16_777_220.0),
+        // to f64 and then to f32 this would round to ...992 instead
+        ("i64", "I64", 9_007_199_791_611_905i64.to_le_bytes().to_vec(), 9_007_200_328_482_816.0),
+    ];
+    for (element, precision, first, value) in bits {
+        let mut bin = weights();
+        bin[..first.len()].copy_from_slice(&first);
+        let text = converted(element, precision, first.len(), "f32");
+        let (valid, warnings) = compile_bytes(text.as_bytes(), bin, &Options::default()).unwrap();
+        assert_eq!(warnings, "", "{element}");
+        let WeightSource::Constant(w) = valid.cells[0].w else { panic!() };
+        assert_eq!(valid.constants[w].get_f32(0), value, "{element}");
+        // widening copies nothing
+        let widens = matches!(element, "f16" | "bf16" | "i8" | "u8");
+        assert_eq!(valid.constants[w].element().name() == element, widens, "{element}");
+    }
+}
+
+#[test]
+fn conversions_round_as_their_type_says() {
+    let mut bin = weights();
+    bin[..4].copy_from_slice(&(1.0f32 / 3.0).to_le_bytes());
+    let narrow = converted("f32", "FP32", 4, "f16");
+    let (valid, warnings) = compile_bytes(narrow.as_bytes(), bin, &Options::default()).unwrap();
+    let WeightSource::Constant(w) = valid.cells[0].w else { panic!() };
+    assert_eq!(valid.constants[w].element(), ElementType::F16);
+    assert_eq!(valid.constants[w].get_f32(0), 0.333_251_95);
+    assert!(warnings.contains("the inputs of GRUCell differ in type: x f32, h f32, W f16, R f32, B f32"), "{warnings}");
+
+    let cases = [
+        ("to an integer", converted("f32", "FP32", 4, "i32")),
+        ("to a type that is not read", converted("f32", "FP32", 4, "boolean")),
+        ("to nothing", converted("f32", "FP32", 4, "f32").replace("destination_type=\"f32\"", "")),
+        ("an input to f16", {
+            let text = converted("f32", "FP32", 4, "f16").replace(
+                "from-layer=\"2\" from-port=\"0\" to-layer=\"50\"",
+                "from-layer=\"0\" from-port=\"0\" to-layer=\"50\"",
+            );
+            let text = text.replace(
+                "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"5\" to-port=\"0\" />",
+                "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"2\" />",
+            );
+            text.replace(
+                "from-layer=\"50\" from-port=\"1\" to-layer=\"5\" to-port=\"2\"",
+                "from-layer=\"50\" from-port=\"1\" to-layer=\"5\" to-port=\"0\"",
+            )
+        }),
+        (
+            "an integer input",
+            edit(GRU, "<data shape=\"1,2\" element_type=\"f32\" />", "<data shape=\"1,2\" element_type=\"i64\" />"),
+        ),
+        ("f16 throughout", GRU.replace("element_type=\"f32\"", "element_type=\"f16\"").replace("FP32", "FP16")),
+    ];
+    insta::assert_snapshot!(said(cases));
+}
+
+#[test]
+fn names_of_every_kind() {
+    let long = "n".repeat(100_000);
+    let text = GRU
+        .replace("name=\"cell\"", &format!("name=\"{long}\""))
+        .replace("names=\"x\"", &format!("names=\"{long},x,a\\,b,,\""))
+        .replace("name=\"h\"", "name=\"*/ &#x202e; &quot;\"")
+        .replace("names=\"h\"", "")
+        .replace("output_names=\"h_out\"", "output_names=\"\"")
+        .replace("names=\"h_out\"", "names=\"\"")
+        .replace("name=\"Result_1\"", "name=\"\"");
+    let valid = accepted(&text);
+    assert_eq!(valid.cells[0].name, long);
+    assert_eq!(valid.parameters[0].names, [&"n".repeat(200), "x", "a,b"]);
+    assert_eq!(valid.parameters[1].names, ["*/ \u{202e} \""]);
+    assert_eq!(valid.results[0].names, [""; 0]);
+    // messages stay short
+    let wrong = text.replace("sigmoid, tanh", "sigmoid");
+    assert!(refused(&wrong).len() < 2000);
+}
+
+#[test]
+fn the_bin_file_matters_only_if_a_constant_does() {
+    let folder = std::env::temp_dir().join(format!("cellc-reader-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (xml, bin, elsewhere) = (folder.join("m.xml"), folder.join("m.bin"), folder.join("w"));
+    let parameters = GRU.replace("type=\"Const\"", "type=\"Parameter\"");
+    let parameters: String = parameters
+        .lines()
+        .map(|l| l.split(" offset=").next().unwrap().to_owned() + if l.contains(" offset=") { "/>" } else { "" } + "\n")
+        .collect();
+
+    std::fs::write(&xml, &parameters).unwrap();
+    let (model, warnings) = read(&xml, None).unwrap();
+    assert_eq!((model.files.len(), warnings.0.len()), (1, 0));
+    assert_eq!(model.files[0].name, "m.xml");
+    let valid = validate(&model, &Options::default()).unwrap().0;
+    assert_eq!(valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(), [false, false, true, true, true]);
+    // named, but not needed
+    let (_, warnings) = read(&xml, Some(&elsewhere)).unwrap();
+    assert!(warnings.to_string().contains("were not read"), "{warnings}");
+
+    std::fs::write(&xml, GRU).unwrap();
+    let place = |text: &str| text.replace(&*folder.to_string_lossy(), "FOLDER").replace('\\', "/");
+    let missing = place(&read(&xml, None).unwrap_err().to_string());
+    assert!(
+        missing.contains("error: a constant, but its file of weights cannot be read: \"FOLDER/m.bin\": "),
+        "{missing}"
+    );
+    assert!(missing.contains(" --> FOLDER/m.xml:13:42"), "{missing}");
+    assert_eq!(missing.matches("error:").count(), 1, "said once, not for every constant: {missing}");
+    std::fs::write(&bin, weights()).unwrap();
+    assert_eq!(read(&xml, None).unwrap().0.files.len(), 2);
+    std::fs::rename(&bin, &elsewhere).unwrap();
+    assert_eq!(read(&xml, Some(&elsewhere)).unwrap().0.files[1].name, "w");
+    assert!(read(&folder, None).unwrap_err().to_string().contains("it is a folder"));
+    let nowhere = read(&folder.join("none.xml"), None).unwrap_err().to_string();
+    assert!(nowhere.starts_with("error: cannot read "), "{nowhere}");
+    assert!(read(&xml, Some(&folder)).unwrap_err().to_string().contains("it is a folder"));
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let without = read_bytes("m.xml", GRU.as_bytes(), None).unwrap_err().to_string();
+    assert!(without.contains("a constant, but no weights were given"), "{without}");
+}
+
+/// As many as a hostile file would hold; reading it must end, in time that grows with its length and no faster.
+const MANY: usize = 100_000;
+
+#[test]
+fn nesting_has_no_limit_and_needs_no_stack() {
+    // where nothing looks
+    let nested = format!("<rt_info>{}{}</rt_info>\n\t<layers>", "<a>".repeat(MANY), "</a>".repeat(MANY));
+    accepted(&edit(GRU, "<layers>", &nested));
+    // where something looks
+    let nested = format!("<layers>{}{}", "<layer id=\"9\">".repeat(MANY), "</layer>".repeat(MANY));
+    assert_eq!(compile(&edit(GRU, "<layers>", &nested)).unwrap().0.cells.len(), 1);
+    // never closed
+    let refusal = refused(&format!("{}{}", "<net>", "<a>".repeat(MANY)));
+    assert!(refusal.contains("the file ends inside the element \"a\""), "{refusal}");
+    assert!(refusal.contains(&format!("model.xml:1:{}", 6 + 3 * (MANY - 1))), "{refusal}");
+    // bodies in bodies
+    let body = "<layer id=\"9\" name=\"t\" type=\"TensorIterator\" version=\"opset1\"><body><layers>";
+    let bodies = format!("<layers>{}{}", body.repeat(MANY), "</layers></body></layer>".repeat(MANY));
+    accepted(&edit(GRU, "<layers>", &bodies));
+}
+
+#[test]
+fn attributes_without_number_take_linear_time() {
+    let many: String = (0..MANY).map(|i| format!(" a{i}=\"{i}\"")).collect();
+    let refusal = refused(&edit(GRU, " hidden_size=\"3\"", &format!("{many} hidden_size=\"3\"")));
+    assert!(refusal.contains("the attribute \"a0\" has no known meaning"), "{refusal}");
+    assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
+    let twice = refused(&edit(GRU, "<net ", &format!("<net{many} a7=\"\" ")));
+    assert!(twice.contains("the attribute \"a7\" is given twice"), "{twice}");
+    let value = "x".repeat(10 * MANY);
+    let refusal = refused(&with_attribute("activations", Some(&value)));
+    assert!(refusal.contains("unknown activation") && refusal.len() < 2000, "{refusal}");
+    let refusal = refused(&with_attribute("activations", Some(&"x,".repeat(MANY))));
+    assert!(refusal.contains(&format!("and {} more", MANY - 4)), "{refusal}");
+    let refusal = refused(&with_attribute("activations", Some(&"tanh,".repeat(MANY))));
+    assert!(refusal.contains("unknown activation \"\""), "{refusal}");
+    let references = "&amp;".repeat(MANY);
+    accepted(&edit(GRU, "name=\"cell\"", &format!("name=\"{references}\"")));
+}
+
+#[test]
+fn elements_without_number_take_linear_time() {
+    let layer = |i: usize| format!("<layer id=\"{}\" name=\"\" type=\"Op{}\" version=\"opset1\"/>", i + 100, i % 7);
+    let layers: String = (0..MANY).map(layer).collect();
+    assert_eq!(accepted(&edit(GRU, "\t</layers>", &format!("{layers}\t</layers>"))).cells.len(), 1);
+
+    // every one of them reached, every one of a type of its own
+    let chain: String = (0..MANY)
+        .map(|i| format!("<layer id=\"{}\" type=\"T{i}\"><input><port id=\"0\"/></input><output><port id=\"1\"/></output></layer>", i + 100))
+        .collect();
+    let edges: String = (0..MANY)
+        .map(|i| format!("<edge from-layer=\"{}\" from-port=\"1\" to-layer=\"{}\" to-port=\"0\"/>", i + 101, i + 100))
+        .collect();
+    let text = edit(GRU, "\t</layers>", &format!("{chain}<layer id=\"{}\" type=\"T\"/>\t</layers>", MANY + 100));
+    let text = edit(&text, "\t</edges>", &format!("{edges}\t</edges>"));
+    let text = edit(&text, "from-layer=\"0\" from-port=\"0\"", "from-layer=\"100\" from-port=\"1\"");
+    let refusal = refused(&text);
+    assert!(refusal.contains("layers of type \"T0\" are not read"), "{refusal}");
+    assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
+    // and closed to a cycle
+    let text = edit(
+        &text,
+        "\t</edges>",
+        &format!("<edge from-layer=\"100\" from-port=\"1\" to-layer=\"{}\" to-port=\"0\"/></edges>", MANY + 100),
+    );
+    let refusal = refused(&text);
+    assert!(refusal.contains(&format!("({} layers) -> back to the first", MANY + 1)), "{refusal}");
+
+    let refusal = refused(&edit(GRU, "\t</layers>", &format!("{}\t</layers>", "<layer id=\"3\"/>".repeat(MANY))));
+    assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
+    let refusal = refused(&edit(GRU, "<dim>12</dim></port>\n", &format!("{}</port>\n", "<dim>12</dim>".repeat(MANY))));
+    assert!(refusal.contains("a port with 100000 dimensions"), "{refusal}");
+    let ports: String = (5..MANY).map(|i| format!("<port id=\"{i}\"/>")).collect();
+    let refusal = refused(&edit(GRU, "\t\t\t</input>", &format!("{ports}</input>")));
+    assert!(refusal.contains("nothing is connected to the input port 5"), "{refusal}");
+    let edges = "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"2\" />".repeat(MANY);
+    let refusal = refused(&edit(GRU, "\t</edges>", &format!("{edges}</edges>")));
+    assert!(refusal.contains("a second edge into the input port 2"), "{refusal}");
+    let comments = format!("<!---->{}", "<!-- <a> --><?b c?>\n".repeat(MANY));
+    accepted(&edit(GRU, "<edges>", &format!("{comments}<edges>")));
+}
+
+#[test]
+fn results_without_number_are_read() {
+    let results: String = (0..MANY)
+        .map(|i| format!("<layer id=\"{}\" name=\"r\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input></layer>", i + 100))
+        .collect();
+    let edges: String = (0..MANY)
+        .map(|i| format!("<edge from-layer=\"5\" from-port=\"5\" to-layer=\"{}\" to-port=\"0\"/>", i + 100))
+        .collect();
+    let text = edit(GRU, "\t</layers>", &format!("{results}\t</layers>"));
+    let text = edit(&text, "\t</edges>", &format!("{edges}\t</edges>"));
+    let names = format!("names=\"{}\"", (0..MANY).map(|i| format!("n{i},")).collect::<String>());
+    let text = edit(&text, "names=\"h_out\"><dim>", &format!("{names}><dim>"));
+    let valid = accepted(&text);
+    assert_eq!(valid.results.len(), MANY + 1);
+    assert_eq!(valid.results[MANY].names, ["n0", "n1", "n2", "n3", "r"]);
+    assert_eq!(valid.states, [], "more than one Result has the new state");
+}
