@@ -1,22 +1,44 @@
-//! cellc compiles recurrent networks to source.
+//! cellc compiles recurrent networks, ahead of time, to readable source in Rust or C.
 //!
-//! See `ARCHITECTURE.md` beside this crate for the map.
+//! A build script uses [`Builder`]; the macros `gru_cell!` and `rnn_cell!` come with the crate `cellc-runtime`; the command
+//! `cellc` comes with the feature `cli`.
+//!
+//! Features: `cli` (default) is the command and all that only it needs; `openvino`, part of it, reads OpenVINO IR files. A build script wants
+//! `default-features = false, features = ["openvino"]`.
+//!
+//! What is documented here is for users; the other modules serve cellc's own crates and may change at any time. `ARCHITECTURE.md` beside this
+//! crate is the map.
 
+#[doc(hidden)]
 pub mod activation;
+#[doc(hidden)]
 pub mod bound;
+#[doc(hidden)]
 pub mod compile;
+#[doc(hidden)]
 pub mod diagnostic;
+#[doc(hidden)]
 pub mod emit;
+#[doc(hidden)]
 pub mod front;
+#[doc(hidden)]
 pub mod kernel;
+#[doc(hidden)]
 pub mod lower;
+#[doc(hidden)]
 pub mod model;
+#[doc(hidden)]
 pub mod options;
+#[doc(hidden)]
 pub mod pack;
+#[doc(hidden)]
 pub mod pass;
+#[doc(hidden)]
 pub mod plan;
+#[doc(hidden)]
 pub mod reference;
 pub mod target;
+#[doc(hidden)]
 pub mod validate;
 
 mod error;

@@ -161,6 +161,9 @@ impl<T: ?Sized> DerefMut for Aligned<T> {
 ///     cellc_runtime::include_model!("vad");
 /// }
 /// ```
+///
+/// The text calls the code for the processor's own instruction set in an `unsafe` block, with its reason. In a crate that denies
+/// `unsafe_code`, allow it on those modules, or declare the cell by a macro.
 #[macro_export]
 macro_rules! include_model {
     ($name:literal $(,)?) => {

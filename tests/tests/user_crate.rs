@@ -35,6 +35,38 @@ pub fn step() -> [f32; 128] {
 }
 "#;
 
+const BUILD: &str = r#"
+fn main() -> Result<(), cellc::Error> {
+    cellc::Builder::new("model/model.xml").name("gru").compile()?;
+    cellc::Builder::rnn(3, 2).batch(2).name("run_time").compile()?;
+    Ok(())
+}
+"#;
+
+const INCLUDING: &str = r#"//! A strict crate.
+#![no_std]
+#![deny(warnings, missing_docs, missing_debug_implementations, unused_results, clippy::all)]
+
+extern crate cellc_runtime;
+
+/// A model.
+pub mod gru {
+    use cellc_runtime;
+    cellc_runtime::include_model!("gru");
+}
+mod run_time {
+    use cellc_runtime;
+    cellc_runtime::include_model!("run_time");
+}
+
+/// One step.
+pub fn step() -> [f32; 128] {
+    let (mut cell, mut h_out) = (gru::Gru::new(), [0.0; 128]);
+    cell.step(&[1.0; 16], &mut h_out);
+    h_out
+}
+"#;
+
 /// A package in a folder of its own, outside the workspace.
 struct Package {
     folder: PathBuf,
@@ -58,10 +90,13 @@ impl Package {
     }
 
     fn edition(&self, edition: &str) {
-        let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let manifest = format!(
             "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = {edition:?}\n\n[workspace]\n\n\
-             [dependencies]\ncellc-runtime = {{ path = {runtime:?} }}\n"
+             [dependencies]\ncellc-runtime = {{ path = {:?} }}\n\n\
+             [build-dependencies]\ncellc = {{ path = {:?}, default-features = false, features = [\"openvino\"] }}\n",
+            root.join("../runtime"),
+            root.join("../cellc")
         );
         fs::write(self.folder.join("Cargo.toml"), manifest).expect("the manifest");
     }
@@ -101,6 +136,35 @@ fn a_strict_crate_of_any_edition() {
     fs::write(&bin, b"short").expect("the weights");
     let message = package.check().expect_err("the weights are cut");
     assert!(message.contains("model.bin"), "{message}");
+}
+
+#[test]
+fn a_strict_crate_of_any_edition_that_includes_what_its_build_script_compiles() {
+    let package = Package::new("user-including", INCLUDING);
+    fs::write(package.folder.join("build.rs"), BUILD).expect("the build script");
+    for edition in ["2015", "2018", "2021", "2024"] {
+        package.edition(edition);
+        // the one `use` of what editions differ in
+        let source =
+            if edition == "2015" { INCLUDING.to_owned() } else { INCLUDING.replace("    use cellc_runtime;\n", "") };
+        fs::write(package.folder.join("src/lib.rs"), source).expect("the source");
+        if let Err(message) = package.check() {
+            panic!("edition {edition}: {message}");
+        }
+    }
+
+    // run again when the model changes; what is wrong with it is shown
+    let xml = package.folder.join("model/model.xml");
+    let text = fs::read_to_string(&xml).expect("the model");
+    fs::write(&xml, text.replace("hidden_size=\"128\"", "hidden_size=\"127\"")).expect("the model");
+    let message = package.check().expect_err("an attribute is wrong");
+    assert!(message.contains("model/model.xml:49:") && message.contains("hidden_size is 127"), "{message}");
+    // a warning is shown, and does not fail the build
+    let alpha = text.replace("activations_alpha=\"\"", "activations_alpha=\"1.5\"");
+    fs::write(&xml, &alpha).expect("the model");
+    let output = package.cargo(&["check"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && message.contains("activations_alpha has no effect"), "{message}");
 }
 
 #[test]

@@ -889,7 +889,9 @@ impl Dialect for Rust {
             O::Max => self.helper("max_lane", &join(args)),
             O::Min => self.helper("min_lane", &join(args)),
             O::SelectLess => {
-                let mut parts = args.into_iter().map(Text::operand);
+                // parentheses around the whole of a block would be a warning
+                let part = |(i, arg): (usize, Text)| if i < 2 { arg.operand() } else { arg.text };
+                let mut parts = args.into_iter().enumerate().map(part);
                 let mut next = || parts.next().unwrap_or_default();
                 Text::compound(format!("if {} < {} {{ {} }} else {{ {} }}", next(), next(), next(), next()))
             }

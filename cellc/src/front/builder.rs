@@ -186,7 +186,13 @@ impl Builder {
         self.option(|options| options.name = Some(name.into()))
     }
 
-    /// The instruction sets for which bodies are written beside the generic one, [`Isa`] by [`Isa`]; without it, all.
+    /// The instruction sets for which bodies are written beside the generic one; without it, all of [`crate::target::ALL`].
+    ///
+    /// ```
+    /// use cellc::{Builder, target};
+    ///
+    /// let builder = Builder::gru(128, 16).isa([&target::AVX2]);
+    /// ```
     pub fn isa(self, isas: impl IntoIterator<Item = &'static Isa>) -> Self {
         self.option(|options| options.isas = Some(isas.into_iter().collect()))
     }
@@ -439,6 +445,8 @@ mod tests {
         let builder = Builder::rnn(2, 3).weight_values(&[0.5; 6], &[0.25; 4], &[1.0; 2]);
         let (compilation, files) = builder.generate().expect("a cell");
         assert_eq!(files.last().map(|file| &file.name[..]), Some("rnn.rs"));
+        assert!(compilation.programs.len() > 2, "all instruction sets");
+        assert_eq!(builder.isa([&crate::target::AVX2]).generate().expect("a cell").0.programs.len(), 2);
         assert!(compilation.packed.is_baked());
     }
 
