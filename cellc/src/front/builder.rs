@@ -482,6 +482,14 @@ mod tests {
     }
 
     #[test]
+    fn c_is_a_header_and_a_source() {
+        let (_, files) = Builder::gru(4, 2).name("denoiser").language(Language::C).generate().expect("a cell");
+        let names: Vec<&str> = files.iter().map(|file| &file.name[..]).collect();
+        assert_eq!(names, ["denoiser.h", "denoiser.c"]);
+        assert!(String::from_utf8_lossy(&files[0].bytes).contains("void denoiser_step("));
+    }
+
+    #[test]
     fn files_are_written_whole_or_not_at_all() {
         let folder = env::temp_dir().join(format!("cellc-builder-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
