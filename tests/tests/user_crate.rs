@@ -39,6 +39,10 @@ const BUILD: &str = r#"
 fn main() -> Result<(), cellc::Error> {
     cellc::Builder::new("model/model.xml").name("gru").compile()?;
     cellc::Builder::rnn(3, 2).batch(2).name("run_time").compile()?;
+    // more than stands in a source: a file beside it
+    let weights = vec![0.001; 512 * 512];
+    let large = cellc::Builder::rnn(512, 512).weight_values(&weights, &weights, &weights[..512]).name("large").compile()?;
+    assert_eq!(large.len(), 2);
     Ok(())
 }
 "#;
@@ -57,6 +61,11 @@ pub mod gru {
 mod run_time {
     use cellc_runtime;
     cellc_runtime::include_model!("run_time");
+}
+/// A large one.
+pub mod large {
+    use cellc_runtime;
+    cellc_runtime::include_model!("large");
 }
 
 /// One step.

@@ -288,7 +288,7 @@ impl Builder {
                 println!("cargo::warning={line}");
             }
         }
-        files.into_iter().map(|file| write(&folder, &file)).collect()
+        write(&folder, &files)
     }
 
     /// The files that the output depends on.
@@ -411,15 +411,29 @@ fn line(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// Writes a file by renaming, so that nobody sees half of it.
-fn write(folder: &Path, file: &OutputFile) -> Result<PathBuf, Error> {
-    let path = folder.join(&file.name);
-    let unfinished = folder.join(format!(".{}.{}", file.name, std::process::id()));
-    fs::write(&unfinished, file.bytes.as_slice()).and_then(|()| fs::rename(&unfinished, &path)).map_err(|error| {
-        fs::remove_file(&unfinished).ok();
-        Error::write(&path, error)
-    })?;
-    Ok(path)
+/// Writes files by renaming, none of them before all are written, so that nobody sees half of one.
+fn write(folder: &Path, files: &[OutputFile]) -> Result<Vec<PathBuf>, Error> {
+    let unfinished = |file: &OutputFile| folder.join(format!(".{}.{}", file.name, std::process::id()));
+    let write_all = || {
+        for file in files {
+            let path = unfinished(file);
+            fs::write(&path, file.bytes.as_slice()).map_err(|error| Error::write(&path, error))?;
+        }
+        let rename = |file: &OutputFile| {
+            let path = folder.join(&file.name);
+            fs::rename(unfinished(file), &path).map_err(|error| Error::write(&path, error))?;
+            Ok(path)
+        };
+        files.iter().map(rename).collect()
+    };
+    let written: Result<Vec<PathBuf>, Error> = write_all();
+    if written.is_err() {
+        for file in files {
+            // what is not there need not be removed, and the first failure is the one to report
+            fs::remove_file(unfinished(file)).ok();
+        }
+    }
+    written
 }
 
 #[cfg(test)]
