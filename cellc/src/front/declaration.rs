@@ -1,4 +1,4 @@
-//! The macros' way in: the tokens `pub Name<key = value, ...>` become a [`Declaration`], in which every
+//! The macros' way in: the tokens `pub Name<key = value, ...>` become a `Declaration`, in which every
 //! value remembers its tokens, so that whatever is wrong with it is reported there.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
