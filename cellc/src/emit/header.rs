@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::bound::{self, Profile};
 use crate::compile::Compilation;
 use crate::model::{CellKind, ResetGate, ValidCell, WeightSource};
 use crate::options::Fma;
@@ -55,7 +56,36 @@ pub(super) fn lines(compilation: &Compilation) -> Vec<String> {
         }
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
+    lines.push(String::new());
+    lines.extend(bounds(compilation));
     lines.into_iter().flat_map(wrap).collect()
+}
+
+/// The worst-case error of one step, for each arithmetic profile that the file holds.
+fn bounds(compilation: &Compilation) -> Vec<String> {
+    let Compilation { model, plan, options, interface, .. } = compilation;
+    let (x, h) = (options.range.x, options.range.h);
+    let known = interface.weights.is_empty();
+    let range = if known { format!(" for |x| <= {x} and |h| <= {h}") } else { String::new() };
+    let mut lines = vec![format!("Error of one step, at most{range}:")];
+    let mut profiles: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+    profiles.dedup();
+    for fused in profiles {
+        let profile = Profile { fused, flush_denormals: plan.flush_denormals };
+        let isas: Vec<_> = plan.isas.iter().filter(|(_, f)| *f == fused).map(|(isa, _)| isa.name).collect();
+        lines.push(format!("  {}, {}:", if fused { "fused" } else { "split" }, isas.join(" and ")));
+        if known {
+            let bounds = bound::over_range(model, profile, f64::from(x), f64::from(h));
+            for (field, bound) in interface.outputs.iter().zip(bounds) {
+                // three digits are off by half a percent at most: never below the bound
+                let bound = if bound.is_finite() { format!("{:.2e}", bound * 1.0051) } else { "none".to_string() };
+                lines.push(format!("    {}: {bound}", field.name));
+            }
+        } else {
+            lines.extend(bound::formula(model, profile).iter().map(|l| format!("    {l}")));
+        }
+    }
+    lines
 }
 
 /// What the type is, a line for each cell.
