@@ -6,6 +6,8 @@ mod cell;
 mod interface;
 mod parameters;
 mod rounding;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 
@@ -212,7 +214,8 @@ impl<'a> Validation<'a> {
             let all = model.nodes.iter().enumerate().filter(|(_, node)| is(&node.op));
             if listed.len() != list.len() || !all.map(|(index, _)| index).eq(sorted(&listed)) {
                 let found = format!("the list of {what}s of the model does not name each of them once");
-                self.diagnostics.push(Diagnostic::error(Origin::Unknown, found));
+                let valid = "each of them, once";
+                self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
             }
         }
         if model.results.is_empty() && !self.partial {

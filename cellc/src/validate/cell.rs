@@ -148,13 +148,13 @@ impl Validation<'_> {
         }
         let of_x = |axis: usize| shapes[0].as_ref().filter(|x| x.len() == 2).map(|x| x[axis]);
         let (batch, input_size) = (of_x(0), of_x(1));
-        // what cannot be known is any size at all
+        // what is not known may be any size at all
         let wanted = [
-            (vec![batch, input_size], "[N, I]"),
-            (vec![batch, Some(hidden)], "[N, H]"),
-            (vec![Some(rows), input_size], "[gates * H, I]"),
-            (vec![Some(rows), Some(hidden)], "[gates * H, H]"),
-            (vec![Some(bias)], "[H for each part]"),
+            vec![batch, input_size],
+            vec![batch, Some(hidden)],
+            vec![Some(rows), input_size],
+            vec![Some(rows), Some(hidden)],
+            vec![Some(bias)],
         ];
         let mut right = true;
         for (port, shape) in shapes.iter().enumerate() {
@@ -162,26 +162,28 @@ impl Validation<'_> {
                 right = false;
                 continue;
             };
-            let (wanted, meaning) = &wanted[port];
+            let wanted = &wanted[port];
             let fits = shape.len() == wanted.len() && shape.iter().zip(wanted).all(|(s, w)| w.is_none_or(|w| w == *s));
             if fits {
                 continue;
             }
             right = false;
-            let letters = if port < 2 { ["N", "I"] } else { ["rows", "I"] };
-            let texts: Vec<String> = wanted
+            let sizes: Vec<String> = wanted
                 .iter()
-                .zip(letters)
+                .zip(if port < 2 { ["N", "I"] } else { ["rows", "I"] })
                 .map(|(size, letter)| size.map_or_else(|| letter.to_owned(), |n| n.to_string()))
                 .collect();
-            let (found, help) = advice(cell, port, shape, wanted);
-            let valid = match port {
-                4 => format!("[{}]: {}", texts.join(", "), bias_layout(cell.kind)),
-                _ => format!("[{}], which is {meaning} for hidden_size {hidden}", texts.join(", ")),
+            let gates = if gates == 1 { String::new() } else { format!("{gates} * ") };
+            let meaning = match port {
+                0 => "N rows of I elements".to_owned(),
+                1 => "[N, H], N as in x".to_owned(),
+                2 => format!("[{gates}H, I], I as in x"),
+                3 => format!("[{gates}H, H]"),
+                _ => bias_layout(cell.kind).to_owned(),
             };
-            let origin = self.model.values[node.inputs[port].0].origin.clone();
-            let origin = if origin == Origin::Unknown { node.origin.clone() } else { origin };
-            self.error(node, &origin, found, valid, help);
+            let (found, help) = advice(cell, port, shape, wanted);
+            let valid = format!("[{}]: {meaning}", sizes.join(", "));
+            self.error(node, &self.model.values[node.inputs[port].0].origin, found, valid, help);
         }
         Some((batch?, input_size?)).filter(|_| right)
     }
@@ -208,7 +210,7 @@ fn other_hidden_size(cell: &Cell, shapes: &[Option<Vec<usize>>]) -> Option<usize
 /// What B holds, for messages.
 fn bias_layout(kind: CellKind) -> &'static str {
     match kind {
-        CellKind::Rnn => "hidden_size sums Wb + Rb",
+        CellKind::Rnn => "hidden_size, the sums Wb + Rb",
         CellKind::Gru(ResetGate::BeforeMatMul) => {
             "3 times hidden_size, the sums Wb + Rb of the gates z, r, h (linear_before_reset is false)"
         }
@@ -249,7 +251,11 @@ fn advice(cell: &Cell, port: usize, shape: &[usize], wanted: &[Option<usize>]) -
         }
     }
     if of_sequence {
-        return (found, "remove the first dimension: the number of directions belongs to sequences and to ONNX");
+        let help = match port {
+            0 => "remove the first dimension: a cell takes one step, without a dimension of time",
+            _ => "remove the first dimension: directions belong to sequences and to ONNX, a cell has one",
+        };
+        return (found, help);
     }
     if let ([a, b], [rows, columns]) = (shape, wanted)
         && port >= 2
@@ -258,10 +264,12 @@ fn advice(cell: &Cell, port: usize, shape: &[usize], wanted: &[Option<usize>]) -
     {
         return (found, "transpose it: the weights of one unit are a row here, a column in Keras");
     }
-    match cell.kind {
-        CellKind::Gru(_) if port == 4 => {
-            (found, "give the tensor this shape, or correct hidden_size or linear_before_reset")
-        }
-        _ => (found, "give the tensor this shape, or correct hidden_size"),
-    }
+    let help = match (port, cell.kind) {
+        (0, _) => "give x two dimensions",
+        (1, _) if shape.len() == 2 && shape[1] == cell.hidden_size => "give x and h the same number of rows",
+        (2, _) if shape.len() == 2 && Some(shape[0]) == wanted[0] => "give the rows of x and of W the same length",
+        (4, CellKind::Gru(_)) => "give the tensor this shape, or correct hidden_size or linear_before_reset",
+        _ => "give the tensor this shape, or correct hidden_size",
+    };
+    (found, help)
 }

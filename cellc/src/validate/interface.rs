@@ -96,7 +96,9 @@ pub(super) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Resu
     let what = if fallback == "in" { "input" } else { "output" };
     match (found.next(), found.next()) {
         (Some(index), None) => Ok(index),
-        (Some(_), Some(_)) => Err(format!("the model has several {what}s of that name")),
+        (Some(_), Some(_)) => {
+            Err(format!("the model has several {what}s of that name; {fallback}0, {fallback}1 ... name them by place"))
+        }
         (None, _) => name
             .strip_prefix(fallback)
             .and_then(|digits| digits.parse().ok())

@@ -17,7 +17,8 @@ impl Validation<'_> {
             match find_name(&all_names, name, "in") {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
-                    self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("one"));
+                    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one").help("remove one --shape");
+                    self.diagnostics.push(diagnostic);
                 }
                 Ok(index) => given[index] = Some(shape),
                 Err(problem) => self.diagnostics.push(
@@ -33,7 +34,7 @@ impl Validation<'_> {
         }
         let mut batch_used = false;
         let shapes = (0..given.len()).map(|index| self.parameter_shape(index, given[index], &mut batch_used)).collect();
-        if self.options.batch.is_some() && !batch_used {
+        if self.options.batch.is_some() && !batch_used && !self.diagnostics.has_errors() {
             let found = "the batch size that was given has no effect: no input of the model has a batch";
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
         }
@@ -87,6 +88,8 @@ impl Validation<'_> {
             let size = match (given, dim, self.options.batch) {
                 (Some(given), _, _) => given[axis],
                 (None, Dim::Fixed(size), _) => size,
+                // reported for all inputs at once
+                (None, Dim::Dynamic { .. }, Some(0)) if axis == 0 && !is_weight => return None,
                 (None, Dim::Dynamic { .. }, Some(batch)) if axis == 0 && !is_weight => batch,
                 // the options may yet fix it
                 (None, Dim::Dynamic { .. }, _) if self.partial => return None,
