@@ -6,6 +6,8 @@
 
 mod interpret;
 mod print;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 pub use interpret::{evaluate, interpret};

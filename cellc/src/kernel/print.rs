@@ -3,6 +3,7 @@
 //! `w[3; 16]` is 16 consecutive elements of `w` from element 3, `splat x[3]` one element in every lane, `fma(a, b, c)`
 //! a multiply-add with one rounding.
 
+use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{Base, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk};
@@ -19,7 +20,8 @@ impl Display for Type {
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (i, buffer) in self.buffers.iter().enumerate() {
+        let buffers = unique(self.buffers.iter().map(|b| &*b.name));
+        for (buffer, name) in self.buffers.iter().zip(&buffers) {
             let role = match buffer.role {
                 Role::Parameter(i) => format!("parameter {i}"),
                 Role::Result(i) => format!("result {i}"),
@@ -27,13 +29,13 @@ impl Display for Program {
                 Role::Constant(i) => format!("constant {i}"),
                 Role::Scratch => "scratch".to_owned(),
             };
-            writeln!(f, "buffer {}: {role}, {} f32", buffer_name(self, i), buffer.len)?;
+            writeln!(f, "buffer {name}: {role}, {} f32", buffer.len)?;
         }
         if !self.packing.is_empty() {
             writeln!(f)?;
         }
         for m in &self.packing {
-            let (to, from) = (buffer_name(self, m.to.0), buffer_name(self, m.from.0));
+            let (to, from) = (name(&buffers, "buffer", m.to.0), name(&buffers, "buffer", m.from.0));
             let index = |offset: usize, stride: fn(&super::MoveDim) -> usize| {
                 let mut text = offset.to_string();
                 for (dim, letter) in m.dims.iter().zip(letters()) {
@@ -50,11 +52,11 @@ impl Display for Program {
         }
         for function in &self.functions {
             writeln!(f)?;
-            print_function(self, function, f)?;
+            print_function(self, &buffers, function, f)?;
         }
         for kernel in &self.kernels {
             writeln!(f)?;
-            print_kernel(self, kernel, f)?;
+            print_kernel(self, &buffers, kernel, f)?;
         }
         Ok(())
     }
@@ -74,20 +76,27 @@ fn line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-fn buffer_name(program: &Program, i: usize) -> String {
-    let Some(buffer) = program.buffers.get(i) else { return format!("buffer#{i}") };
-    unique(word(&buffer.name), i, program.buffers.iter().filter(|b| b.name == buffer.name).count())
+/// The names as they are printed: with its index where another one is called the same.
+fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let names: Vec<String> = names.map(word).collect();
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    for name in &names {
+        *uses.entry(name).or_default() += 1;
+    }
+    let unique = |(i, name): (usize, &String)| if uses[&**name] > 1 { format!("{name}#{i}") } else { name.clone() };
+    names.iter().enumerate().map(unique).collect()
 }
 
-fn unique(name: String, i: usize, uses: usize) -> String {
-    if uses > 1 { format!("{name}#{i}") } else { name }
+/// The name with that index, or what stands in for one in a program that is wrong.
+fn name(names: &[String], what: &str, i: usize) -> String {
+    names.get(i).cloned().unwrap_or_else(|| format!("{what}#{i}"))
 }
 
-fn print_function(program: &Program, function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
+fn print_function(program: &Program, buffers: &[String], function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     for doc in &function.doc {
         writeln!(f, "// {}", line(doc))?;
     }
-    let printer = Printer { program, locals: &function.locals, windows: Vec::new() };
+    let printer = Printer::new(program, buffers, &function.locals, Vec::new());
     let params: Vec<String> = (0..function.params).map(|i| printer.var(Var(i))).collect();
     write!(f, "function {}({})", word(&function.name), params.join(", "))?;
     let Some(result) = &function.result else { return writeln!(f, ": symbolic") };
@@ -97,34 +106,34 @@ fn print_function(program: &Program, function: &Function, f: &mut Formatter<'_>)
     writeln!(f, "}}")
 }
 
-fn print_kernel(program: &Program, kernel: &Kernel, f: &mut Formatter<'_>) -> fmt::Result {
+fn print_kernel(program: &Program, buffers: &[String], kernel: &Kernel, f: &mut Formatter<'_>) -> fmt::Result {
     for doc in &kernel.doc {
         writeln!(f, "// {}", line(doc))?;
     }
     let mut windows = Vec::new();
     collect_windows(&kernel.body, &mut windows);
-    let printer = Printer { program, locals: &kernel.locals, windows };
+    let printer = Printer::new(program, buffers, &kernel.locals, windows);
     let mut params = Vec::new();
     for (buffer, written) in &kernel.params {
-        params.push(format!("{}{}", if *written { "mut " } else { "" }, buffer_name(program, buffer.0)));
+        params.push(format!("{}{}", if *written { "mut " } else { "" }, name(buffers, "buffer", buffer.0)));
     }
     writeln!(f, "kernel {}({}) {{", word(&kernel.name), params.join(", "))?;
     for buffer in &kernel.scratch {
-        writeln!(f, "    scratch {}", buffer_name(program, buffer.0))?;
+        writeln!(f, "    scratch {}", name(buffers, "buffer", buffer.0))?;
     }
     printer.block(&kernel.body, 1, f)?;
     writeln!(f, "}}")
 }
 
 /// The name of every window, by its id.
-fn collect_windows(body: &[Stmt], names: &mut Vec<Option<String>>) {
+fn collect_windows<'a>(body: &'a [Stmt], names: &mut Vec<&'a str>) {
     for stmt in body {
         if let Stmt::For { walks, body, .. } = stmt {
             for walk in walks {
                 if names.len() <= walk.window.0 {
-                    names.resize(walk.window.0 + 1, None);
+                    names.resize(walk.window.0 + 1, "");
                 }
-                names[walk.window.0] = Some(word(&walk.name));
+                names[walk.window.0] = &walk.name;
             }
             collect_windows(body, names);
         }
@@ -134,10 +143,17 @@ fn collect_windows(body: &[Stmt], names: &mut Vec<Option<String>>) {
 struct Printer<'a> {
     program: &'a Program,
     locals: &'a [Local],
-    windows: Vec<Option<String>>,
+    buffers: &'a [String],
+    vars: Vec<String>,
+    windows: Vec<String>,
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
+    fn new(program: &'a Program, buffers: &'a [String], locals: &'a [Local], windows: Vec<&str>) -> Self {
+        let vars = unique(locals.iter().map(|l| &*l.name));
+        Self { program, locals, buffers, vars, windows: unique(windows.into_iter()) }
+    }
+
     fn block(&self, body: &[Stmt], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
         for stmt in body {
             write!(f, "{:1$}", "", 4 * depth)?;
@@ -162,19 +178,13 @@ impl Printer<'_> {
     }
 
     fn var(&self, var: Var) -> String {
-        let Some(local) = self.locals.get(var.0) else { return format!("var#{}", var.0) };
-        unique(word(&local.name), var.0, self.locals.iter().filter(|l| l.name == local.name).count())
+        name(&self.vars, "var", var.0)
     }
 
     fn base(&self, base: Base) -> String {
         match base {
-            Base::Buffer(id) => buffer_name(self.program, id.0),
-            Base::Window(id) => match self.windows.get(id.0) {
-                Some(Some(name)) => {
-                    unique(name.clone(), id.0, self.windows.iter().flatten().filter(|n| *n == name).count())
-                }
-                _ => format!("window#{}", id.0),
-            },
+            Base::Buffer(id) => name(self.buffers, "buffer", id.0),
+            Base::Window(id) => name(&self.windows, "window", id.0),
         }
     }
 

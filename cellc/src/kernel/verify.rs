@@ -213,13 +213,13 @@ impl<'a> Checker<'a> {
             }
             Stmt::Set { var, value } => {
                 let ty = self.expr(value)?;
-                let name = self.name(*var);
                 match self.vars.get_mut(var.0) {
                     Some(Some(scope)) if scope.mutable => scope.set = true,
-                    _ => return Err(format!("{name} is set and is no accumulator in scope")),
+                    _ => return Err(format!("{} is set and is no accumulator in scope", self.name(*var))),
                 }
-                if self.locals[var.0].ty != ty {
-                    return Err(format!("{name} is {}, its new value {ty}", self.locals[var.0].ty));
+                let local = &self.locals[var.0];
+                if local.ty != ty {
+                    return Err(format!("{:?} is {}, its new value {ty}", local.name, local.ty));
                 }
                 Ok(())
             }
@@ -332,9 +332,10 @@ impl<'a> Checker<'a> {
             Expr::Splat { from, lanes } => self.load(*from, 1, *lanes),
             Expr::Const { ty, .. } => typed(*ty),
             Expr::Var(var) => {
-                let name = self.name(*var);
-                let scope = self.vars.get_mut(var.0).and_then(Option::as_mut);
-                scope.ok_or_else(|| format!("{name} is used out of its scope"))?.read = true;
+                let Some(Some(scope)) = self.vars.get_mut(var.0) else {
+                    return Err(format!("{} is used out of its scope", self.name(*var)));
+                };
+                scope.read = true;
                 Ok(self.locals[var.0].ty)
             }
             Expr::Op(operation, args) => {
@@ -366,27 +367,27 @@ fn typed(ty: Type) -> Result<Type, String> {
 
 /// The type of an operation's result.
 fn operation_type(operation: Operation, args: &[Type]) -> Result<Type, String> {
-    let (operands, scalar, result) = match operation {
+    let (operands, scalar) = match operation {
         Operation::Add | Operation::Sub | Operation::Mul | Operation::Div | Operation::Max | Operation::Min => {
-            (2, Scalar::F32, Scalar::F32)
+            (2, Scalar::F32)
         }
-        Operation::MulAdd => (3, Scalar::F32, Scalar::F32),
-        Operation::SelectLess => (4, Scalar::F32, Scalar::F32),
-        Operation::ToBits => (1, Scalar::F32, Scalar::U32),
-        Operation::FromBits => (1, Scalar::U32, Scalar::F32),
+        Operation::MulAdd => (3, Scalar::F32),
+        Operation::SelectLess => (4, Scalar::F32),
+        Operation::ToBits => (1, Scalar::F32),
+        Operation::FromBits => (1, Scalar::U32),
         Operation::WrappingAdd | Operation::WrappingSub | Operation::And | Operation::Or | Operation::Xor => {
-            (2, Scalar::U32, Scalar::U32)
+            (2, Scalar::U32)
         }
         Operation::ShiftLeft(by) | Operation::ShiftRight(by) => {
             if by > 31 {
                 return Err(format!("a shift by {by}"));
             }
-            (1, Scalar::U32, Scalar::U32)
+            (1, Scalar::U32)
         }
     };
     match args {
         [first, ..] if args.len() == operands && args.iter().all(|a| a == first) && first.scalar == scalar => {
-            Ok(Type { scalar: result, ..*first })
+            Ok(Type { scalar: operation.result(), ..*first })
         }
         _ => Err(format!("{operation:?} of {args:?}")),
     }

@@ -1,0 +1,338 @@
+use super::{
+    Base, Buffer, BufferId, Expr, Function, Kernel, Local, Move, MoveDim, Operation, Place, Program, Role, Stmt, Type,
+    Var, Walk, WindowId, evaluate, interpret, verify,
+};
+use crate::pass;
+
+const X: BufferId = BufferId(0);
+const WEIGHTS: BufferId = BufferId(1);
+const OUT: BufferId = BufferId(2);
+const CONSTANT: BufferId = BufferId(3);
+const SCRATCH: BufferId = BufferId(4);
+
+fn place(base: Base, offset: usize) -> Place {
+    Place { base, offset }
+}
+
+fn op(operation: Operation, args: Vec<Expr>) -> Expr {
+    Expr::Op(operation, args)
+}
+
+fn load(from: impl Into<Place>, lanes: usize) -> Expr {
+    Expr::Load { from: from.into(), lanes }
+}
+
+fn store(to: impl Into<Place>, value: Expr) -> Stmt {
+    Stmt::Store { to: to.into(), value }
+}
+
+/// `out[0..4] = sum over k of weights[k] * x[k]`, doubled by a function, and `out[4] = 1`, by way of a scratch buffer.
+fn program() -> Program {
+    let buffer = |name: &str, role, len| Buffer { name: name.to_owned(), role, len };
+    let f4 = Type::f32(4);
+    let mut kernel = Kernel {
+        name: "cell".to_owned(),
+        doc: vec!["out = 2 W x".to_owned()],
+        params: vec![(X, false), (WEIGHTS, false), (OUT, true)],
+        scratch: vec![SCRATCH],
+        locals: Vec::new(),
+        body: Vec::new(),
+    };
+    let (sum, element) = (kernel.local("sum", f4), kernel.local("x_k", f4));
+    let (row, column) = (WindowId(0), WindowId(1));
+    kernel.body = vec![
+        Stmt::Comment("the sum".to_owned()),
+        Stmt::Let { var: sum, mutable: true, value: Expr::f32(0.0, 4) },
+        Stmt::For {
+            count: 3,
+            walks: vec![
+                Walk { window: row, name: "row".to_owned(), of: WEIGHTS.into(), len: 4, written: false },
+                Walk { window: column, name: "x_at".to_owned(), of: X.into(), len: 1, written: false },
+            ],
+            body: vec![
+                Stmt::Let { var: element, mutable: false, value: Expr::Splat { from: column.into(), lanes: 4 } },
+                Stmt::Set {
+                    var: sum,
+                    value: op(Operation::MulAdd, vec![load(row, 4), Expr::Var(element), Expr::Var(sum)]),
+                },
+            ],
+        },
+        store(SCRATCH, Expr::Var(sum)),
+        store(OUT, Expr::Call(0, vec![load(SCRATCH, 4)])),
+        store(place(Base::Buffer(OUT), 4), Expr::f32(1.0, 1)),
+    ];
+    let double = Function {
+        name: "double".to_owned(),
+        doc: vec!["2 x".to_owned()],
+        locals: vec![
+            Local { name: "x".to_owned(), ty: Type::f32(1) },
+            Local { name: "y".to_owned(), ty: Type::f32(1) },
+        ],
+        params: 1,
+        body: vec![Stmt::Let {
+            var: Var(1),
+            mutable: false,
+            value: op(Operation::Add, vec![Expr::Var(Var(0)), Expr::Var(Var(0))]),
+        }],
+        result: Some(Expr::Var(Var(1))),
+    };
+    let dims =
+        vec![MoveDim { extent: 3, from_stride: 1, to_stride: 4 }, MoveDim { extent: 4, from_stride: 3, to_stride: 1 }];
+    Program {
+        buffers: vec![
+            buffer("x", Role::Parameter(0), 3),
+            buffer("weights", Role::Weights, 12),
+            buffer("out", Role::Result(0), 5),
+            buffer("w", Role::Constant(0), 12),
+            buffer("sums", Role::Scratch, 4),
+        ],
+        packing: vec![Move { from: CONSTANT, from_offset: 0, to: WEIGHTS, to_offset: 0, dims }],
+        functions: vec![double],
+        kernels: vec![kernel],
+    }
+}
+
+#[test]
+fn runs_loops_windows_and_functions() {
+    let mut memory = vec![
+        vec![1.0, 10.0, 100.0],
+        vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0],
+        vec![0.0; 5],
+        vec![0.0; 12],
+        vec![0.0; 4],
+    ];
+    verify(&program()).expect("a right program");
+    interpret(&program(), &mut memory);
+    assert_eq!(memory[2], [1902.0, 2124.0, 2346.0, 2568.0, 1.0]);
+    let mut split = program();
+    pass::split(&mut split);
+    verify(&split).expect("a right program");
+    interpret(&split, &mut memory);
+    assert_eq!(memory[2], [1902.0, 2124.0, 2346.0, 2568.0, 1.0]);
+}
+
+#[test]
+fn what_is_not_written_shows() {
+    let mut program = program();
+    program.kernels[0].body.pop();
+    let mut memory: Vec<_> = program.buffers.iter().map(|b| vec![0.0; b.len]).collect();
+    interpret(&program, &mut memory);
+    assert!(memory[2][4].is_nan());
+}
+
+#[test]
+fn prints() {
+    let expected = "\
+buffer x: parameter 0, 3 f32
+buffer weights: weights, 12 f32
+buffer out: result 0, 5 f32
+buffer w: constant 0, 12 f32
+buffer sums: scratch, 4 f32
+
+pack weights[0 + 4i + 1j] = w[0 + 1i + 3j] for i < 3, j < 4
+
+// 2 x
+function double(x) {
+    let y: f32 = x + x
+    y
+}
+
+// out = 2 W x
+kernel cell(x, weights, mut out) {
+    scratch sums
+    // the sum
+    let mut sum: f32x4 = 0.0
+    for 3 turns of row = weights[0; 4].., x_at = x[0; 1].. {
+        let x_k: f32x4 = splat x_at[0]
+        sum = fma(row[0; 4], x_k, sum)
+    }
+    sums[0] = sum
+    out[0] = double(sums[0; 4])
+    out[4] = 1.0
+}
+";
+    assert_eq!(program().to_string(), expected);
+    let mut split = program();
+    pass::split(&mut split);
+    assert!(split.to_string().contains("sum = (row[0; 4] * x_k) + sum\n"), "{split}");
+    // text of the input stays on its line
+    let mut hostile = program();
+    hostile.buffers[0].name = "a\nkernel \u{202e}".repeat(100_000);
+    assert_eq!(hostile.to_string().lines().count(), expected.lines().count());
+    assert!(hostile.to_string().len() < 3000);
+}
+
+/// Every rule of the verifier, broken.
+#[test]
+fn wrong_programs_are_found() {
+    type Break = fn(&mut Program);
+    fn body(program: &mut Program) -> &mut Vec<Stmt> {
+        &mut program.kernels[0].body
+    }
+    fn turn(program: &mut Program) -> (&mut Vec<Walk>, &mut Vec<Stmt>) {
+        match &mut program.kernels[0].body[2] {
+            Stmt::For { walks, body, .. } => (walks, body),
+            other => panic!("{other:?}"),
+        }
+    }
+    let breaks: &[(&str, Break)] = &[
+        ("is empty", |p| p.buffers[4].len = 0),
+        ("a second buffer", |p| p.buffers[3].role = Role::Parameter(0)),
+        ("not its own scratch", |p| p.kernels[0].scratch = vec![CONSTANT]),
+        ("not its own scratch", |p| p.kernels[0].params.push((SCRATCH, true))),
+        ("declared twice", |p| p.kernels[0].params.push((X, false))),
+        ("no buffer 9", |p| p.kernels[0].params.push((BufferId(9), false))),
+        ("reads outside", |p| p.packing[0].from_offset = 1),
+        ("writes outside", |p| p.packing[0].dims[0].to_stride = 5),
+        ("reads outside", |p| p.packing[0].dims[0].extent = 0),
+        ("reads outside", |p| p.packing[0].dims[1].from_stride = usize::MAX),
+        ("from a parameter or a constant to weights", |p| p.packing[0].to = OUT),
+        ("arguments, the first of its locals", |p| p.functions[0].params = 0),
+        ("scalar", |p| p.functions[0].locals[1].ty = Type::f32(4)),
+        ("a body without a result", |p| p.functions[0].result = None),
+        ("no memory", |p| p.functions[0].result = Some(load(X, 1))),
+        ("a function that calls", |p| p.functions[0].result = Some(Expr::Call(0, vec![Expr::Var(Var(1))]))),
+        ("not a scalar f32", |p| p.functions[0].result = Some(op(Operation::ToBits, vec![Expr::Var(Var(1))]))),
+        ("Let and Comment only", |p| p.functions[0].body.push(store(OUT, Expr::f32(0.0, 1)))),
+        ("\"y\" is not used", |p| p.functions[0].result = Some(Expr::Var(Var(0)))),
+        ("no kernel calls", |p| body(p)[4] = store(OUT, load(SCRATCH, 4))),
+        ("no kernel calls", |p| p.functions.push(p.functions[0].clone())),
+        ("takes 1 arguments, not 2", |p| body(p)[4] = store(OUT, Expr::Call(0, vec![Expr::f32(0.0, 4); 2]))),
+        ("no function 1", |p| body(p)[4] = store(OUT, Expr::Call(1, vec![load(SCRATCH, 4)]))),
+        ("called with", |p| body(p)[4] = store(OUT, Expr::Call(0, vec![Expr::u32(0, 4)]))),
+        ("writes buffer \"x\", which is read only", |p| p.kernels[0].params[0].1 = true),
+        ("declared and not used", |p| p.kernels[0].params.push((CONSTANT, false))),
+        ("declared as written and is not", |p| {
+            body(p)[3] = store(OUT, Expr::Var(Var(0)));
+        }),
+        ("which is read only", |p| p.kernels[0].params[2].1 = false),
+        ("no kernel writes buffer \"out\"", |p| p.kernels.clear()),
+        ("is not in reach", |p| body(p).push(store(CONSTANT, Expr::f32(0.0, 1)))),
+        ("is not in reach", |p| body(p).push(store(OUT, load(WindowId(0), 1)))),
+        ("elements 2+4", |p| body(p)[3] = store(place(Base::Buffer(SCRATCH), 2), Expr::Var(Var(0)))),
+        ("elements 0+15", |p| turn(p).0[0].len = 5),
+        ("elements", |p| turn(p).0[0].of.offset = usize::MAX),
+        ("too long", |p| turn(p).0[0].len = usize::MAX),
+        ("is empty", |p| turn(p).0[0].len = 0),
+        ("without a turn", |p| turn(p).0.clear()),
+        ("is bound already", |p| turn(p).0[1].window = WindowId(0)),
+        ("is not used", |p| {
+            let walk = Walk { window: WindowId(2), ..turn(p).0[0].clone() };
+            turn(p).0.push(walk);
+        }),
+        ("is said to be written and is not", |p| {
+            turn(p).0.push(Walk { window: WindowId(2), name: String::new(), of: OUT.into(), len: 1, written: true });
+            turn(p).1.push(Stmt::Set { var: Var(0), value: Expr::Splat { from: WindowId(2).into(), lanes: 4 } });
+        }),
+        ("which is read only or walked already", |p| turn(p).0[0].written = true),
+        ("while a loop writes it", |p| {
+            for (window, written) in [(2, true), (3, false)] {
+                let name = window.to_string();
+                turn(p).0.push(Walk { window: WindowId(window), name, of: OUT.into(), len: 1, written });
+            }
+        }),
+        ("which is read only or walked already", |p| {
+            for (window, written) in [(2, false), (3, true)] {
+                let name = window.to_string();
+                turn(p).0.push(Walk { window: WindowId(window), name, of: OUT.into(), len: 1, written });
+            }
+        }),
+        ("a store into \"out\" while a loop walks it", |p| {
+            turn(p).0.push(Walk { window: WindowId(2), name: String::new(), of: OUT.into(), len: 1, written: false });
+            turn(p).1.push(store(OUT, load(WindowId(2), 1)));
+        }),
+        ("an access to \"out\" while a loop writes it", |p| {
+            turn(p).0.push(Walk { window: WindowId(2), name: String::new(), of: OUT.into(), len: 1, written: true });
+            turn(p).1.push(store(WindowId(2), load(OUT, 1)));
+        }),
+        ("\"x_k\" is used out of its scope", |p| body(p)[3] = store(SCRATCH, Expr::Var(Var(1)))),
+        ("\"sum\" is used out of its scope", |p| drop(body(p).remove(1))),
+        ("is defined twice", |p| {
+            let again = body(p)[1].clone();
+            body(p).insert(1, again);
+        }),
+        ("no local 7", |p| body(p).push(Stmt::Let { var: Var(7), mutable: false, value: Expr::f32(0.0, 1) })),
+        ("is set and is no accumulator in scope", |p| {
+            body(p)[1] = Stmt::Let { var: Var(0), mutable: false, value: Expr::f32(0.0, 4) };
+        }),
+        ("is an accumulator and is never set", |p| drop(body(p).remove(2))),
+        ("its value f32x8", |p| body(p)[1] = Stmt::Let { var: Var(0), mutable: true, value: Expr::f32(0.0, 8) }),
+        ("its new value f32", |p| turn(p).1[1] = Stmt::Set { var: Var(0), value: load(WindowId(0), 1) }),
+        ("a store of u32", |p| body(p).push(store(OUT, Expr::u32(0, 1)))),
+        ("3 lanes", |p| body(p).push(store(OUT, Expr::f32(0.0, 3)))),
+        ("0 lanes", |p| body(p).push(store(OUT, load(OUT, 0)))),
+        ("a shift by 32", |p| body(p).push(store(OUT, op(Operation::ShiftLeft(32), vec![Expr::u32(0, 1)])))),
+        ("Add of", |p| body(p).push(store(OUT, op(Operation::Add, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 2)])))),
+        ("Xor of", |p| body(p).push(store(OUT, op(Operation::Xor, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 1)])))),
+        ("Mul of", |p| body(p).push(store(OUT, op(Operation::Mul, vec![Expr::f32(0.0, 1)])))),
+    ];
+    for (expected, wrong) in breaks {
+        let mut program = program();
+        wrong(&mut program);
+        match verify(&program) {
+            Ok(()) => panic!("not found: {expected}"),
+            Err(problem) => assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}"),
+        }
+    }
+}
+
+/// Applies an operation to lanes of f32.
+fn apply(operation: Operation, args: &[&[f32]]) -> Vec<f32> {
+    let locals = args.iter().map(|_| Local { name: "x".to_owned(), ty: Type::f32(1) }).collect();
+    let operands = (0..args.len()).map(|i| Expr::Var(Var(i))).collect();
+    let result = Some(op(operation, operands));
+    let (name, doc) = (String::new(), Vec::new());
+    evaluate(&Function { name, doc, locals, params: args.len(), body: Vec::new(), result }, args)
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| v.to_bits()).collect()
+}
+
+#[test]
+fn operations_do_what_they_say() {
+    let (nan, a, b) = (f32::NAN, [1.0, 2.0, -0.0, 0.0], [2.0, 1.0, 0.0, -0.0]);
+    assert_eq!(bits(&apply(Operation::Max, &[&a, &b])), bits(&[2.0, 2.0, 0.0, -0.0]));
+    assert_eq!(bits(&apply(Operation::Min, &[&a, &b])), bits(&[1.0, 1.0, 0.0, -0.0]));
+    for operation in [Operation::Max, Operation::Min] {
+        assert_eq!(apply(operation, &[&[nan], &[3.0]]), [3.0]);
+        assert!(apply(operation, &[&[3.0], &[nan]])[0].is_nan());
+    }
+    let (c, d) = ([7.0; 5], [8.0; 5]);
+    let select = apply(Operation::SelectLess, &[&[1.0, 2.0, -0.0, nan, 1.0], &[2.0, 1.0, 0.0, 1.0, nan], &c, &d]);
+    assert_eq!(select, [7.0, 8.0, 8.0, 8.0, 8.0]);
+    assert_eq!(apply(Operation::Sub, &[&[1.0], &[3.0]]), [-2.0]);
+    assert_eq!(apply(Operation::Div, &[&[1.0], &[4.0]]), [0.25]);
+    // one rounding keeps what two lose
+    let near = 1.0 + f32::EPSILON;
+    assert_eq!(
+        apply(Operation::MulAdd, &[&[near], &[near], &[-1.0]]),
+        [2.0_f32.mul_add(f32::EPSILON, f32::EPSILON.powi(2))]
+    );
+    assert_eq!(apply(Operation::Mul, &[&[near], &[near]])[0] - 1.0, 2.0 * f32::EPSILON);
+    // denormals are kept
+    assert_eq!(bits(&apply(Operation::Mul, &[&[f32::MIN_POSITIVE], &[0.25]])), [0x0020_0000]);
+}
+
+#[test]
+fn bit_operations_do_what_they_say() {
+    let through_bits = |operation: Operation, a: u32, b: Option<u32>| {
+        let operand = |i: usize| op(Operation::ToBits, vec![Expr::Var(Var(i))]);
+        let mut args = vec![operand(0)];
+        args.extend(b.map(|_| operand(1)));
+        let locals = vec![Local { name: "x".to_owned(), ty: Type::f32(1) }; 2];
+        let result = Some(op(Operation::FromBits, vec![op(operation, args)]));
+        let (name, doc) = (String::new(), Vec::new());
+        let function = Function { name, doc, locals, params: 2, body: Vec::new(), result };
+        evaluate(&function, &[&[f32::from_bits(a)], &[f32::from_bits(b.unwrap_or(0))]])[0].to_bits()
+    };
+    assert_eq!(through_bits(Operation::WrappingAdd, 0xffff_ffff, Some(2)), 1);
+    assert_eq!(through_bits(Operation::WrappingSub, 1, Some(2)), 0xffff_ffff);
+    assert_eq!(through_bits(Operation::And, 0b1100, Some(0b1010)), 0b1000);
+    assert_eq!(through_bits(Operation::Or, 0b1100, Some(0b1010)), 0b1110);
+    assert_eq!(through_bits(Operation::Xor, 0b1100, Some(0b1010)), 0b0110);
+    assert_eq!(through_bits(Operation::ShiftLeft(4), 0x8123_4567, None), 0x1234_5670);
+    assert_eq!(through_bits(Operation::ShiftRight(4), 0x8123_4567, None), 0x0812_3456);
+    // a signalling NaN passes through as it is
+    assert_eq!(through_bits(Operation::ShiftRight(0), 0x7f80_0001, None), 0x7f80_0001);
+}
