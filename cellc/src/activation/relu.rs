@@ -8,6 +8,6 @@ pub(super) fn exact(v: f64) -> f64 {
 }
 
 pub(super) fn expand() -> Function {
-    let (body, x) = Body::new(Activation::Relu, &["max(x, 0); NaN stays NaN."]);
+    let (body, x) = Body::new(Activation::Relu, "max(x, 0); NaN stays NaN.");
     body.finish(at_least(0.0, &x))
 }

@@ -25,8 +25,8 @@ fn profiles() -> impl Iterator<Item = (Activation, bool)> {
 
 /// The spacing of f32 at `v`.
 fn ulp(v: f64) -> f64 {
-    let exponent = if v == 0.0 { -126 } else { v.abs().log2().floor().max(-126.0) as i32 };
-    f64::from(exponent - 23).exp2()
+    let exponent = (v.to_bits() >> 52 & 0x7ff).max(1023 - 126);
+    f64::from_bits((exponent - 23) << 52)
 }
 
 /// The largest error over the points, and where.
@@ -115,6 +115,12 @@ fn worst_of_all(activation: Activation, fused: bool) -> (f64, f32) {
         let found = handles.into_iter().map(|h| h.join().expect("a thread that measures"));
         found.fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
     })
+}
+
+#[test]
+fn spacing() {
+    let at = [1.0, 1.5, -0.99, 2.0, f64::from(f32::MIN_POSITIVE), 1e-40, 0.0].map(|v| ulp(v).log2());
+    assert_eq!(at, [-23.0, -23.0, -24.0, -22.0, -149.0, -149.0, -149.0]);
 }
 
 #[test]

@@ -84,14 +84,14 @@ impl<'a> Machine<'a> {
                 Stmt::Let { var, value, .. } | Stmt::Set { var, value } => {
                     let value = self.expr(value);
                     let old = std::mem::replace(&mut self.vars[var.0], value);
-                    self.free.push(old);
+                    self.recycle(old);
                 }
                 Stmt::Store { to, value } => {
                     let value = self.expr(value);
                     for (element, lane) in self.elements(*to, value.len()).iter_mut().zip(&value) {
                         *element = f32::from_bits(*lane);
                     }
-                    self.free.push(value);
+                    self.recycle(value);
                 }
                 Stmt::For { count, walks, body } => {
                     for turn in 0..*count {
@@ -132,6 +132,12 @@ impl<'a> Machine<'a> {
         lanes
     }
 
+    fn recycle(&mut self, lanes: Lanes) {
+        if lanes.capacity() > 0 {
+            self.free.push(lanes);
+        }
+    }
+
     fn expr(&mut self, expr: &Expr) -> Lanes {
         match expr {
             Expr::Load { from, lanes } => {
@@ -156,11 +162,10 @@ impl<'a> Machine<'a> {
                 value
             }
             Expr::Op(operation, args) => {
-                let mut args = args.iter().map(|a| self.expr(a)).collect::<Vec<_>>().into_iter();
-                let mut first = args.next().expect("an operation has operands");
-                let rest: Vec<Lanes> = args.collect();
+                let mut first = self.expr(&args[0]);
+                let rest: [Lanes; 3] = std::array::from_fn(|i| args.get(i + 1).map_or(Vec::new(), |a| self.expr(a)));
                 apply(*operation, &mut first, &rest);
-                self.free.extend(rest);
+                rest.into_iter().for_each(|lanes| self.recycle(lanes));
                 first
             }
             Expr::Call(function, args) => {
@@ -182,7 +187,7 @@ impl<'a> Machine<'a> {
         let value = self.expr(result);
         let vars;
         (vars, self.width) = (std::mem::replace(&mut self.vars, outer.0), outer.1);
-        self.free.extend(vars);
+        vars.into_iter().for_each(|lanes| self.recycle(lanes));
         value
     }
 }
