@@ -5,6 +5,7 @@
 
 mod activation;
 mod cell;
+mod print;
 mod tensor;
 mod valid;
 

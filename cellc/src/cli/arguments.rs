@@ -1,0 +1,454 @@
+//! What can be said on the command line.
+
+use std::path::{Path, PathBuf};
+
+use cellc::options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
+use cellc::target::{self, Isa};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+Examples:
+  cellc gru.xml -o gru.rs                    Rust; the weights come from gru.bin beside the model
+  cellc gru.xml --weights w.bin -o gru.c     C11 and its header gru.h
+  cellc gru.xml -o - --emit c | less         to standard output, the header first
+  cellc gru.xml --emit plan                  what was decided about tiles, layout and precision
+  cellc gru.xml -o gru.rs --batch 4          a batch that the model leaves open
+  cellc gru.xml -o gru.rs --isa avx2         bodies for avx2 and for every machine, none for avx512
+  cellc run gru.xml --inputs in --outputs out
+  cellc check gru.xml --steps 1000
+
+Exit status: 0 done, 1 the input was refused or the check failed, 2 the command line was wrong.";
+
+const RUN_EXAMPLES: &str = "\
+Inputs are r<k>_in<i>.npy: the i-th Parameter, in document order and counted from 0, of the k-th call; or
+r<k>_in<i>.bin of the same stem: raw little-endian elements of the Parameter's own type. Sizes that the model
+leaves open are taken from them. Results are r<k>_out<j>.npy, f32. A state that is a Parameter is read from
+the files at every call.
+
+Examples:
+  cellc run gru.xml --inputs in --outputs out
+  cellc run gru.xml --inputs in --outputs out --emit c --isa avx2
+
+The compilers are rustc and cc, or what the variables RUSTC and CC name.";
+
+const CHECK_EXAMPLES: &str = "\
+Every step starts from the reference's own state. Exit status 1 means that the generated code was further from
+the float64 reference than its error bound allows.
+
+Examples:
+  cellc check gru.xml
+  cellc check gru.xml --steps 5000 --range 4,1 --emit c --isa generic
+  cellc check gru.xml --inputs in            inputs from files, named as for `cellc run`";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cellc",
+    version,
+    about = "Compiles a recurrent network (OpenVINO IR) to a readable Rust or C source file",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) compile: CompileArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compile the generated source and run it on inputs from files
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArguments),
+    /// Compare the generated code with a float64 reference and with its error bound
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArguments),
+}
+
+/// The model, and what of it is chosen when compiling, whatever the command.
+#[derive(Debug, Args)]
+pub(crate) struct ModelArguments {
+    /// The model: the .xml file of an OpenVINO IR
+    // An Option only so that a subcommand can stand in its place; clap still asks for it.
+    #[arg(value_name = "MODEL.xml", required = true)]
+    model: Option<PathBuf>,
+
+    /// The file with the weights [default: the .bin file beside the model]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+
+    /// The batch size, where the model leaves it open
+    #[arg(long, value_name = "N", value_parser = positive)]
+    batch: Option<usize>,
+
+    /// The shape of an input, where the model leaves sizes open: x=1,16
+    #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
+    shape: Vec<(String, Vec<usize>)>,
+
+    /// How far loops are unrolled; full can cost rustc minutes
+    #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
+    unroll: UnrollArgument,
+
+    /// Whether multiply-adds are fused; off: every machine gives the same bits
+    #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
+    fma: FmaArgument,
+
+    /// State values below 2^-100 become 0
+    #[arg(long)]
+    flush_denormals: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StateArguments {
+    /// An input that the struct holds as state, and the output that it becomes [default: found in the model]
+    #[arg(long, value_name = "IN=OUT", value_parser = pair)]
+    state: Vec<(String, String)>,
+
+    /// The struct holds no state: every input is given at every step
+    #[arg(long, conflicts_with = "state")]
+    no_state: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompileArguments {
+    /// The file to write, .rs or .c; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What to write [default: by the ending of the output file, else Rust]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(crate) emit: Option<Emit>,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+
+    /// The name of the type and the function [default: the output file's, else the model file's]
+    #[arg(long)]
+    name: Option<String>,
+
+    /// The instruction sets to write a body for, beside generic [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = isa_names())]
+    isa: Option<Vec<String>>,
+
+    #[command(flatten)]
+    state: StateArguments,
+
+    /// The magnitudes of inputs and of states for which the header gives an error bound
+    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1")]
+    range: Range,
+
+    /// Where the weights stand [default: in the source up to 1 MiB, else in a .bin file beside it]
+    #[arg(long, value_name = "WHERE", value_enum)]
+    pub(crate) weights_as: Option<WeightsAsArgument>,
+
+    /// Rust that implements the trait of the crate cellc-runtime
+    #[arg(long)]
+    pub(crate) runtime: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+
+    /// The folder to read r<k>_in<i>.npy or .bin from
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) inputs: PathBuf,
+
+    /// The folder to write r<k>_out<j>.npy to; it is made if need be
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) outputs: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) execute: ExecuteArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+
+    #[command(flatten)]
+    state: StateArguments,
+
+    /// Where the drawing of inputs starts: the same seed, the same inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// How many steps [default: 256, or as many as --inputs holds]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) steps: Option<usize>,
+
+    /// The magnitudes of the inputs and of the first state that are drawn
+    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1")]
+    pub(crate) range: Range,
+
+    /// Take the inputs from r<k>_in<i>.npy or .bin in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["seed", "range"])]
+    pub(crate) inputs: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) execute: ExecuteArguments,
+}
+
+/// How generated code is executed.
+#[derive(Debug, Args)]
+pub(crate) struct ExecuteArguments {
+    /// The language to generate
+    #[arg(long, value_name = "LANGUAGE", value_enum, default_value = "rust")]
+    emit: LanguageArgument,
+
+    /// The instruction set to run on [default: the best that the machine has]
+    #[arg(long, value_name = "NAME", value_parser = isa_names())]
+    pub(crate) isa: Option<String>,
+}
+
+/// What `--emit` can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Emit {
+    /// Rust, no_std, editions 2015 to 2024
+    Rust,
+    /// C11 and its header
+    C,
+    /// The model as it was understood
+    Model,
+    /// What was decided about sizes and layout
+    Plan,
+    /// The loops, one program for each instruction set
+    Kernel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LanguageArgument {
+    Rust,
+    C,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UnrollArgument {
+    Auto,
+    Full,
+    None,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FmaArgument {
+    Auto,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightsAsArgument {
+    /// In the source
+    Inline,
+    /// In a .bin file beside it
+    File,
+}
+
+impl ModelArguments {
+    /// The model's file.
+    pub(crate) fn path(&self) -> &Path {
+        self.model.as_deref().expect("clap asks for it unless there is a subcommand")
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            batch: self.batch,
+            shapes: self.shape.clone(),
+            unroll: match self.unroll {
+                UnrollArgument::Auto => Unroll::Auto,
+                UnrollArgument::Full => Unroll::Full,
+                UnrollArgument::None => Unroll::None,
+            },
+            fma: match self.fma {
+                FmaArgument::Auto => Fma::Auto,
+                FmaArgument::Off => Fma::Off,
+            },
+            flush_denormals: self.flush_denormals,
+            ..Options::default()
+        }
+    }
+}
+
+impl StateArguments {
+    fn state(&self) -> State {
+        match (self.no_state, self.state.is_empty()) {
+            (true, _) => State::None,
+            (false, true) => State::Auto,
+            (false, false) => State::Pairs(self.state.clone()),
+        }
+    }
+}
+
+impl CompileArguments {
+    /// All that the library needs, but for the name where none was given, and for the language.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            name: self.name.clone(),
+            isas: self.isa.as_ref().map(|names| names.iter().filter_map(|n| Isa::from_name(n)).collect()),
+            state: self.state.state(),
+            range: self.range,
+            weights_as: match self.weights_as {
+                None => WeightsAs::Auto,
+                Some(WeightsAsArgument::Inline) => WeightsAs::Inline,
+                Some(WeightsAsArgument::File) => WeightsAs::File,
+            },
+            runtime: self.runtime,
+            ..self.model.options()
+        }
+    }
+}
+
+impl ExecuteArguments {
+    /// The language to generate.
+    pub(crate) fn language(&self) -> Language {
+        match self.emit {
+            LanguageArgument::Rust => Language::Rust,
+            LanguageArgument::C => Language::C,
+        }
+    }
+
+    fn options(&self, model: &ModelArguments) -> Options {
+        Options {
+            language: self.language(),
+            // One body less to compile for each that will not run.
+            isas: self.isa.as_ref().map(|name| Isa::from_name(name).into_iter().collect()),
+            ..model.options()
+        }
+    }
+}
+
+impl RunArguments {
+    /// All that the library needs.
+    pub(crate) fn options(&self) -> Options {
+        Options { state: State::None, ..self.execute.options(&self.model) }
+    }
+}
+
+impl CheckArguments {
+    /// All that the library needs.
+    pub(crate) fn options(&self) -> Options {
+        Options { state: self.state.state(), range: self.range, ..self.execute.options(&self.model) }
+    }
+}
+
+fn isa_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(target::ALL.map(|isa| isa.name))
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 is no size: at least 1 is needed".to_owned()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("a whole number from 1 is needed".to_owned()),
+    }
+}
+
+fn shape(text: &str) -> Result<(String, Vec<usize>), String> {
+    // The last one: a name may hold '=', sizes cannot.
+    let (name, sizes) = text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
+    let sizes = sizes.split(',').map(|size| positive(size.trim())).collect::<Result<_, _>>()?;
+    Ok((name.to_owned(), sizes))
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split('=').collect::<Vec<_>>()[..] {
+        [input, output] => Ok((input.to_owned(), output.to_owned())),
+        _ => Err("an input's name, one '=' and an output's name are needed: h=h_out".to_owned()),
+    }
+}
+
+fn range(text: &str) -> Result<Range, String> {
+    let magnitude = |text: &str| match text.trim().parse::<f32>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("a finite magnitude from 0 is needed, for inputs and, after a comma, for states: 2.5,1".to_owned()),
+    };
+    match text.split_once(',') {
+        None => Ok(Range { x: magnitude(text)?, ..Range::default() }),
+        Some((x, h)) => Ok(Range { x: magnitude(x)?, h: magnitude(h)? }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn compile(arguments: &[&str]) -> Result<Options, clap::Error> {
+        CommandLine::try_parse_from([&["cellc", "m.xml"], arguments].concat()).map(|line| line.compile.options())
+    }
+
+    #[test]
+    fn is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults_are_the_library_s() {
+        assert_eq!(compile(&[]).unwrap(), Options::default());
+    }
+
+    #[test]
+    fn every_option_reaches_the_library() {
+        let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
+                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals";
+        let options = compile(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(
+            options.unwrap(),
+            Options {
+                name: Some("a-b".into()),
+                language: Language::Rust,
+                isas: Some(vec![&target::GENERIC, &target::AVX2]),
+                unroll: Unroll::None,
+                fma: Fma::Off,
+                state: State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]),
+                batch: Some(3),
+                shapes: vec![("a=b".into(), vec![1, 16])],
+                range: Range { x: 2.0, h: 1.0 },
+                weights_as: WeightsAs::File,
+                runtime: true,
+                flush_denormals: true,
+            }
+        );
+        assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);
+        assert_eq!(compile(&["--range", "0.5,4"]).unwrap().range, Range { x: 0.5, h: 4.0 });
+    }
+
+    #[test]
+    fn nonsense_is_a_usage_error() {
+        let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
+                     --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --isa=sse9 --isa= \
+                     --unroll=9 --emit=java --weights-as=gone --no-such-option second.xml";
+        for wrong in wrong.split_whitespace() {
+            let error = compile(&[wrong]).expect_err(wrong);
+            assert_eq!(error.exit_code(), 2, "{wrong}");
+        }
+        assert!(compile(&["--no-state", "--state=h=y"]).is_err());
+    }
+
+    #[test]
+    fn an_unknown_instruction_set_lists_the_valid_ones() {
+        let text = compile(&["--isa=sse9"]).unwrap_err().to_string();
+        assert!(text.contains("generic, avx2, avx512"), "{text}");
+    }
+
+    #[test]
+    fn a_model_is_asked_for_unless_there_is_a_subcommand() {
+        assert_eq!(CommandLine::try_parse_from(["cellc"]).unwrap_err().exit_code(), 2);
+        assert_eq!(
+            CommandLine::try_parse_from(["cellc", "run", "--inputs=a", "--outputs=b"]).unwrap_err().exit_code(),
+            2
+        );
+        let line = CommandLine::try_parse_from(["cellc", "run", "m.xml", "--inputs=a", "--outputs=b", "--isa=avx2"]);
+        let Ok(CommandLine { command: Some(Command::Run(run)), .. }) = line else { panic!("{line:?}") };
+        assert_eq!(run.model.path(), Path::new("m.xml"));
+        assert_eq!(run.options().isas, Some(vec![&target::AVX2]));
+        // A file of that name is still within reach.
+        let line = CommandLine::try_parse_from(["cellc", "--", "run"]).unwrap();
+        assert_eq!(line.compile.model.path(), Path::new("run"));
+    }
+}

@@ -1,0 +1,304 @@
+//! The inputs of successive calls, as files: `r<k>_in<i>.npy` or `.bin` in one folder.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
+use cellc::model::{Dim, ElementType, Model, Tensor};
+use cellc::options::Options;
+use cellc::validate::validate;
+
+use super::npy;
+
+/// What a Parameter may hold, before the sizes that the model leaves open are known.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    /// How messages call it.
+    pub(crate) label: String,
+    /// Its shape; `None`: anything.
+    pub(crate) shape: Option<Vec<Dim>>,
+    /// Its element type.
+    pub(crate) element: ElementType,
+}
+
+/// What the Parameters of a model may hold.
+///
+/// # Errors
+/// What is wrong with a model that leaves no size open. Where one is open, that shows only once a call has fixed it.
+pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
+    let mut all: Vec<_> = model
+        .parameters
+        .iter()
+        .map(|&node| {
+            let node = &model.nodes[node];
+            let value = &model.values[node.outputs[0].0];
+            Expected { label: node.label(), shape: value.shape.clone(), element: value.element }
+        })
+        .collect();
+    let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
+    match validate(model, options) {
+        Ok((valid, _)) => {
+            for (expected, parameter) in all.iter_mut().zip(valid.parameters) {
+                expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
+            }
+            Ok(all)
+        }
+        Err(diagnostics) if all.iter().all(known) => Err(diagnostics),
+        Err(_) => Ok(all),
+    }
+}
+
+/// Gives the Parameters the sizes that one call has.
+pub(crate) fn fix_shapes(model: &mut Model, shapes: &[Vec<usize>]) {
+    for (&node, shape) in model.parameters.iter().zip(shapes) {
+        let value = model.nodes[node].outputs[0];
+        model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
+    }
+}
+
+/// The elements as generated code takes them.
+pub(crate) fn values(tensor: &Tensor) -> Vec<f32> {
+    (0..tensor.len()).map(|i| tensor.get_f32(i)).collect()
+}
+
+/// The files of one folder: the calls in order, each with one file a Parameter.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Calls(pub(crate) Vec<Vec<PathBuf>>);
+
+impl Calls {
+    /// Finds the files of a model with these Parameters. Other files in the folder are not looked at.
+    pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
+        let unreadable = |error: &dyn Display| problem(folder, format!("cannot be read: {error}"));
+        let mut files: BTreeMap<usize, BTreeMap<usize, PathBuf>> = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(|e| unreadable(&e))? {
+            let path = entry.map_err(|e| unreadable(&e))?.path();
+            if let Some((call, input)) = call_and_input(&path) {
+                let place = files.entry(call).or_default().entry(input).or_default();
+                // Where both are there, the .npy says more.
+                if *place == PathBuf::new() || path.extension().is_some_and(|e| e == "npy") {
+                    *place = path;
+                }
+            }
+        }
+        let Some(&last) = files.keys().next_back() else {
+            return Err(problem(folder, "holds no inputs")
+                .help("name them r<k>_in<i>.npy (or .bin): the i-th Parameter of the k-th call, both counted from 0"));
+        };
+        let mut calls = Vec::new();
+        for call in 0..=last {
+            let mut found = files.remove(&call).unwrap_or_default();
+            let mut inputs = Vec::new();
+            for (i, parameter) in parameters.iter().enumerate() {
+                inputs.push(found.remove(&i).ok_or_else(|| {
+                    problem(folder, format!("holds no r{call}_in{i}.npy or .bin for {}", parameter.label))
+                        .help(format!("calls 0 to {last} each need all {} inputs", parameters.len()))
+                })?);
+            }
+            if let Some(path) = found.into_values().next() {
+                return Err(problem(&path, format!("the model has no such input: it has {}", parameters.len())));
+            }
+            calls.push(inputs);
+        }
+        Ok(Self(calls))
+    }
+}
+
+/// Reads one input. Sizes that `expected` leaves open come from the file.
+pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnostic> {
+    let wrong = |what: String| problem(path, format!("{what} ({})", expected.label));
+    let bytes = fs::read(path).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
+    let length = bytes.len();
+    let (shape, element, start) = if path.extension().is_some_and(|e| e == "npy") {
+        let npy::Header { shape, element, start } = npy::read_header(&bytes).map_err(wrong)?;
+        if element.is_float() != expected.element.is_float() {
+            let kind = if expected.element.is_float() { "floating point numbers" } else { "whole numbers" };
+            return Err(wrong(format!("its elements are {}; {kind} are needed", element.name())));
+        }
+        let fits = |open: &[Dim]| open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n));
+        if let Some(open) = expected.shape.as_deref().filter(|open| !fits(open)) {
+            return Err(wrong(format!("its shape is {shape:?}; {} is needed", print_shape(open))));
+        }
+        (shape, element, start)
+    } else {
+        let shape = raw_shape(length, expected).map_err(wrong)?;
+        (shape, expected.element, 0)
+    };
+    Tensor::new(shape, element, Arc::new(bytes), start..length)
+        .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
+}
+
+/// The shape of raw elements: given, or with one size open that the number of bytes decides.
+fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
+    let needs_npy = "; give it with --shape, or write the input as .npy, which holds its shape";
+    let Some(open) = &expected.shape else {
+        return Err(format!("the model does not say its shape{needs_npy}"));
+    };
+    let shape = print_shape(open);
+    let unknown = open.iter().filter(|d| matches!(d, Dim::Dynamic { .. })).count();
+    let known = open
+        .iter()
+        .try_fold(expected.element.size(), |n, d| match d {
+            Dim::Fixed(size) => n.checked_mul(*size),
+            Dim::Dynamic { .. } => Some(n),
+        })
+        .ok_or_else(|| format!("shape {shape} overflows"))?;
+    let name = expected.element.name();
+    match unknown {
+        0 if bytes != known => Err(format!("it holds {bytes} bytes; {shape} of {name} needs {known}")),
+        0 | 1 => {
+            let size = if known == 0 { 0 } else { bytes / known };
+            let fits = unknown == 0 || (bytes == known * size && open.iter().any(|d| is_open(d) && size_fits(d, size)));
+            if !fits {
+                return Err(format!("it holds {bytes} bytes, which fits no size of {shape} of {name}"));
+            }
+            Ok(open.iter().map(|d| if let Dim::Fixed(n) = d { *n } else { size }).collect())
+        }
+        _ => Err(format!("raw elements do not say which of the sizes {shape} are meant{needs_npy}")),
+    }
+}
+
+fn is_open(dim: &Dim) -> bool {
+    matches!(dim, Dim::Dynamic { .. })
+}
+
+fn size_fits(dim: &Dim, size: usize) -> bool {
+    match *dim {
+        Dim::Fixed(n) => n == size,
+        Dim::Dynamic { min, max } => size >= min.max(1) && max.is_none_or(|max| size <= max),
+    }
+}
+
+/// `[?, 16]`, `[1..8, 16]`.
+fn print_shape(shape: &[Dim]) -> String {
+    let sizes: Vec<_> = shape
+        .iter()
+        .map(|dim| match *dim {
+            Dim::Fixed(n) => n.to_string(),
+            Dim::Dynamic { min: 0 | 1, max: None } => "?".to_owned(),
+            Dim::Dynamic { min, max: None } => format!("{min}.."),
+            Dim::Dynamic { min, max: Some(max) } => format!("{min}..{max}"),
+        })
+        .collect();
+    format!("[{}]", sizes.join(", "))
+}
+
+/// 2 and 1 of `r2_in1.npy`; none of any other name.
+fn call_and_input(path: &Path) -> Option<(usize, usize)> {
+    path.extension().filter(|e| *e == "npy" || *e == "bin")?;
+    let (call, input) = path.file_stem()?.to_str()?.strip_prefix('r')?.split_once("_in")?;
+    // No sign, and one spelling only: r0 and r00 would be one call.
+    let number = |text: &str| text.parse().ok().filter(|n: &usize| n.to_string() == text);
+    Some((number(call)?, number(input)?))
+}
+
+fn problem(path: &Path, what: impl Display) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, format!("{}: {what}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BATCH: Dim = Dim::Dynamic { min: 1, max: None };
+
+    fn expected(shape: &[Dim], element: ElementType) -> Expected {
+        Expected { label: "input \"x\"".into(), shape: Some(shape.to_vec()), element }
+    }
+
+    fn f32s(shape: &[Dim]) -> Expected {
+        expected(shape, ElementType::F32)
+    }
+
+    fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        folder
+    }
+
+    fn find(files: &[&str], parameters: usize) -> Result<Vec<Vec<String>>, String> {
+        let folder = folder(&files.iter().map(|f| (*f, &b""[..])).collect::<Vec<_>>());
+        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        match Calls::find(folder.path(), &vec![f32s(&[]); parameters]) {
+            Ok(calls) => Ok(calls.0.iter().map(|call| call.iter().map(name).collect()).collect()),
+            Err(diagnostic) => Err(diagnostic.found),
+        }
+    }
+
+    #[test]
+    fn calls_are_found_in_order_among_other_files() {
+        let files = ["r1_in0.npy", "r0_in0.bin", "r0_in1.bin", "r0_in1.npy", "r1_in1.bin", "r0_ov0.bin", "r00_in5.bin"];
+        assert_eq!(find(&files, 2).unwrap(), [["r0_in0.bin", "r0_in1.npy"], ["r1_in0.npy", "r1_in1.bin"]]);
+        let many: Vec<_> = (0..12).map(|k| format!("r{k}_in0.npy")).collect();
+        let calls = find(&many.iter().map(String::as_str).collect::<Vec<_>>(), 1).unwrap();
+        assert_eq!(calls.concat(), many);
+    }
+
+    #[test]
+    fn gaps_are_named() {
+        for (files, message) in [
+            (&["x.npy"][..], "holds no inputs"),
+            (&["r0_in0.npy"], "no r0_in1.npy"),
+            (&["r1_in0.npy", "r1_in1.npy"], "no r0_in0.npy"),
+            (&["r0_in0.npy", "r0_in1.npy", "r0_in2.npy"], "r0_in2.npy: the model has no such input: it has 2"),
+        ] {
+            let error = find(files, 2).unwrap_err();
+            assert!(error.contains(message), "{error:?} does not say {message:?}");
+        }
+        assert!(Calls::find(Path::new("no/such/folder"), &[]).is_err());
+    }
+
+    fn read_one(name: &str, bytes: &[u8], expected: &Expected) -> Result<Tensor, String> {
+        let folder = folder(&[(name, bytes)]);
+        read(&folder.path().join(name), expected).map_err(|diagnostic| diagnostic.found)
+    }
+
+    #[test]
+    fn an_npy_brings_the_sizes_that_are_open() {
+        let file = npy::write_f32(&[3, 2], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        for shape in [&[Dim::Fixed(3), Dim::Fixed(2)], &[BATCH, Dim::Fixed(2)], &[BATCH, BATCH]] {
+            let tensor = read_one("a.npy", &file, &f32s(shape)).unwrap();
+            assert_eq!((tensor.shape(), tensor.get_f32(5)), (&[3, 2][..], 5.0));
+        }
+    }
+
+    #[test]
+    fn raw_elements_decide_one_size() {
+        let bytes = [0u8; 24];
+        let tensor = |shape: &[Dim]| read_one("a.bin", &bytes, &f32s(shape)).map(|t| t.shape().to_vec());
+        assert_eq!(tensor(&[Dim::Fixed(3), Dim::Fixed(2)]).unwrap(), [3, 2]);
+        assert_eq!(tensor(&[BATCH, Dim::Fixed(2)]).unwrap(), [3, 2]);
+        let half = expected(&[BATCH, Dim::Fixed(2)], ElementType::F16);
+        assert_eq!(read_one("a.bin", &bytes, &half).unwrap().shape(), [6, 2]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let f32_file = npy::write_f32(&[1, 2], &[0.0; 2]);
+        let fixed = f32s(&[Dim::Fixed(1), Dim::Fixed(3)]);
+        let open = f32s(&[BATCH, Dim::Fixed(3)]);
+        let range = f32s(&[Dim::Dynamic { min: 2, max: Some(4) }, Dim::Fixed(2)]);
+        let lengths = expected(&[BATCH, Dim::Fixed(2)], ElementType::I64);
+        for (name, bytes, expected, message) in [
+            ("a.npy", &f32_file[..], &fixed, "shape is [1, 2]; [1, 3] is needed"),
+            ("a.npy", &f32_file, &open, "shape is [1, 2]; [?, 3] is needed"),
+            ("a.npy", &f32_file, &range, "shape is [1, 2]; [2..4, 2] is needed"),
+            ("a.npy", &f32_file, &lengths, "elements are f32; whole numbers are needed"),
+            ("a.npy", b"junk", &fixed, "no .npy file"),
+            ("a.bin", &[0; 11], &fixed, "11 bytes; [1, 3] of f32 needs 12"),
+            ("a.bin", &[0; 13], &open, "13 bytes, which fits no size of [?, 3]"),
+            ("a.bin", &[], &open, "0 bytes, which fits no size"),
+            ("a.bin", &[0; 40], &range, "40 bytes, which fits no size of [2..4, 2]"),
+            ("a.bin", &[0; 12], &f32s(&[BATCH, BATCH]), "do not say which of the sizes [?, ?]"),
+            ("a.bin", &[0; 12], &f32s(&[Dim::Fixed(usize::MAX), Dim::Fixed(3)]), "overflows"),
+        ] {
+            let error = read_one(name, bytes, expected).unwrap_err();
+            assert!(error.contains(message), "{error:?} does not say {message:?}");
+        }
+        assert!(read(Path::new("no/such.npy"), &fixed).unwrap_err().found.contains("cannot be read"));
+    }
+}

@@ -1,0 +1,223 @@
+//! `cellc model.xml -o gru.rs`
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cellc::compile::{self, Compilation};
+use cellc::diagnostic::{Diagnostic, Origin};
+use cellc::emit::OutputFile;
+use cellc::front::openvino;
+use cellc::options::{Language, Options, WeightsAs};
+
+use super::arguments::{CompileArguments, Emit, WeightsAsArgument};
+use super::files::{self, NewFile};
+use super::progress::Progress;
+use super::{Failure, report};
+
+/// The largest weights that are written to standard output, in bytes.
+const LARGEST_INLINE: usize = 64 << 20;
+
+/// Where the output goes.
+#[derive(Debug, PartialEq)]
+enum Destination {
+    /// Standard output.
+    Stdout,
+    /// Something that cannot be replaced by a file: a device, a pipe.
+    Device(PathBuf),
+    /// A file, and what belongs to it beside it.
+    File(PathBuf),
+}
+
+/// Reads, compiles, writes.
+pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
+    let xml = arguments.model.path();
+    let destination = destination(arguments)?;
+    let emit = emit(arguments, &destination)?;
+    let options = options(arguments, &destination, emit)?;
+
+    let progress = Progress::start("reading the model");
+    let (model, warnings) = openvino::read(xml, arguments.model.weights.as_deref())?;
+    progress.suspend(|| report(&warnings));
+    progress.stage("compiling");
+    let compilation = compile::compile(&model, &options)?;
+    drop(model);
+    progress.suspend(|| report(&compilation.warnings));
+
+    let text = match emit {
+        Emit::Model => compilation.model.to_string(),
+        Emit::Plan => compilation.plan.to_string(),
+        Emit::Kernel => {
+            compilation.programs.iter().map(|(isa, program)| format!("# {}\n\n{program}\n", isa.name)).collect()
+        }
+        Emit::Rust | Emit::C => return write_source(arguments, &destination, compilation, progress),
+    };
+    drop(compilation);
+    match &destination {
+        Destination::Stdout => {
+            drop(progress);
+            files::write_stdout(text.as_bytes())?;
+        }
+        Destination::Device(path) => write_device(path, text.as_bytes())?,
+        Destination::File(path) => {
+            refuse_to_overwrite_inputs(arguments, [path.as_path()])?;
+            files::write_all(vec![NewFile { path: path.clone(), bytes: Arc::new(text.into_bytes()) }])?;
+        }
+    }
+    Ok(())
+}
+
+fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
+    let Some(path) = &arguments.output else {
+        return match arguments.emit {
+            Some(_) => Ok(Destination::Stdout),
+            None => Err(Failure::Usage(
+                "where to write is not said: -o gru.rs, -o gru.c, or -o - for standard output".to_owned(),
+            )),
+        };
+    };
+    if path == Path::new("-") {
+        return Ok(Destination::Stdout);
+    }
+    if path.is_dir() || path.file_name().is_none() {
+        return Err(Failure::Usage(format!("-o {} names no file", path.display())));
+    }
+    // What these are called may lead to a plain file (`-o /dev/stdout > gru.rs`), which must not be replaced.
+    let special = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
+    if special || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(Destination::Device(path.clone()));
+    }
+    Ok(Destination::File(path.clone()))
+}
+
+fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit, Failure> {
+    let Destination::File(path) = destination else {
+        return Ok(arguments.emit.unwrap_or(Emit::Rust));
+    };
+    let by_ending = match path.extension().and_then(OsStr::to_str) {
+        Some("rs") => Some(Emit::Rust),
+        Some("c") => Some(Emit::C),
+        _ => None,
+    };
+    let file = path.display();
+    match (arguments.emit, by_ending) {
+        (Some(asked), Some(named)) if asked != named => {
+            let name = |emit: Emit| format!("{emit:?}").to_lowercase();
+            Err(Failure::Usage(format!("-o {file} asks for {}, --emit for {}", name(named), name(asked))))
+        }
+        (Some(Emit::C), None) if path.extension() == Some(OsStr::new("h")) => {
+            Err(Failure::Usage(format!("-o {file} names the header, which stands beside the source: -o FILE.c")))
+        }
+        (Some(emit), _) | (None, Some(emit)) => Ok(emit),
+        (None, None) => {
+            Err(Failure::Usage(format!("-o {file} does not say which language: name it .rs or .c, or add --emit")))
+        }
+    }
+}
+
+fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) -> Result<Options, Failure> {
+    let mut options = arguments.options();
+    options.language = if emit == Emit::C { Language::C } else { Language::Rust };
+    if arguments.runtime && emit == Emit::C {
+        return Err(Failure::Usage("--runtime is for Rust: the crate's trait has no C".to_owned()));
+    }
+    let named = match destination {
+        Destination::File(path) => path,
+        Destination::Stdout | Destination::Device(_) => {
+            if arguments.weights_as == Some(WeightsAsArgument::File) {
+                return Err(Failure::Usage("--weights-as file needs a file to stand beside: -o FILE".to_owned()));
+            }
+            options.weights_as = WeightsAs::Inline;
+            arguments.model.path()
+        }
+    };
+    options.name.get_or_insert_with(|| stem(named));
+    Ok(options)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn write_source(
+    arguments: &CompileArguments,
+    destination: &Destination,
+    compilation: Compilation,
+    progress: Progress,
+) -> Result<(), Failure> {
+    progress.stage("writing");
+    let path = match destination {
+        Destination::File(path) => path,
+        Destination::Stdout | Destination::Device(_) => {
+            let bytes = compilation.packed.bytes.len();
+            if bytes > LARGEST_INLINE {
+                let (found, most) = (bytes >> 20, LARGEST_INLINE >> 20);
+                return Err(Diagnostic::error(
+                    Origin::Unknown,
+                    format!("{found} MiB of weights do not go to standard output"),
+                )
+                .valid(format!("at most {most} MiB"))
+                .help("write to a file: -o FILE.rs or -o FILE.c; the weights then stand in a .bin file beside it")
+                .into());
+            }
+            let source = self_contained(compilation.emit(&stem(arguments.model.path())));
+            drop(progress);
+            match destination {
+                Destination::Device(path) => write_device(path, &source)?,
+                _ => files::write_stdout(&source)?,
+            }
+            return Ok(());
+        }
+    };
+    let mut emitted = compilation.emit(&stem(path));
+    let source = emitted.pop().expect("there is always a source");
+    let folder = files::folder_of(path);
+    let mut new: Vec<_> =
+        emitted.into_iter().map(|OutputFile { name, bytes }| NewFile { path: folder.join(name), bytes }).collect();
+    if let Some(other) = new.iter().find(|other| other.path.file_name() == path.file_name()) {
+        let name = other.path.display();
+        return Err(Failure::Usage(format!("-o {name} is the name of a file that is written beside it")));
+    }
+    new.push(NewFile { path: path.clone(), bytes: source.bytes });
+    refuse_to_overwrite_inputs(arguments, new.iter().map(|file| file.path.as_path()))?;
+    files::write_all(new)?;
+    Ok(())
+}
+
+/// One text for both: the header in the place where the source includes it.
+fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
+    let source = emitted.pop().expect("there is always a source").bytes;
+    let Some(OutputFile { name, bytes: header }) = emitted.pop() else {
+        return source;
+    };
+    let include = format!("#include \"{name}\"\n").into_bytes();
+    let at = source.windows(include.len()).position(|w| w == include).expect("the source includes its header");
+    Arc::new([&source[..at], &header, &source[at + include.len()..]].concat())
+}
+
+/// `cellc gru.xml -o gru.rs` may write gru.bin: not over the model's own.
+fn refuse_to_overwrite_inputs<'a>(
+    arguments: &CompileArguments,
+    outputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    let xml = arguments.model.path();
+    let weights = arguments.model.weights.clone().unwrap_or_else(|| xml.with_extension("bin"));
+    let inputs = [xml, &weights].map(|input| fs::canonicalize(input).ok());
+    for output in outputs {
+        let place = fs::canonicalize(output).ok();
+        if place.is_some() && inputs.contains(&place) {
+            return Err(Failure::Usage(format!(
+                "{} would be overwritten, and the model was read from it: choose another name or folder for -o",
+                output.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn write_device(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut device| device.write_all(bytes));
+    Ok(written.map_err(|error| files::cannot_write(path, error))?)
+}

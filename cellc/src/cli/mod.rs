@@ -1,0 +1,81 @@
+//! The command line: arguments to library calls to files.
+
+mod arguments;
+mod calls;
+mod check;
+mod compile;
+mod files;
+mod harness;
+mod npy;
+mod progress;
+mod random;
+mod run;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use cellc::diagnostic::{Diagnostic, Diagnostics};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use arguments::{Command, CommandLine};
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+enum Failure {
+    /// The arguments contradict each other: exit status 2.
+    Usage(String),
+    /// The input is refused, or something outside failed: exit status 1.
+    Refused(Diagnostics),
+    /// A compiler failed, and said something about it: exit status 1.
+    Toolchain {
+        /// What it wrote to its standard error.
+        said: Vec<u8>,
+        /// What that means.
+        why: Diagnostic,
+    },
+    /// A check found what it looks for, and said so: exit status 1.
+    Broken,
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::Refused(diagnostics)
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Refused(Diagnostics(vec![diagnostic]))
+    }
+}
+
+/// Does what the process's arguments say.
+pub(crate) fn main() -> ExitCode {
+    let CommandLine { command, compile } = CommandLine::parse();
+    let done = match &command {
+        None => compile::compile(&compile),
+        Some(Command::Run(arguments)) => run::run(arguments),
+        Some(Command::Check(arguments)) => check::check(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(message)) => CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit(),
+        Err(Failure::Refused(diagnostics)) => {
+            report(&diagnostics);
+            ExitCode::FAILURE
+        }
+        Err(Failure::Toolchain { said, why }) => {
+            // Nothing can be done about a standard error that cannot be written.
+            _ = io::stderr().write_all(&said);
+            report(&Diagnostics(vec![why]));
+            ExitCode::FAILURE
+        }
+        Err(Failure::Broken) => ExitCode::FAILURE,
+    }
+}
+
+/// Prints diagnostics for a human.
+fn report(diagnostics: &Diagnostics) {
+    eprint!("{diagnostics}");
+}

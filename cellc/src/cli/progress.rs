@@ -1,0 +1,48 @@
+//! What is being done, on a terminal only.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// One line on standard error; nothing where that is no terminal. It goes away when dropped.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// Starts with this stage.
+    pub(crate) fn start(stage: impl Into<Cow<'static, str>>) -> Self {
+        let bar = ProgressBar::new_spinner().with_message(stage);
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self(bar)
+    }
+
+    /// The next stage has begun.
+    pub(crate) fn stage(&self, stage: impl Into<Cow<'static, str>>) {
+        self.0.set_message(stage);
+    }
+
+    /// The next stage has begun, and is counted.
+    pub(crate) fn count(&self, stage: impl Into<Cow<'static, str>>, steps: usize) {
+        let style = ProgressStyle::with_template("{spinner} {msg} {pos}/{len}").expect("a fixed template is right");
+        self.0.set_style(style);
+        self.0.set_length(steps as u64);
+        self.0.set_position(0);
+        self.0.set_message(stage);
+    }
+
+    /// One more is done of what is counted.
+    pub(crate) fn advance(&self) {
+        self.0.inc(1);
+    }
+
+    /// Runs `print`, which writes to the terminal, without the line in its way.
+    pub(crate) fn suspend(&self, print: impl FnOnce()) {
+        self.0.suspend(print);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,539 @@
+//! The command as a user meets it: arguments, exit statuses, what is printed where, what is left on disk.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+/// The command, built once by the cargo that runs the tests.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package=cellc", "--bin=cellc", "--message-format=json"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stderr(Stdio::inherit())
+            .output()
+            .expect("cargo starts");
+        let messages = String::from_utf8(built.stdout).expect("cargo writes UTF-8");
+        let (_, rest) = messages.rsplit_once("\"executable\":\"").expect("cargo says where the program is");
+        rest.split('"').next().expect("a path ends").into()
+    })
+}
+
+/// What one run of the command did.
+struct Done {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// A folder to run the command in.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        let mut command = Command::new(program());
+        // Diagnostics are the same with and without a terminal's settings.
+        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env_remove("CLICOLOR_FORCE");
+        command
+    }
+
+    fn cellc(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Done {
+        done(&mut self.command(arguments))
+    }
+
+    /// What is there, sorted.
+    fn files(&self) -> Vec<String> {
+        let mut files: Vec<_> =
+            fs::read_dir(self.0.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        files.sort();
+        files
+    }
+
+    /// A script that stands for a compiler.
+    fn script(&self, name: &str, text: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.path(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+}
+
+fn done(command: &mut Command) -> Done {
+    let Output { status, stdout, stderr } = command.output().expect("the command starts");
+    let text = |bytes| String::from_utf8(bytes).expect("the command writes UTF-8");
+    Done { status: status.code(), stdout: text(stdout), stderr: text(stderr) }
+}
+
+impl Done {
+    #[track_caller]
+    fn succeeded(self) -> Self {
+        assert_eq!(self.status, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// Failed with this status, said all of `words` on standard error and nothing on standard output.
+    #[track_caller]
+    fn failed(self, status: i32, words: &[&str]) -> Self {
+        assert_eq!(self.status, Some(status), "{}", self.stderr);
+        assert_eq!(self.stdout, "");
+        for word in words {
+            assert!(self.stderr.contains(word), "{:?} is not said:\n{}", word, self.stderr);
+        }
+        self
+    }
+}
+
+fn corpus(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(case)
+}
+
+fn model(case: &str) -> PathBuf {
+    corpus(case).join("model.xml")
+}
+
+/// Arguments of different types in one list.
+macro_rules! arguments {
+    ($($argument:expr),* $(,)?) => { vec![$(AsRef::<OsStr>::as_ref(&$argument).to_owned()),*] };
+}
+
+#[test]
+fn help_says_what_can_be_asked() {
+    let place = Place::new();
+    for (name, arguments) in
+        [("help", &["--help"][..]), ("help_run", &["run", "--help"]), ("help_check", &["check", "--help"])]
+    {
+        let done = place.cellc(arguments).succeeded();
+        assert_eq!(done.stderr, "");
+        insta::assert_snapshot!(name, done.stdout);
+    }
+    let version = place.cellc(["--version"]).succeeded().stdout;
+    assert_eq!(version, format!("cellc {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn wrong_arguments_are_status_2_and_leave_nothing() {
+    let place = Place::new();
+    fs::create_dir(place.path("folder")).unwrap();
+    let gru = model("gru_cell_min");
+    let gru = gru.to_str().unwrap();
+    for (arguments, words) in [
+        (&[][..], &["MODEL.xml"][..]),
+        (&[gru], &["-o gru.rs", "-o -"]),
+        (&[gru, "-o"], &["--output"]),
+        (&[gru, "-o", ""], &["--output <FILE>"]),
+        (&[gru, "-o", "folder"], &["names no file"]),
+        (&[gru, "-o", "gru"], &["which language", "--emit"]),
+        (&[gru, "-o", "gru.cpp"], &["which language"]),
+        (&[gru, "-o", "gru.h", "--emit=c"], &["names the header"]),
+        (&[gru, "-o", "gru.rs", "--emit=c"], &["asks for rust, --emit for c"]),
+        (&[gru, "-o", "gru.c", "--emit=plan"], &["asks for c, --emit for plan"]),
+        (&[gru, "-o", "gru.c", "--runtime"], &["--runtime is for Rust"]),
+        (&[gru, "-o", "-", "--weights-as=file"], &["--weights-as file needs a file"]),
+        (&[gru, "-o", "gru.rs", "--isa=sse2"], &["generic", "avx2", "avx512"]),
+        (&[gru, "-o", "gru.rs", "--batch=0"], &["at least 1"]),
+        (&[gru, "-o", "gru.rs", "--state=h"], &["h=h_out"]),
+        (&[gru, "-o", "gru.rs", "--no-state", "--state=h=o"], &["cannot be used with"]),
+        (&[gru, "-o", "gru.rs", "--range=-1"], &["finite magnitude"]),
+        (&[gru, "gru.rs"], &["gru.rs"]),
+        (&["run", gru], &["--inputs", "--outputs"]),
+        (&["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"], &["[possible values: rust, c]"]),
+        (&["check", gru, "--steps=0"], &["at least 1"]),
+        (&["check", gru, "--inputs=a", "--seed=2"], &["cannot be used with"]),
+    ] {
+        place.cellc(arguments).failed(2, words);
+        assert_eq!(place.files(), ["folder"], "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_refused_input_is_status_1_and_leaves_what_was_there() {
+    let place = Place::new();
+    fs::write(place.path("gru.rs"), "before").unwrap();
+    fs::write(place.path("cut.xml"), &fs::read(model("gru_cell_min")).unwrap()[..700]).unwrap();
+    for (arguments, words) in [
+        (arguments!["missing.xml"], &["missing.xml"][..]),
+        (arguments!["cut.xml"], &["cut.xml:"]),
+        (arguments![model("lstm_cell")], &["lstm_cell"]),
+    ] {
+        place.cellc(arguments.into_iter().chain(arguments!["-o", "gru.rs"])).failed(1, words);
+    }
+    let batch = model("gru_cell_batchdyn");
+    place.cellc(arguments![batch, "-o", "gru.rs"]).failed(1, &["error: ", "model.xml:5:", "--batch", "--shape"]);
+    let weights = arguments![model("gru_cell_min"), "--weights", "missing.bin", "-o", "gru.rs"];
+    place.cellc(weights).failed(1, &["missing.bin", "--weights"]);
+    place.cellc(arguments![model("gru_cell_min"), "-o", "no/gru.rs"]).failed(1, &["no folder no"]);
+    assert_eq!(place.files(), ["cut.xml", "gru.rs"]);
+    assert_eq!(fs::read(place.path("gru.rs")).unwrap(), b"before");
+}
+
+#[test]
+fn source_goes_to_files_and_nothing_else_is_said() {
+    let place = Place::new();
+    let gru = model("gru_cell_lbr1");
+    let quiet = |done: Done| {
+        let done = done.succeeded();
+        assert_eq!((done.stdout.as_str(), done.stderr.as_str()), ("", ""));
+    };
+    quiet(place.cellc(arguments![gru, "-o", "gru.rs"]));
+    assert_eq!(place.files(), ["gru.rs"]);
+    quiet(place.cellc(arguments![gru, "-o", "gru.c"]));
+    assert_eq!(place.files(), ["gru.c", "gru.h", "gru.rs"]);
+    quiet(place.cellc(arguments![gru, "-o", "kept.rs", "--weights-as", "file"]));
+    assert_eq!(place.files(), ["gru.c", "gru.h", "gru.rs", "kept.rs", "kept.weights.bin"]);
+    // Replaced, and the same bytes whatever stood there.
+    let before = fs::read(place.path("gru.rs")).unwrap();
+    fs::write(place.path("gru.rs"), "before").unwrap();
+    quiet(place.cellc(arguments![gru, "-o", "gru.rs"]));
+    assert_eq!(fs::read(place.path("gru.rs")).unwrap(), before);
+}
+
+#[test]
+fn names_come_from_the_option_or_the_file() {
+    let place = Place::new();
+    let gru = model("gru_cell_min");
+    for (arguments, name) in [
+        (arguments![gru, "-o", "-"], "Model"),
+        (arguments![gru, "-o", "my-net.rs"], "MyNet"),
+        (arguments![gru, "-o", "my-net.rs", "--name", "other net"], "OtherNet"),
+    ] {
+        let printed = place.cellc(arguments).succeeded().stdout;
+        let text = if printed.is_empty() { fs::read_to_string(place.path("my-net.rs")).unwrap() } else { printed };
+        assert!(text.contains(&format!("pub struct {name} ")), "no {name} in\n{text}");
+    }
+}
+
+#[test]
+fn standard_output_holds_one_file() {
+    let place = Place::new();
+    let gru = model("gru_cell_lbr1");
+    place.cellc(arguments![gru, "-o", "gru.rs"]).succeeded();
+    let rust = place.cellc(arguments![gru, "-o", "-", "--name=gru"]).succeeded();
+    assert_eq!((rust.stdout, rust.stderr), (fs::read_to_string(place.path("gru.rs")).unwrap(), String::new()));
+    let without = place.cellc(arguments![gru, "--emit=rust", "--name=gru"]).succeeded();
+    assert_eq!(without.stdout, fs::read_to_string(place.path("gru.rs")).unwrap());
+    // The C source and its header as one translation unit.
+    let c = place.cellc(arguments![gru, "-o", "-", "--emit=c"]).succeeded().stdout;
+    fs::write(place.path("all.c"), c).unwrap();
+    let mut cc = Command::new("cc");
+    done(cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "all.c"]).current_dir(place.0.path())).succeeded();
+}
+
+#[test]
+fn a_device_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let place = Place::new();
+    let gru = model("gru_cell_min");
+    place.cellc(arguments![gru, "-o", "/dev/null"]).succeeded();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let text = place.cellc(arguments![gru, "-o", "/dev/stdout", "--emit=model"]).succeeded().stdout;
+    assert!(text.contains("GRUCell"), "{text}");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    done(place.command(arguments![gru, "-o", "-"]).stdout(full)).failed(1, &["standard output: cannot be written"]);
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    let place = Place::new();
+    let mut child =
+        place.command(arguments![model("gru_cell_128_f32"), "-o", "-"]).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn every_stage_can_be_printed() {
+    let place = Place::new();
+    for (stage, words) in [
+        ("model", &["GRUCell", "linear_before_reset", "\"h_out\""][..]),
+        ("plan", &["generic", "avx512", "fused"]),
+        ("kernel", &["# generic", "# avx2", "sigmoid"]),
+    ] {
+        let text = place.cellc(arguments![model("gru_cell_lbr1"), "--emit", stage]).succeeded().stdout;
+        for word in words {
+            assert!(text.contains(word), "{stage} does not say {word}:\n{text}");
+        }
+        place.cellc(arguments![model("gru_cell_lbr1"), "--emit", stage, "-o", "stage.txt"]).succeeded();
+        assert_eq!(fs::read_to_string(place.path("stage.txt")).unwrap(), text);
+    }
+    let narrow = place.cellc(arguments![model("gru_cell_lbr1"), "--emit=plan", "--isa=avx2"]).succeeded().stdout;
+    assert!(narrow.contains("generic") && narrow.contains("avx2") && !narrow.contains("avx512"), "{narrow}");
+}
+
+#[test]
+fn the_model_is_never_overwritten() {
+    let place = Place::new();
+    for file in ["model.xml", "model.bin"] {
+        fs::copy(corpus("gru_cell_lbr1").join(file), place.path(file)).unwrap();
+    }
+    let before = fs::read(place.path("model.bin")).unwrap();
+    let words = ["model.bin would be overwritten"];
+    place.cellc(["model.xml", "-o", "model.bin", "--emit=rust"]).failed(2, &words);
+    let own = ["model.xml", "--weights=model.bin", "-o", "./model.bin", "--emit=plan"];
+    place.cellc(own).failed(2, &words);
+    place.cellc(["model.xml", "-o", "model.xml", "--emit=c"]).failed(2, &["model.xml would be overwritten"]);
+    assert_eq!(place.files(), ["model.bin", "model.xml"]);
+    assert_eq!(fs::read(place.path("model.bin")).unwrap(), before);
+    // The packed weights have a name of their own, unless the model's have it.
+    place.cellc(["model.xml", "-o", "model.rs", "--weights-as=file"]).succeeded();
+    assert_eq!(fs::read(place.path("model.bin")).unwrap(), before);
+    fs::copy(place.path("model.bin"), place.path("model.weights.bin")).unwrap();
+    place
+        .cellc(["model.xml", "--weights=model.weights.bin", "-o", "model.rs", "--weights-as=file"])
+        .failed(2, &["model.weights.bin would be overwritten"]);
+}
+
+#[test]
+fn any_file_name_will_do() {
+    let place = Place::new();
+    let named = |name: &str| {
+        for extension in ["xml", "bin"] {
+            let from = corpus("gru_cell_min").join("model").with_extension(extension);
+            fs::copy(from, place.path(format!("{name}.{extension}"))).unwrap();
+        }
+    };
+    named("-o");
+    place.cellc(["-o", "out.rs", "--", "-o.xml"]).succeeded();
+    named("run");
+    place.cellc(["run.xml", "-o", "run.rs"]).succeeded();
+    // Names that would end a string or a line of the source that includes the weights.
+    let odd = "two words\n\"quoted\" \\ \u{202e}ünï";
+    named(odd);
+    for (compiler, extension) in [("rustc", "rs"), ("cc", "c")] {
+        let source = format!("{odd}.{extension}");
+        place.cellc([&format!("{odd}.xml"), "-o", &source, "--weights-as=file", "--name=odd"]).succeeded();
+        let flags: &[_] = if compiler == "cc" { &["-c"] } else { &["--crate-type=lib", "--crate-name=odd"] };
+        let mut compile = Command::new(compiler);
+        done(compile.args(flags).arg(&source).current_dir(place.0.path())).succeeded();
+    }
+}
+
+/// A GRU cell with one input and `hidden` units and f16 weights; its `.bin` needs `3 * hidden * (hidden + 2)` of them.
+fn large_model(hidden: usize) -> String {
+    let (rows, recurrent) = (3 * hidden, 3 * hidden * hidden);
+    let port = |id: usize, shape: &[usize]| {
+        let sizes: String = shape.iter().map(|size| format!("<dim>{size}</dim>")).collect();
+        format!("<port id=\"{id}\">{sizes}</port>")
+    };
+    let layer = |id: usize, kind: &str, data: &str, inputs: &str, outputs: &str| {
+        format!(
+            "<layer id=\"{id}\" name=\"n{id}\" type=\"{kind}\" version=\"opset3\"><data {data}/>\
+             <input>{inputs}</input><output>{outputs}</output></layer>"
+        )
+    };
+    let parameter = |id, size: usize| {
+        layer(id, "Parameter", &format!("shape=\"1,{size}\" element_type=\"f32\""), "", &port(0, &[1, size]))
+    };
+    let constant = |id, shape: &[usize], offset: usize| {
+        let sizes = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let (at, size) = (2 * offset, 2 * shape.iter().product::<usize>());
+        let data = format!("element_type=\"f16\" shape=\"{sizes}\" offset=\"{at}\" size=\"{size}\"");
+        layer(id, "Const", &data, "", &port(0, shape))
+    };
+    let shapes: [&[usize]; 3] = [&[rows, 1], &[rows, hidden], &[rows]];
+    let mut layers = parameter(0, 1) + &parameter(1, hidden);
+    let mut edges = vec![(0, 0, 8, 0), (1, 0, 8, 1), (8, 5, 9, 0)];
+    for (i, offset) in [0, rows, rows + recurrent].into_iter().enumerate() {
+        layers += &constant(2 + i, shapes[i], offset);
+        layers += &layer(5 + i, "Convert", "destination_type=\"f32\"", &port(0, shapes[i]), &port(1, shapes[i]));
+        edges.extend([(2 + i, 0, 5 + i, 0), (5 + i, 1, 8, 2 + i)]);
+    }
+    let inputs = [&[1, 1], &[1, hidden], shapes[0], shapes[1], shapes[2]];
+    let inputs: String = inputs.iter().enumerate().map(|(i, shape)| port(i, shape)).collect();
+    layers += &layer(8, "GRUCell", &format!("hidden_size=\"{hidden}\""), &inputs, &port(5, &[1, hidden]));
+    layers += &layer(9, "Result", "", &port(0, &[1, hidden]), "");
+    let edges: String = edges
+        .iter()
+        .map(|(a, b, c, d)| format!("<edge from-layer=\"{a}\" from-port=\"{b}\" to-layer=\"{c}\" to-port=\"{d}\"/>"))
+        .collect();
+    format!(
+        "<?xml version=\"1.0\"?><net name=\"large\" version=\"11\"><layers>{layers}</layers><edges>{edges}</edges></net>"
+    )
+}
+
+#[test]
+fn large_weights_stand_beside_the_source() {
+    let place = Place::new();
+    let write = |name: &str, hidden: usize| {
+        fs::write(place.path(format!("{name}.xml")), large_model(hidden)).unwrap();
+        // All zeros, and takes no room on disk.
+        let bin = fs::File::create(place.path(format!("{name}.bin"))).unwrap();
+        bin.set_len(2 * 3 * hidden as u64 * (hidden as u64 + 2)).unwrap();
+    };
+    // A little more than 1 MiB, and than 64 MiB, once they are f32.
+    write("some", 304);
+    write("much", 2368);
+    place.cellc(["much.xml", "-o", "-"]).failed(1, &["64 MiB", "-o FILE.rs"]);
+    place.cellc(["some.xml", "-o", "some.rs"]).succeeded();
+    assert_eq!(place.files(), ["much.bin", "much.xml", "some.bin", "some.rs", "some.weights.bin", "some.xml"]);
+    let inline = place.cellc(["some.xml", "-o", "-"]).succeeded().stdout;
+    assert!(inline.len() > 1 << 20 && !inline.contains("include_bytes"));
+}
+
+/// The f32 values of a `.npy` file, and its shape as its header writes it.
+fn read_npy(path: &Path) -> (String, Vec<f32>) {
+    let bytes = fs::read(path).unwrap();
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let header = String::from_utf8(bytes[10..start].to_vec()).unwrap();
+    let shape = header.split(['(', ')']).nth(1).unwrap().to_owned();
+    (shape, bytes[start..].chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect())
+}
+
+fn assert_results(place: &Place, outputs: &str, case: &str, shapes: &[&str]) {
+    let results: Vec<_> = fs::read_dir(place.path(outputs)).unwrap().collect();
+    assert_eq!(results.len(), shapes.len());
+    for (k, shape) in shapes.iter().enumerate() {
+        let (got_shape, got) = read_npy(&place.path(outputs).join(format!("r{k}_out0.npy")));
+        let exact = fs::read(corpus(case).join(format!("r{k}_ref0.bin"))).unwrap();
+        let exact = exact.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap()));
+        assert_eq!(got_shape, *shape, "{case}");
+        assert_eq!(got.len(), exact.len());
+        for (got, exact) in got.into_iter().zip(exact) {
+            assert!((f64::from(got) - exact).abs() <= 2e-6, "{case}, call {k}: {got} is not {exact}");
+        }
+    }
+}
+
+#[test]
+fn run_takes_open_sizes_from_each_call() {
+    let place = Place::new();
+    let case = "gru_cell_batchdyn";
+    for (language, outputs) in [("rust", "r"), ("c", "c/deeper")] {
+        let done = place.cellc(arguments![
+            "run",
+            model(case),
+            "--inputs",
+            corpus(case),
+            "--outputs",
+            outputs,
+            "--emit",
+            language,
+            "--isa=generic",
+        ]);
+        let done = done.succeeded();
+        assert_eq!((done.stdout.as_str(), done.stderr.as_str()), ("", ""));
+        assert_results(&place, outputs, case, &["1, 7", "3, 7"]);
+    }
+    // The same bits from both languages.
+    for file in ["r0_out0.npy", "r1_out0.npy"] {
+        assert_eq!(fs::read(place.path("r").join(file)).unwrap(), fs::read(place.path("c/deeper").join(file)).unwrap());
+    }
+}
+
+#[test]
+fn run_reads_weights_and_npy_files() {
+    let place = Place::new();
+    let case = "gru_cell_params";
+    fs::create_dir(place.path("in")).unwrap();
+    for k in 0..2 {
+        for i in 0..5 {
+            let name = format!("r{k}_in{i}.bin");
+            fs::copy(corpus(case).join(&name), place.path("in").join(&name)).unwrap();
+        }
+    }
+    // One of them as .npy, with twice the precision; its .bin is then not read.
+    let raw = fs::read(place.path("in/r1_in1.bin")).unwrap();
+    fs::write(place.path("in/r1_in1.bin"), "junk").unwrap();
+    let values: Vec<f64> = raw.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()).into()).collect();
+    let mut header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }".to_owned();
+    header += &" ".repeat(117 - header.len());
+    header.push('\n');
+    let mut npy = [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes()].concat();
+    npy.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+    fs::write(place.path("in/r1_in1.npy"), npy).unwrap();
+    place.cellc(arguments!["run", model(case), "--inputs", "in", "--outputs", "in"]).succeeded();
+    fs::create_dir(place.path("out")).unwrap();
+    for k in 0..2 {
+        let name = format!("r{k}_out0.npy");
+        fs::rename(place.path("in").join(&name), place.path("out").join(&name)).unwrap();
+    }
+    assert_results(&place, "out", case, &["2, 3", "2, 3"]);
+}
+
+#[test]
+fn run_says_what_is_wrong_and_writes_nothing() {
+    let place = Place::new();
+    let min = model("gru_cell_min");
+    let inputs = corpus("gru_cell_min");
+    fs::create_dir(place.path("some")).unwrap();
+    fs::write(place.path("some/r0_in0.bin"), [0; 4]).unwrap();
+    fs::create_dir(place.path("wrong")).unwrap();
+    fs::write(place.path("wrong/r0_in0.bin"), [0; 4]).unwrap();
+    fs::write(place.path("wrong/r0_in1.bin"), [0; 5]).unwrap();
+    let run = |inputs: &Path| place.command(arguments!["run", min, "--inputs", inputs, "--outputs", "out"]);
+    done(&mut run(Path::new("gone"))).failed(1, &["gone"]);
+    done(&mut run(&place.path(""))).failed(1, &["holds no inputs", "r<k>_in<i>.npy"]);
+    done(&mut run(Path::new("some"))).failed(1, &["no r0_in1.npy or .bin"]);
+    done(&mut run(Path::new("wrong"))).failed(1, &["r0_in1.bin", "5 bytes", "needs 4"]);
+    done(run(&inputs).env("RUSTC", "no-such-rustc")).failed(1, &["no-such-rustc cannot be started", "--emit c"]);
+    done(run(&inputs).arg("--emit=c").env("CC", "no-such-cc")).failed(1, &["no-such-cc cannot", "--emit rust"]);
+    let broken = place.script("broken", "echo it hurts >&2; exit 1");
+    done(run(&inputs).env("RUSTC", &broken)).failed(1, &["it hurts", "could not compile"]);
+    // A program that says that it has no such instruction set, and one that dies.
+    let lacking = "for last; do :; done; printf '#!/bin/sh\\nexit 3\\n' > \"$last\"; chmod +x \"$last\"";
+    let lacking = place.script("lacking", lacking);
+    done(run(&inputs).arg("--isa=avx512").env("RUSTC", &lacking)).failed(1, &["lacks the instruction set avx512"]);
+    done(run(&inputs).env("RUSTC", &lacking)).failed(1, &["ended early"]);
+    assert_eq!(place.files(), ["broken", "lacking", "some", "wrong"]);
+}
+
+#[test]
+fn the_c_compiler_may_have_arguments() {
+    let place = Place::new();
+    let case = "rnn_cell_tanh";
+    let arguments = arguments!["run", model(case), "--inputs", corpus(case), "--outputs", "out", "--emit", "c"];
+    done(place.command(arguments).env("CC", "cc -Wall -Wextra -Werror")).succeeded();
+    assert_results(&place, "out", case, &["2, 7", "2, 7"]);
+}
+
+#[test]
+fn check_holds_the_generated_code_to_its_bound() {
+    let place = Place::new();
+    let gru = model("gru_cell_lbr1");
+    let done = place.cellc(arguments!["check", gru, "--steps=20", "--isa=generic"]).succeeded();
+    assert_eq!(done.stderr, "");
+    for words in ["20 steps", "Rust on generic (split", "seed 1", "h_out [2, 7], the next h", "is within its bound"] {
+        assert!(done.stdout.contains(words), "{words:?} is not said:\n{}", done.stdout);
+    }
+    // The same seed, the same report; another seed, another.
+    let seed = |seed: &str| {
+        let arguments = arguments!["check", gru, "--steps=20", "--isa=generic", "--emit=c", "--seed", seed];
+        place.cellc(arguments).succeeded().stdout
+    };
+    let (one, two) = (seed("1"), seed("2"));
+    assert_eq!(one, done.stdout.replace("generated Rust", "generated C"));
+    assert_ne!(one.lines().nth(4), two.lines().nth(4), "the largest reference value");
+    // Inputs from files.
+    let files = arguments!["check", gru, "--inputs", corpus("gru_cell_lbr1"), "--isa=generic"];
+    let files = place.cellc(files).succeeded().stdout;
+    assert!(files.contains("2 steps") && files.contains("inputs from"), "{files}");
+    assert!(place.files().is_empty());
+}
+
+#[test]
+fn check_fails_where_the_generated_code_is_wrong() {
+    let place = Place::new();
+    // A compiler that moves every result by 2^-10.
+    let wrong = "sed -i 's/give(&mut output, &y)/y[3] += 0.0009765625; give(\\&mut output, \\&y)/' harness.rs\n\
+                 exec rustc \"$@\"";
+    let wrong = place.script("wrong", wrong);
+    let arguments = arguments!["check", model("gru_cell_lbr1"), "--steps=5", "--isa=generic"];
+    let done = done(place.command(arguments).env("RUSTC", wrong));
+    assert_eq!(done.status, Some(1), "{}{}", done.stdout, done.stderr);
+    assert!(done.stdout.contains("BROKEN: 5 values"), "{}", done.stdout);
+    assert!(done.stdout.contains("element 3 (counted in C order) of step 0"), "{}", done.stdout);
+    assert!(done.stdout.ends_with("the error bound is broken\n"), "{}", done.stdout);
+}
