@@ -5,10 +5,9 @@
 //! computation two numbers are carried: one that neither the exact nor the computed value exceeds in magnitude, and one
 //! that their difference does not exceed.
 //!
-//! * A pre-activation sum is `(sum of W x + sum of R h) + b`. Each of the two sums may be formed in any order, in as many
-//!   chains as it has terms: a term of one with K terms then goes through at most K roundings, and through [`JOINS`] more
-//!   where the parts meet; one more where multiply-add is split. After n roundings a term is off by at most
-//!   `((1+u)^n - 1)` times its magnitude.
+//! * A pre-activation sum is `(sum of W x + sum of R h) + b`, each of the two sums formed in order, perhaps dealt out to
+//!   chains that are added up: term k of K goes through at most K - k roundings there, [`JOINS`] more where parts meet, and
+//!   one more where multiply-add is split. After n roundings a term is off by at most `((1+u)^n - 1)` times its magnitude.
 //! * Clipping and relu add nothing. sigmoid and tanh pass on at most 1/4 and 1 of their argument's error and add their own,
 //!   [`activation::max_ulp`].
 //! * A GRU ends in `z h + (1 - z) n`: three roundings, four where split.
@@ -20,8 +19,8 @@ use crate::activation::{self, exact};
 use crate::model::{Activation, CellKind, ResetGate, Source, ValidCell, ValidModel, WeightSource};
 use crate::plan;
 
-/// Additions in which the parts of a sum meet: the terms of x with those of h, and both with the bias.
-const JOINS: usize = 2;
+/// Additions in which the parts of a sum meet: two chains, the terms of x with those of h, both with the bias.
+const JOINS: usize = 3;
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.
 const U: f64 = 1.0 / 16_777_216.0;
@@ -79,6 +78,7 @@ pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>]) -> V
             w: weight(cell.w, rows * cell.input_size),
             r: weight(cell.r, rows * cell.hidden_size),
             b: weight(cell.b, cell.kind.bias_parts() * cell.hidden_size),
+            growth: (0..=cell.input_size.max(cell.hidden_size) + JOINS + 1).map(growth).collect(),
         };
         let (x, h) = (value(cell.x, &states), value(cell.h, &states));
         let rows = x.chunks_exact(cell.input_size).zip(h.chunks_exact(cell.hidden_size));
@@ -147,6 +147,8 @@ struct Analysis<'a> {
     w: Vec<f64>,
     r: Vec<f64>,
     b: Vec<f64>,
+    /// `(1+u)^n - 1` for every n that a sum of the cell needs.
+    growth: Vec<f64>,
 }
 
 impl Analysis<'_> {
@@ -166,7 +168,7 @@ impl Analysis<'_> {
         let g = |v: Value| self.activation(cell.activations[1], v).value();
         let wx = |g: usize, j: usize| self.terms(&self.w, g * units + j, x);
         let rv = |g: usize, j: usize, v: &[Value]| self.terms(&self.r, g * units + j, v);
-        let b = |g: usize, j: usize| self.growth(Value::exact(self.b[g * units + j]), JOINS);
+        let b = |g: usize, j: usize| self.bias(self.b[g * units + j]);
         let gate = |g: usize, j: usize| f(sum([wx(g, j), rv(g, j, h), b(g, j)]));
         let CellKind::Gru(reset) = cell.kind else { return (0..units).map(|j| gate(0, j).value()).collect() };
 
@@ -185,17 +187,20 @@ impl Analysis<'_> {
 
     /// The terms of one row of a matrix, once they have become part of a sum.
     fn terms(&self, matrix: &[f64], row: usize, values: &[Value]) -> Value {
-        let row = &matrix[row * values.len()..][..values.len()];
-        let products = row.iter().zip(values).map(|(w, v)| Value { magnitude: w * v.magnitude, error: w * v.error });
-        let products = products.fold(Value::exact(0.0), |a, b| sum([a, b]));
-        self.growth(products, values.len() + JOINS + usize::from(!self.profile.fused))
+        let most = values.len() + JOINS + usize::from(!self.profile.fused);
+        let mut magnitude = 0.0;
+        let mut error = most as f64 * UNDERFLOW * (1.0 + self.growth[most]);
+        for (k, (w, v)) in matrix[row * values.len()..].iter().zip(values).enumerate() {
+            magnitude += w * v.magnitude;
+            error += w * (v.error + self.growth[most - k] * v.magnitude);
+        }
+        Value { magnitude: magnitude + error, error }.or_unbounded()
     }
 
-    /// What `n` roundings make of a value or of a sum of values.
-    fn growth(&self, v: Value, n: usize) -> Value {
-        let growth = (n as f64 * U.ln_1p()).exp_m1();
-        let error = v.error + growth * v.magnitude + n as f64 * UNDERFLOW * (1.0 + growth);
-        Value { magnitude: v.magnitude + error, error }.or_unbounded()
+    /// A bias, once it has become part of a sum.
+    fn bias(&self, b: f64) -> Value {
+        let error = self.growth[1] * b;
+        Value { magnitude: b + error, error }.or_unbounded()
     }
 
     /// `a b + c`
@@ -259,7 +264,12 @@ impl Analysis<'_> {
     }
 }
 
-/// The sum of values as it would be without rounding: [`Analysis::growth`] has accounted for that.
+/// `(1+u)^n - 1`
+fn growth(n: usize) -> f64 {
+    (n as f64 * U.ln_1p()).exp_m1()
+}
+
+/// The sum of values as it would be without rounding: [`Analysis::terms`] and [`Analysis::bias`] have accounted for that.
 fn sum<const N: usize>(values: [Value; N]) -> Value {
     let add = |a: Value, b: &Value| Value { magnitude: a.magnitude + b.magnitude, error: a.error + b.error };
     values.iter().fold(Value { magnitude: 0.0, error: 0.0 }, add).or_unbounded()
@@ -289,7 +299,7 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
         "u = 2^-24; G(n) = (1+u)^n - 1; for a sum of I terms w x, H terms r v and b:".to_owned(),
         "S = sum |w x| + sum |r v| + |b|,".to_owned(),
         format!(
-            "E = G(I+{joins}) sum |w x| + G(H+{joins}) sum |r v| + G({JOINS}) |b| + (I+H+9) 2^-149 \
+            "E = G(I+{joins}) sum |w x| + G(H+{joins}) sum |r v| + u |b| + (I+H+9) 2^-149 \
              + (1+G(I+{joins})) sum |w| err(x) + (1+G(H+{joins})) sum |r| err(v)"
         ),
     ];
