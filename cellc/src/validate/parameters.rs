@@ -68,7 +68,7 @@ impl Validation<'_> {
             (None, Some(given)) => vec![ANY; given.len()],
             (None, None) if self.partial => return None,
             (None, None) => {
-                let help = format!("give its shape: --shape {name}=1,16");
+                let help = format!("give its shape: {}", example(&name, &[Dim::Fixed(1), Dim::Fixed(16)]));
                 self.error(node, &value.origin, "an input without a shape", "a shape", help);
                 return None;
             }
@@ -118,11 +118,10 @@ impl Validation<'_> {
             }
             shape.push(size);
         }
-        let Some(elements) = element_count(&shape).filter(|&n| n <= MOST_ELEMENTS) else {
+        if element_count(&shape).is_none_or(|n| n > MOST_ELEMENTS) {
             self.too_large(node, &value.origin, &shape);
             return None;
-        };
-        debug_assert!(elements > 0);
+        }
         if let (Some(batch), Some(&size), Some(_)) = (self.options.batch, shape.first(), self.uses[index].batch) {
             *batch_used = true;
             if size != batch {

@@ -1,0 +1,50 @@
+//! Any bytes as an IR: the reader and the validation refuse or accept, and never panic.
+//!
+//! ```sh
+//! RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir tests/fuzz reader tests/fuzz/corpus/reader tests/corpus -- -max_len=16384 -dict=tests/fuzz/reader.dict
+//! ```
+//!
+//! An input is the text of the `.xml`, then perhaps [`SEPARATOR`] and the bytes of the `.bin`; without it the `.bin` holds zeros.
+
+#![no_main]
+
+use cellc::front::openvino::read_bytes;
+use cellc::options::Options;
+use cellc::validate::validate;
+use libfuzzer_sys::fuzz_target;
+
+const SEPARATOR: &[u8] = b"\n--- bin ---\n";
+
+fuzz_target!(|data: &[u8]| {
+    let (xml, bin) = match data.windows(SEPARATOR.len()).position(|window| window == SEPARATOR) {
+        Some(at) => (&data[..at], data[at + SEPARATOR.len()..].to_vec()),
+        None => (data, vec![0; 1 << 17]),
+    };
+    let (model, warnings) = match read_bytes("model.xml", xml, Some(("model.bin", bin))) {
+        Ok(read) => read,
+        Err(refusal) => {
+            assert!(refusal.has_errors());
+            drop(refusal.to_string());
+            return;
+        }
+    };
+    drop(warnings.to_string());
+    for batch in [None, Some(2)] {
+        match validate(&model, &Options { batch, ..Options::default() }) {
+            Ok((valid, warnings)) => {
+                assert!(!warnings.has_errors());
+                drop(warnings.to_string());
+                for constant in &valid.constants {
+                    let _ = constant.get_f32(constant.len() - 1);
+                }
+                for result in &valid.results {
+                    assert_eq!(valid.shape(result.source), result.shape);
+                }
+            }
+            Err(refusal) => {
+                assert!(refusal.has_errors());
+                drop(refusal.to_string());
+            }
+        }
+    }
+});
