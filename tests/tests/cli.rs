@@ -321,61 +321,91 @@ fn any_file_name_will_do() {
     }
 }
 
-/// A GRU cell with one input and `hidden` units and f16 weights; its `.bin` needs `3 * hidden * (hidden + 2)` of them.
-fn large_model(hidden: usize) -> String {
-    let (rows, recurrent) = (3 * hidden, 3 * hidden * hidden);
-    let port = |id: usize, shape: &[usize]| {
-        let sizes: String = shape.iter().map(|size| format!("<dim>{size}</dim>")).collect();
-        format!("<port id=\"{id}\">{sizes}</port>")
-    };
-    let layer = |id: usize, kind: &str, data: &str, inputs: &str, outputs: &str| {
-        format!(
-            "<layer id=\"{id}\" name=\"n{id}\" type=\"{kind}\" version=\"opset3\"><data {data}/>\
-             <input>{inputs}</input><output>{outputs}</output></layer>"
-        )
-    };
-    let parameter = |id, size: usize| {
-        layer(id, "Parameter", &format!("shape=\"1,{size}\" element_type=\"f32\""), "", &port(0, &[1, size]))
-    };
-    let constant = |id, shape: &[usize], offset: usize| {
-        let sizes = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-        let (at, size) = (2 * offset, 2 * shape.iter().product::<usize>());
-        let data = format!("element_type=\"f16\" shape=\"{sizes}\" offset=\"{at}\" size=\"{size}\"");
-        layer(id, "Const", &data, "", &port(0, shape))
-    };
-    let shapes: [&[usize]; 3] = [&[rows, 1], &[rows, hidden], &[rows]];
-    let mut layers = parameter(0, 1) + &parameter(1, hidden);
-    let mut edges = vec![(0, 0, 8, 0), (1, 0, 8, 1), (8, 5, 9, 0)];
-    for (i, offset) in [0, rows, rows + recurrent].into_iter().enumerate() {
-        layers += &constant(2 + i, shapes[i], offset);
-        layers += &layer(5 + i, "Convert", "destination_type=\"f32\"", &port(0, shapes[i]), &port(1, shapes[i]));
-        edges.extend([(2 + i, 0, 5 + i, 0), (5 + i, 1, 8, 2 + i)]);
+/// An IR that is being written: the text of its layers and edges. Layers are numbered as they come.
+#[derive(Default)]
+struct Ir {
+    layers: String,
+    edges: String,
+    count: usize,
+    /// Bytes of the `.bin` that constants have taken.
+    weights: usize,
+}
+
+impl Ir {
+    /// Adds a layer that reads the outputs of others; all have one, at the port after their inputs.
+    fn layer(&mut self, kind: &str, data: &str, inputs: &[(usize, &[usize])], output: &[usize]) -> usize {
+        let port = |port: usize, shape: &[usize]| {
+            let sizes: String = shape.iter().map(|size| format!("<dim>{size}</dim>")).collect();
+            format!("<port id=\"{port}\">{sizes}</port>")
+        };
+        let id = self.count;
+        self.count += 1;
+        let mut ports = String::new();
+        for (to, (from, shape)) in inputs.iter().enumerate() {
+            ports += &port(to, shape);
+            let from_port = self.layers.split("<layer ").nth(from + 1).unwrap().matches("<port ").count() - 1;
+            self.edges +=
+                &format!("<edge from-layer=\"{from}\" from-port=\"{from_port}\" to-layer=\"{id}\" to-port=\"{to}\"/>");
+        }
+        let output = if kind == "Result" { String::new() } else { port(inputs.len(), output) };
+        self.layers += &format!(
+            "<layer id=\"{id}\" name=\"layer {id}\" type=\"{kind}\" version=\"opset3\"><data {data}/>\
+             <input>{ports}</input><output>{output}</output></layer>"
+        );
+        id
     }
-    let inputs = [&[1, 1], &[1, hidden], shapes[0], shapes[1], shapes[2]];
-    let inputs: String = inputs.iter().enumerate().map(|(i, shape)| port(i, shape)).collect();
-    layers += &layer(8, "GRUCell", &format!("hidden_size=\"{hidden}\""), &inputs, &port(5, &[1, hidden]));
-    layers += &layer(9, "Result", "", &port(0, &[1, hidden]), "");
-    let edges: String = edges
-        .iter()
-        .map(|(a, b, c, d)| format!("<edge from-layer=\"{a}\" from-port=\"{b}\" to-layer=\"{c}\" to-port=\"{d}\"/>"))
-        .collect();
-    format!(
-        "<?xml version=\"1.0\"?><net name=\"large\" version=\"11\"><layers>{layers}</layers><edges>{edges}</edges></net>"
-    )
+
+    fn parameter(&mut self, shape: &[usize]) -> usize {
+        self.layer("Parameter", &format!("shape=\"{}\" element_type=\"f32\"", list(shape)), &[], shape)
+    }
+
+    /// An f16 constant, converted to f32.
+    fn constant(&mut self, shape: &[usize]) -> usize {
+        let size = 2 * shape.iter().product::<usize>();
+        let place = format!("offset=\"{}\" size=\"{size}\"", self.weights);
+        self.weights += size;
+        let constant =
+            self.layer("Const", &format!("element_type=\"f16\" shape=\"{}\" {place}", list(shape)), &[], shape);
+        self.layer("Convert", "destination_type=\"f32\"", &[(constant, shape)], shape)
+    }
+
+    /// A GRUCell: the ids of x, h, W, R and B, and N, I and H.
+    fn gru(&mut self, [x, h, w, r, b]: [usize; 5], [n, i, hidden]: [usize; 3]) -> usize {
+        let rows = 3 * hidden;
+        let inputs: [(_, &[_]); 5] =
+            [(x, &[n, i]), (h, &[n, hidden]), (w, &[rows, i]), (r, &[rows, hidden]), (b, &[rows])];
+        self.layer("GRUCell", &format!("hidden_size=\"{hidden}\""), &inputs, &[n, hidden])
+    }
+
+    fn result(&mut self, of: usize, shape: &[usize]) {
+        self.layer("Result", "", &[(of, shape)], &[]);
+    }
+
+    /// Writes the `.xml`, and a `.bin` of zeros that takes no room on disk.
+    fn write(&self, place: &Place, name: &str) {
+        let Self { layers, edges, .. } = self;
+        let text = format!("<net name=\"net\" version=\"11\"><layers>{layers}</layers><edges>{edges}</edges></net>");
+        fs::write(place.path(format!("{name}.xml")), text).unwrap();
+        fs::File::create(place.path(format!("{name}.bin"))).unwrap().set_len(self.weights as u64).unwrap();
+    }
+}
+
+fn list(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[test]
 fn large_weights_stand_beside_the_source() {
     let place = Place::new();
-    let write = |name: &str, hidden: usize| {
-        fs::write(place.path(format!("{name}.xml")), large_model(hidden)).unwrap();
-        // All zeros, and takes no room on disk.
-        let bin = fs::File::create(place.path(format!("{name}.bin"))).unwrap();
-        bin.set_len(2 * 3 * hidden as u64 * (hidden as u64 + 2)).unwrap();
-    };
     // A little more than 1 MiB, and than 64 MiB, once they are f32.
-    write("some", 304);
-    write("much", 2368);
+    for (name, hidden) in [("some", 304), ("much", 2368)] {
+        let mut ir = Ir::default();
+        let inputs = [ir.parameter(&[1, 1]), ir.parameter(&[1, hidden])];
+        let weights = [&[3 * hidden, 1][..], &[3 * hidden, hidden], &[3 * hidden]].map(|shape| ir.constant(shape));
+        let cell = ir.gru([inputs[0], inputs[1], weights[0], weights[1], weights[2]], [1, 1, hidden]);
+        ir.result(cell, &[1, hidden]);
+        ir.write(&place, name);
+    }
     place.cellc(["much.xml", "-o", "-"]).failed(1, &["64 MiB", "-o FILE.rs"]);
     place.cellc(["some.xml", "-o", "some.rs"]).succeeded();
     assert_eq!(place.files(), ["much.bin", "much.xml", "some.bin", "some.rs", "some.weights.bin", "some.xml"]);
@@ -521,6 +551,38 @@ fn check_holds_the_generated_code_to_its_bound() {
     let files = place.cellc(files).succeeded().stdout;
     assert!(files.contains("2 steps") && files.contains("inputs from"), "{files}");
     assert!(place.files().is_empty());
+}
+
+#[test]
+fn check_takes_models_of_every_form() {
+    let place = Place::new();
+    // Two cells and three results, weights known at run time, an input that nothing reads.
+    let mut ir = Ir::default();
+    let [x, first, second] = [&[2, 3][..], &[2, 4], &[2, 5]].map(|shape| ir.parameter(shape));
+    ir.parameter(&[2, 3, 4]);
+    let weights = [&[12, 3][..], &[12, 4], &[12], &[15, 4], &[15, 5], &[15]].map(|shape| ir.parameter(shape));
+    let first = ir.gru([x, first, weights[0], weights[1], weights[2]], [2, 3, 4]);
+    let second = ir.gru([first, second, weights[3], weights[4], weights[5]], [2, 4, 5]);
+    for (of, shape) in [(first, [2, 4]), (second, [2, 5]), (x, [2, 3])] {
+        ir.result(of, &shape);
+    }
+    ir.write(&place, "two");
+    // One input, none.
+    for (name, open) in [("one", true), ("none", false)] {
+        let mut ir = Ir::default();
+        let x = if open { ir.parameter(&[1, 3]) } else { ir.constant(&[1, 3]) };
+        let [h, w, r, b] = [&[1, 4][..], &[12, 3], &[12, 4], &[12]].map(|shape| ir.constant(shape));
+        let cell = ir.gru([x, h, w, r, b], [1, 3, 4]);
+        ir.result(cell, &[1, 4]);
+        ir.write(&place, name);
+    }
+    for (name, tables) in [("two", 3), ("one", 1), ("none", 1)] {
+        for language in ["rust", "c"] {
+            let model = format!("{name}.xml");
+            let done = place.cellc(["check", &model, "--steps=4", "--emit", language, "--isa=generic"]).succeeded();
+            assert_eq!(done.stdout.matches("one step").count(), tables, "{}", done.stdout);
+        }
+    }
 }
 
 #[test]
