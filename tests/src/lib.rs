@@ -1,1 +1,5 @@
-//! The tests of cellc stand in `tests/`.
+//! What the tests in `tests/` share: the corpus, models drawn at random, and what drives generated code.
+
+pub mod corpus;
+pub mod driver;
+pub mod subject;

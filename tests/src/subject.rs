@@ -1,0 +1,151 @@
+//! A compiled model with inputs to call it with, and what its kernel programs make of them.
+
+use std::collections::BTreeMap;
+
+use cellc::Language;
+use cellc::compile::Compilation;
+use cellc::emit::OutputFile;
+use cellc::kernel::{Role, interpret};
+use cellc::model::ValidModel;
+use cellc::pack;
+use cellc::reference::reference;
+
+/// A compiled model and calls of it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// An identifier of its own: of the module, the files, the functions.
+    pub name: String,
+    /// All stages.
+    pub compilation: Compilation,
+    /// Calls of a step: every Parameter in C order.
+    pub calls: Vec<Vec<Vec<f32>>>,
+}
+
+/// What was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// The pure function.
+    Function,
+    /// `step` of the struct, after its states were set.
+    Step,
+    /// A second `step` with the same inputs.
+    SecondStep,
+    /// `step` after `reset`.
+    StepAfterReset,
+}
+
+impl Way {
+    /// All ways, each with the letter that stands for it in the output of a driver.
+    pub const ALL: [(Self, char); 4] =
+        [(Self::Function, 'f'), (Self::Step, 's'), (Self::SecondStep, 't'), (Self::StepAfterReset, 'r')];
+}
+
+/// Which values: subject, instruction set, call, way, result.
+pub type Key = (String, String, usize, Way, usize);
+
+/// The bits of every result; every NaN is the same one.
+pub type Values = BTreeMap<Key, Vec<u32>>;
+
+/// The bits by which results are compared: the sign and payload of a NaN are the processor's own affair.
+pub fn bits(value: f32) -> u32 {
+    if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }
+}
+
+impl Subject {
+    /// What was asked for, as validated.
+    pub fn model(&self) -> &ValidModel {
+        &self.compilation.model
+    }
+
+    /// The names of the instruction sets and whether each fuses multiply-add.
+    pub fn isas(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        self.compilation.plan.isas.iter().map(|(isa, fused)| (isa.name, *fused))
+    }
+
+    /// The generated files.
+    pub fn files(&self, language: Language) -> Vec<OutputFile> {
+        let mut compilation = self.compilation.clone();
+        compilation.options.language = language;
+        compilation.emit(&self.name)
+    }
+
+    /// The results of one step by the program of one instruction set, interpreted.
+    pub fn interpret(&self, isa: usize, parameters: &[Vec<f32>]) -> Vec<Vec<f32>> {
+        let (_, program) = &self.compilation.programs[isa];
+        let mut memory: Vec<Vec<f32>> = program
+            .buffers
+            .iter()
+            .map(|buffer| match buffer.role {
+                Role::Parameter(i) => parameters[i].clone(),
+                Role::Constant(i) => {
+                    let tensor = &self.model().constants[i];
+                    (0..tensor.len()).map(|k| tensor.get_f32(k)).collect()
+                }
+                Role::Weights | Role::Result(_) | Role::Scratch => vec![0.0; buffer.len],
+            })
+            .collect();
+        for m in &program.packing {
+            let from = memory[m.from.0].clone();
+            pack::run(m, |to, at| memory[m.to.0][to] = from[at]);
+        }
+        interpret(program, &mut memory);
+        let result = |i| {
+            let at = program.buffers.iter().position(|b| b.role == Role::Result(i)).expect("a buffer for every result");
+            memory[at].clone()
+        };
+        (0..self.model().results.len()).map(result).collect()
+    }
+
+    /// The results of one step in float64.
+    pub fn reference(&self, parameters: &[Vec<f32>]) -> Vec<Vec<f64>> {
+        let parameters: Vec<Vec<f64>> = parameters.iter().map(|p| p.iter().map(|v| f64::from(*v)).collect()).collect();
+        reference(self.model(), &parameters)
+    }
+
+    /// Everything that a driver should print, by interpreting the programs of the instruction sets `on`.
+    pub fn expected(&self, on: &[&str]) -> Values {
+        let mut values = Values::new();
+        for (index, (isa, _)) in self.isas().enumerate().filter(|(_, (isa, _))| on.contains(isa)) {
+            for (call, parameters) in self.calls.iter().enumerate() {
+                let first = self.interpret(index, parameters);
+                let mut next = parameters.clone();
+                let mut zero = parameters.clone();
+                for pair in &self.model().states {
+                    next[pair.parameter].clone_from(&first[pair.result]);
+                    zero[pair.parameter].fill(0.0);
+                }
+                let second = self.interpret(index, &next);
+                let reset = self.interpret(index, &zero);
+                for (way, results) in [
+                    (Way::Function, &first),
+                    (Way::Step, &first),
+                    (Way::SecondStep, &second),
+                    (Way::StepAfterReset, &reset),
+                ] {
+                    for (result, lanes) in results.iter().enumerate() {
+                        let key = (self.name.clone(), isa.to_string(), call, way, result);
+                        values.insert(key, lanes.iter().copied().map(bits).collect());
+                    }
+                }
+            }
+        }
+        values
+    }
+}
+
+/// Fails with the first difference between what was expected and what generated code gave.
+///
+/// # Panics
+/// If there is one.
+pub fn assert_same(what: &str, expected: &Values, found: &Values) {
+    for (key, bits) in expected {
+        let Some(other) = found.get(key) else { panic!("{what}: {key:?} was not computed") };
+        assert_eq!(bits.len(), other.len(), "{what}: elements of {key:?}");
+        if let Some(at) = (0..bits.len()).find(|i| bits[*i] != other[*i]) {
+            let (a, b) = (f32::from_bits(bits[at]), f32::from_bits(other[at]));
+            panic!("{what}: {key:?} element {at} is {b:e} ({:08x}), not {a:e} ({:08x})", other[at], bits[at]);
+        }
+    }
+    let more: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).collect();
+    assert!(more.is_empty(), "{what}: computed without being asked for: {more:?}");
+}

@@ -1,0 +1,144 @@
+//! Every case of the corpus through the float64 reference, the interpreter, and generated Rust and C on every
+//! instruction set that this machine has.
+
+use std::path::{Path, PathBuf};
+
+use cellc::options::{Fma, Options};
+use cellc_tests::corpus::{self, Case, Run};
+use cellc_tests::driver;
+use cellc_tests::subject::{Subject, assert_same, bits};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Every case compiled for the shapes of some of its runs: (case, subject, indices of the runs).
+fn compiled(cases: &[Case], fma: Fma) -> Vec<(&Case, Subject, Vec<usize>)> {
+    let options = Options { fma, ..Options::default() };
+    let ending = if fma == Fma::Off { "_off" } else { "" };
+    let subjects = |case| Case::subjects(case, &options, ending).into_iter().map(move |(s, runs)| (case, s, runs));
+    cases.iter().flat_map(subjects).collect()
+}
+
+/// All of them in both profiles.
+fn subjects() -> Vec<Subject> {
+    let cases = corpus::cases();
+    let both = [Fma::Auto, Fma::Off].map(|fma| compiled(&cases, fma));
+    both.into_iter().flatten().map(|(_, subject, _)| subject).collect()
+}
+
+#[test]
+fn the_reference_is_the_oracle() {
+    for (case, subject, runs) in compiled(&corpus::cases(), Fma::Auto) {
+        for (call, run) in runs.iter().enumerate() {
+            let results = subject.reference(&subject.calls[call]);
+            assert_eq!(results.len(), case.runs[*run].oracle.len(), "{}", subject.name);
+            for (result, oracle) in results.iter().zip(&case.runs[*run].oracle) {
+                assert_eq!(result.len(), oracle.len(), "{}", subject.name);
+                let error = largest_error(result.iter().copied(), oracle);
+                assert!(error <= 1e-9, "{} run {run}: {error:e}", subject.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn interpreted_programs_agree_and_are_within_tolerance() {
+    for fma in [Fma::Auto, Fma::Off] {
+        for (case, subject, runs) in compiled(&corpus::cases(), fma) {
+            for (call, run) in runs.iter().enumerate() {
+                // by profile: what the first instruction set of that profile gave
+                let mut first: [Option<Vec<Vec<u32>>>; 2] = [None, None];
+                for (isa, (name, fused)) in subject.isas().enumerate() {
+                    assert!(!(fused && fma == Fma::Off), "{}: {name}", subject.name);
+                    let results = subject.interpret(isa, &subject.calls[call]);
+                    for (i, result) in results.iter().enumerate() {
+                        let oracle = &case.runs[*run].oracle[i];
+                        assert_eq!(result.len(), oracle.len(), "{}", subject.name);
+                        let error = largest_error(result.iter().map(|v| f64::from(*v)), oracle);
+                        assert!(error <= case.tolerance[i], "{} run {run} on {name}: {error:e}", subject.name);
+                    }
+                    let found = results.iter().map(|r| r.iter().copied().map(bits).collect()).collect();
+                    match &first[usize::from(fused)] {
+                        None => first[usize::from(fused)] = Some(found),
+                        Some(other) => assert!(*other == found, "{} run {run} on {name}", subject.name),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn generated_rust_is_the_interpreter_bit_for_bit() {
+    let subjects = subjects();
+    let isas = driver::isas();
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let found = driver::rust(&folder("conformance-rust"), &subjects, &["-Copt-level=3"]);
+    assert_same("rust", &expected, &found);
+}
+
+#[test]
+fn generated_c_is_the_interpreter_bit_for_bit() {
+    let subjects = subjects();
+    let isas = driver::isas();
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    for compiler in driver::c_compilers() {
+        // with and without permission to contract, and with an instruction to contract into
+        for flags in [&["-std=c11", "-O3"][..], &["-std=gnu11", "-O2", "-mfma"]] {
+            if flags.contains(&"-mfma") && !isas.contains(&"avx2") {
+                println!("skipped: {flags:?}");
+                continue;
+            }
+            let found = driver::c(&folder("conformance-c"), &subjects, compiler, flags);
+            assert_same(&format!("{compiler} {flags:?}"), &expected, &found);
+        }
+    }
+}
+
+#[test]
+fn errors_are_no_larger_than_openvinos() {
+    for (fma, profile) in [(Fma::Auto, "fused"), (Fma::Off, "split")] {
+        let mut ratios = Vec::new();
+        for (case, subject, runs) in compiled(&corpus::cases(), fma) {
+            let isa = subject.isas().position(|(_, fused)| fused == (fma == Fma::Auto)).expect("an instruction set");
+            for (call, run) in runs.iter().enumerate() {
+                let Run { oracle, openvino, .. } = &case.runs[*run];
+                for (i, result) in subject.interpret(isa, &subject.calls[call]).iter().enumerate() {
+                    let ours = largest_error(result.iter().map(|v| f64::from(*v)), &oracle[i]);
+                    let theirs = largest_error(openvino[i].iter().map(|v| f64::from(*v)), &oracle[i]);
+                    if theirs > 0.0 {
+                        ratios.push((ours / theirs, format!("{} run {run}", subject.name)));
+                    }
+                }
+            }
+        }
+        assert!(ratios.len() >= 25, "{} ratios", ratios.len());
+        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let values: Vec<f64> = ratios.iter().map(|(ratio, _)| *ratio).collect();
+        let (median, high) = (percentile(&values, 50.0), percentile(&values, 95.0));
+        println!(
+            "{profile}: error over OpenVINO's: median {median:.4}, 95th percentile {high:.4}, {} results",
+            values.len()
+        );
+        for (ratio, name) in ratios.iter().rev().take(3) {
+            println!("  {ratio:.3} {name}");
+        }
+        if fma == Fma::Auto {
+            assert!(median <= 1.0 && high <= 2.0, "median {median}, 95th percentile {high}");
+        }
+    }
+}
+
+/// The largest distance, NaN if there is one.
+fn largest_error(values: impl Iterator<Item = f64>, oracle: &[f64]) -> f64 {
+    values.zip(oracle).map(|(a, b)| (a - b).abs()).fold(0.0, |a, b| if b.is_nan() || b > a { b } else { a })
+}
+
+/// Of sorted values, interpolated linearly.
+fn percentile(sorted: &[f64], percent: f64) -> f64 {
+    let at = percent / 100.0 * (sorted.len() - 1) as f64;
+    let below = at.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (sorted[above] - sorted[below]) * (at - below as f64)
+}
