@@ -58,6 +58,8 @@ impl Interface {
     pub fn new(model: &ValidModel, name: &str) -> Self {
         let function = prefix(name);
         let mut scope = Scope::new(MEMBERS);
+        // what the C functions name that take fields as arguments
+        scope.taken.extend(C_TYPES.iter().map(|suffix| format!("{function}_{suffix}")));
         let mut inputs = Vec::new();
         let mut weights = Vec::new();
         for (index, Parameter { names, shape, weight, .. }) in model.parameters.iter().enumerate() {
@@ -190,8 +192,11 @@ pub(crate) fn pascal_case(snake: &str) -> String {
 /// Methods and arguments of generated structs.
 const MEMBERS: &[&str] = &[
     "new", "with_isa", "isa", "reset", "step", "packed", "weights", "inputs", "outputs", "state", "init", "init_isa",
-    "run", "pack",
+    "run", "pack", "memcpy", "memset",
 ];
+
+/// After the prefix and an underscore: types and functions of generated C.
+const C_TYPES: &[&str] = &["isa", "inputs", "outputs", "weights", "packed", "run"];
 
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]
@@ -220,22 +225,23 @@ const C_LIBRARY: &[&str] = &[
     "yn",
 ];
 
-/// Keywords and reserved words of Rust (all editions), C11, C23 and C++.
+/// Keywords and reserved words of Rust (all editions), C11, C23 and C++, and macros in lower case that compilers and C
+/// headers define.
 #[rustfmt::skip]
 const RESERVED: &[&str] = &[
     "abstract", "alignas", "alignof", "and", "and_eq", "as", "asm", "async", "auto", "await", "become", "bitand",
     "bitor", "bool", "box", "break", "case", "catch", "char", "class", "co_await", "co_return", "co_yield", "compl",
-    "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "crate", "decltype",
-    "default", "delete", "do", "double", "dyn", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "f32",
-    "f64", "false", "final", "float", "fn", "for", "friend", "gen", "goto", "i16", "i32", "i64", "i8", "if", "impl",
-    "in", "inline", "int", "isize", "let", "long", "loop", "macro", "macro_rules", "main", "match", "mod", "move",
-    "mut", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "null", "nullptr", "operator", "or", "or_eq",
-    "override", "priv", "private", "protected", "pub", "public", "raw", "ref", "register", "reinterpret_cast",
-    "requires", "restrict", "return", "safe", "self", "short", "signed", "size_t", "sizeof", "static",
-    "static_assert", "static_cast", "str", "struct", "super", "switch", "template", "this", "thread_local", "throw",
-    "trait", "true", "try", "type", "typedef", "typeid", "typename", "typeof", "typeof_unqual", "u16", "u32", "u64",
-    "u8", "union", "unsafe", "unsigned", "unsized", "use", "using", "usize", "virtual", "void", "volatile", "wchar_t",
-    "where", "while", "xor", "xor_eq", "yield",
+    "complex", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "crate", "decltype",
+    "default", "delete", "do", "double", "dyn", "dynamic_cast", "else", "enum", "errno", "explicit", "export", "extern",
+    "f32", "f64", "false", "far", "final", "float", "fn", "for", "friend", "gen", "goto", "i16", "i32", "i386", "i64",
+    "i8", "if", "impl", "in", "inline", "int", "isize", "let", "linux", "long", "loop", "macro", "macro_rules", "main",
+    "match", "mod", "move", "mut", "mutable", "namespace", "near", "new", "noexcept", "not", "not_eq", "null",
+    "nullptr", "operator", "or", "or_eq", "override", "priv", "private", "protected", "pub", "public", "raw", "ref",
+    "register", "reinterpret_cast", "requires", "restrict", "return", "safe", "self", "short", "signed", "size_t",
+    "sizeof", "static", "static_assert", "static_cast", "stderr", "stdin", "stdout", "str", "struct", "super", "switch",
+    "template", "this", "thread_local", "throw", "trait", "true", "try", "type", "typedef", "typeid", "typename",
+    "typeof", "typeof_unqual", "u16", "u32", "u64", "u8", "union", "unix", "unsafe", "unsigned", "unsized", "use",
+    "using", "usize", "virtual", "void", "volatile", "wchar_t", "where", "while", "xor", "xor_eq", "yield",
 ];
 
 #[cfg(test)]

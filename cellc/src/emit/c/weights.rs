@@ -52,7 +52,7 @@ fn beside(out: &mut String, file: &File<'_>) {
         "
 /* The weights in the order in which the kernels read them, as little-endian floats in a file beside this one. The
  * assembler looks for it in the working directory and in those given by -I; -D{upper}_WEIGHTS_FILE='\"path\"' names
- * another place. */
+ * another place (with -flto: a place that the linker finds too). */
 #ifndef {upper}_WEIGHTS_FILE
 #define {upper}_WEIGHTS_FILE \"{name}\"
 #endif

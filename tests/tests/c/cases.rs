@@ -1,0 +1,41 @@
+//! Corpus cases, compiled to C.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cellc::compile::{Compilation, compile};
+use cellc::front::openvino;
+use cellc::options::{Language, Options};
+
+/// The corpus.
+pub(crate) fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+/// Its cases, sorted.
+pub(crate) fn names() -> Vec<String> {
+    let entries = fs::read_dir(corpus()).expect("the corpus is there");
+    let mut names: Vec<_> = entries.map(|e| e.expect("an entry").file_name().into_string().expect("ASCII")).collect();
+    names.retain(|name| corpus().join(name).join("model.xml").exists());
+    names.sort();
+    assert!(names.len() >= 15, "the corpus is not what it was: {names:?}");
+    names
+}
+
+/// A case, compiled to C under the name `net`.
+pub(crate) fn compiled(case: &str, options: &Options) -> Compilation {
+    let (model, _) = openvino::read(&corpus().join(case).join("model.xml"), None).expect("a corpus case is read");
+    let mut options = Options { language: Language::C, ..options.clone() };
+    options.name.get_or_insert_with(|| "net".to_owned());
+    if case.contains("dyn") {
+        options.batch = Some(3);
+    }
+    compile(&model, &options).unwrap_or_else(|problems| panic!("{case}: {problems:?}"))
+}
+
+/// Writes a compilation's files as `<stem>.c`, `<stem>.h` and, where there is one, the file of weights.
+pub(crate) fn write(folder: &Path, compilation: &Compilation, stem: &str) {
+    for file in compilation.emit(stem) {
+        fs::write(folder.join(&file.name), &*file.bytes).expect("the folder can be written to");
+    }
+}

@@ -1,0 +1,343 @@
+//! Generated C: it compiles everywhere without a warning, leaves nothing undefined, and computes what the interpreter
+//! computes, bit for bit, whatever the compiler's flags.
+
+mod cases;
+mod driver;
+mod toolchain;
+
+use std::fs;
+use std::path::Path;
+
+use cellc::options::{Fma, Options, Unroll, WeightsAs};
+use cellc::target;
+
+use toolchain::{GCC, STRICT, compilers, folder, foreign, object, run, succeed, undefined};
+
+/// Flags that decide what a compiler may contract, and how far it optimises.
+fn flag_sets() -> Vec<&'static [&'static str]> {
+    if !cfg!(target_arch = "x86_64") {
+        return vec![&["-std=c11", "-O0"], &["-std=c11", "-O3"], &["-std=gnu11", "-O2"], &["-std=gnu11", "-O3"]];
+    }
+    vec![
+        &["-std=c11", "-O0"],
+        &["-std=gnu11", "-O0", "-mfma"],
+        &["-std=c11", "-O2", "-mfma"],
+        &["-std=gnu11", "-O2", "-march=native"],
+        &["-std=c11", "-O3", "-march=native"],
+        &["-std=gnu11", "-O3"],
+        &["-std=gnu11", "-O3", "-mfma"],
+        &["-std=gnu11", "-Os", "-mfma"],
+    ]
+}
+
+#[test]
+fn every_case_is_the_interpreter_bit_for_bit() {
+    for case in cases::names() {
+        for (fma, flags) in [(Fma::Auto, ["-std=c11", "-O2"]), (Fma::Off, ["-std=gnu11", "-O3"])] {
+            let compilation = cases::compiled(&case, &Options { fma, ..Options::default() });
+            let folder = folder(&format!("bits-{case}-{fma:?}"));
+            cases::write(&folder, &compilation, "net");
+            let calls = driver::calls(&compilation);
+            // the flags of the split profile are gcc's business; clang's are tried below
+            for compiler in compilers().into_iter().filter(|c| fma == Fma::Auto || *c == GCC) {
+                object(&folder, compiler, "net.c", "net.o", &flags);
+                assert_eq!(foreign(&folder, "net.o"), [""; 0], "{case}");
+                driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_flag_changes_a_bit() {
+    for (case, fma, unroll) in [
+        ("gru_cell_clip", Fma::Auto, Unroll::None),
+        ("gru_cell_clip", Fma::Off, Unroll::None),
+        ("gru_cell_lbr1", Fma::Auto, Unroll::Auto),
+    ] {
+        let compilation = cases::compiled(case, &Options { fma, unroll, ..Options::default() });
+        let folder = folder(&format!("flags-{case}-{fma:?}"));
+        cases::write(&folder, &compilation, "net");
+        let calls = driver::calls(&compilation);
+        for compiler in compilers() {
+            for flags in flag_sets() {
+                object(&folder, compiler, "net.c", "net.o", flags);
+                assert_eq!(foreign(&folder, "net.o"), [""; 0], "{flags:?}");
+                driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+            }
+        }
+    }
+}
+
+/// Without the pragma gcc fuses what must stay split: the test of the flags would see it.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn split_operations_stay_split_because_of_the_pragma() {
+    let options = Options { fma: Fma::Off, ..Options::default() };
+    let compilation = cases::compiled("gru_cell_clip", &options);
+    let folder = folder("contraction");
+    cases::write(&folder, &compilation, "net");
+    let text = fs::read_to_string(folder.join("net.c")).expect("written");
+    let pragma = "#pragma GCC optimize(\"fp-contract=off\")\n";
+    assert!(text.contains(pragma));
+    fs::write(folder.join("without.c"), text.replace(pragma, "")).expect("written");
+    let fused = |source: &str| {
+        object(&folder, GCC, source, "net.o", &["-std=gnu11", "-O2", "-mfma"]);
+        let listing = String::from_utf8(succeed(&folder, "objdump", &["-d", "net.o"])).expect("ASCII");
+        listing.matches("vfmadd").count()
+    };
+    assert_eq!(fused("net.c"), 0);
+    assert!(fused("without.c") > 0);
+}
+
+/// The test for foreign symbols can fail.
+#[test]
+fn a_call_of_libm_would_be_seen() {
+    let folder = folder("foreign");
+    fs::write(folder.join("planted.c"), "#include <math.h>\nfloat f(float x) { return tanhf(x); }\n").expect("written");
+    object(&folder, GCC, "planted.c", "planted.o", &["-O2"]);
+    assert_eq!(foreign(&folder, "planted.o"), ["tanhf"]);
+}
+
+#[test]
+fn the_header_is_cpp_too() {
+    let folder = folder("cpp");
+    for case in ["gru_cell_lbr1", "gru_cell_params"] {
+        let compilation = cases::compiled(case, &Options::default());
+        cases::write(&folder, &compilation, "net");
+        fs::write(
+            folder.join("main.cpp"),
+            "#include \"net.h\"
+#include \"net.h\"
+int main() { return net_isa_available(net_isa_detect()) && net_isa_name(NET_ISA_GENERIC)[0] == 'g' ? 0 : 1; }\n",
+        )
+        .expect("written");
+        for compiler in compilers() {
+            object(&folder, compiler, "net.c", "net.o", &["-O1"]);
+            for standard in ["-std=c++11", "-std=gnu++20"] {
+                let arguments = [STRICT, &[standard, "main.cpp", "net.o", "-o", "main"]].concat();
+                succeed(&folder, compiler.cpp, &arguments);
+                succeed(&folder, "./main", &[]);
+            }
+        }
+    }
+}
+
+#[test]
+fn fast_math_is_refused() {
+    let compilation = cases::compiled("gru_cell_min", &Options::default());
+    let folder = folder("fast-math");
+    cases::write(&folder, &compilation, "net");
+    for compiler in compilers() {
+        for flag in ["-ffast-math", "-ffinite-math-only"] {
+            let output = run(&folder, compiler.c, &[flag, "-c", "net.c"]);
+            assert!(!output.status.success(), "{} {flag}", compiler.c);
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert!(text.contains("compile this file without -ffast-math"), "{text}");
+        }
+    }
+}
+
+/// The weights beside the source: found from the working directory, by -I, by name; taken in by the assembler or `#embed`.
+#[test]
+fn weights_in_a_file() {
+    let options = Options { weights_as: WeightsAs::File, ..Options::default() };
+    let compilation = cases::compiled("gru_cell_clip_lbr1", &options);
+    let folder = folder("weights-file");
+    let beside = folder.join("src");
+    fs::create_dir(&beside).expect("a folder");
+    cases::write(&beside, &compilation, "net");
+    let weights = "net.weights.bin";
+    let contents = fs::read(beside.join(weights)).expect("the file of weights");
+    assert_eq!(&contents, &*compilation.packed.bytes);
+    let calls = driver::calls(&compilation);
+    fs::copy(beside.join("net.h"), folder.join("net.h")).expect("copied");
+    let elsewhere = format!("-DNET_WEIGHTS_FILE=\"{}\"", beside.join(weights).display());
+    for compiler in compilers() {
+        object(&beside, compiler, "net.c", "../net.o", &["-O2"]);
+        driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+        for flags in [
+            &["-O2", "-Isrc", "-fPIC", "-g"],
+            &["-O1", "-Isrc", "-std=gnu11", "-fPIE"],
+            // the assembler runs when linking, elsewhere; clang's needs a linker that may not be there
+            &["-O2", &elsewhere, "-fPIE", if compiler == GCC { "-flto" } else { "-g" }],
+        ] {
+            object(&folder, compiler, "src/net.c", "net.o", flags);
+            driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+        }
+        let output = run(&folder, compiler.c, &["-c", "src/net.c"]);
+        assert!(!output.status.success(), "the weights cannot be found from here");
+        fs::write(folder.join("embed.c"), "#ifndef __has_embed\n#error none\n#endif\n").expect("written");
+        if run(&folder, compiler.c, &["-c", "embed.c"]).status.success() {
+            object(&folder, compiler, "src/net.c", "net.o", &["-O2", "-DNET_EMBED"]);
+            driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+        } else {
+            println!("skipped: {} has no #embed", compiler.c);
+            let output = run(&folder, compiler.c, &["-DNET_EMBED", "-c", "src/net.c"]);
+            assert!(String::from_utf8_lossy(&output.stderr).contains("--weights-as inline"));
+        }
+    }
+}
+
+/// Several generated files in one program, and in one translation unit.
+#[test]
+fn files_do_not_meet() {
+    let folder = folder("together");
+    let cases = ["gru_cell_lbr0", "gru_cell_lbr1", "rnn_cell_tanh", "gru_cell_params"];
+    let mut unit = String::new();
+    let mut main = String::new();
+    for case in cases {
+        let options = Options { name: Some(case.to_owned()), ..Options::default() };
+        let compilation = cases::compiled(case, &options);
+        cases::write(&folder, &compilation, case);
+        unit += &format!("#include \"{case}.c\"\n");
+        main = format!("#include \"{case}.h\"\n{main}");
+    }
+    fs::write(folder.join("unit.c"), unit).expect("written");
+    fs::write(folder.join("main.c"), main + "int main(void) { return (int)gru_cell_lbr0_isa_detect() < 0; }\n")
+        .expect("written");
+    for compiler in compilers() {
+        object(&folder, compiler, "unit.c", "unit.o", &["-O1"]);
+        let mut objects = Vec::new();
+        for case in cases {
+            let name = format!("{case}.o");
+            object(&folder, compiler, &format!("{case}.c"), &name, &["-O1"]);
+            objects.push(name);
+        }
+        object(&folder, compiler, "main.c", "main.o", &[]);
+        let mut arguments = vec!["main.o", "-o", "main"];
+        arguments.extend(objects.iter().map(String::as_str));
+        succeed(&folder, compiler.c, &arguments);
+        succeed(&folder, "./main", &[]);
+    }
+}
+
+/// Names of a model that mean something to C, to the generated file, or end a comment.
+#[test]
+fn no_name_becomes_code() {
+    let folder = folder("names");
+    let case = cases::corpus().join("gru_cell_lbr1");
+    let xml = fs::read_to_string(case.join("model.xml")).expect("the model");
+    fs::copy(case.join("model.bin"), folder.join("model.bin")).expect("copied");
+    assert!(xml.contains("names=\"x\"") && xml.contains("name=\"cell\""));
+    let names = [
+        "i",
+        "j",
+        "k",
+        "inputs",
+        "outputs",
+        "packed",
+        "self",
+        "isa",
+        "memcpy",
+        "size_t",
+        "uint32_t",
+        "linux",
+        "unix",
+        "errno",
+        "net_load4",
+        "net_f32x16",
+        "net_tanh4_generic",
+        "net_cell0_generic",
+        "net_run",
+        "net_weight_data",
+        "net",
+        "*/ int x; /*",
+        "??/",
+        "// \\",
+        "&quot;); system(&quot;ls",
+        "&#10;#error&#10;",
+        "\u{202e}x",
+        "__attribute__",
+        "NULL",
+        "near",
+    ];
+    for (i, name) in names.iter().enumerate() {
+        let text = xml
+            .replace("names=\"x\"", &format!("names=\"{name}\""))
+            .replace("name=\"cell\"", &format!("name=\"{name}\""));
+        let path = folder.join("model.xml");
+        fs::write(&path, text).expect("written");
+        let (model, _) = cellc::front::openvino::read(&path, None).expect("any name is read");
+        let options = Options {
+            name: Some("net".to_owned()),
+            language: cellc::options::Language::C,
+            isas: Some(vec![if i % 2 == 0 { &target::AVX2 } else { &target::AVX512 }]),
+            ..Options::default()
+        };
+        let compilation = cellc::compile::compile(&model, &options).expect("any name is compiled");
+        cases::write(&folder, &compilation, "net");
+        for compiler in compilers() {
+            object(&folder, compiler, "net.c", "net.o", &["-std=gnu11", "-fsyntax-only"]);
+        }
+        fs::write(
+            folder.join("all.c"),
+            "#include <errno.h>\n#include <math.h>\n#include <stdio.h>\n#include <unistd.h>\n#include \"net.h\"\n",
+        )
+        .expect("written");
+        object(&folder, GCC, "all.c", "all.o", &["-std=gnu11"]);
+        assert_eq!(undefined(&folder, "all.o"), [""; 0]);
+    }
+}
+
+/// The names of the files on disk are the user's: they may hold anything.
+#[test]
+fn no_file_name_becomes_code() {
+    let folder = folder("file-names");
+    for stem in ["a b", "a\"b", "a\\b", "gr\u{fc}", "a'b", "a??)b", "a%sb"] {
+        for weights_as in [WeightsAs::Inline, WeightsAs::File] {
+            let compilation = cases::compiled("gru_cell_min", &Options { weights_as, ..Options::default() });
+            cases::write(&folder, &compilation, stem);
+            let calls = driver::calls(&compilation);
+            fs::copy(folder.join(format!("{stem}.h")), folder.join("net.h")).expect("copied");
+            // gcc's own assembly is wrong where the source's name holds a quote
+            fs::copy(folder.join(format!("{stem}.c")), folder.join("source.c")).expect("copied");
+            for compiler in compilers() {
+                object(&folder, compiler, "source.c", "net.o", &["-O1", "-std=c11"]);
+                driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+            }
+        }
+    }
+}
+
+#[test]
+fn same_input_same_bytes() {
+    let text = || cases::compiled("gru_cell_clip", &Options::default()).emit("net");
+    assert_eq!(text(), text());
+    for file in text() {
+        let text = String::from_utf8(file.bytes.to_vec()).expect("C is text");
+        assert!(text.is_ascii() && !text.contains(env!("CARGO_MANIFEST_DIR")), "{}", file.name);
+        assert!(text.lines().all(|line| line.len() <= 120 && line.trim_end() == line), "{}", file.name);
+    }
+}
+
+/// Each body where it is the only special one, and the generic one alone.
+#[test]
+fn any_list_of_instruction_sets() {
+    for isas in [vec![], vec![&target::AVX2], vec![&target::AVX512]] {
+        let folder = folder(&format!("isas-{}", isas.first().map_or("none", |isa| isa.name)));
+        let only = isas.is_empty();
+        let compilation = cases::compiled("gru_cell_relu", &Options { isas: Some(isas), ..Options::default() });
+        cases::write(&folder, &compilation, "net");
+        if only {
+            let text = fs::read_to_string(folder.join("net.c")).expect("written");
+            assert!(!text.contains("immintrin.h") && !text.contains("cpuid"));
+        }
+        for compiler in compilers() {
+            object(&folder, compiler, "net.c", "net.o", &["-O2"]);
+            let ran = driver::check(&folder, compiler, &["net.o"], &compilation, &driver::calls(&compilation));
+            assert!(!only || ran == 1);
+        }
+    }
+}
+
+/// The C compiler takes a large model's weights in without reading them as text.
+#[test]
+fn the_file_of_weights_is_not_text() {
+    let compilation =
+        cases::compiled("gru_cell_128_f32", &Options { weights_as: WeightsAs::File, ..Options::default() });
+    let source = compilation.emit("net").pop().expect("the source");
+    assert!(source.bytes.len() < 100_000, "{} bytes", source.bytes.len());
+    let names: Vec<_> = compilation.emit("net").into_iter().map(|file| file.name).collect();
+    assert_eq!(names, ["net.weights.bin", "net.h", "net.c"].map(|name| Path::new(name).display().to_string()));
+}

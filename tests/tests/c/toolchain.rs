@@ -1,0 +1,83 @@
+//! The C compilers of this machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// What every generated file must compile with.
+pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+
+/// A C compiler and the C++ compiler that belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compiler {
+    pub(crate) c: &'static str,
+    pub(crate) cpp: &'static str,
+}
+
+pub(crate) const GCC: Compiler = Compiler { c: "gcc", cpp: "g++" };
+const CLANGS: [Compiler; 3] = [
+    Compiler { c: "clang", cpp: "clang++" },
+    Compiler { c: "clang-19", cpp: "clang++-19" },
+    Compiler { c: "clang-14", cpp: "clang++-14" },
+];
+
+/// clang, where there is one.
+pub(crate) fn clang() -> Option<Compiler> {
+    static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let starts = |c: &Compiler| Command::new(c.c).arg("--version").output().is_ok_and(|o| o.status.success());
+        let found = CLANGS.into_iter().find(starts);
+        if found.is_none() {
+            println!("skipped: no clang on this machine");
+        }
+        found
+    })
+}
+
+/// gcc, which must be there, and clang, which may be.
+pub(crate) fn compilers() -> Vec<Compiler> {
+    [GCC].into_iter().chain(clang()).collect()
+}
+
+/// A folder of a test's own, empty.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c").join(name);
+    if path.exists() {
+        fs::remove_dir_all(&path).expect("the folder of an earlier run goes");
+    }
+    fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+/// Runs a program in a folder.
+pub(crate) fn run(folder: &Path, program: &str, arguments: &[&str]) -> Output {
+    let started = Command::new(program).args(arguments).current_dir(folder).output();
+    started.unwrap_or_else(|error| panic!("{program} starts: {error}"))
+}
+
+/// Runs a program that must succeed; what it printed.
+pub(crate) fn succeed(folder: &Path, program: &str, arguments: &[&str]) -> Vec<u8> {
+    let output = run(folder, program, arguments);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {} in {}:\n{text}", arguments.join(" "), folder.display());
+    output.stdout
+}
+
+/// Compiles `source` to `object`.
+pub(crate) fn object(folder: &Path, compiler: Compiler, source: &str, object: &str, flags: &[&str]) {
+    let arguments = [STRICT, flags, &["-c", source, "-o", object]].concat();
+    succeed(folder, compiler.c, &arguments);
+}
+
+/// The symbols that an object leaves to others.
+pub(crate) fn undefined(folder: &Path, object: &str) -> Vec<String> {
+    let listing = String::from_utf8(succeed(folder, "nm", &["-u", object])).expect("nm prints ASCII");
+    listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect()
+}
+
+/// The symbols of an object that are neither its own nor one of the three that compilers themselves call.
+pub(crate) fn foreign(folder: &Path, object: &str) -> Vec<String> {
+    let own = ["memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"];
+    undefined(folder, object).into_iter().filter(|symbol| !own.contains(&symbol.as_str())).collect()
+}
