@@ -65,7 +65,8 @@ impl Tensor {
     pub fn new(shape: Vec<usize>, element: ElementType, bytes: Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
         let need = shape.iter().try_fold(element.size(), |n, &d| n.checked_mul(d))?;
         let end = range.start.checked_add(need)?;
-        (end <= range.end && range.end <= bytes.len()).then(|| Self { shape, element, bytes, range: range.start..end })
+        let fits = end <= range.end && range.end <= bytes.len();
+        fits.then_some(Self { shape, element, bytes, range: range.start..end })
     }
 
     /// A tensor of f32 values. `None` if there are not exactly as many as the shape needs.

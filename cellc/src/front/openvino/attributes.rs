@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::lower::{Kind, Lowering, SAVE_AGAIN};
 use super::text::{cut, parse_integer, parse_shape};
+use super::weights::Contents;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::{Activation, Cell, CellKind, Dim, ElementType, LedgerEntry, ResetGate, Tensor};
@@ -132,7 +133,7 @@ impl<'a> Lowering<'a, '_> {
             self.error(index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
             return None;
         }
-        let (file, bytes) = match self.weights.bytes(&offset_origin) {
+        let Contents { name: file, bytes } = match self.weights.bytes(&offset_origin) {
             Ok(loaded) => loaded,
             Err(diagnostic) => {
                 if let Some(diagnostic) = diagnostic {

@@ -22,11 +22,18 @@ pub(super) enum Place {
     Nowhere,
 }
 
+/// The name and the contents of a file.
+#[derive(Clone)]
+pub(super) struct Contents {
+    pub(super) name: String,
+    pub(super) bytes: Arc<Vec<u8>>,
+}
+
 /// The weights, read when they are first asked for.
 pub(super) struct Weights {
     place: Place,
-    /// Name and contents; `Err` after the failure has been reported.
-    loaded: Option<Result<(String, Arc<Vec<u8>>), ()>>,
+    /// `Err` after the failure has been reported.
+    loaded: Option<Result<Contents, ()>>,
 }
 
 impl Weights {
@@ -34,11 +41,11 @@ impl Weights {
         Self { place, loaded: None }
     }
 
-    /// The contents and the file's name.
+    /// What the file holds.
     ///
     /// # Errors
     /// Why there are none, the first time; `None` after that.
-    pub(super) fn bytes(&mut self, origin: &Origin) -> Result<(String, Arc<Vec<u8>>), Option<Diagnostic>> {
+    pub(super) fn bytes(&mut self, origin: &Origin) -> Result<Contents, Option<Diagnostic>> {
         match &self.loaded {
             Some(loaded) => loaded.clone().map_err(|()| None),
             None => match self.load(origin) {
@@ -54,13 +61,13 @@ impl Weights {
         }
     }
 
-    fn load(&mut self, origin: &Origin) -> Result<(String, Arc<Vec<u8>>), Diagnostic> {
+    fn load(&mut self, origin: &Origin) -> Result<Contents, Diagnostic> {
         match std::mem::replace(&mut self.place, Place::Nowhere) {
             Place::Given(path) => from_file(&path, origin, "--weights names a file that can be read"),
             Place::Beside(path) => {
                 from_file(&path, origin, "put the .bin file beside the .xml file, or name it with --weights")
             }
-            Place::Memory(name, bytes) => Ok((name, Arc::new(bytes))),
+            Place::Memory(name, bytes) => Ok(Contents { name, bytes: Arc::new(bytes) }),
             Place::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
                 .valid("the contents of the .bin file that was saved with the model")
                 .help("give the .bin file too")),
@@ -74,15 +81,15 @@ impl Weights {
 
     /// What was read.
     pub(super) fn into_file(self) -> Option<InputFile> {
-        let (name, bytes) = self.loaded?.ok()?;
+        let Contents { name, bytes } = self.loaded?.ok()?;
         Some(InputFile { name: super::file_name(Path::new(&name)), sha256: super::sha256(&bytes) })
     }
 }
 
-fn from_file(path: &Path, origin: &Origin, help: &str) -> Result<(String, Arc<Vec<u8>>), Diagnostic> {
+fn from_file(path: &Path, origin: &Origin, help: &str) -> Result<Contents, Diagnostic> {
     let name = path.to_string_lossy().into_owned();
     match read_file(path, LARGEST) {
-        Ok(bytes) => Ok((name, Arc::new(bytes))),
+        Ok(bytes) => Ok(Contents { name, bytes: Arc::new(bytes) }),
         Err(e) => Err(Diagnostic::error(
             origin.clone(),
             format!("a constant, but its file of weights cannot be read: {}: {e}", quoted(&name)),
