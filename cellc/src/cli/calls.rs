@@ -149,7 +149,7 @@ fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
     match unknown {
         0 if bytes != known => Err(format!("it holds {bytes} bytes; {shape} of {name} needs {known}")),
         0 | 1 => {
-            let size = if known == 0 { 0 } else { bytes / known };
+            let size = bytes.checked_div(known).unwrap_or(0);
             let fits = unknown == 0 || (bytes == known * size && open.iter().any(|d| is_open(d) && size_fits(d, size)));
             if !fits {
                 return Err(format!("it holds {bytes} bytes, which fits no size of {shape} of {name}"));
