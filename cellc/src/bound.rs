@@ -16,7 +16,7 @@
 //! as exact: nothing is said about many steps.
 
 use crate::activation::{self, exact};
-use crate::model::{Activation, CellKind, ResetGate, Source, ValidCell, ValidModel, WeightSource};
+use crate::model::{Activation, CellKind, ResetGate, Source, Tensor, ValidCell, ValidModel, WeightSource};
 use crate::plan;
 
 /// Additions in which the parts of a sum meet: two chains, the terms of x with those of h, both with the bias.
@@ -53,31 +53,29 @@ pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>]) -> V
     for (parameter, values) in model.parameters.iter().zip(magnitudes) {
         assert_eq!(values.len(), parameter.shape.iter().product(), "elements of {:?}", parameter.names);
     }
-    let constant = |i: usize| -> Vec<f64> {
-        let tensor = &model.constants[i];
-        (0..tensor.len()).map(|i| f64::from(tensor.get_f32(i)).abs()).collect()
-    };
-    let weight = |source: WeightSource, len: usize| match source {
-        WeightSource::Constant(i) => constant(i),
-        WeightSource::Parameter(i) => magnitudes[i].iter().map(|m| m.abs()).collect(),
-        WeightSource::Zero => vec![0.0; len],
+    let weights = |source: WeightSource| match source {
+        WeightSource::Constant(i) => Weights::Constant(&model.constants[i]),
+        WeightSource::Parameter(i) => Weights::Given(&magnitudes[i]),
+        WeightSource::Zero => Weights::Zero,
     };
     let mut states: Vec<Vec<Value>> = Vec::new();
     let value = |source: Source, states: &[Vec<Value>]| -> Vec<Value> {
         match source {
             Source::Parameter(i) => magnitudes[i].iter().map(|m| Value::exact(m.abs())).collect(),
-            Source::Constant(i) => constant(i).into_iter().map(Value::exact).collect(),
+            Source::Constant(i) => {
+                let tensor = &model.constants[i];
+                (0..tensor.len()).map(|k| Value::exact(f64::from(tensor.get_f32(k)).abs())).collect()
+            }
             Source::Cell(i) => states[i].clone(),
         }
     };
     for cell in &model.cells {
-        let rows = cell.kind.gates() * cell.hidden_size;
         let analysis = Analysis {
             cell,
             profile,
-            w: weight(cell.w, rows * cell.input_size),
-            r: weight(cell.r, rows * cell.hidden_size),
-            b: weight(cell.b, cell.kind.bias_parts() * cell.hidden_size),
+            w: weights(cell.w),
+            r: weights(cell.r),
+            b: weights(cell.b),
             growth: (0..=cell.input_size.max(cell.hidden_size) + JOINS + 1).map(growth).collect(),
         };
         let (x, h) = (value(cell.x, &states), value(cell.h, &states));
@@ -143,12 +141,30 @@ impl Activated {
 struct Analysis<'a> {
     cell: &'a ValidCell,
     profile: Profile,
-    /// The magnitudes of W, R and B.
-    w: Vec<f64>,
-    r: Vec<f64>,
-    b: Vec<f64>,
+    w: Weights<'a>,
+    r: Weights<'a>,
+    b: Weights<'a>,
     /// `(1+u)^n - 1` for every n that a sum of the cell needs.
     growth: Vec<f64>,
+}
+
+/// W, R or B where they stand: a copy in f64 would be twice as large as the model.
+#[derive(Clone, Copy)]
+enum Weights<'a> {
+    Constant(&'a Tensor),
+    Given(&'a [f64]),
+    Zero,
+}
+
+impl Weights<'_> {
+    /// The magnitude of element `i`.
+    fn magnitude(self, i: usize) -> f64 {
+        match self {
+            Self::Constant(tensor) => f64::from(tensor.get_f32(i)).abs(),
+            Self::Given(magnitudes) => magnitudes[i].abs(),
+            Self::Zero => 0.0,
+        }
+    }
 }
 
 impl Analysis<'_> {
@@ -166,9 +182,9 @@ impl Analysis<'_> {
         let units = cell.hidden_size;
         let f = |v: Value| self.activation(cell.activations[0], v);
         let g = |v: Value| self.activation(cell.activations[1], v).value();
-        let wx = |g: usize, j: usize| self.terms(&self.w, g * units + j, x);
-        let rv = |g: usize, j: usize, v: &[Value]| self.terms(&self.r, g * units + j, v);
-        let b = |g: usize, j: usize| self.bias(self.b[g * units + j]);
+        let wx = |g: usize, j: usize| self.terms(self.w, g * units + j, x);
+        let rv = |g: usize, j: usize, v: &[Value]| self.terms(self.r, g * units + j, v);
+        let b = |g: usize, j: usize| self.bias(self.b.magnitude(g * units + j));
         let gate = |g: usize, j: usize| f(sum([wx(g, j), rv(g, j, h), b(g, j)]));
         let CellKind::Gru(reset) = cell.kind else { return (0..units).map(|j| gate(0, j).value()).collect() };
 
@@ -186,11 +202,12 @@ impl Analysis<'_> {
     }
 
     /// The terms of one row of a matrix, once they have become part of a sum.
-    fn terms(&self, matrix: &[f64], row: usize, values: &[Value]) -> Value {
+    fn terms(&self, matrix: Weights<'_>, row: usize, values: &[Value]) -> Value {
         let most = values.len() + JOINS + usize::from(!self.profile.fused);
         let mut magnitude = 0.0;
         let mut error = most as f64 * UNDERFLOW * (1.0 + self.growth[most]);
-        for (k, (w, v)) in matrix[row * values.len()..].iter().zip(values).enumerate() {
+        for (k, v) in values.iter().enumerate() {
+            let w = matrix.magnitude(row * values.len() + k);
             magnitude += w * v.magnitude;
             error += w * (v.error + self.growth[most - k] * v.magnitude);
         }
