@@ -20,6 +20,8 @@ pub mod diagnostic;
 #[doc(hidden)]
 pub mod emit;
 #[doc(hidden)]
+pub mod files;
+#[doc(hidden)]
 pub mod front;
 #[doc(hidden)]
 pub mod kernel;

@@ -242,7 +242,7 @@ fn a_device_is_written_to_and_not_replaced() {
     let text = place.cellc(arguments![gru, "-o", "/dev/stdout", "--emit=model"]).succeeded().stdout;
     assert!(text.contains("GRUCell"), "{text}");
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    done(place.command(arguments![gru, "-o", "-"]).stdout(full)).failed(1, &["standard output: cannot be written"]);
+    done(place.command(arguments![gru, "-o", "-"]).stdout(full)).failed(1, &["standard output cannot be written"]);
 }
 
 #[test]

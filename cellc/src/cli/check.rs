@@ -12,10 +12,10 @@ use cellc::reference::reference;
 
 use super::arguments::CheckArguments;
 use super::calls::{self, Calls, Expected};
-use super::files;
 use super::harness::Harness;
 use super::progress::Progress;
 use super::random::Random;
+use super::stdout::write_stdout;
 use super::{Failure, report};
 
 /// How many steps where neither `--steps` nor `--inputs` says.
@@ -266,7 +266,7 @@ fn print(
     }
     let broken = tables.iter().any(|table| table.broken > 0);
     text += if broken { "\nthe error bound is broken\n" } else { "\nevery error is within its bound\n" };
-    files::write_stdout(text.as_bytes())?;
+    write_stdout(text.as_bytes())?;
     Ok(())
 }
 

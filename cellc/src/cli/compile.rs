@@ -2,19 +2,19 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cellc::compile::{self, Compilation};
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::emit::OutputFile;
+use cellc::files::{self, NewFile};
 use cellc::front::openvino;
 use cellc::options::{Language, Options, WeightsAs};
 
 use super::arguments::{CompileArguments, Emit, WeightsAsArgument};
-use super::files::{self, NewFile};
 use super::progress::Progress;
+use super::stdout::{write_device, write_stdout};
 use super::{Failure, report};
 
 /// The largest weights that are written to standard output, in bytes.
@@ -58,12 +58,12 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     match &destination {
         Destination::Stdout => {
             drop(progress);
-            files::write_stdout(text.as_bytes())?;
+            write_stdout(text.as_bytes())?;
         }
         Destination::Device(path) => write_device(path, text.as_bytes())?,
         Destination::File(path) => {
             refuse_to_overwrite_inputs(arguments, [path.as_path()])?;
-            files::write_all(vec![NewFile { path: path.clone(), bytes: Arc::new(text.into_bytes()) }])?;
+            files::write_all(&[NewFile { path: path.clone(), bytes: Arc::new(text.into_bytes()) }])?;
         }
     }
     Ok(())
@@ -166,7 +166,7 @@ fn write_source(
             drop(progress);
             match destination {
                 Destination::Device(path) => write_device(path, &source)?,
-                _ => files::write_stdout(&source)?,
+                _ => write_stdout(&source)?,
             }
             return Ok(());
         }
@@ -182,7 +182,7 @@ fn write_source(
     }
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
     refuse_to_overwrite_inputs(arguments, new.iter().map(|file| file.path.as_path()))?;
-    files::write_all(new)?;
+    files::write_all(&new)?;
     Ok(())
 }
 
@@ -215,9 +215,4 @@ fn refuse_to_overwrite_inputs<'a>(
         }
     }
     Ok(())
-}
-
-fn write_device(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut device| device.write_all(bytes));
-    Ok(written.map_err(|error| files::cannot_write(path, error))?)
 }

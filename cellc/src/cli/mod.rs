@@ -4,17 +4,17 @@ mod arguments;
 mod calls;
 mod check;
 mod compile;
-mod files;
 mod harness;
 mod npy;
 mod progress;
 mod random;
 mod run;
+mod stdout;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use cellc::diagnostic::{Diagnostic, Diagnostics};
+use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
@@ -41,6 +41,12 @@ enum Failure {
 impl From<Diagnostics> for Failure {
     fn from(diagnostics: Diagnostics) -> Self {
         Self::Refused(diagnostics)
+    }
+}
+
+impl From<cellc::Error> for Failure {
+    fn from(error: cellc::Error) -> Self {
+        Diagnostic::error(Origin::Unknown, error.to_string()).into()
     }
 }
 

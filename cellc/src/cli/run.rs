@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cellc::compile;
+use cellc::files::{self, NewFile};
 use cellc::front::openvino;
 use cellc::options::Options;
 
 use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};
-use super::files::{self, NewFile};
 use super::harness::Harness;
 use super::progress::Progress;
+use super::stdout::cannot_write;
 use super::{Failure, npy, report};
 
 /// Runs every call and writes the results once all are there.
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             progress.advance();
         }
     }
-    fs::create_dir_all(&arguments.outputs).map_err(|error| files::cannot_write(&arguments.outputs, error))?;
-    files::write_all(results)?;
+    fs::create_dir_all(&arguments.outputs).map_err(|error| cannot_write(&arguments.outputs, error))?;
+    files::write_all(&results)?;
     Ok(())
 }

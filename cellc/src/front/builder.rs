@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::declared::{CellWeights, DeclaredCell, Said, in_words_of};
@@ -10,6 +9,7 @@ use crate::Error;
 use crate::compile::{Compilation, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
+use crate::files::{self, NewFile};
 use crate::model::{Activation, Model, Tensor};
 use crate::options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
 use crate::target::Isa;
@@ -288,7 +288,10 @@ impl Builder {
                 println!("cargo::warning={line}");
             }
         }
-        write(&folder, &files)
+        let new = |OutputFile { name, bytes }| NewFile { path: folder.join(name), bytes };
+        let files: Vec<_> = files.into_iter().map(new).collect();
+        files::write_all(&files)?;
+        Ok(files.into_iter().map(|file| file.path).collect())
     }
 
     /// The files that the output depends on.
@@ -411,33 +414,10 @@ fn line(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// Writes files by renaming, none of them before all are written, so that nobody sees half of one.
-fn write(folder: &Path, files: &[OutputFile]) -> Result<Vec<PathBuf>, Error> {
-    let unfinished = |file: &OutputFile| folder.join(format!(".{}.{}", file.name, std::process::id()));
-    let write_all = || {
-        for file in files {
-            let path = unfinished(file);
-            fs::write(&path, file.bytes.as_slice()).map_err(|error| Error::write(&path, error))?;
-        }
-        let rename = |file: &OutputFile| {
-            let path = folder.join(&file.name);
-            fs::rename(unfinished(file), &path).map_err(|error| Error::write(&path, error))?;
-            Ok(path)
-        };
-        files.iter().map(rename).collect()
-    };
-    let written: Result<Vec<PathBuf>, Error> = write_all();
-    if written.is_err() {
-        for file in files {
-            // what is not there need not be removed, and the first failure is the one to report
-            fs::remove_file(unfinished(file)).ok();
-        }
-    }
-    written
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn refused(builder: &Builder) -> String {

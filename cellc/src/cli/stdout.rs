@@ -1,0 +1,29 @@
+//! Standard output, and what cannot be replaced by a file.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use cellc::diagnostic::{Diagnostic, Origin};
+
+/// Writes to standard output. A reader that has read enough (`| head`) is no failure.
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Diagnostic> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(cannot_write(Path::new("standard output"), error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes into a device or a pipe that is there.
+pub(crate) fn write_device(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut device| device.write_all(bytes));
+    written.map_err(|error| cannot_write(path, error))
+}
+
+/// That `path` cannot be written, and why.
+pub(crate) fn cannot_write(path: &Path, error: io::Error) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, format!("{} cannot be written: {error}", path.display()))
+}
