@@ -106,7 +106,11 @@ fn said(cases: Vec<(&str, Graph, Options)>) -> String {
     for (name, graph, options) in cases {
         let outcome = match validate(&graph.0, &options) {
             Ok((_, warnings)) => format!("(accepted)\n{warnings}"),
-            Err(errors) => errors.to_string(),
+            Err(refusal) => {
+                let mut errors = refusal.0.iter().filter(|d| d.severity == Severity::Error);
+                assert!(errors.all(|e| e.valid.is_some() && e.help.is_some()), "{refusal}");
+                refusal.to_string()
+            }
         };
         writeln!(out, "==== {name}\n{outcome}").unwrap();
     }

@@ -235,7 +235,8 @@ impl<'a> Lowering<'a, '_> {
 
     fn linear_before_reset(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {
         let given = data.take(self.document, "linear_before_reset");
-        let text = given.as_ref().map(|given| given.text.trim().to_ascii_lowercase());
+        // spaces are not trimmed: OpenVINO would ignore such a text
+        let text = given.as_ref().map(|given| given.text.to_ascii_lowercase());
         let (reset, taken) = match text.as_deref() {
             Some("true" | "1") => (ResetGate::AfterMatMul, "true: the reset gate stands after the matrix product"),
             Some("false" | "0") => (ResetGate::BeforeMatMul, "false: the reset gate stands before the matrix product"),

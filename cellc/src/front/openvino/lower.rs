@@ -457,11 +457,14 @@ impl<'a> Lowering<'a, '_> {
             match document.attribute_name(attribute) {
                 "id" | "name" | "type" => {}
                 "output_names" if self.layers[index].kind == Kind::Result => {}
+                "version" if text.is_empty() => {}
                 "version" => {
-                    let number = text.strip_prefix("opset").filter(|n| !n.is_empty());
-                    if !number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) && !text.is_empty() {
+                    let number = text.strip_prefix("opset").and_then(parse_integer);
+                    // before that there was no GRUCell
+                    let first = if self.layers[index].kind == Kind::GruCell { 3 } else { 1 };
+                    if number.is_none_or(|number| number < first) {
                         let found = format!("the layer is of the operation set {}", quoted(text));
-                        let valid = "OpenVINO's own operation sets: opset1, opset2, ...";
+                        let valid = format!("OpenVINO's own operation sets: opset{first}, opset{}, ...", first + 1);
                         self.error(index, origin, found, valid, "replace the layer by one of OpenVINO's own");
                     }
                 }

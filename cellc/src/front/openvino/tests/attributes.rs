@@ -1,0 +1,171 @@
+//! What the texts of attributes mean, and which are refused.
+
+use super::*;
+
+#[test]
+fn attribute_texts_that_are_read() {
+    for (text, clip) in [
+        ("0.5", Some(0.5)),
+        (" 3 ", Some(3.0)),
+        ("0.40000000596046448", Some(0.4)),
+        ("1e-3", Some(0.001)),
+        ("0", None),
+        ("-0", None),
+        ("-1", None),
+        ("inf", None),
+        ("-INF", None),
+        ("NaN", None),
+    ] {
+        assert_eq!(accepted(&with_attribute("clip", Some(text))).cells[0].clip, clip, "{text:?}");
+    }
+    assert_eq!(accepted(&with_attribute("clip", None)).cells[0].clip, None);
+
+    use Activation::{Relu, Sigmoid, Tanh};
+    for (text, activations) in [
+        ("relu,sigmoid", [Relu, Sigmoid]),
+        (" TanH ,\tRELU ", [Tanh, Relu]),
+        ("Sigmoid,SIGMOID", [Sigmoid, Sigmoid]),
+        ("tanh,tanh", [Tanh, Tanh]),
+        ("relu,relu", [Relu, Relu]),
+    ] {
+        assert_eq!(accepted(&with_attribute("activations", Some(text))).cells[0].activations, activations, "{text:?}");
+    }
+    assert_eq!(accepted(&with_attribute("activations", None)).cells[0].activations, [Sigmoid, Tanh]);
+
+    let three_parts =
+        edit(&edit(GRU, r#"shape="12" "#, r#"shape="9" "#), "<dim>12</dim></port></output>", "</port></output>");
+    let three_parts = edit(&three_parts, "<dim>12</dim>", "");
+    for (text, reset) in [
+        ("1", ResetGate::AfterMatMul),
+        ("True", ResetGate::AfterMatMul),
+        ("0", ResetGate::BeforeMatMul),
+        ("false", ResetGate::BeforeMatMul),
+        ("FALSE", ResetGate::BeforeMatMul),
+    ] {
+        let base = if reset == ResetGate::AfterMatMul { GRU } else { &three_parts };
+        let model = edit(base, r#"linear_before_reset="true""#, &format!(r#"linear_before_reset="{text}""#));
+        assert_eq!(accepted(&model).cells[0].kind, CellKind::Gru(reset), "{text:?}");
+    }
+    let absent = edit(&three_parts, r#" linear_before_reset="true""#, "");
+    assert_eq!(accepted(&absent).cells[0].kind, CellKind::Gru(ResetGate::BeforeMatMul));
+    assert_eq!(accepted(&with_attribute("hidden_size", Some(" 3 "))).cells[0].hidden_size, 3);
+}
+
+#[test]
+fn attribute_texts_that_are_refused_or_warned_about() {
+    let cases = [
+        ("clip", "0,5"),
+        ("clip", "0.5f"),
+        ("clip", ""),
+        ("clip", "1 2"),
+        ("clip", "0x10"),
+        ("activations", "sigmoid"),
+        ("activations", "sigmoid,tanh,tanh"),
+        ("activations", ""),
+        ("activations", "sigmoid,,tanh"),
+        ("activations", "sigmoid,hardsigmoid"),
+        ("activations", "a,b,c,d,e,f,g"),
+        ("activations_alpha", "0.5"),
+        ("activations_beta", "0.5, 1e3"),
+        ("activations_alpha", "0.5,x"),
+        ("linear_before_reset", "yes"),
+        ("linear_before_reset", "2"),
+        ("linear_before_reset", " true"),
+        ("linear_before_reset", ""),
+        ("hidden_size", "4"),
+        ("hidden_size", "0"),
+        ("hidden_size", "-3"),
+        ("hidden_size", "3.0"),
+        ("hidden_size", ""),
+        ("hidden_size", "99999999999999999999"),
+        ("hidden_size", "18446744073709551615"),
+        ("linear_before_rest", "true"),
+        ("direction", "reverse"),
+    ];
+    let mut texts: Vec<(String, String)> =
+        cases.iter().map(|(name, value)| (format!("{name}={value:?}"), with_attribute(name, Some(value)))).collect();
+    texts.push(("no hidden_size".to_owned(), with_attribute("hidden_size", None)));
+    insta::assert_snapshot!(said(texts.iter().map(|(name, text)| (name.as_str(), text.clone()))));
+}
+
+/// The model with another shape for B, the `.bin` long enough for it.
+fn with_bias(shape: &str, size: usize) -> String {
+    let text =
+        edit(GRU, r#"shape="12" offset="180" size="48""#, &format!(r#"shape="{shape}" offset="0" size="{size}""#));
+    text.replace("<dim>12</dim>", "")
+}
+
+#[test]
+fn biases_of_every_layout() {
+    let before = |text: String| edit(&text, r#"linear_before_reset="true""#, r#"linear_before_reset="false""#);
+    let cases = [
+        ("6 parts, after", with_bias("18", 72)),
+        ("6 parts, before", before(with_bias("18", 72))),
+        ("6 parts and a direction, after", with_bias("1, 18", 72)),
+        ("3 parts, after", with_bias("9", 36)),
+        ("4 parts, before", before(with_bias("12", 48))),
+        ("3 parts and a direction, before", before(with_bias("1, 9", 36))),
+        ("5 parts, after", with_bias("15", 60)),
+        ("not a multiple, after", with_bias("13", 52)),
+        ("a scalar", with_bias("", 4)),
+        ("a matrix", with_bias("4, 3", 48)),
+    ];
+    insta::assert_snapshot!(said(cases));
+}
+
+/// The example on the specification's page for GRUCell-3: the bias has ONNX's layout.
+#[test]
+fn the_example_of_the_specification_is_explained() {
+    let text = r#"<net name="spec" version="11">
+<layers>
+<layer id="0" name="X" type="Parameter" version="opset1">
+<data shape="1,16" element_type="f32"/>
+<output>
+<port id="0" precision="FP32"><dim>1</dim><dim>16</dim></port></output>
+</layer>
+<layer id="1" name="H" type="Parameter" version="opset1">
+<data shape="1,128" element_type="f32"/>
+<output>
+<port id="0" precision="FP32"><dim>1</dim><dim>128</dim></port></output>
+</layer>
+<layer id="2" name="W" type="Parameter" version="opset1">
+<data shape="384,16" element_type="f32"/>
+<output>
+<port id="0" precision="FP32"><dim>384</dim><dim>16</dim></port></output>
+</layer>
+<layer id="3" name="R" type="Parameter" version="opset1">
+<data shape="384,128" element_type="f32"/>
+<output>
+<port id="0" precision="FP32"><dim>384</dim><dim>128</dim></port></output>
+</layer>
+<layer id="4" name="B" type="Parameter" version="opset1">
+<data shape="768" element_type="f32"/>
+<output>
+<port id="0" precision="FP32"><dim>768</dim></port></output>
+</layer>
+<layer id="5" name="gru" type="GRUCell" version="opset3">
+<data hidden_size="128" linear_before_reset="1"/>
+<input>
+<port id="0"><dim>1</dim><dim>16</dim></port>
+<port id="1"><dim>1</dim><dim>128</dim></port>
+<port id="2"><dim>384</dim><dim>16</dim></port>
+<port id="3"><dim>384</dim><dim>128</dim></port>
+<port id="4"><dim>768</dim></port></input>
+<output>
+<port id="5" precision="FP32"><dim>1</dim><dim>128</dim></port></output>
+</layer>
+<layer id="6" name="out" type="Result" version="opset1">
+<input>
+<port id="0"><dim>1</dim><dim>128</dim></port></input>
+</layer>
+</layers>
+<edges>
+<edge from-layer="0" from-port="0" to-layer="5" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="5" to-port="1"/>
+<edge from-layer="2" from-port="0" to-layer="5" to-port="2"/>
+<edge from-layer="3" from-port="0" to-layer="5" to-port="3"/>
+<edge from-layer="4" from-port="0" to-layer="5" to-port="4"/>
+<edge from-layer="5" from-port="5" to-layer="6" to-port="0"/>
+</edges></net>"#;
+    insta::assert_snapshot!(compile(text).unwrap_err());
+}

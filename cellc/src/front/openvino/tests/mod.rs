@@ -1,0 +1,256 @@
+//! The reader on a small model and on everything that may be wrong with one.
+
+mod attributes;
+mod files;
+mod graphs;
+mod mutations;
+mod sizes;
+mod tensors;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use super::{read, read_bytes};
+use crate::diagnostic::{Diagnostics, Origin, Severity};
+use crate::model::{Activation, CellKind, ElementType, ResetGate, Source, ValidModel, WeightSource};
+use crate::options::Options;
+use crate::validate::validate;
+
+/// A GRUCell with I = 2, H = 3, N = 1, `linear_before_reset`, weights as constants in the order W, R, B.
+const GRU: &str = r#"<?xml version="1.0"?>
+<net name="gru" version="11">
+	<layers>
+		<layer id="0" name="x" type="Parameter" version="opset1">
+			<data shape="1,2" element_type="f32" />
+			<output><port id="0" precision="FP32" names="x"><dim>1</dim><dim>2</dim></port></output>
+		</layer>
+		<layer id="1" name="h" type="Parameter" version="opset1">
+			<data shape="1,3" element_type="f32" />
+			<output><port id="0" precision="FP32" names="h"><dim>1</dim><dim>3</dim></port></output>
+		</layer>
+		<layer id="2" name="W" type="Const" version="opset1">
+			<data element_type="f32" shape="9, 2" offset="0" size="72" />
+			<output><port id="0" precision="FP32"><dim>9</dim><dim>2</dim></port></output>
+		</layer>
+		<layer id="3" name="R" type="Const" version="opset1">
+			<data element_type="f32" shape="9, 3" offset="72" size="108" />
+			<output><port id="0" precision="FP32"><dim>9</dim><dim>3</dim></port></output>
+		</layer>
+		<layer id="4" name="B" type="Const" version="opset1">
+			<data element_type="f32" shape="12" offset="180" size="48" />
+			<output><port id="0" precision="FP32"><dim>12</dim></port></output>
+		</layer>
+		<layer id="5" name="cell" type="GRUCell" version="opset3">
+			<data linear_before_reset="true" hidden_size="3" activations="sigmoid, tanh" activations_alpha="" activations_beta="" clip="0" />
+			<input>
+				<port id="0" precision="FP32"><dim>1</dim><dim>2</dim></port>
+				<port id="1" precision="FP32"><dim>1</dim><dim>3</dim></port>
+				<port id="2" precision="FP32"><dim>9</dim><dim>2</dim></port>
+				<port id="3" precision="FP32"><dim>9</dim><dim>3</dim></port>
+				<port id="4" precision="FP32"><dim>12</dim></port>
+			</input>
+			<output><port id="5" precision="FP32" names="h_out"><dim>1</dim><dim>3</dim></port></output>
+		</layer>
+		<layer id="6" name="Result_1" type="Result" version="opset1" output_names="h_out">
+			<input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim></port></input>
+		</layer>
+	</layers>
+	<edges>
+		<edge from-layer="0" from-port="0" to-layer="5" to-port="0" />
+		<edge from-layer="1" from-port="0" to-layer="5" to-port="1" />
+		<edge from-layer="2" from-port="0" to-layer="5" to-port="2" />
+		<edge from-layer="3" from-port="0" to-layer="5" to-port="3" />
+		<edge from-layer="4" from-port="0" to-layer="5" to-port="4" />
+		<edge from-layer="5" from-port="5" to-layer="6" to-port="0" />
+	</edges>
+</net>
+"#;
+
+/// The bytes of the weights: element i of all of them is i / 4.
+fn weights() -> Vec<u8> {
+    (0..57).flat_map(|i| (i as f32 / 4.0).to_le_bytes()).collect()
+}
+
+/// The text with `from`, which must be in it exactly once, replaced.
+fn edit(text: &str, from: &str, to: &str) -> String {
+    assert_eq!(text.matches(from).count(), 1, "{from:?}");
+    text.replace(from, to)
+}
+
+/// The model with more layers and edges.
+fn add(text: &str, layers: &str, edges: &str) -> String {
+    let text = edit(text, "\t</layers>", &format!("{layers}\n\t</layers>"));
+    edit(&text, "\t</edges>", &format!("{edges}\n\t</edges>"))
+}
+
+fn between(from_layer: u32, from_port: u32, to_layer: u32, to_port: u32) -> String {
+    format!(
+        "<edge from-layer=\"{from_layer}\" from-port=\"{from_port}\" to-layer=\"{to_layer}\" to-port=\"{to_port}\" />"
+    )
+}
+
+/// An input port of the cell.
+fn port(id: u32, dims: &[u32]) -> String {
+    let dims: String = dims.iter().map(|dim| format!("<dim>{dim}</dim>")).collect();
+    format!("<port id=\"{id}\" precision=\"FP32\">{dims}</port>\n")
+}
+
+/// The model with an attribute of the cell replaced; without it for `None`.
+fn with_attribute(name: &str, value: Option<&str>) -> String {
+    let line = GRU.lines().find(|line| line.contains("hidden_size")).unwrap();
+    let text = match line.split_once(&format!(" {name}=\"")) {
+        Some((before, rest)) => {
+            let (_, after) = rest.split_once('"').unwrap();
+            match value {
+                Some(value) => format!("{before} {name}=\"{value}\"{after}"),
+                None => format!("{before}{after}"),
+            }
+        }
+        None => edit(line, " clip=", &format!(" {name}=\"{}\" clip=", value.unwrap())),
+    };
+    edit(GRU, line, &text)
+}
+
+/// The valid model, or what is wrong with it as text.
+fn compile(text: &str) -> Result<(ValidModel, String), String> {
+    compile_bytes(text.as_bytes(), weights(), &Options::default())
+}
+
+fn compile_bytes(xml: &[u8], bin: Vec<u8>, options: &Options) -> Result<(ValidModel, String), String> {
+    let (model, mut warnings) = read_bytes("model.xml", xml, Some(("model.bin", bin))).map_err(complete)?;
+    let (valid, more) = validate(&model, options).map_err(complete)?;
+    warnings.extend(more);
+    Ok((valid, warnings.to_string()))
+}
+
+/// The text of a refusal, every part of which says what is valid and what to do.
+fn complete(refusal: Diagnostics) -> String {
+    let all = refusal.0.iter().take(Diagnostics::MOST).filter(|d| d.severity == Severity::Error);
+    for error in all {
+        assert!(error.valid.is_some() && error.help.is_some() && error.origin != Origin::Unknown, "{}", error.render());
+    }
+    refusal.to_string()
+}
+
+/// Accepted without a warning.
+fn accepted(text: &str) -> ValidModel {
+    let (valid, warnings) = compile(text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(warnings, "");
+    valid
+}
+
+/// What is said about each case, under its name: refusals, and warnings.
+fn said<'a>(cases: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut out = String::new();
+    for (name, text) in cases {
+        let outcome = match compile(&text) {
+            Ok((_, warnings)) => format!("(accepted)\n{warnings}"),
+            Err(errors) => errors,
+        };
+        writeln!(out, "==== {name}\n{outcome}").unwrap();
+    }
+    out
+}
+
+#[test]
+fn the_corpus_is_read_without_a_warning() {
+    let corpus = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus"));
+    let mut cases = 0;
+    for case in std::fs::read_dir(corpus).unwrap() {
+        let case = case.unwrap().path();
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.starts_with("gru_cell_") && !name.starts_with("rnn_cell_") {
+            continue;
+        }
+        cases += 1;
+        let (model, warnings) = read(&case.join("model.xml"), None).unwrap_or_else(|d| panic!("{name}: {d}"));
+        assert_eq!(warnings, Diagnostics::default(), "{name}");
+        let batch = (name == "gru_cell_batchdyn").then_some(3);
+        let options = Options { batch, ..Options::default() };
+        let (valid, warnings) = validate(&model, &options).unwrap_or_else(|d| panic!("{name}: {d}"));
+        assert_eq!(warnings, Diagnostics::default(), "{name}");
+        assert_eq!(valid.cells.len(), 1, "{name}");
+        assert_eq!(valid.states.len(), 1, "{name}");
+        assert_eq!(valid.files.len(), if name == "gru_cell_params" { 1 } else { 2 }, "{name}");
+        assert_eq!(valid.cells[0].kind == CellKind::Rnn, name.starts_with("rnn"), "{name}");
+    }
+    assert_eq!(cases, 15);
+}
+
+#[test]
+fn everything_that_a_model_says_is_kept() {
+    let valid = accepted(GRU);
+    assert_eq!(valid.name.as_deref(), Some("gru"));
+    let names: Vec<&str> = valid.files.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["model.xml", "model.bin"]);
+    assert_eq!(valid.files[1].sha256, "45a9bb923e54fbee4c78473fa457485dfb2c17c05eb66c2a454e14791a938a48");
+    assert_eq!(valid.parameters.len(), 2);
+    assert_eq!(valid.parameters[0].names, ["x"]);
+    assert_eq!(valid.parameters[0].shape, [1, 2]);
+    assert_eq!(valid.parameters[1].shape, [1, 3]);
+    assert!(valid.parameters.iter().all(|p| !p.weight && p.element == ElementType::F32));
+    let [cell] = &valid.cells[..] else { panic!() };
+    assert_eq!(cell.kind, CellKind::Gru(ResetGate::AfterMatMul));
+    assert_eq!((cell.batch, cell.input_size, cell.hidden_size), (1, 2, 3));
+    assert_eq!(cell.activations, [Activation::Sigmoid, Activation::Tanh]);
+    assert_eq!(cell.clip, None);
+    assert_eq!((cell.x, cell.h), (Source::Parameter(0), Source::Parameter(1)));
+    let constant = |weight| match weight {
+        WeightSource::Constant(i) => &valid.constants[i],
+        other => panic!("{other:?}"),
+    };
+    for (weight, shape, first) in [(cell.w, &[9, 2][..], 0.0), (cell.r, &[9, 3], 4.5), (cell.b, &[12], 11.25)] {
+        assert_eq!(constant(weight).shape(), shape);
+        assert_eq!(constant(weight).get_f32(0), first);
+        assert_eq!(constant(weight).get_f32(1), first + 0.25);
+    }
+    let [result] = &valid.results[..] else { panic!() };
+    assert_eq!(result.names, ["h_out", "Result_1"]);
+    assert_eq!((result.shape.as_slice(), result.source), (&[1, 3][..], Source::Cell(0)));
+    assert_eq!((valid.states[0].parameter, valid.states[0].result), (1, 0));
+    let ledger: Vec<(&str, Option<&str>, &str)> =
+        cell.ledger.iter().map(|e| (e.attribute.as_str(), e.given.as_deref(), e.taken.as_str())).collect();
+    assert_eq!(
+        ledger,
+        [
+            ("hidden_size", Some("3"), "3"),
+            ("linear_before_reset", Some("true"), "true: the reset gate stands after the matrix product"),
+            ("activations", Some("sigmoid, tanh"), "sigmoid, tanh"),
+            ("activations_alpha", Some(""), "none"),
+            ("activations_beta", Some(""), "none"),
+            ("clip", Some("0"), "no clipping"),
+        ]
+    );
+}
+
+/// A `.bin` that starts with the given bytes and is long enough for the model.
+fn refused(text: &str) -> String {
+    compile(text).map(|_| ()).unwrap_err()
+}
+
+/// The model with W stored as another type, behind a Convert to f32 or what `to` says.
+fn converted(element: &str, precision: &str, bytes: usize, to: &str) -> String {
+    let text = edit(
+        GRU,
+        "<data element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" />",
+        &format!("<data element_type=\"{element}\" shape=\"9, 2\" offset=\"0\" size=\"{}\" />", 18 * bytes),
+    );
+    let text = edit(
+        &text,
+        "<output><port id=\"0\" precision=\"FP32\"><dim>9</dim><dim>2</dim></port></output>",
+        &format!("<output><port id=\"0\" precision=\"{precision}\"><dim>9</dim><dim>2</dim></port></output>"),
+    );
+    let layer = format!(
+        "<layer id=\"50\" name=\"c\" type=\"Convert\" version=\"opset1\"><data destination_type=\"{to}\" />\
+         <rt_info><attribute name=\"decompression\" version=\"0\" /></rt_info>\
+         <input><port id=\"0\"><dim>9</dim><dim>2</dim></port></input>\
+         <output><port id=\"1\"><dim>9</dim><dim>2</dim></port></output></layer>\n\t</layers>"
+    );
+    let text = edit(&text, "\t</layers>", &layer);
+    edit(
+        &text,
+        "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"2\" />",
+        "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"50\" to-port=\"0\" />\
+         <edge from-layer=\"50\" from-port=\"1\" to-layer=\"5\" to-port=\"2\" />",
+    )
+}

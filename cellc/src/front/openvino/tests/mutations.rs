@@ -1,0 +1,179 @@
+//! Thousands of files, each a little wrong.
+
+use super::*;
+
+/// Numbers that look random and are the same every time: SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % below.max(1) as u64) as usize
+    }
+
+    fn range(&mut self, len: usize) -> std::ops::Range<usize> {
+        let start = self.next(len);
+        let longest = [1, 4, 40, 400][self.next(4)];
+        start..(start + self.next(longest) + 1).min(len)
+    }
+}
+
+/// What hostile or careless hands put into a file.
+const PIECES: [&str; 40] = [
+    "<",
+    ">",
+    "/>",
+    "\"",
+    "'",
+    "&",
+    "&#",
+    "&#x110000;",
+    "&lt;",
+    "]]>",
+    "<![CDATA[",
+    "<!--",
+    "-->",
+    "<?",
+    "?>",
+    "<!DOCTYPE a>",
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "12",
+    "4294967296",
+    "18446744073709551615",
+    "99999999999999999999",
+    "?",
+    "1..8",
+    "nan",
+    "true",
+    "relu",
+    "f16",
+    "i64",
+    "Result",
+    "Parameter",
+    "RNNCell",
+    "Convert",
+    "\u{feff}",
+    "\u{202e}",
+    "\0",
+];
+
+fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=[0, 0, 0, 3][random.next(4)] {
+        if bytes.is_empty() {
+            return;
+        }
+        let range = random.range(bytes.len());
+        match random.next(8) {
+            0 => bytes[range.start] ^= 1 << random.next(8),
+            1 => drop(bytes.drain(range)),
+            2 => bytes.truncate(range.start),
+            3 => {
+                let copy = bytes[range].to_vec();
+                let at = random.next(bytes.len());
+                bytes.splice(at..at, copy);
+            }
+            4 => drop(bytes.splice(range.start..range.start, PIECES[random.next(PIECES.len())].bytes())),
+            5 => drop(bytes.splice(range, PIECES[random.next(PIECES.len())].bytes())),
+            // a number becomes another
+            6 | 7 => {
+                let Some(at) = bytes[range.start..].iter().position(u8::is_ascii_digit) else { continue };
+                let at = range.start + at;
+                let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+                bytes.splice(at..at + digits, PIECES[16 + random.next(12)].bytes());
+            }
+            _ => unreachable!(),
+        }
+    }
+}
+
+/// What must hold for every model that passes, however it was made.
+fn check_valid(valid: &ValidModel) {
+    let size = |shape: &[usize]| shape.iter().product::<usize>();
+    for cell in &valid.cells {
+        let (n, i, h) = (cell.batch, cell.input_size, cell.hidden_size);
+        assert!(n > 0 && i > 0 && h > 0);
+        assert_eq!(valid.shape(cell.x), [n, i]);
+        assert_eq!(valid.shape(cell.h), [n, h]);
+        let rows = cell.kind.gates() * h;
+        let bias = cell.kind.bias_parts() * h;
+        for (weight, wanted) in [(cell.w, vec![rows, i]), (cell.r, vec![rows, h]), (cell.b, vec![bias])] {
+            match weight {
+                WeightSource::Constant(c) => assert_eq!(valid.constants[c].shape(), wanted),
+                WeightSource::Parameter(p) => {
+                    assert_eq!(valid.parameters[p].shape, wanted);
+                    assert!(valid.parameters[p].weight);
+                }
+                WeightSource::Zero => assert_eq!((wanted, cell.kind == CellKind::Rnn), (vec![bias], false)),
+            }
+        }
+        assert_eq!(cell.activations.len(), cell.kind.default_activations().len());
+        assert!(cell.clip.is_none_or(|clip| clip > 0.0 && clip.is_finite()));
+    }
+    for constant in &valid.constants {
+        assert_eq!(constant.len(), size(constant.shape()));
+        let _ = constant.get_f32(constant.len() - 1);
+    }
+    for state in &valid.states {
+        assert_eq!(valid.parameters[state.parameter].shape, valid.results[state.result].shape);
+        assert!(!valid.parameters[state.parameter].weight);
+    }
+    assert!(!valid.results.is_empty());
+    for result in &valid.results {
+        assert_eq!(valid.shape(result.source), result.shape);
+    }
+}
+
+#[test]
+fn mutated_files_are_refused_or_right() {
+    let corpus = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus"));
+    let mut files = vec![(GRU.as_bytes().to_vec(), weights())];
+    for case in ["gru_cell_params", "gru_cell_batchdyn", "gru_cell_fp16", "gru_cell_spec_attrs", "rnn_cell_relu_clip"] {
+        let read = |name: &str| std::fs::read(corpus.join(case).join(name)).unwrap_or_default();
+        files.push((read("model.xml"), read("model.bin")));
+        assert!(!files.last().unwrap().0.is_empty(), "{case}");
+    }
+    files.push((converted("f16", "FP16", 2, "f32").into_bytes(), weights()));
+    let utf16: Vec<u8> = GRU.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    files.push((utf16, weights()));
+
+    let mut random = Random(2026);
+    let (mut right, mut wrong) = (0, 0);
+    for round in 0..4000 {
+        let (xml, bin) = &files[round % files.len()];
+        let mut xml = xml.clone();
+        let mut bin = bin.clone();
+        // the third one leaves it open
+        let batch = (round % files.len() == 2).then_some(1);
+        let options = Options { batch, ..Options::default() };
+        mutate(&mut xml, &mut random);
+        if random.next(8) == 0 {
+            bin.truncate(random.next(bin.len()));
+        }
+        let outcome = read_bytes("m.xml", &xml, Some(("m.bin", bin)))
+            .and_then(|(model, warnings)| validate(&model, &options).map(|(valid, more)| (valid, warnings, more)));
+        match outcome {
+            Ok((valid, warnings, more)) => {
+                assert!(!warnings.has_errors() && !more.has_errors());
+                check_valid(&valid);
+                right += 1;
+            }
+            Err(diagnostics) => {
+                assert!(diagnostics.has_errors(), "round {round}");
+                let text = diagnostics.to_string();
+                assert!(text.starts_with("error: "), "round {round}: {text}");
+                assert!(!text.contains(['\0', '\u{202e}', '\u{feff}', '\r']), "round {round}: {text}");
+                wrong += 1;
+            }
+        }
+    }
+    // both ways are exercised
+    assert!(right > 400 && wrong > 1000, "{right} {wrong}");
+}

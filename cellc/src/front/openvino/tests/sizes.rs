@@ -1,0 +1,98 @@
+//! Files without bound: reading them must end.
+
+use super::*;
+
+/// As many as a hostile file would hold; reading it must end, in time that grows with its length and no faster.
+const MANY: usize = 100_000;
+
+#[test]
+fn nesting_has_no_limit_and_needs_no_stack() {
+    // where nothing looks
+    let nested = format!("<rt_info>{}{}</rt_info>\n\t<layers>", "<a>".repeat(MANY), "</a>".repeat(MANY));
+    accepted(&edit(GRU, "<layers>", &nested));
+    // where something looks
+    let nested = format!("<layers>{}{}", "<layer id=\"9\">".repeat(MANY), "</layer>".repeat(MANY));
+    assert_eq!(compile(&edit(GRU, "<layers>", &nested)).unwrap().0.cells.len(), 1);
+    // never closed
+    let refusal = refused(&format!("{}{}", "<net>", "<a>".repeat(MANY)));
+    assert!(refusal.contains("the file ends inside the element \"a\""), "{refusal}");
+    assert!(refusal.contains(&format!("model.xml:1:{}", 6 + 3 * (MANY - 1))), "{refusal}");
+    // bodies in bodies
+    let body = "<layer id=\"9\" name=\"t\" type=\"TensorIterator\" version=\"opset1\"><body><layers>";
+    let bodies = format!("<layers>{}{}", body.repeat(MANY), "</layers></body></layer>".repeat(MANY));
+    accepted(&edit(GRU, "<layers>", &bodies));
+}
+
+#[test]
+fn attributes_without_number_take_linear_time() {
+    let many: String = (0..MANY).map(|i| format!(" a{i}=\"{i}\"")).collect();
+    let refusal = refused(&edit(GRU, " hidden_size=\"3\"", &format!("{many} hidden_size=\"3\"")));
+    assert!(refusal.contains("the attribute \"a0\" has no known meaning"), "{refusal}");
+    assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
+    let twice = refused(&edit(GRU, "<net ", &format!("<net{many} a7=\"\" ")));
+    assert!(twice.contains("the attribute \"a7\" is given twice"), "{twice}");
+    let value = "x".repeat(10 * MANY);
+    let refusal = refused(&with_attribute("activations", Some(&value)));
+    assert!(refusal.contains("unknown activation") && refusal.len() < 2000, "{refusal}");
+    let refusal = refused(&with_attribute("activations", Some(&"x,".repeat(MANY))));
+    assert!(refusal.contains(&format!("and {} more", MANY - 4)), "{refusal}");
+    let refusal = refused(&with_attribute("activations", Some(&"tanh,".repeat(MANY))));
+    assert!(refusal.contains("unknown activation \"\""), "{refusal}");
+    let references = "&amp;".repeat(MANY);
+    accepted(&edit(GRU, "name=\"cell\"", &format!("name=\"{references}\"")));
+}
+
+#[test]
+fn elements_without_number_take_linear_time() {
+    let layer = |i: usize| format!("<layer id=\"{}\" name=\"\" type=\"Op{}\" version=\"opset1\"/>", i + 100, i % 7);
+    let layers: String = (0..MANY).map(layer).collect();
+    assert_eq!(accepted(&edit(GRU, "\t</layers>", &format!("{layers}\t</layers>"))).cells.len(), 1);
+
+    // every one of them reached, every one of a type of its own
+    let ports = "<input><port id=\"0\"/></input><output><port id=\"1\"/></output>";
+    let chain = (0..MANY).map(|i| format!("<layer id=\"{}\" type=\"T{i}\">{ports}</layer>", i + 100));
+    let chain: String = chain.chain([format!("<layer id=\"{}\" type=\"T\"/>", MANY + 100)]).collect();
+    let edges: String = (100..100 + MANY as u32).map(|i| between(i + 1, 1, i, 0)).collect();
+    let text = add(GRU, &chain, &edges);
+    let text = edit(&text, &between(0, 0, 5, 0), &between(100, 1, 5, 0));
+    let refusal = refused(&text);
+    assert!(refusal.contains("layers of type \"T0\" are not read"), "{refusal}");
+    assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
+    // and closed to a cycle
+    let text = edit(
+        &text,
+        "\t</edges>",
+        &format!("<edge from-layer=\"100\" from-port=\"1\" to-layer=\"{}\" to-port=\"0\"/></edges>", MANY + 100),
+    );
+    let refusal = refused(&text);
+    assert!(refusal.contains(&format!("({} layers) -> back to the first", MANY + 1)), "{refusal}");
+
+    let refusal = refused(&edit(GRU, "\t</layers>", &format!("{}\t</layers>", "<layer id=\"3\"/>".repeat(MANY))));
+    assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
+    let refusal = refused(&edit(GRU, "<dim>12</dim></port>\n", &format!("{}</port>\n", "<dim>12</dim>".repeat(MANY))));
+    assert!(refusal.contains("a port with 100000 dimensions"), "{refusal}");
+    let ports: String = (5..MANY).map(|i| format!("<port id=\"{i}\"/>")).collect();
+    let refusal = refused(&edit(GRU, "\t\t\t</input>", &format!("{ports}</input>")));
+    assert!(refusal.contains("nothing is connected to the input port 5"), "{refusal}");
+    let edges = "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"2\" />".repeat(MANY);
+    let refusal = refused(&edit(GRU, "\t</edges>", &format!("{edges}</edges>")));
+    assert!(refusal.contains("a second edge into the input port 2"), "{refusal}");
+    let comments = format!("<!---->{}", "<!-- <a> --><?b c?>\n".repeat(MANY));
+    accepted(&edit(GRU, "<edges>", &format!("{comments}<edges>")));
+}
+
+#[test]
+fn results_without_number_are_read() {
+    let port = "<input><port id=\"0\"/></input>";
+    let results: String = (0..MANY)
+        .map(|i| format!("<layer id=\"{}\" name=\"r\" type=\"Result\" version=\"opset1\">{port}</layer>", i + 100))
+        .collect();
+    let edges: String = (0..MANY as u32).map(|i| between(5, 5, i + 100, 0)).collect();
+    let text = add(GRU, &results, &edges);
+    let names = format!("names=\"{}\"", (0..MANY).map(|i| format!("n{i},")).collect::<String>());
+    let text = edit(&text, "names=\"h_out\"><dim>", &format!("{names}><dim>"));
+    let valid = accepted(&text);
+    assert_eq!(valid.results.len(), MANY + 1);
+    assert_eq!(valid.results[MANY].names, ["n0", "n1", "n2", "n3", "r"]);
+    assert_eq!(valid.states, [], "more than one Result has the new state");
+}
