@@ -16,7 +16,9 @@ const LINE: usize = 16;
 pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
-const UNROLL_BUDGET: usize = 96;
+///
+/// Straight-line code takes rustc more than linear time: 20 vectors of 16 lanes half a second, 240 some 20 seconds.
+const UNROLL_BUDGET: usize = 32;
 
 /// What multiplies R in a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

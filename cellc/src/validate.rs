@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{
-    CellKind, Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValueId,
-    shape_text,
+    CellKind, Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidCell, ValidModel,
+    ValueId, shape_text,
 };
-use crate::options::{Options, State};
+use crate::options::{Options, State, Unroll};
 use interface::names;
 use rounding::rounded;
 
@@ -24,6 +24,11 @@ use rounding::rounded;
 const MOST_ELEMENTS: usize = 1 << 28;
 /// The most elements of all tensors together.
 const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
+/// The most cells, Parameters and Results, each: what is generated is source, and must stay source that a compiler takes.
+const MOST_NODES: usize = 1000;
+/// The most multiply-adds of a model that `--unroll full` writes out: straight-line code takes rustc more than linear
+/// time, and 3,456 of them take some 20 seconds.
+const MOST_UNROLLED: usize = 1 << 13;
 /// What the inputs of a cell are called, in port order.
 const INPUTS: [&str; 5] = ["x", "h", "W", "R", "B"];
 
@@ -165,6 +170,10 @@ impl<'a> Validation<'a> {
         }
         self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
         self.total_size();
+        self.source_size();
+        if self.diagnostics.has_errors() {
+            return;
+        }
         self.states(&cells);
     }
 
@@ -367,6 +376,29 @@ impl<'a> Validation<'a> {
             let found = "all tensors together have too many elements";
             let valid = format!("{MOST_ELEMENTS_IN_ALL} or fewer");
             self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help("split the model"));
+        }
+    }
+
+    /// What would become more source than a compiler can take is refused, not tried.
+    fn source_size(&mut self) {
+        let valid = &self.valid;
+        let counts =
+            [("cells", valid.cells.len()), ("inputs", valid.parameters.len()), ("outputs", valid.results.len())];
+        for (what, count) in counts {
+            if count > MOST_NODES {
+                let found = format!("the model has {count} {what}");
+                let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(format!("{MOST_NODES} or fewer"));
+                self.diagnostics.push(diagnostic.help("split the model, and compile its parts one by one"));
+            }
+        }
+        let work = |c: &ValidCell| {
+            c.batch as u128 * (c.kind.gates() * c.hidden_size) as u128 * (c.input_size + c.hidden_size) as u128
+        };
+        let work = valid.cells.iter().map(work).sum::<u128>();
+        if self.options.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
+            let found = format!("full unrolling of {work} multiply-adds");
+            let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(format!("{MOST_UNROLLED} or fewer"));
+            self.diagnostics.push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));
         }
     }
 

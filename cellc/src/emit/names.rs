@@ -1,6 +1,7 @@
 //! The only way from text of the input to an identifier of the output.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::model::{Parameter, ResultValue, ValidModel};
 
@@ -98,6 +99,8 @@ impl Interface {
 /// The identifiers of one scope of generated code, each given once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
+    /// What is declared around it and must not be hidden.
+    around: Option<Rc<Scope>>,
     taken: BTreeSet<String>,
     /// The next number to try for a base: many equal names must not take quadratic time.
     next: BTreeMap<String, usize>,
@@ -106,14 +109,24 @@ pub(crate) struct Scope {
 impl Scope {
     /// A scope in which `taken` must not be declared again.
     pub(crate) fn new(taken: &[&str]) -> Self {
-        Self { taken: taken.iter().map(|s| s.to_string()).collect(), next: BTreeMap::new() }
+        Self { taken: taken.iter().map(|s| s.to_string()).collect(), ..Self::default() }
+    }
+
+    /// A scope inside another one.
+    pub(crate) fn within(around: Rc<Scope>) -> Self {
+        Self { around: Some(around), ..Self::default() }
+    }
+
+    /// The scope around this one, which ends.
+    pub(crate) fn leave(self) -> Self {
+        self.around.map(Rc::unwrap_or_clone).unwrap_or_default()
     }
 
     /// An identifier like `hint` that nothing else in the scope has: `h`, then `h_2`, `h_3`, ...
     pub(crate) fn unique(&mut self, hint: &str) -> String {
         let base = identifier(hint).unwrap_or_else(|| "value".to_string());
         let mut name = base.clone();
-        let mut n = self.next.get(&base).copied().unwrap_or(2);
+        let mut n = self.next(&base);
         while !self.is_free(&name) {
             name = format!("{}_{n}", base.trim_end_matches('_'));
             n += 1;
@@ -125,8 +138,20 @@ impl Scope {
         name
     }
 
+    fn next(&self, base: &str) -> usize {
+        match (self.next.get(base), &self.around) {
+            (Some(n), _) => *n,
+            (None, Some(around)) => around.next(base),
+            (None, None) => 2,
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.taken.contains(name) || self.around.as_ref().is_some_and(|around| around.has(name))
+    }
+
     fn is_free(&self, name: &str) -> bool {
-        !self.taken.contains(name) && !self.taken.contains(&format!("set_{name}"))
+        !self.has(name) && !self.has(&format!("set_{name}"))
     }
 
     /// The tensor name, else a layer name that OpenVINO did not make up, else `in0`, `out1`.

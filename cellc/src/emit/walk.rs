@@ -1,5 +1,7 @@
 //! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
 
+use std::rc::Rc;
+
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
     Base, BufferId, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Stmt, Type, WindowId,
@@ -81,9 +83,9 @@ pub(super) struct Shared {
     /// By kernel.
     pub(super) kernels: Vec<String>,
     /// What a function's locals must not hide: functions and what the file declares besides.
-    outer: Scope,
+    outer: Rc<Scope>,
     /// What a kernel's locals must not hide: buffers and kernels too.
-    scope: Scope,
+    scope: Rc<Scope>,
 }
 
 impl Shared {
@@ -96,7 +98,8 @@ impl Shared {
         };
         let mut scope = Scope::new(taken);
         let functions = program.functions.iter().map(|f| scope.unique(&f.name)).collect();
-        let outer = scope.clone();
+        let outer = Rc::new(scope);
+        let mut scope = Scope::within(Rc::clone(&outer));
         let buffers = program
             .buffers
             .iter()
@@ -115,7 +118,7 @@ impl Shared {
             })
             .collect();
         let kernels = program.kernels.iter().map(|k| scope.unique(&k.name)).collect();
-        Self { buffers, functions, kernels, outer, scope }
+        Self { buffers, functions, kernels, outer, scope: Rc::new(scope) }
     }
 
     /// The block of a buffer.
@@ -125,7 +128,7 @@ impl Shared {
 
     /// Walks the body of a kernel.
     pub(super) fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
-        let mut scope = self.scope.clone();
+        let mut scope = Scope::within(Rc::clone(&self.scope));
         let locals = unique(&kernel.locals, &mut scope);
         let mut walk = Walk {
             shared: self,
@@ -140,7 +143,7 @@ impl Shared {
 
     /// Walks the body of a function: its statements, then its result, which is returned. Also gives the arguments' names.
     pub(super) fn function(&self, function: &Function, dialect: &mut impl Dialect) -> (Vec<String>, Text) {
-        let mut scope = self.outer.clone();
+        let mut scope = Scope::within(Rc::clone(&self.outer));
         let names = unique(&function.locals, &mut scope);
         let params = names[..function.params].to_vec();
         let mut walk = Walk {
@@ -198,7 +201,8 @@ impl Walk<'_> {
                 }
                 Stmt::For { count, walks, body } => {
                     // a window's name is free again after its loop
-                    let around = self.scope.clone();
+                    let around = Rc::new(std::mem::take(&mut self.scope));
+                    self.scope = Scope::within(around);
                     let windows: Vec<Block> = walks
                         .iter()
                         .map(|w| Block {
@@ -228,7 +232,7 @@ impl Walk<'_> {
                     }
                     self.block(body, dialect);
                     dialect.end_for();
-                    self.scope = around;
+                    self.scope = std::mem::take(&mut self.scope).leave();
                 }
                 Stmt::Comment(text) => dialect.comment(text),
             }
