@@ -1,5 +1,7 @@
-//! The Rust examples run, and print what they promise.
+//! The examples run, and print what they promise.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 fn output_of(package: &str) -> String {
@@ -38,4 +40,46 @@ fn build_script() {
     assert_eq!(moves.len(), 24, "{text}");
     // the state settles while a tone lasts, and starts again with the next
     assert!(moves[11] < moves[0] / 10.0 && moves[12] > 10.0 * moves[11] && moves[23] < moves[12] / 10.0, "{text}");
+}
+
+/// A copy of the C project, built by its own Makefile around the command; every state against the float64 reference.
+#[test]
+fn c_project() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/c");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-c");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("the copy of an earlier run goes");
+    }
+    fs::create_dir_all(folder.join("model")).expect("a folder");
+    for name in ["Makefile", "main.c", "model/gru.xml", "model/gru.bin"] {
+        fs::copy(example.join(name), folder.join(name)).expect("the example is complete");
+    }
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    let cellc = format!(
+        "CELLC={} run --offline --quiet --package cellc --manifest-path {} --",
+        env!("CARGO"),
+        manifest.display()
+    );
+    let make = Command::new("make").current_dir(&folder).args(["--silent", "run", &cellc]).output();
+    let output = make.expect("make is installed");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("instruction set: "), "{said}");
+
+    let path = example.join("model/gru.xml");
+    let (model, _) = cellc::front::openvino::read(&path, None).expect("the example's model");
+    let model =
+        cellc::compile::compile(&model, &cellc::options::Options::default()).expect("the example's model").model;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(text.lines().count(), 12, "{text}");
+    let mut h = vec![0.0; 17];
+    for (frame, line) in text.lines().enumerate() {
+        let wave = |channel: usize| [0, 1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1][(3 * frame + 2 * channel) % 16];
+        let x = (0..16).map(|channel| f64::from(wave(channel)) / 4.0 - 1.0).collect();
+        h = cellc::reference::reference(&model, &[x, h]).remove(0);
+        let printed = numbers(line);
+        assert_eq!(printed.len(), h.len(), "{line}");
+        for (printed, exact) in printed.iter().zip(&h) {
+            assert!((f64::from(*printed) - exact).abs() < 2e-6, "frame {frame}: {printed}, not {exact}");
+        }
+    }
 }

@@ -193,7 +193,10 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
         return source;
     };
     let include = format!("#include \"{name}\"\n").into_bytes();
-    let at = source.windows(include.len()).position(|w| w == include).expect("the source includes its header");
+    let Some(at) = source.windows(include.len()).position(|w| w == include) else {
+        // a name that no #include can hold: the source brings its header along
+        return source;
+    };
     Arc::new([&source[..at], &header, &source[at + include.len()..]].concat())
 }
 

@@ -66,7 +66,9 @@ pub(crate) fn succeed(folder: &Path, program: &str, arguments: &[&str]) -> Vec<u
 
 /// Compiles `source` to `object`.
 pub(crate) fn object(folder: &Path, compiler: Compiler, source: &str, object: &str, flags: &[&str]) {
-    let arguments = [STRICT, flags, &["-c", source, "-o", object]].concat();
+    // some systems have these on, which bring symbols of their own
+    let plain = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
+    let arguments = [STRICT, &plain, flags, &["-c", source, "-o", object]].concat();
     succeed(folder, compiler.c, &arguments);
 }
 
@@ -74,6 +76,14 @@ pub(crate) fn object(folder: &Path, compiler: Compiler, source: &str, object: &s
 pub(crate) fn undefined(folder: &Path, object: &str) -> Vec<String> {
     let listing = String::from_utf8(succeed(folder, "nm", &["-u", object])).expect("nm prints ASCII");
     listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect()
+}
+
+/// The functions that an object offers to others, sorted.
+pub(crate) fn exported(folder: &Path, object: &str) -> Vec<String> {
+    let listing = String::from_utf8(succeed(folder, "nm", &["-g", "--defined-only", object])).expect("nm prints ASCII");
+    let mut names: Vec<_> = listing.lines().filter_map(|line| line.split_once(" T ")).map(|l| l.1.to_owned()).collect();
+    names.sort();
+    names
 }
 
 /// The symbols of an object that are neither its own nor one of the three that compilers themselves call.
