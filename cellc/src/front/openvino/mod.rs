@@ -26,9 +26,12 @@ use weights::{Place, Weights};
 /// # Errors
 /// Everything that is wrong with the files.
 pub fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64)
-        .map_err(|e| Diagnostic::error(Origin::Unknown, format!("cannot read {}: {e}", quoted(&xml.to_string_lossy()))))
-        .map_err(|d| Diagnostics(vec![d.valid("the .xml file of a model that OpenVINO saved")]))?;
+    let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| {
+        let found = format!("cannot read {}: {e}", quoted(&xml.to_string_lossy()));
+        let diagnostic =
+            Diagnostic::error(Origin::Unknown, found).valid("the .xml file of a model that OpenVINO saved");
+        Diagnostics(vec![diagnostic.help("check the path, and that the file may be read")])
+    })?;
     let place = match weights {
         Some(path) => Place::Given(path.to_owned()),
         None => Place::Beside(xml.with_extension("bin")),
