@@ -2,6 +2,7 @@
 
 use crate::diagnostic::Diagnostics;
 use crate::emit::{self, OutputFile, names::Interface};
+use crate::header;
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
 use crate::model::{Model, ValidModel};
@@ -27,6 +28,10 @@ pub struct Compilation {
     pub packed: Packed,
     /// What generated code calls things.
     pub interface: Interface,
+    /// The comment at the top of the output, by line.
+    pub header: Vec<String>,
+    /// What the type's documentation says of the model, by line.
+    pub summary: Vec<String>,
     /// What the user should know.
     pub warnings: Diagnostics,
 }
@@ -40,7 +45,9 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
     let packed = pack(&model, &programs[0].1);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let interface = Interface::new(&model, name);
-    Ok(Compilation { options: options.clone(), interface, model, plan, programs, packed, warnings })
+    let header = header::lines(&model, &plan, options, &interface);
+    let summary = header::summary(&model);
+    Ok(Compilation { options: options.clone(), model, plan, programs, packed, interface, header, summary, warnings })
 }
 
 fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {

@@ -45,6 +45,8 @@ pub mod validate;
 
 mod error;
 mod expand;
+mod header;
+mod interface;
 
 pub use error::Error;
 pub use front::builder::Builder;

@@ -1,7 +1,6 @@
 //! Spells a program in Rust or C, and decides nothing.
 
 mod c;
-mod header;
 pub mod names;
 mod runtime_impl;
 mod rust;
@@ -57,8 +56,8 @@ pub(crate) fn files(compilation: &Compilation, stem: &str) -> Vec<OutputFile> {
                 interface: &compilation.interface,
                 programs: &compilation.programs,
                 packed: &compilation.packed,
-                comment: &header::lines(compilation),
-                summary: &header::summary(compilation),
+                comment: &compilation.header,
+                summary: &compilation.summary,
                 stem,
                 inline: is_inline(compilation),
             };
@@ -75,9 +74,9 @@ fn rust(compilation: &Compilation, stem: &str) -> String {
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
     let items = prettyplease::unparse(&file);
     let mut text = String::new();
-    for line in header::lines(compilation) {
+    for line in &compilation.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
-        text.push_str(&line);
+        text.push_str(line);
         text.push('\n');
     }
     text.push('\n');
@@ -104,7 +103,7 @@ pub(crate) fn rust_tokens(compilation: &Compilation) -> TokenStream {
 }
 
 fn items(compilation: &Compilation) -> String {
-    let mut doc = header::summary(compilation);
+    let mut doc = compilation.summary.clone();
     doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
     rust::File {
         interface: &compilation.interface,

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::model::{Parameter, ResultValue, ValidModel};
-
 /// How the generated code calls what the model names, the same in Rust and in C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -27,7 +25,7 @@ pub struct Interface {
 pub struct Field {
     /// Its identifier.
     pub name: String,
-    /// Index into [`ValidModel::parameters`] or [`ValidModel::results`].
+    /// Index into the model's parameters or results.
     pub index: usize,
     /// Its shape.
     pub shape: Vec<usize>,
@@ -55,40 +53,6 @@ impl Field {
 }
 
 impl Interface {
-    /// The names for `model` under the name that the user or the file system chose.
-    pub fn new(model: &ValidModel, name: &str) -> Self {
-        let function = prefix(name);
-        let mut scope = Scope::new(MEMBERS);
-        // what the C functions name that take fields as arguments
-        scope.taken.extend(C_TYPES.iter().map(|suffix| format!("{function}_{suffix}")));
-        let mut inputs = Vec::new();
-        let mut weights = Vec::new();
-        for (index, Parameter { names, shape, weight, .. }) in model.parameters.iter().enumerate() {
-            let name = scope.field(names, "in", index);
-            let list = if *weight { &mut weights } else { &mut inputs };
-            list.push(Field { name, index, shape: shape.clone() });
-        }
-        let outputs = model
-            .results
-            .iter()
-            .enumerate()
-            .map(|(index, ResultValue { names, shape, .. })| Field {
-                name: scope.field(names, "out", index),
-                index,
-                shape: shape.clone(),
-            })
-            .collect::<Vec<_>>();
-        let states = model
-            .states
-            .iter()
-            .map(|pair| StateField {
-                input: inputs.iter().position(|f: &Field| f.index == pair.parameter).expect("a state is an input"),
-                output: pair.result,
-            })
-            .collect();
-        Self { type_name: pascal_case(&function), function, inputs, weights, outputs, states }
-    }
-
     /// The inputs that `step` takes: all but the states.
     pub fn step_inputs(&self) -> impl Iterator<Item = &Field> {
         let state = |i: usize| self.states.iter().any(|s| s.input == i);
@@ -110,6 +74,14 @@ impl Scope {
     /// A scope in which `taken` must not be declared again.
     pub(crate) fn new(taken: &[&str]) -> Self {
         Self { taken: taken.iter().map(|s| s.to_string()).collect(), ..Self::default() }
+    }
+
+    /// The members of the struct that is called `function` in C.
+    pub(crate) fn members(function: &str) -> Self {
+        let mut scope = Self::new(MEMBERS);
+        // the C compilers' flags forbid a member or argument that hides a type or function of the file
+        scope.taken.extend(C_TYPES.iter().map(|suffix| format!("{function}_{suffix}")));
+        scope
     }
 
     /// A scope inside another one.
@@ -155,7 +127,7 @@ impl Scope {
     }
 
     /// The tensor name, else a layer name that OpenVINO did not make up, else `in0`, `out1`.
-    fn field(&mut self, names: &[String], fallback: &str, index: usize) -> String {
+    pub(crate) fn field(&mut self, names: &[String], fallback: &str, index: usize) -> String {
         let made_up = |n: &str| n.strip_prefix("Result_").is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
         let hint = names.iter().filter(|n| !made_up(n)).find_map(|n| identifier(n));
         self.unique(&hint.unwrap_or_else(|| format!("{fallback}{index}")))
@@ -198,7 +170,7 @@ pub(crate) fn identifier(text: &str) -> Option<String> {
 }
 
 /// The prefix for a whole generated file: like [`identifier`], and nothing that the file itself or a C library declares.
-fn prefix(name: &str) -> String {
+pub(crate) fn prefix(name: &str) -> String {
     match identifier(name) {
         None => "model".to_string(),
         Some(name) => {
