@@ -79,7 +79,7 @@ impl Scope {
     /// The members of the struct that is called `function` in C.
     pub(crate) fn members(function: &str) -> Self {
         let mut scope = Self::new(MEMBERS);
-        // the C compilers' flags forbid a member or argument that hides a type or function of the file
+        // what the C functions name that take fields as arguments
         scope.taken.extend(C_TYPES.iter().map(|suffix| format!("{function}_{suffix}")));
         scope
     }
