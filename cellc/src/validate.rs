@@ -375,19 +375,20 @@ impl<'a> Validation<'a> {
         if total.is_none_or(|total| total > MOST_ELEMENTS_IN_ALL) {
             let found = "all tensors together have too many elements";
             let valid = format!("{MOST_ELEMENTS_IN_ALL} or fewer");
-            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help("split the model"));
+            self.diagnostics.push(Diagnostic::error(self.somewhere(), found).valid(valid).help("split the model"));
         }
     }
 
     /// What would become more source than a compiler can take is refused, not tried.
     fn source_size(&mut self) {
+        let origin = self.somewhere();
         let valid = &self.valid;
         let counts =
             [("cells", valid.cells.len()), ("inputs", valid.parameters.len()), ("outputs", valid.results.len())];
         for (what, count) in counts {
             if count > MOST_NODES {
                 let found = format!("the model has {count} {what}");
-                let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(format!("{MOST_NODES} or fewer"));
+                let diagnostic = Diagnostic::error(origin.clone(), found).valid(format!("{MOST_NODES} or fewer"));
                 self.diagnostics.push(diagnostic.help("split the model, and compile its parts one by one"));
             }
         }
@@ -397,9 +398,15 @@ impl<'a> Validation<'a> {
         let work = valid.cells.iter().map(work).sum::<u128>();
         if self.options.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
             let found = format!("full unrolling of {work} multiply-adds");
-            let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(format!("{MOST_UNROLLED} or fewer"));
+            let diagnostic = Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
             self.diagnostics.push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));
         }
+    }
+
+    /// A place for what concerns the whole model, so that the file is named: its first Result.
+    fn somewhere(&self) -> Origin {
+        let result = self.model.results.first().map(|&node| &self.model.nodes[node]);
+        result.map_or(Origin::Unknown, |node| node.origin.clone())
     }
 
     fn parameter_names(&self, node: usize) -> Vec<String> {

@@ -81,18 +81,23 @@ fn elements_without_number_take_linear_time() {
     accepted(&edit(GRU, "<edges>", &format!("{comments}<edges>")));
 }
 
-#[test]
-fn results_without_number_are_read() {
+/// The model with more Results, all of the same tensor, which has as many names.
+fn with_results(count: usize) -> String {
     let port = "<input><port id=\"0\"/></input>";
-    let results: String = (0..MANY)
+    let results: String = (0..count)
         .map(|i| format!("<layer id=\"{}\" name=\"r\" type=\"Result\" version=\"opset1\">{port}</layer>", i + 100))
         .collect();
-    let edges: String = (0..MANY as u32).map(|i| between(5, 5, i + 100, 0)).collect();
-    let text = add(GRU, &results, &edges);
-    let names = format!("names=\"{}\"", (0..MANY).map(|i| format!("n{i},")).collect::<String>());
-    let text = edit(&text, "names=\"h_out\"><dim>", &format!("{names}><dim>"));
-    let valid = accepted(&text);
-    assert_eq!(valid.results.len(), MANY + 1);
-    assert_eq!(valid.results[MANY].names, ["n0", "n1", "n2", "n3", "r"]);
+    let edges: String = (0..count as u32).map(|i| between(5, 5, i + 100, 0)).collect();
+    let names = format!("names=\"{}\"", (0..count).map(|i| format!("n{i},")).collect::<String>());
+    edit(&add(GRU, &results, &edges), "names=\"h_out\"><dim>", &format!("{names}><dim>"))
+}
+
+#[test]
+fn results_are_many_or_too_many() {
+    let valid = accepted(&with_results(999));
+    assert_eq!(valid.results.len(), 1000);
+    assert_eq!(valid.results[999].names, ["n0", "n1", "n2", "n3", "r"]);
     assert_eq!(valid.states, [], "more than one Result has the new state");
+    let refusal = refused(&with_results(MANY));
+    assert!(refusal.starts_with("error: the model has 100001 outputs\n  --> model.xml:"), "{refusal}");
 }
