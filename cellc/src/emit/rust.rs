@@ -129,7 +129,7 @@ impl File<'_> {
                 );
                 for field in fields {
                     let ty = if whole { nested(&field.shape) } else { array(&field.shape) };
-                    let _ = writeln!(out, "/// Shape {:?}.\npub {}: &'a {ty},", field.shape, field.name);
+                    let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: &'a {ty},", field.shape, field.name);
                 }
                 out.push_str("}\n");
             };
@@ -145,7 +145,7 @@ impl File<'_> {
         if interface.outputs.len() != 1 {
             out.push_str("/// The outputs, in the model's order.\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct Outputs {");
             for field in &interface.outputs {
-                let _ = writeln!(out, "/// Shape {:?}.\npub {}: {},", field.shape, field.name, array(&field.shape));
+                let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: {},", field.shape, field.name, array(&field.shape));
             }
             out.push_str("}\n#[allow(dead_code, clippy::new_without_default)]\nimpl Outputs {\n/// All zero.\npub const fn new() -> Self {\nOutputs {");
             for field in &interface.outputs {
