@@ -199,3 +199,29 @@ fn printable(line: &str) -> String {
 fn is_includable(name: &str) -> bool {
     !name.chars().any(|c| c.is_control() || matches!(c, '"' | '\\' | '?'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{block_comment, is_includable};
+
+    #[test]
+    fn no_line_ends_a_comment_or_begins_another() {
+        let comment = |lines: &[&str]| {
+            let mut out = String::new();
+            block_comment(&mut out, "", &lines.iter().map(|l| l.to_string()).collect::<Vec<_>>());
+            out
+        };
+        assert_eq!(comment(&[]), "");
+        assert_eq!(comment(&["one"]), "/* one */\n");
+        assert_eq!(comment(&["one", "", "two"]), "/* one\n *\n * two\n */\n");
+        assert_eq!(comment(&["*/ /* */*"]), "/* * / / * * / * */\n");
+        assert_eq!(comment(&["??/", "\\", "\\  "]), "/* ? ?/\n * \\.\n * \\.\n */\n");
+        assert_eq!(comment(&["a\nb\u{202e}\u{e9}"]), "/* a\\u{a}b\\u{202e}\\u{e9} */\n");
+    }
+
+    #[test]
+    fn names_with_a_meaning_to_include_are_not_included() {
+        assert!(is_includable("gru") && is_includable("my net") && is_includable("gr\u{fc}"));
+        assert!(!is_includable("a\"b") && !is_includable("a\\b") && !is_includable("??)") && !is_includable("a\nb"));
+    }
+}

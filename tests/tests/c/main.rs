@@ -104,6 +104,27 @@ fn a_call_of_libm_would_be_seen() {
     assert_eq!(foreign(&folder, "planted.o"), ["tanhf"]);
 }
 
+/// No access outside an array, no undefined behaviour.
+#[test]
+fn sanitisers_find_nothing() {
+    let folder = folder("sanitisers");
+    let flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    fs::write(folder.join("empty.c"), "int main(void) { return 0; }\n").expect("written");
+    for compiler in compilers() {
+        if !run(&folder, compiler.c, &[&flags[..], &["empty.c", "-o", "empty"]].concat()).status.success() {
+            println!("skipped: {} has no sanitisers here", compiler.c);
+            continue;
+        }
+        for case in ["gru_cell_clip", "gru_cell_params", "rnn_cell_relu_clip"] {
+            let compilation = cases::compiled(case, &Options::default());
+            cases::write(&folder, &compilation, "net");
+            object(&folder, compiler, "net.c", "net.o", &flags);
+            let objects = ["net.o", "-fsanitize=address,undefined"];
+            driver::check(&folder, compiler, &objects, &compilation, &driver::calls(&compilation));
+        }
+    }
+}
+
 #[test]
 fn the_header_is_cpp_too() {
     let folder = folder("cpp");

@@ -459,3 +459,45 @@ impl Dialect for C<'_> {
         block_comment(&mut self.out, &indent, &[text.to_string()]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{fill, is_literal, is_product};
+    use crate::target;
+
+    #[test]
+    fn literals_are_told_from_expressions() {
+        for text in ["1.0f", "-0.5f", "1e-20f", "0x7fu", "-__builtin_inff()", "__builtin_nanf(\"0x0\")"] {
+            assert!(is_literal(text), "{text}");
+        }
+        for text in ["x", "x[0]", "1.0f - s", "-0.5f * r", "__builtin_fmaf(a, b, c)", "_mm_set1_ps(1.0f)"] {
+            assert!(!is_literal(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn products_are_told_from_sums() {
+        for text in ["a", "a * b", "a * -0.5f", "(a + b) * c / d", "f(a + b, c)", "a[i + 1] * b"] {
+            assert!(is_product(text), "{text}");
+        }
+        for text in ["a + b", "a * b - c", "(a * b) + c", "a << 3", "a & b"] {
+            assert!(!is_product(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn templates_take_as_many_arguments_as_they_should() {
+        assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
+        for vector in target::ALL.iter().flat_map(|isa| isa.c_vectors) {
+            let one = [vector.load, vector.splat];
+            let two = [vector.store, vector.max, vector.min];
+            let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
+            for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]) {
+                let args: Vec<_> = ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();
+                let text = fill(template, &args);
+                let used = |arg: &String| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == arg);
+                assert!(args.iter().all(used), "{template}");
+            }
+        }
+    }
+}
