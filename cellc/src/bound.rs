@@ -6,7 +6,7 @@
 //! that their difference does not exceed.
 //!
 //! * A pre-activation sum is `(sum of W x + sum of R h) + b`, each of the two sums formed in order, perhaps dealt out to
-//!   chains that are added up: term k of K goes through at most K - k roundings there, [`JOINS`] more where parts meet, and
+//!   chains that are added up: term k of K goes through at most K - k roundings there, `JOINS` more where parts meet, and
 //!   one more where multiply-add is split. After n roundings a term is off by at most `((1+u)^n - 1)` times its magnitude.
 //! * Clipping and relu add nothing. sigmoid and tanh pass on at most 1/4 and 1 of their argument's error and add their own,
 //!   [`activation::max_ulp`].

@@ -13,7 +13,7 @@ const UNDEFINED: f32 = f32::NAN;
 /// Results and scratch buffers are filled with NaN first, as a program may rely on neither.
 ///
 /// # Panics
-/// If `memory` has not the buffers' sizes, or the program is not one that [`super::verify`] accepts with every function
+/// If `memory` has not the buffers' sizes, or the program is not one that `super::verify` accepts with every function
 /// expanded.
 pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
     assert_eq!(program.buffers.len(), memory.len(), "one block of memory for each buffer");
