@@ -1,0 +1,123 @@
+//! Generated Rust cannot panic and does not allocate: the object file of every corpus case, compiled as part of a no_std library,
+//! defines what it should and asks for nothing but what copies memory.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use cellc::compile::compile;
+use cellc::options::Options;
+use cellc_tests::{corpus, driver};
+use tempfile::TempDir;
+
+/// What an object may ask for: compilers call these for arrays.
+const ALLOWED: [&str; 3] = ["memcpy", "memmove", "memset"];
+
+/// A generated file as a module of the library.
+struct Module {
+    name: String,
+    /// The pure function.
+    function: String,
+    text: String,
+}
+
+fn modules() -> Vec<Module> {
+    let compiled = |case: corpus::Case| {
+        let options = Options { name: Some("cell_under_test".into()), batch: open_batch(&case), ..Options::default() };
+        let compilation = compile(&case.model, &options).expect("the corpus compiles");
+        let file = compilation.emit("source").pop().expect("the source comes last");
+        let text = String::from_utf8(file.bytes.to_vec()).expect("source is UTF-8");
+        Module { name: case.name, function: compilation.interface.function, text }
+    };
+    corpus::cases().into_iter().map(compiled).collect()
+}
+
+/// A batch size for the case that leaves it open.
+fn open_batch(case: &corpus::Case) -> Option<usize> {
+    (case.name == "gru_cell_batchdyn").then_some(3)
+}
+
+/// The symbols of an object: defined ones, undefined ones.
+fn symbols(folder: &Path, modules: &[Module], level: &str) -> (Vec<String>, Vec<String>) {
+    let mut library = String::from("#![no_std]\n");
+    for module in modules {
+        library.push_str(&format!("pub mod {0};\n", module.name));
+        fs::write(folder.join(format!("{}.rs", module.name)), &module.text).expect("writing a module");
+    }
+    fs::write(folder.join("lib.rs"), library).expect("writing the library");
+    let object = format!("{level}.o");
+    let mut rustc = driver::rustc();
+    rustc.args(["--edition=2021", "--crate-type=lib", "--crate-name=all", "-Cpanic=abort", "-Ccodegen-units=1"]);
+    rustc.args(["-Dwarnings", &format!("-Copt-level={level}"), "--emit=obj", "-o", &object, "lib.rs"]);
+    driver::run(rustc.current_dir(folder));
+    let output = Command::new("nm").arg(&object).current_dir(folder).output().expect("nm starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (mut defined, mut undefined) = (Vec::new(), Vec::new());
+    for line in String::from_utf8(output.stdout).expect("symbols are ASCII").lines() {
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["U", name] => undefined.push(name.to_string()),
+            [_, _, name] => defined.push(name.to_string()),
+            _ => panic!("nm said {line:?}"),
+        }
+    }
+    (defined, undefined)
+}
+
+/// What an object asks for that it must not.
+fn forbidden(undefined: &[String]) -> Vec<&String> {
+    undefined.iter().filter(|name| !ALLOWED.contains(&name.as_str())).collect()
+}
+
+/// How a path stands in a mangled name: every part after its length.
+fn mangled(parts: &[&str]) -> Vec<String> {
+    parts.iter().map(|part| format!("{}{part}", part.len())).collect()
+}
+
+fn holds(level: &str) {
+    let folder = TempDir::new().expect("a temporary folder");
+    let modules = modules();
+    let (defined, undefined) = symbols(folder.path(), &modules, level);
+    assert_eq!(forbidden(&undefined), Vec::<&String>::new(), "at opt-level {level}");
+    // an empty object would ask for nothing either
+    for module in &modules {
+        let mut entries = vec![mangled(&[&module.name, &module.function])];
+        if cfg!(target_arch = "x86_64") {
+            entries.extend(["avx2", "avx512"].map(|isa| mangled(&[&module.name, isa])));
+        }
+        for entry in entries {
+            let found = defined.iter().any(|symbol| entry.iter().all(|part| symbol.contains(part)));
+            assert!(found, "{entry:?} is not in the object at opt-level {level}");
+        }
+    }
+}
+
+#[test]
+fn at_opt_level_2() {
+    holds("2");
+}
+
+#[test]
+fn at_opt_level_3() {
+    holds("3");
+}
+
+#[test]
+fn at_opt_level_s() {
+    holds("s");
+}
+
+#[test]
+fn a_planted_index_is_found() {
+    let mut module = modules().into_iter().find(|m| m.name == "gru_cell_min").expect("a corpus case");
+    let before = "    /// The instruction set in use.";
+    // rustc leaves a small function to its callers, so it has to be told
+    let planted = "    /// Planted.\n    #[inline(never)]\n    pub fn planted(&self, i: usize) -> f32 { self.h[i] }\n";
+    assert!(module.text.contains(before));
+    module.text = module.text.replacen(before, &format!("{planted}{before}"), 1);
+    for level in ["2", "3", "s"] {
+        let folder = TempDir::new().expect("a temporary folder");
+        let (_, undefined) = symbols(folder.path(), std::slice::from_ref(&module), level);
+        let found = forbidden(&undefined);
+        assert!(found.iter().any(|name| name.contains("panic_bounds_check")), "{level}: {found:?}");
+    }
+}
