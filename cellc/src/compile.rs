@@ -74,11 +74,16 @@ fn check(program: &Program, pass: &str) {
 impl Compilation {
     /// The files of the output under a stem, weights first, the source last.
     pub fn emit(&self, stem: &str) -> Vec<OutputFile> {
-        emit::files(self, stem)
+        emit::files(&self.contents(), stem)
     }
 
     /// The Rust items as tokens, the weights as one literal.
     pub fn tokens(&self) -> proc_macro2::TokenStream {
-        emit::rust_tokens(self)
+        emit::rust_tokens(&self.contents())
+    }
+
+    fn contents(&self) -> emit::Contents<'_> {
+        let Self { options, programs, packed, interface, header, summary, .. } = self;
+        emit::Contents { options, programs, packed, interface, header, summary }
     }
 }

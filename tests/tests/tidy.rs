@@ -22,7 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("pass", &["activation", "kernel", "model", "pass", "plan"]),
     ("pack", &["kernel", "model"]),
     ("reference", &["activation", "model"]),
-    ("emit", &["compile", "emit", "kernel", "options", "pack", "target"]),
+    ("emit", &["emit", "kernel", "options", "pack", "target"]),
 ];
 
 /// Names that say nothing about what a file or folder holds.

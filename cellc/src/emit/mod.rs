@@ -11,8 +11,11 @@ use std::sync::Arc;
 
 use proc_macro2::TokenStream;
 
-use crate::compile::Compilation;
-use crate::options::{Language, WeightsAs};
+use crate::kernel::Program;
+use crate::options::{Language, Options, WeightsAs};
+use crate::pack::Packed;
+use crate::target::Isa;
+use names::Interface;
 
 /// A file of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,12 +29,25 @@ pub struct OutputFile {
 /// Weights up to this many bytes stand in the source unless asked otherwise.
 const INLINE_LIMIT: usize = 1 << 20;
 
-/// Whether the weights of a compilation stand in the source.
-pub(crate) fn is_inline(compilation: &Compilation) -> bool {
-    match compilation.options.weights_as {
-        WeightsAs::Auto => compilation.packed.bytes.len() <= INLINE_LIMIT,
+/// What is spelled.
+pub(crate) struct Contents<'a> {
+    pub(crate) options: &'a Options,
+    /// The kernels of each instruction set, generic first.
+    pub(crate) programs: &'a [(&'static Isa, Program)],
+    pub(crate) packed: &'a Packed,
+    pub(crate) interface: &'a Interface,
+    /// The comment at the top, by line.
+    pub(crate) header: &'a [String],
+    /// What the type's documentation says of the model, by line.
+    pub(crate) summary: &'a [String],
+}
+
+/// Whether the weights stand in the source.
+pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
+    match contents.options.weights_as {
+        WeightsAs::Auto => contents.packed.bytes.len() <= INLINE_LIMIT,
         WeightsAs::Inline => true,
-        WeightsAs::File => compilation.packed.bytes.is_empty(),
+        WeightsAs::File => contents.packed.bytes.is_empty(),
     }
 }
 
@@ -40,26 +56,26 @@ pub(crate) fn weights_file(stem: &str) -> String {
     format!("{stem}.weights.bin")
 }
 
-/// The files of a compilation, in the order in which they must appear: weights first, the source last.
-pub(crate) fn files(compilation: &Compilation, stem: &str) -> Vec<OutputFile> {
+/// The files of the output, in the order in which they must appear: weights first, the source last.
+pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
     let mut files = Vec::new();
-    if !is_inline(compilation) {
-        files.push(OutputFile { name: weights_file(stem), bytes: Arc::clone(&compilation.packed.bytes) });
+    if !is_inline(contents) {
+        files.push(OutputFile { name: weights_file(stem), bytes: Arc::clone(&contents.packed.bytes) });
     }
-    match compilation.options.language {
+    match contents.options.language {
         Language::Rust => {
-            let text = rust(compilation, stem);
+            let text = rust(contents, stem);
             files.push(OutputFile { name: format!("{stem}.rs"), bytes: Arc::new(text.into_bytes()) });
         }
         Language::C => {
             let file = c::File {
-                interface: &compilation.interface,
-                programs: &compilation.programs,
-                packed: &compilation.packed,
-                comment: &compilation.header,
-                summary: &compilation.summary,
+                interface: contents.interface,
+                programs: contents.programs,
+                packed: contents.packed,
+                comment: contents.header,
+                summary: contents.summary,
                 stem,
-                inline: is_inline(compilation),
+                inline: is_inline(contents),
             };
             files.push(OutputFile { name: format!("{stem}.h"), bytes: Arc::new(file.header().into_bytes()) });
             files.push(OutputFile { name: format!("{stem}.c"), bytes: Arc::new(file.source().into_bytes()) });
@@ -69,12 +85,12 @@ pub(crate) fn files(compilation: &Compilation, stem: &str) -> Vec<OutputFile> {
 }
 
 /// The Rust source: header comment, then the items, formatted.
-fn rust(compilation: &Compilation, stem: &str) -> String {
-    let items = items(compilation);
+fn rust(contents: &Contents<'_>, stem: &str) -> String {
+    let items = items(contents);
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
     let items = prettyplease::unparse(&file);
     let mut text = String::new();
-    for line in &compilation.header {
+    for line in contents.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
         text.push_str(line);
         text.push('\n');
@@ -84,9 +100,9 @@ fn rust(compilation: &Compilation, stem: &str) -> String {
         None => text.push_str(&items),
         Some((before, after)) => {
             text.push_str(before);
-            if is_inline(compilation) {
+            if is_inline(contents) {
                 text.push('*');
-                weights::byte_string(&compilation.packed.bytes, &mut text);
+                weights::byte_string(&contents.packed.bytes, &mut text);
             } else {
                 text.push_str(&format!("*include_bytes!({:?})", weights_file(stem)));
             }
@@ -97,19 +113,19 @@ fn rust(compilation: &Compilation, stem: &str) -> String {
 }
 
 /// The Rust items as tokens, the weights as one literal: what the macros expand to.
-pub(crate) fn rust_tokens(compilation: &Compilation) -> TokenStream {
-    let tokens: TokenStream = items(compilation).parse().expect("emit: generated Rust is made of tokens");
-    weights::fill(tokens, &compilation.packed.bytes)
+pub(crate) fn rust_tokens(contents: &Contents<'_>) -> TokenStream {
+    let tokens: TokenStream = items(contents).parse().expect("emit: generated Rust is made of tokens");
+    weights::fill(tokens, &contents.packed.bytes)
 }
 
-fn items(compilation: &Compilation) -> String {
-    let mut doc = compilation.summary.clone();
+fn items(contents: &Contents<'_>) -> String {
+    let mut doc = contents.summary.to_vec();
     doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
     rust::File {
-        interface: &compilation.interface,
-        programs: &compilation.programs,
-        packed: &compilation.packed,
-        runtime: compilation.options.runtime,
+        interface: contents.interface,
+        programs: contents.programs,
+        packed: contents.packed,
+        runtime: contents.options.runtime,
         doc: &doc,
     }
     .text()
