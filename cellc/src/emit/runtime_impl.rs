@@ -1,7 +1,7 @@
 //! The implementation of cellc-runtime's trait, by way of the type's own methods.
 
 use super::names::{Field, Interface};
-use super::rust::{array, step_inputs_type, zero};
+use super::rust::types::{array, step_inputs_type, zero};
 
 /// `impl ::cellc_runtime::Cell for ...`; `borrows` where the type borrows packed weights.
 pub(super) fn text(interface: &Interface, borrows: bool) -> String {

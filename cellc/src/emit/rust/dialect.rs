@@ -1,0 +1,177 @@
+//! How Rust spells what the walk says.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::emit::walk::{Block, Context, Dialect, Text, Walking, decimal};
+use crate::kernel::{Operation, Scalar, Type};
+
+/// The dialect: text of the current body, and which helpers it needs.
+pub(super) struct Rust {
+    pub(super) out: String,
+    pub(super) used: BTreeSet<&'static str>,
+    pub(super) fused: bool,
+}
+
+impl Rust {
+    fn helper(&mut self, name: &'static str, args: &str) -> Text {
+        self.used.insert(name);
+        Text::atom(format!("{name}({args})"))
+    }
+}
+
+fn join(args: Vec<Text>) -> String {
+    args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
+}
+
+impl Dialect for Rust {
+    fn load(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
+        self.helper(if from.bytes { "weights" } else { "load" }, &format!("{}, {offset}", from.name))
+    }
+
+    fn splat(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
+        self.helper(if from.bytes { "splat_weight" } else { "splat" }, &format!("{}, {offset}", from.name))
+    }
+
+    fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
+        let value = f32::from_bits(bits);
+        let text = match ty.scalar {
+            Scalar::U32 => format!("{bits:#x}u32"),
+            Scalar::F32 if value.is_finite() => format!("{}f32", decimal(value)),
+            Scalar::F32 => format!("f32::from_bits({bits:#x})"),
+        };
+        match context {
+            Context::Function if text.starts_with('-') => Text::compound(text),
+            Context::Function => Text::atom(text),
+            Context::Kernel => Text::atom(format!("[{text}; {}]", ty.lanes)),
+        }
+    }
+
+    fn operation(&mut self, operation: Operation, _ty: Type, args: Vec<Text>, context: Context) -> Text {
+        use Operation as O;
+        if context == Context::Kernel {
+            let name = match operation {
+                O::Add => "add",
+                O::Sub => "sub",
+                O::Mul => "mul",
+                O::Div => "div",
+                O::MulAdd => {
+                    assert!(self.fused, "emit: a fused operation on an instruction set without one");
+                    "mul_add"
+                }
+                O::Max => "max",
+                O::Min => "min",
+                O::SelectLess => "select_less",
+                O::ToBits => "to_bits",
+                O::FromBits => "from_bits",
+                O::And => "and",
+                O::WrappingAdd | O::WrappingSub | O::Or | O::Xor | O::ShiftLeft(_) | O::ShiftRight(_) => {
+                    unreachable!("emit: integer arithmetic stands in functions only")
+                }
+            };
+            return self.helper(name, &join(args));
+        }
+        let infix = |operator: &str, args: Vec<Text>| {
+            let parts: Vec<_> = args.into_iter().map(Text::operand).collect();
+            Text::compound(parts.join(operator))
+        };
+        match operation {
+            O::Add => infix(" + ", args),
+            O::Sub => infix(" - ", args),
+            O::Mul => infix(" * ", args),
+            O::Div => infix(" / ", args),
+            O::And => infix(" & ", args),
+            O::Or => infix(" | ", args),
+            O::Xor => infix(" ^ ", args),
+            O::MulAdd => {
+                assert!(self.fused, "emit: a fused operation on an instruction set without one");
+                self.helper("mul_add_lane", &join(args))
+            }
+            O::Max => self.helper("max_lane", &join(args)),
+            O::Min => self.helper("min_lane", &join(args)),
+            O::SelectLess => {
+                // parentheses around the whole of a block would be a warning
+                let part = |(i, arg): (usize, Text)| if i < 2 { arg.operand() } else { arg.text };
+                let mut parts = args.into_iter().enumerate().map(part);
+                let mut next = || parts.next().unwrap_or_default();
+                Text::compound(format!("if {} < {} {{ {} }} else {{ {} }}", next(), next(), next(), next()))
+            }
+            O::ToBits => method("to_bits", args),
+            O::FromBits => Text::atom(format!("f32::from_bits({})", join(args))),
+            O::WrappingAdd => method("wrapping_add", args),
+            O::WrappingSub => method("wrapping_sub", args),
+            O::ShiftLeft(n) => Text::compound(format!("{} << {n}", first(args))),
+            O::ShiftRight(n) => Text::compound(format!("{} >> {n}", first(args))),
+        }
+    }
+
+    fn call(&mut self, function: &str, _lanes: usize, args: Vec<Text>) -> Text {
+        Text::atom(format!("{function}({})", join(args)))
+    }
+
+    fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
+        let mutable = if mutable { "mut " } else { "" };
+        let scalar = match ty.scalar {
+            Scalar::F32 => "f32",
+            Scalar::U32 => "u32",
+        };
+        let ty = match context {
+            Context::Kernel => format!("[{scalar}; {}]", ty.lanes),
+            Context::Function => scalar.to_string(),
+        };
+        let _ = writeln!(self.out, "let {mutable}{name}: {ty} = {};", value.text);
+    }
+
+    fn assign(&mut self, name: &str, value: Text) {
+        let _ = writeln!(self.out, "{name} = {};", value.text);
+    }
+
+    fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text) {
+        self.used.insert("store");
+        let _ = writeln!(self.out, "store::<{lanes}, {}>({}, {offset}, {});", to.len, to.name, value.text);
+    }
+
+    fn begin_for(&mut self, count: usize, walks: &[Walking<'_>]) {
+        let mut pattern = String::new();
+        let mut source = String::new();
+        for (i, walk) in walks.iter().enumerate() {
+            let (of, len) = (walk.of, walk.window.len);
+            let mutable = if walk.written { "_mut" } else { "" };
+            let whole = walk.offset == 0 && count * len == of.len;
+            let part = if whole {
+                of.name.clone()
+            } else {
+                let end = walk.offset + count * len;
+                format!("{}.get{mutable}({}..{end}).unwrap_or_default()", of.name, walk.offset)
+            };
+            let chunks = format!("{part}.as_chunks{mutable}::<{len}>().0");
+            if i == 0 {
+                pattern.clone_from(&walk.window.name);
+                source = format!("{chunks}.iter{mutable}()");
+            } else {
+                pattern = format!("({pattern}, {})", walk.window.name);
+                let _ = write!(source, ".zip({chunks}.iter{mutable}())");
+            }
+        }
+        let _ = writeln!(self.out, "for {pattern} in {source} {{");
+    }
+
+    fn end_for(&mut self) {
+        self.out.push_str("}\n");
+    }
+
+    fn comment(&mut self, _text: &str) {
+        // prettyplease drops comments inside functions; the functions' doc comments say what is done
+    }
+}
+
+fn first(args: Vec<Text>) -> String {
+    args.into_iter().next().map(Text::operand).unwrap_or_default()
+}
+
+fn method(name: &str, args: Vec<Text>) -> Text {
+    let mut args = args.into_iter();
+    let receiver = args.next().map(Text::operand).unwrap_or_default();
+    let rest: Vec<_> = args.map(|a| a.text).collect();
+    Text::atom(format!("{receiver}.{name}({})", rest.join(", ")))
+}

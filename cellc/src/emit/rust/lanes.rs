@@ -1,0 +1,178 @@
+//! The functions on lanes that generated modules bring along where they use them.
+
+/// A function that generated modules bring along where they use it.
+pub(super) struct Helper {
+    /// On arrays of lanes.
+    pub(super) name: &'static str,
+    pub(super) text: &'static str,
+    /// On one lane, where that is a function of its own.
+    pub(super) lane: &'static str,
+    pub(super) lane_text: &'static str,
+}
+
+macro_rules! binary_text {
+    ($name:literal, $operator:literal) => {
+        concat!(
+            "/// a ",
+            $operator,
+            " b in every lane.\n#[inline(always)]\nfn ",
+            $name,
+            "<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {\n",
+            "for (a, b) in a.iter_mut().zip(&b) { *a ",
+            $operator,
+            "= *b; }\na\n}"
+        )
+    };
+}
+
+pub(super) const HELPERS: &[Helper] = &[
+    Helper {
+        name: "load",
+        text: "/// `L` consecutive elements from the `at`-th on.
+            #[inline(always)]
+            fn load<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
+                let mut lanes = [0.0; L];
+                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) { *lane = *from; }
+                lanes
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "weights",
+        text: "/// `L` consecutive weights from the `at`-th on.
+            #[inline(always)]
+            fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
+                let mut lanes = [0.0; L];
+                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
+                    *lane = f32::from_le_bytes(*from);
+                }
+                lanes
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "splat",
+        text: "/// The `at`-th element in every lane.
+            #[inline(always)]
+            fn splat<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
+                [from.get(at).copied().unwrap_or(0.0); L]
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "splat_weight",
+        text: "/// The `at`-th weight in every lane.
+            #[inline(always)]
+            fn splat_weight<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
+                [f32::from_le_bytes(from.get(at).copied().unwrap_or([0; 4])); L]
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "store",
+        text: "/// Writes the lanes to consecutive elements from the `at`-th on.
+            #[inline(always)]
+            fn store<const L: usize, const N: usize>(to: &mut [f32; N], at: usize, lanes: [f32; L]) {
+                for (to, lane) in to.get_mut(at..at + L).unwrap_or_default().iter_mut().zip(lanes) { *to = lane; }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "mul_add",
+        text: "/// a * b + c, rounded once.
+            #[inline] ATTRIBUTE
+            fn mul_add<const L: usize>(a: [f32; L], b: [f32; L], mut c: [f32; L]) -> [f32; L] {
+                for ((a, b), c) in a.iter().zip(&b).zip(c.iter_mut()) { *c = mul_add_lane(*a, *b, *c); }
+                c
+            }",
+        lane: "mul_add_lane",
+        lane_text: "/// a * b + c, rounded once. LLVM widens it to all lanes.
+            #[inline] ATTRIBUTE
+            fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
+                INTRINSIC
+            }",
+    },
+    Helper { name: "add", text: binary_text!("add", "+"), lane: "", lane_text: "" },
+    Helper { name: "sub", text: binary_text!("sub", "-"), lane: "", lane_text: "" },
+    Helper { name: "mul", text: binary_text!("mul", "*"), lane: "", lane_text: "" },
+    Helper { name: "div", text: binary_text!("div", "/"), lane: "", lane_text: "" },
+    Helper {
+        name: "max",
+        text: "/// The greater; b where either is NaN.
+            #[inline(always)]
+            fn max<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
+                for (a, b) in a.iter().zip(b.iter_mut()) { *b = max_lane(*a, *b); }
+                b
+            }",
+        lane: "max_lane",
+        lane_text: "/// The greater; b where either is NaN.
+            #[inline(always)]
+            fn max_lane(a: f32, b: f32) -> f32 { if a > b { a } else { b } }",
+    },
+    Helper {
+        name: "min",
+        text: "/// The smaller; b where either is NaN.
+            #[inline(always)]
+            fn min<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
+                for (a, b) in a.iter().zip(b.iter_mut()) { *b = min_lane(*a, *b); }
+                b
+            }",
+        lane: "min_lane",
+        lane_text: "/// The smaller; b where either is NaN.
+            #[inline(always)]
+            fn min_lane(a: f32, b: f32) -> f32 { if a < b { a } else { b } }",
+    },
+    Helper {
+        name: "select_less",
+        text: "/// c where a < b, else d.
+            #[inline(always)]
+            fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
+                for (((a, b), c), d) in a.iter().zip(&b).zip(&c).zip(d.iter_mut()) {
+                    if *a < *b { *d = *c; }
+                }
+                d
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "to_bits",
+        text: "/// The bits of every lane.
+            #[inline(always)]
+            fn to_bits<const L: usize>(a: [f32; L]) -> [u32; L] {
+                let mut bits = [0; L];
+                for (bits, a) in bits.iter_mut().zip(&a) { *bits = a.to_bits(); }
+                bits
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "from_bits",
+        text: "/// The values of the bits of every lane.
+            #[inline(always)]
+            fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
+                let mut a = [0.0; L];
+                for (a, bits) in a.iter_mut().zip(&bits) { *a = f32::from_bits(*bits); }
+                a
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "and",
+        text: "/// a and b, bit by bit.
+            #[inline(always)]
+            fn and<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
+                for (a, b) in a.iter_mut().zip(&b) { *a &= *b; }
+                a
+            }",
+        lane: "",
+        lane_text: "",
+    },
+];
