@@ -27,15 +27,26 @@ impl Packed {
         self.run_time.is_empty()
     }
 
+    /// Where a buffer of weights stands in the block that is filled at run time.
+    pub fn run_time_at(&self, buffer: BufferId) -> Option<usize> {
+        self.run_time.iter().find(|(b, _)| *b == buffer).map(|(_, at)| *at)
+    }
+
+    /// Where a buffer stands in the baked block.
+    pub fn baked_at(&self, buffer: BufferId) -> Option<usize> {
+        self.parts.iter().find(|(b, _)| *b == buffer).map(|(_, at)| *at)
+    }
+
     /// The contents of a buffer of the baked block.
     pub fn values(&self, program: &Program, buffer: BufferId) -> Option<Vec<f32>> {
-        let (_, at) = self.parts.iter().find(|(b, _)| *b == buffer)?;
+        let at = self.baked_at(buffer)?;
         let bytes = &self.bytes[at * 4..(at + program.buffer(buffer).len) * 4];
         Some(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
     }
 }
 
-/// Packs the constants of a model for a program. Every instruction set's program has the same buffers and moves.
+/// Packs the constants of a model for a program. Every instruction set's program has the same moves, between the same
+/// buffers.
 pub fn pack(model: &ValidModel, program: &Program) -> Packed {
     let role = |id: &BufferId| program.buffer(*id).role;
     let run_time = program.packing.iter().any(|m| matches!(role(&m.from), Role::Parameter(_)));

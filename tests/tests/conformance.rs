@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use cellc::kernel::Role;
 use cellc::options::{Fma, Options};
+use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
 use cellc_tests::subject::{Subject, assert_same, bits};
@@ -20,11 +22,35 @@ fn compiled(cases: &[Case], fma: Fma) -> Vec<(&Case, Subject, Vec<usize>)> {
     cases.iter().flat_map(subjects).collect()
 }
 
-/// All of them in both profiles.
+/// Cells one after another: both places of the reset gate, weights baked in and given at run time.
+fn chains() -> Vec<Subject> {
+    let all = [("chain_lbr0", false, false), ("chain_lbr1", true, false), ("chain_params", false, true)];
+    all.map(|(name, after, at_run_time)| chain::subject(name, &Options::default(), after, at_run_time)).into()
+}
+
+/// All cases in both profiles, and the chains.
 fn subjects() -> Vec<Subject> {
     let cases = corpus::cases();
     let both = [Fma::Auto, Fma::Off].map(|fma| compiled(&cases, fma));
-    both.into_iter().flatten().map(|(_, subject, _)| subject).collect()
+    both.into_iter().flatten().map(|(_, subject, _)| subject).chain(chains()).collect()
+}
+
+#[test]
+fn cells_in_a_chain_share_what_is_packed() {
+    for subject in chains() {
+        let reference = subject.reference(&subject.calls[0]);
+        let programs = &subject.compilation.programs;
+        for (isa, (name, _)) in subject.isas().enumerate() {
+            let shared =
+                |isa: usize| programs[isa].1.buffers.iter().enumerate().filter(|(_, b)| b.role != Role::Scratch);
+            assert!(shared(isa).eq(shared(0)), "{} on {name}", subject.name);
+            assert_eq!(programs[isa].1.packing, programs[0].1.packing, "{} on {name}", subject.name);
+            for (result, exact) in subject.interpret(isa, &subject.calls[0]).iter().zip(&reference) {
+                let error = largest_error(result.iter().map(|v| f64::from(*v)), exact);
+                assert!(error <= 1e-6, "{} on {name}: {error:e}", subject.name);
+            }
+        }
+    }
 }
 
 #[test]

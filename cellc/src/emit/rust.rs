@@ -19,6 +19,9 @@ use dialect::Rust;
 use lanes::HELPERS;
 use types::{array, attribute, block_type, cfg, flat, has, nested, step_inputs_type, zero};
 
+/// What is wrong where a constant has no place.
+const PACKED: &str = "emit: every constant that is read is packed";
+
 /// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
 
@@ -197,7 +200,7 @@ impl File<'_> {
         );
         let mut sources = BTreeSet::new();
         for m in &program.packing {
-            let base = self.packed.run_time.iter().find(|(b, _)| *b == m.to).map_or(0, |(_, at)| *at);
+            let base = self.packed.run_time_at(m.to).expect(PACKED);
             let (name, read) = match program.buffer(m.from).role {
                 Role::Parameter(i) => {
                     let field = self.interface.weights.iter().find(|f| f.index == i).expect("weights are fields");
@@ -238,7 +241,7 @@ impl File<'_> {
 
     /// An expression for the bytes of one buffer of the baked block, as `&[[u8; 4]; N]`.
     fn part(&self, program: &Program, id: BufferId) -> String {
-        let at = self.packed.parts.iter().find(|(b, _)| *b == id).map_or(0, |(_, at)| *at);
+        let at = self.packed.baked_at(id).expect(PACKED);
         format!("part::<{}>({at})", program.buffer(id).len)
     }
 
@@ -551,7 +554,7 @@ impl File<'_> {
                     let _ = write!(out, "let mut {} = [0.0f32; {}];", block.name, block.len);
                 }
                 Role::Weights if !self.packed.is_baked() => {
-                    let at = self.packed.run_time.iter().find(|(b, _)| *b == id).map_or(0, |(_, at)| *at);
+                    let at = self.packed.run_time_at(id).expect(PACKED);
                     let _ = write!(
                         out,
                         "let {}: &[f32; {1}] = blob.get({at}..).and_then(|b| b.first_chunk()).unwrap_or(&[0.0; {1}]);",

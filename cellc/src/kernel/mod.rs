@@ -2,7 +2,8 @@
 //!
 //! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so that
 //! every access is a constant offset into a window of constant length, and the generated code is free of
-//! bounds checks by construction. One instruction set, one [`Program`]; they share buffers and packing.
+//! bounds checks by construction. One instruction set, one [`Program`]; they share packing and all buffers but the
+//! last, which are scratch.
 
 mod interpret;
 mod print;

@@ -13,8 +13,9 @@ use crate::plan::{self, Phase, Plan};
 /// Lowers a model for one of the plan's instruction sets, given by its position in [`Plan::isas`].
 pub fn lower(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
     let mut lowering = Lowering::new(model);
-    for (index, cell) in model.cells.iter().enumerate() {
-        let weights = lowering.pack(index, plan);
+    let weights: Vec<_> = (0..model.cells.len()).map(|index| lowering.pack(index, plan)).collect();
+    // From here on buffers are made that only this instruction set has.
+    for (index, (cell, weights)) in model.cells.iter().zip(weights).enumerate() {
         let kernel = gates::Cell::new(&mut lowering, cell, plan, isa, weights, index);
         let kernel = match cell.kind {
             CellKind::Rnn => rnn::lower(kernel),
@@ -62,6 +63,9 @@ impl<'m> Lowering<'m> {
                 None => lowering.buffer(format!("hidden{i}"), Role::Scratch, cell.batch * cell.hidden_size),
             };
             lowering.cells.push(id);
+        }
+        for source in model.cells.iter().flat_map(|c| [c.x, c.h]).chain(model.results.iter().map(|r| r.source)) {
+            lowering.source(source);
         }
         lowering
     }

@@ -178,8 +178,7 @@ impl File<'_> {
 
     /// Where a buffer of weights or a constant stands.
     pub(super) fn constant(&self, id: BufferId) -> String {
-        let at = |parts: &[(BufferId, usize)]| parts.iter().find(|(b, _)| *b == id).map(|(_, at)| *at);
-        match (at(&self.packed.run_time), at(&self.packed.parts)) {
+        match (self.packed.run_time_at(id), self.packed.baked_at(id)) {
             (Some(at), _) => plus("packed->values", at),
             (None, Some(at)) => plus(&format!("{}_weight_data.values", self.prefix()), at),
             (None, None) => unreachable!("emit: every constant that is read is packed"),
