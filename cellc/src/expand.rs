@@ -101,11 +101,17 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Model
 
 #[cfg(feature = "openvino")]
 fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
-    let read = crate::front::openvino::read(&shown(model), weights.map(shown).as_deref());
-    let (model, found) = match read {
+    let path = shown(model);
+    let read = crate::front::openvino::read(&path, weights.map(shown).as_deref());
+    let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
         Err(refused) => (None, refused),
     };
+    if !path.exists() {
+        for problem in &mut found.0 {
+            problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
+        }
+    }
     problems.extend(found);
     model
 }
