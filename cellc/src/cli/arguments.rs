@@ -138,7 +138,7 @@ pub(crate) struct CompileArguments {
     state: StateArguments,
 
     /// The magnitudes of inputs and of states for which the header gives an error bound
-    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1")]
+    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     range: Range,
 
     /// Where the weights stand [default: in the source up to 1 MiB, else in a .bin file beside it]
@@ -184,7 +184,7 @@ pub(crate) struct CheckArguments {
     pub(crate) steps: Option<usize>,
 
     /// The magnitudes of the inputs and of the first state that are drawn
-    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1")]
+    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     pub(crate) range: Range,
 
     /// Take the inputs from r<k>_in<i>.npy or .bin in this folder

@@ -71,7 +71,10 @@ pub(crate) struct Calls(pub(crate) Vec<Vec<PathBuf>>);
 impl Calls {
     /// Finds the files of a model with these Parameters. Other files in the folder are not looked at.
     pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
-        let unreadable = |error: &dyn Display| problem(folder, format!("cannot be read: {error}"));
+        let unreadable = |error: &dyn Display| {
+            problem(folder, format!("cannot be read: {error}"))
+                .help("name the folder that holds r<k>_in<i>.npy or .bin")
+        };
         let mut files: BTreeMap<usize, BTreeMap<usize, PathBuf>> = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(|e| unreadable(&e))? {
             let path = entry.map_err(|e| unreadable(&e))?.path();

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use arguments::{Command, CommandLine};
@@ -58,7 +58,7 @@ impl From<Diagnostic> for Failure {
 
 /// Does what the process's arguments say.
 pub(crate) fn main() -> ExitCode {
-    let CommandLine { command, compile } = CommandLine::parse();
+    let CommandLine { command, compile } = CommandLine::try_parse().unwrap_or_else(|error| named(error).exit());
     let done = match &command {
         None => compile::compile(&compile),
         Some(Command::Run(arguments)) => run::run(arguments),
@@ -78,6 +78,19 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(Failure::Broken) => ExitCode::FAILURE,
+    }
+}
+
+/// clap takes a second word that it does not expect for a subcommand, whatever it says: this says what it is.
+fn named(error: clap::Error) -> clap::Error {
+    let mut command = CommandLine::command();
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if command.find_subcommand(word).is_none() => {
+            let message =
+                format!("unexpected argument '{word}': one model is compiled; the commands, run and check, come first");
+            command.error(ErrorKind::UnknownArgument, message)
+        }
+        _ => error,
     }
 }
 
