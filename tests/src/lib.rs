@@ -4,4 +4,6 @@ pub mod chain;
 pub mod command;
 pub mod corpus;
 pub mod driver;
+pub mod model_file;
+pub mod random;
 pub mod subject;
