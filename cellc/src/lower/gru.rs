@@ -1,7 +1,7 @@
 //! GRUCell, the pointwise part: gates z, r, n and `h' = (1 - z).n + z.h`.
 
 use super::gates::{Cell, Column, Part, Rows, add};
-use crate::kernel::{BufferId, Expr, Kernel, Operation, Place, Stmt};
+use crate::kernel::{BufferId, Expr, Kernel, Operation, Place, Stmt, Var};
 use crate::model::{CellKind, ResetGate};
 use crate::plan::{self, Panels, Phase, Tiling};
 
@@ -30,7 +30,7 @@ struct Gates {
     active: bool,
 }
 
-/// The early phases of one panel: gives, for each vector of columns, its sums.
+/// The early phases of one panel: gives, for each pass, the sums of its vectors of columns.
 fn early(
     cell: &mut Cell<'_, '_>,
     group: usize,
@@ -38,7 +38,7 @@ fn early(
     weights: Place,
     rows: Rows,
     stored: Option<BufferId>,
-    mut pointwise: impl FnMut(&mut Cell<'_, '_>, &mut Vec<Stmt>, Gates),
+    mut pointwise: impl FnMut(&mut Cell<'_, '_>, &mut Vec<Stmt>, Vec<Gates>),
 ) -> Vec<Stmt> {
     let sums = cell.sums();
     let mut body = Vec::new();
@@ -52,10 +52,12 @@ fn early(
                     parts.extend(sums.iter().enumerate().map(part));
                 }
                 let mut values = cell.early(&mut body, panels, weights, rows, &parts).into_iter();
-                for &(lane, lanes) in pass {
+                let gates = |&(lane, lanes): &(usize, usize)| {
                     let values = values.by_ref().take(sums.len()).collect();
-                    pointwise(cell, &mut body, Gates { lane, lanes, values, active: false });
-                }
+                    Gates { lane, lanes, values, active: false }
+                };
+                let gates = pass.iter().map(gates).collect();
+                pointwise(cell, &mut body, gates);
             }
         }
         Tiling::Runs => {
@@ -82,7 +84,7 @@ fn early(
             for (lane, lanes) in plan::vectors(panels.columns, cell.isa.lanes) {
                 let load = |sum: usize| Expr::Load { from: Place::from(stored).at(sum * panels.columns + lane), lanes };
                 let values = (0..sums.len()).map(load).collect();
-                pointwise(cell, &mut body, Gates { lane, lanes, values, active: true });
+                pointwise(cell, &mut body, vec![Gates { lane, lanes, values, active: true }]);
             }
         }
     }
@@ -104,8 +106,7 @@ fn runs_buffer(cell: &mut Cell<'_, '_>) -> Option<BufferId> {
 }
 
 /// The new state of one vector of columns.
-fn update(cell: &mut Cell<'_, '_>, body: &mut Vec<Stmt>, lanes: usize, z: Expr, candidate: Expr, h: Place, out: Place) {
-    let z = cell.let_(body, "z", lanes, z);
+fn update(cell: &mut Cell<'_, '_>, body: &mut Vec<Stmt>, lanes: usize, z: Var, candidate: Expr, h: Place, out: Place) {
     let n = cell.activate(cell.cell.activations[1], candidate, lanes);
     let rest = Expr::Op(Operation::Sub, vec![Expr::f32(1.0, lanes), Expr::Var(z)]);
     let new = Expr::Op(Operation::Mul, vec![rest, n]);
@@ -127,13 +128,24 @@ fn after(cell: Cell<'_, '_>) -> Kernel {
         let mut all = Vec::new();
         for (group, panels) in cell.plan.panels.iter().enumerate() {
             all.extend(cell.panels(panels, panels.offset, panels.stride, &columns, |cell, weights, columns| {
-                early(cell, group, panels, weights, rows, stored, |cell, body, gates| {
-                    let z = gate(cell, &gates, Z);
-                    let r = gate(cell, &gates, R);
-                    let (n, m) = (gates.values[N].clone(), gates.values[M].clone());
-                    let candidate = Expr::Op(Operation::MulAdd, vec![r, m, n]);
-                    let (h, out) = (columns[0].at(gates.lane), columns[1].at(gates.lane));
-                    update(cell, body, gates.lanes, z, candidate, h, out);
+                early(cell, group, panels, weights, rows, stored, |cell, body, pass| {
+                    // the gates of all vectors before the candidates, which wait for them: a processor looks only so far
+                    // ahead for something else to do
+                    let mut ready = Vec::new();
+                    for gates in pass {
+                        let lanes = gates.lanes;
+                        let z = gate(cell, &gates, Z);
+                        let z = cell.let_(body, "z", lanes, z);
+                        let r = gate(cell, &gates, R);
+                        let (n, m) = (gates.values[N].clone(), gates.values[M].clone());
+                        let candidate = Expr::Op(Operation::MulAdd, vec![r, m, n]);
+                        let candidate = cell.let_(body, "n", lanes, candidate);
+                        ready.push((gates, z, candidate));
+                    }
+                    for (Gates { lane, lanes, .. }, z, candidate) in ready {
+                        let (h, out) = (columns[0].at(lane), columns[1].at(lane));
+                        update(cell, body, lanes, z, Expr::Var(candidate), h, out);
+                    }
                 })
             }));
         }
@@ -163,15 +175,17 @@ fn before(cell: Cell<'_, '_>) -> Kernel {
         let mut all = Vec::new();
         for (group, panels) in cell.plan.panels.iter().enumerate() {
             all.extend(cell.panels(panels, panels.offset, panels.stride, &columns, |cell, weights, columns| {
-                early(cell, group, panels, weights, rows, stored, |cell, body, gates| {
-                    let (lane, lanes) = (gates.lane, gates.lanes);
-                    let r = gate(cell, &gates, R);
-                    let h = Expr::Load { from: columns[0].at(lane), lanes };
-                    let reset_h = Expr::Op(Operation::Mul, vec![r, h]);
-                    body.push(Stmt::Store { to: columns[1].at(lane), value: reset_h });
-                    let z = gate(cell, &gates, Z);
-                    body.push(Stmt::Store { to: columns[2].at(lane), value: z });
-                    body.push(Stmt::Store { to: columns[3].at(lane), value: gates.values[N].clone() });
+                early(cell, group, panels, weights, rows, stored, |cell, body, pass| {
+                    for gates in pass {
+                        let (lane, lanes) = (gates.lane, gates.lanes);
+                        let r = gate(cell, &gates, R);
+                        let h = Expr::Load { from: columns[0].at(lane), lanes };
+                        let reset_h = Expr::Op(Operation::Mul, vec![r, h]);
+                        body.push(Stmt::Store { to: columns[1].at(lane), value: reset_h });
+                        let z = gate(cell, &gates, Z);
+                        body.push(Stmt::Store { to: columns[2].at(lane), value: z });
+                        body.push(Stmt::Store { to: columns[3].at(lane), value: gates.values[N].clone() });
+                    }
                 })
             }));
         }
@@ -205,6 +219,7 @@ fn before(cell: Cell<'_, '_>) -> Kernel {
                             let bias = Expr::Load { from: weights.at(lane), lanes };
                             let candidate = add(add(x, terms), bias);
                             let z = Expr::Load { from: columns[1].at(lane), lanes };
+                            let z = cell.let_(&mut body, "z", lanes, z);
                             update(cell, &mut body, lanes, z, candidate, columns[0].at(lane), columns[3].at(lane));
                         }
                     }
