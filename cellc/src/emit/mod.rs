@@ -87,8 +87,9 @@ pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
 /// The Rust source: header comment, then the items, formatted.
 fn rust(contents: &Contents<'_>, stem: &str) -> String {
     let items = items(contents);
+    let (items, comments) = hide_comments(&items);
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
-    let items = prettyplease::unparse(&file);
+    let items = show_comments(&prettyplease::unparse(&file), &comments);
     let mut text = String::new();
     for line in contents.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
@@ -108,6 +109,44 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
             }
             text.push_str(after);
         }
+    }
+    text
+}
+
+/// Stands for a comment inside a function until formatting is done: prettyplease drops comments.
+const COMMENT: &str = "cellc_comment!(";
+
+/// Comments on lines of their own become calls of [`COMMENT`], by number.
+fn hide_comments(items: &str) -> (String, Vec<&str>) {
+    let mut comments = Vec::new();
+    let mut text = String::with_capacity(items.len());
+    for line in items.lines() {
+        let comment = line.trim_start();
+        if comment.starts_with("// ") {
+            text.push_str(&format!("{COMMENT}{});", comments.len()));
+            comments.push(comment);
+        } else {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    (text, comments)
+}
+
+/// The comments in their places again.
+fn show_comments(items: &str, comments: &[&str]) -> String {
+    let mut text = String::with_capacity(items.len());
+    for line in items.lines() {
+        let call = line.trim_start();
+        let number = call.strip_prefix(COMMENT).and_then(|rest| rest.strip_suffix(");")?.parse::<usize>().ok());
+        match number {
+            Some(number) => {
+                text.push_str(&line[..line.len() - call.len()]);
+                text.push_str(comments[number]);
+            }
+            None => text.push_str(line),
+        }
+        text.push('\n');
     }
     text
 }

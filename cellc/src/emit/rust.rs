@@ -115,7 +115,7 @@ impl File<'_> {
                 {}
                 #[allow(unused_unsafe, clippy::all)]
                 fn has(leaf1_ecx: u32, leaf7_ebx: u32, xcr0: u64) -> bool {{
-                    // unsafe: cpuid exists on every x86-64; xgetbv is reached only where cpuid says that it is enabled
+                    // SAFETY: cpuid exists on every x86-64; xgetbv is reached only where cpuid says that it is enabled
                     unsafe {{
                         if core::arch::x86_64::__cpuid(0).eax < 7 {{ return false; }}
                         let ecx = core::arch::x86_64::__cpuid(1).ecx;
@@ -305,8 +305,10 @@ impl File<'_> {
                 None => writeln!(out, "Kind::{kind} => {module}::run({args}),"),
                 Some(_) => writeln!(
                     out,
-                    "// unsafe: an Isa is made only where the machine has its features
-                    {} Kind::{kind} => unsafe {{ {module}::run({args}) }},",
+                    "{} Kind::{kind} => {{
+                        // SAFETY: an Isa is made only where the machine has its features
+                        unsafe {{ {module}::run({args}) }}
+                    }}",
                     cfg(isa)
                 ),
             };

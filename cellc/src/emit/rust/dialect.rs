@@ -160,8 +160,10 @@ impl Dialect for Rust {
         self.out.push_str("}\n");
     }
 
-    fn comment(&mut self, _text: &str) {
-        // prettyplease drops comments inside functions; the functions' doc comments say what is done
+    fn comment(&mut self, text: &str) {
+        for line in text.lines() {
+            let _ = writeln!(self.out, "// {line}");
+        }
     }
 }
 

@@ -1,0 +1,96 @@
+//! One text of generated Rust compiles with warnings refused in every edition: as the root of a crate, as a module, through
+//! `include!`, with std and without.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use cellc::options::{Language, Options, WeightsAs};
+use cellc_tests::subject::Subject;
+use cellc_tests::{corpus, driver, random};
+
+const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
+
+/// The corpus, some of it with its weights in a file, and random models, which have several inputs, outputs and cells.
+fn subjects() -> Vec<Subject> {
+    let options = |weights_as| Options { weights_as, ..Options::default() };
+    let compiled = |case: corpus::Case| {
+        let file = case.name.contains("clip").then(|| case.subjects(&options(WeightsAs::File), "_file"));
+        case.subjects(&options(WeightsAs::Auto), "").into_iter().chain(file.into_iter().flatten())
+    };
+    let corpus = corpus::cases().into_iter().flat_map(compiled).map(|(subject, _)| subject);
+    corpus.chain((0..12).map(random::subject)).collect()
+}
+
+/// Checks a crate: all lints of rustc, no machine code.
+fn check(folder: &Path, edition: &str, root: &str) -> Command {
+    let mut command = driver::rustc();
+    command.current_dir(folder).args(["--crate-type=lib", "--emit=metadata", "-Dwarnings"]);
+    let stem = root.trim_end_matches(".rs");
+    command.arg(format!("--edition={edition}")).arg(root).arg("-o").arg(format!("{stem}-{edition}.rmeta"));
+    command
+}
+
+/// A crate that holds every subject in one way.
+fn library(head: &str, subjects: &[Subject], item: impl Fn(&str) -> String) -> String {
+    let items: String = subjects.iter().map(|subject| item(&subject.name)).collect();
+    format!("{head}\n{items}")
+}
+
+#[test]
+fn every_edition_and_every_way_to_hold_a_file() {
+    let subjects = subjects();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("editions");
+    driver::write_files(&folder, &subjects, Language::Rust);
+    let include = |name: &str| format!("pub mod {name} {{ include!(\"{name}.rs\"); }}\n");
+    let libraries = [
+        // nothing of a private module is used, and nothing may be said about that
+        ("private_modules", library("", &subjects, |name| format!("mod {name};\n"))),
+        ("public_modules", library("#![no_std]\n#![forbid(unused)]", &subjects, |name| format!("pub mod {name};\n"))),
+        ("included", library("", &subjects, include)),
+        ("included_no_std", library("#![no_std]", &subjects, include)),
+    ];
+    let mut commands = Vec::new();
+    for (name, text) in &libraries {
+        fs::write(folder.join(format!("{name}.rs")), text).expect("the folder can be written to");
+        commands.extend(EDITIONS.map(|edition| check(&folder, edition, &format!("{name}.rs"))));
+    }
+    let roots = ["gru_cell_min", "gru_cell_params", "gru_cell_batchdyn_3", "rnn_cell_relu_clip_file", "random_5"];
+    for root in roots {
+        assert!(subjects.iter().any(|subject| subject.name == root), "no subject is called {root}");
+        commands.extend(EDITIONS.map(|edition| check(&folder, edition, &format!("{root}.rs"))));
+    }
+    driver::run_all(commands);
+}
+
+#[test]
+fn a_warning_would_be_noticed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("planted.rs"), "pub fn f() { let planted = 1; }\n").expect("a file");
+    for edition in EDITIONS {
+        let output = check(folder.path(), edition, "planted.rs").output().expect("rustc starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("unused variable"), "{said}");
+    }
+}
+
+#[test]
+fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
+    for subject in subjects() {
+        let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
+        let text = String::from_utf8(text.to_vec()).expect("source is UTF-8");
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
+        let places: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].contains("unsafe")).collect();
+        // the question, and the calls of the bodies for avx2 and avx512
+        assert_eq!(places.len(), 3, "{}", subject.name);
+        for place in places {
+            assert!(lines[place].starts_with("unsafe {"), "{}: {}", subject.name, lines[place]);
+            assert!(lines[place - 1].starts_with("// SAFETY: "), "{}: {}", subject.name, lines[place - 1]);
+        }
+        assert!(
+            !text.contains("std::") && !text.contains("#![") && !text.contains("cellc_comment"),
+            "{}",
+            subject.name
+        );
+    }
+}
