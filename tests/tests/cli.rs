@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use cellc_tests::command::program;
+use cellc_tests::model_file::{ModelFile, Port, Stored};
 use tempfile::TempDir;
 
 /// What one run of the command did.
@@ -308,77 +309,15 @@ fn any_file_name_will_do() {
     }
 }
 
-/// An IR that is being written: the text of its layers and edges. Layers are numbered as they come.
-#[derive(Default)]
-struct Ir {
-    layers: String,
-    edges: String,
-    count: usize,
-    /// Bytes of the `.bin` that constants have taken.
-    weights: usize,
+/// An f16 constant of zeros, converted to f32.
+fn zeros(file: &mut ModelFile, shape: &[usize]) -> Port {
+    file.constant(shape, Stored::F16, std::iter::repeat_n(0.0, shape.iter().product()))
 }
 
-impl Ir {
-    /// Adds a layer that reads the outputs of others; all have one, at the port after their inputs.
-    fn layer(&mut self, kind: &str, data: &str, inputs: &[(usize, &[usize])], output: &[usize]) -> usize {
-        let port = |port: usize, shape: &[usize]| {
-            let sizes: String = shape.iter().map(|size| format!("<dim>{size}</dim>")).collect();
-            format!("<port id=\"{port}\">{sizes}</port>")
-        };
-        let id = self.count;
-        self.count += 1;
-        let mut ports = String::new();
-        for (to, (from, shape)) in inputs.iter().enumerate() {
-            ports += &port(to, shape);
-            let from_port = self.layers.split("<layer ").nth(from + 1).unwrap().matches("<port ").count() - 1;
-            self.edges +=
-                &format!("<edge from-layer=\"{from}\" from-port=\"{from_port}\" to-layer=\"{id}\" to-port=\"{to}\"/>");
-        }
-        let output = if kind == "Result" { String::new() } else { port(inputs.len(), output) };
-        self.layers += &format!(
-            "<layer id=\"{id}\" name=\"layer {id}\" type=\"{kind}\" version=\"opset3\"><data {data}/>\
-             <input>{ports}</input><output>{output}</output></layer>"
-        );
-        id
-    }
-
-    fn parameter(&mut self, shape: &[usize]) -> usize {
-        self.layer("Parameter", &format!("shape=\"{}\" element_type=\"f32\"", list(shape)), &[], shape)
-    }
-
-    /// An f16 constant, converted to f32.
-    fn constant(&mut self, shape: &[usize]) -> usize {
-        let size = 2 * shape.iter().product::<usize>();
-        let place = format!("offset=\"{}\" size=\"{size}\"", self.weights);
-        self.weights += size;
-        let constant =
-            self.layer("Const", &format!("element_type=\"f16\" shape=\"{}\" {place}", list(shape)), &[], shape);
-        self.layer("Convert", "destination_type=\"f32\"", &[(constant, shape)], shape)
-    }
-
-    /// A GRUCell: the ids of x, h, W, R and B, and N, I and H.
-    fn gru(&mut self, [x, h, w, r, b]: [usize; 5], [n, i, hidden]: [usize; 3]) -> usize {
-        let rows = 3 * hidden;
-        let inputs: [(_, &[_]); 5] =
-            [(x, &[n, i]), (h, &[n, hidden]), (w, &[rows, i]), (r, &[rows, hidden]), (b, &[rows])];
-        self.layer("GRUCell", &format!("hidden_size=\"{hidden}\""), &inputs, &[n, hidden])
-    }
-
-    fn result(&mut self, of: usize, shape: &[usize]) {
-        self.layer("Result", "", &[(of, shape)], &[]);
-    }
-
-    /// Writes the `.xml`, and a `.bin` of zeros that takes no room on disk.
-    fn write(&self, place: &Place, name: &str) {
-        let Self { layers, edges, .. } = self;
-        let text = format!("<net name=\"net\" version=\"11\"><layers>{layers}</layers><edges>{edges}</edges></net>");
-        fs::write(place.path(format!("{name}.xml")), text).unwrap();
-        fs::File::create(place.path(format!("{name}.bin"))).unwrap().set_len(self.weights as u64).unwrap();
-    }
-}
-
-fn list(shape: &[usize]) -> String {
-    shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+/// Writes the `.xml` and the `.bin`.
+fn write(file: &ModelFile, place: &Place, name: &str) {
+    fs::write(place.path(format!("{name}.xml")), file.text()).unwrap();
+    fs::write(place.path(format!("{name}.bin")), &file.weights).unwrap();
 }
 
 #[test]
@@ -386,12 +325,12 @@ fn large_weights_stand_beside_the_source() {
     let place = Place::new();
     // A little more than 1 MiB, and than 64 MiB, once they are f32.
     for (name, hidden) in [("some", 304), ("much", 2368)] {
-        let mut ir = Ir::default();
-        let inputs = [ir.parameter(&[1, 1]), ir.parameter(&[1, hidden])];
-        let weights = [&[3 * hidden, 1][..], &[3 * hidden, hidden], &[3 * hidden]].map(|shape| ir.constant(shape));
-        let cell = ir.gru([inputs[0], inputs[1], weights[0], weights[1], weights[2]], [1, 1, hidden]);
-        ir.result(cell, &[1, hidden]);
-        ir.write(&place, name);
+        let mut file = ModelFile::default();
+        let [x, h] = [1, hidden].map(|size| file.parameter("", &[1, size]));
+        let [w, r, b] = [&[3 * hidden, 1][..], &[3 * hidden, hidden], &[3 * hidden]].map(|s| zeros(&mut file, s));
+        let cell = file.cell("", "GRUCell", "", &[&x, &h, &w, &r, &b]);
+        file.result(&cell);
+        write(&file, &place, name);
     }
     place.cellc(["much.xml", "-o", "-"]).failed(1, &["64 MiB", "-o FILE.rs"]);
     place.cellc(["some.xml", "-o", "some.rs"]).succeeded();
@@ -544,24 +483,25 @@ fn check_holds_the_generated_code_to_its_bound() {
 fn check_takes_models_of_every_form() {
     let place = Place::new();
     // Two cells and three results, weights known at run time, an input that nothing reads.
-    let mut ir = Ir::default();
-    let [x, first, second] = [&[2, 3][..], &[2, 4], &[2, 5]].map(|shape| ir.parameter(shape));
-    ir.parameter(&[2, 3, 4]);
-    let weights = [&[12, 3][..], &[12, 4], &[12], &[15, 4], &[15, 5], &[15]].map(|shape| ir.parameter(shape));
-    let first = ir.gru([x, first, weights[0], weights[1], weights[2]], [2, 3, 4]);
-    let second = ir.gru([first, second, weights[3], weights[4], weights[5]], [2, 4, 5]);
-    for (of, shape) in [(first, [2, 4]), (second, [2, 5]), (x, [2, 3])] {
-        ir.result(of, &shape);
+    let mut file = ModelFile::default();
+    let [x, first, second] = [&[2, 3][..], &[2, 4], &[2, 5]].map(|shape| file.parameter("", shape));
+    file.parameter("", &[2, 3, 4]);
+    let [w, r, b] = [&[12, 3][..], &[12, 4], &[12]].map(|shape| file.parameter("", shape));
+    let first = file.cell("", "GRUCell", "", &[&x, &first, &w, &r, &b]);
+    let [w, r, b] = [&[15, 4][..], &[15, 5], &[15]].map(|shape| file.parameter("", shape));
+    let second = file.cell("", "GRUCell", "", &[&first, &second, &w, &r, &b]);
+    for of in [&first, &second, &x] {
+        file.result(of);
     }
-    ir.write(&place, "two");
+    write(&file, &place, "two");
     // One input, none.
     for (name, open) in [("one", true), ("none", false)] {
-        let mut ir = Ir::default();
-        let x = if open { ir.parameter(&[1, 3]) } else { ir.constant(&[1, 3]) };
-        let [h, w, r, b] = [&[1, 4][..], &[12, 3], &[12, 4], &[12]].map(|shape| ir.constant(shape));
-        let cell = ir.gru([x, h, w, r, b], [1, 3, 4]);
-        ir.result(cell, &[1, 4]);
-        ir.write(&place, name);
+        let mut file = ModelFile::default();
+        let x = if open { file.parameter("", &[1, 3]) } else { zeros(&mut file, &[1, 3]) };
+        let [h, w, r, b] = [&[1, 4][..], &[12, 3], &[12, 4], &[12]].map(|shape| zeros(&mut file, shape));
+        let cell = file.cell("", "GRUCell", "", &[&x, &h, &w, &r, &b]);
+        file.result(&cell);
+        write(&file, &place, name);
     }
     for (name, tables) in [("two", 3), ("one", 1), ("none", 1)] {
         for language in ["rust", "c"] {
