@@ -5,14 +5,20 @@
 
 mod activation;
 mod cell;
+mod op;
 mod print;
 mod tensor;
 mod valid;
 
 pub use activation::Activation;
-pub use cell::{Cell, CellKind, ResetGate};
+pub use cell::{Cell, CellKind, Direction, LstmGateOrder, ResetGate};
+pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
 pub use tensor::{ElementType, Tensor};
-pub use valid::{Parameter, ResultValue, Source, StatePair, ValidCell, ValidModel, WeightSource};
+pub use valid::{
+    Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,
+    ResultValue, Sequence, Softmax, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue,
+    Variable, View, WeightSource,
+};
 
 use std::fmt;
 
@@ -60,21 +66,6 @@ pub struct LedgerEntry {
     pub taken: String,
     /// Where it was said; diagnostics about the attribute point there. [`Origin::Unknown`] where it was absent.
     pub origin: Origin,
-}
-
-/// What a node does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Op {
-    /// An input of the model.
-    Parameter,
-    /// A tensor that is known when compiling.
-    Constant(Tensor),
-    /// A change of the element type. Floating point types all compute in f32.
-    Convert,
-    /// One step of a recurrent cell. Inputs: x, h, W, R and, where present, B.
-    Cell(Cell),
-    /// An output of the model.
-    Result,
 }
 
 /// One operation.

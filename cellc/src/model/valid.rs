@@ -1,17 +1,19 @@
-use super::{Activation, CellKind, ElementType, InputFile, LedgerEntry, Tensor};
+use super::{Activation, CellKind, ElementType, InputFile, LedgerEntry, LstmGateOrder, Tensor};
 
-/// Where a tensor of a [`ValidModel`] comes from. All are f32 to the kernels.
+/// Where a tensor of a [`ValidModel`] comes from. All but sequence lengths are f32 to the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// The i-th of [`ValidModel::parameters`].
     Parameter(usize),
     /// The i-th of [`ValidModel::constants`].
     Constant(usize),
-    /// The hidden state that the i-th of [`ValidModel::cells`] produces.
-    Cell(usize),
+    /// What the i-th of [`ValidModel::variables`] was before the step.
+    Variable(usize),
+    /// The i-th of [`ValidModel::values`].
+    Value(usize),
 }
 
-/// Where W, R or B come from.
+/// Where W, R, B or P come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightSource {
     /// The i-th of [`ValidModel::constants`].
@@ -29,10 +31,12 @@ pub struct Parameter {
     pub names: Vec<String>,
     /// Its shape, all sizes known.
     pub shape: Vec<usize>,
-    /// Its element type in the input; f32 to the kernels where it is a float.
+    /// Its element type in the input; f32 to the kernels where it is a float, its own where it is an integer.
     pub element: ElementType,
-    /// It is W, R or B of cells and nothing else: packed once, not read at every step.
+    /// It is W, R, B or P of cells and nothing else: packed once, not read at every step.
     pub weight: bool,
+    /// The largest value that makes a difference, for sequence lengths: T. Smaller than 0 counts as 0, larger as this.
+    pub length: Option<usize>,
 }
 
 /// An output of the model.
@@ -57,7 +61,61 @@ pub struct StatePair {
     pub result: usize,
 }
 
-/// One step of a cell, all sizes known.
+/// What ReadValue and Assign name: a tensor that is kept between steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Its `variable_id`, any text.
+    pub name: String,
+    /// Its shape, all sizes known.
+    pub shape: Vec<usize>,
+    /// What it is before the first step; `None`: zero.
+    pub initial: Option<usize>,
+    /// What it becomes after every step; `None`: it stays what it is.
+    pub next: Option<Source>,
+}
+
+/// A tensor that a node computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidValue {
+    /// Its shape, all sizes known. In C order to whoever reads it.
+    pub shape: Vec<usize>,
+}
+
+/// One operation, all sizes known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValidNode {
+    /// The layer's name; may be anything.
+    pub name: String,
+    /// The layer's type in the input: `GRUCell`, for the reader.
+    pub kind: String,
+    /// What it does.
+    pub op: ValidOp,
+    /// What each attribute was taken to mean.
+    pub ledger: Vec<LedgerEntry>,
+}
+
+/// What a [`ValidNode`] does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValidOp {
+    /// A recurrent cell, one step or a sequence in one direction.
+    Cell(ValidCell),
+    /// `y[r, :] = x[r, :] W`, W fixed.
+    Dense(Dense),
+    /// `y[b] = a[b] b[b]`, both computed.
+    MatMul(MatMul),
+    /// Element by element.
+    Pointwise(Pointwise),
+    /// Along one axis.
+    Softmax(Softmax),
+    /// The same elements in another order, perhaps some of them, perhaps repeated.
+    View(View),
+    /// Side by side.
+    Concat(Concat),
+    /// A body, again and again.
+    Loop(ValidLoop),
+}
+
+/// A recurrent cell in one direction, one step or a sequence, all sizes known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidCell {
     /// The layer's name; may be anything.
@@ -74,18 +132,213 @@ pub struct ValidCell {
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum.
     pub clip: Option<f32>,
-    /// x, `[N, I]`
+    /// LSTM: the order of the gates in W, R and B.
+    pub gate_order: LstmGateOrder,
+    /// LSTM: `i = 1 - f`.
+    pub input_forget: bool,
+    /// x, `[N, I]`; of a sequence `[N, T, I]`.
     pub x: Source,
-    /// h, `[N, H]`
+    /// h, `[N, H]`; of a sequence `[N, 1, H]`.
     pub h: Source,
-    /// W, `[G*H, I]`, gates in OpenVINO's order
+    /// c, as h; LSTM only.
+    pub c: Option<Source>,
+    /// a, `[N, 1]`, of a sequence `[N, T, 1]`; AUGRU only.
+    pub a: Option<Source>,
+    /// W, `[D, G*H, I]` or, where D is 1, `[G*H, I]`.
     pub w: WeightSource,
-    /// R, `[G*H, H]`
+    /// R, `[D, G*H, H]`
     pub r: WeightSource,
-    /// B, `[bias_parts*H]`
+    /// B, `[D, bias_parts*H]`
     pub b: WeightSource,
+    /// P, `[3*H]`, peepholes of f, i and o; LSTM only.
+    pub p: Option<WeightSource>,
+    /// Which of the D sets of weights is meant.
+    pub weight_set: usize,
+    /// Where it is a sequence.
+    pub sequence: Option<Sequence>,
+    /// The new h as a value: `[N, H]`; of a sequence Ho, `[N, 1, H]`. `None` where nothing reads it.
+    pub h_out: Option<usize>,
+    /// The new c, as `h_out`; LSTM only.
+    pub c_out: Option<usize>,
+    /// Of a sequence, Y as a value: `[N, 1, T, H]`. `None` where nothing reads it.
+    pub y: Option<usize>,
     /// What each attribute was taken to mean.
     pub ledger: Vec<LedgerEntry>,
+}
+
+/// What makes a cell a sequence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// T
+    pub steps: usize,
+    /// Whether time runs backwards: from each row's last step to its first.
+    pub reverse: bool,
+    /// How many steps each row has.
+    pub lengths: Lengths,
+}
+
+/// How many steps the rows of a sequence have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lengths {
+    /// All T.
+    Full,
+    /// Known when compiling, N of them, none above T.
+    Constant(Vec<usize>),
+    /// The i-th of [`ValidModel::parameters`], integers `[N]`; clamped to 0..=T.
+    Parameter(usize),
+}
+
+/// A product with a fixed matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    /// How many rows x has, all outer dimensions together.
+    pub rows: usize,
+    /// The length of a row of x.
+    pub inputs: usize,
+    /// The length of a row of y.
+    pub outputs: usize,
+    /// x
+    pub x: Source,
+    /// W: `[inputs, outputs]`, or `[outputs, inputs]` where transposed.
+    pub w: WeightSource,
+    /// How W stands.
+    pub transposed: bool,
+    /// y as a value.
+    pub out: usize,
+}
+
+/// Products of matrices that are both computed, in C order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatMul {
+    /// How many products.
+    pub batch: usize,
+    /// Rows of a.
+    pub rows: usize,
+    /// Columns of a, rows of b.
+    pub inner: usize,
+    /// Columns of b.
+    pub columns: usize,
+    /// `[batch, rows, inner]`
+    pub a: Source,
+    /// `[batch, inner, columns]`
+    pub b: Source,
+    /// `[batch, rows, columns]`, as a value.
+    pub out: usize,
+}
+
+/// An operation element by element; inputs broadcast to the shape of the output by NumPy's rules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pointwise {
+    /// Which.
+    pub function: PointwiseFunction,
+    /// As many as it takes.
+    pub inputs: Vec<Source>,
+    /// The value.
+    pub out: usize,
+}
+
+/// What [`Pointwise`] computes, each operation rounded once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // the names say it
+pub enum PointwiseFunction {
+    Activation(Activation),
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    /// The second where either is NaN.
+    Maximum,
+    /// The second where either is NaN.
+    Minimum,
+    /// v where v > 0, else v times the second input.
+    PRelu,
+}
+
+/// `exp(v) / sum exp(v)` or its logarithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Softmax {
+    /// Along which axis.
+    pub axis: usize,
+    /// Whether the logarithm is meant.
+    pub log: bool,
+    /// What is read.
+    pub input: Source,
+    /// The value, of the same shape.
+    pub out: usize,
+}
+
+/// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order; every one is inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// What is read.
+    pub input: Source,
+    /// The first element.
+    pub offset: usize,
+    /// By dimension of the value; 0 repeats.
+    pub strides: Vec<isize>,
+    /// The value.
+    pub out: usize,
+}
+
+/// Its inputs side by side along one axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concat {
+    /// Along which axis.
+    pub axis: usize,
+    /// In order.
+    pub inputs: Vec<Source>,
+    /// The value.
+    pub out: usize,
+}
+
+/// A body that is computed `trips` times, 1 or more. Its values are among the model's; what it reads of the values around it, it reads as they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValidLoop {
+    /// How often.
+    pub trips: usize,
+    /// What is cut into pieces, one a trip.
+    pub slices: Vec<LoopSlice>,
+    /// What a trip hands to the next.
+    pub carried: Vec<LoopCarried>,
+    /// In order.
+    pub body: Vec<ValidNode>,
+    /// What remains.
+    pub results: Vec<LoopResult>,
+}
+
+/// A tensor of which trip `k` sees the k-th piece along an axis, or, in reverse, the k-th from the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopSlice {
+    /// The whole; its size along the axis is `trips` times that of the piece.
+    pub of: Source,
+    /// Along which axis.
+    pub axis: usize,
+    /// Whether the first trip sees the last piece.
+    pub reverse: bool,
+    /// The piece, as a value.
+    pub piece: usize,
+}
+
+/// A value that a trip sees as the one before left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopCarried {
+    /// What the first trip sees.
+    pub initial: Source,
+    /// What the body reads, as a value.
+    pub value: usize,
+    /// What the next trip sees.
+    pub next: Source,
+}
+
+/// What becomes of a value of the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopResult {
+    /// What a trip gives.
+    pub of: Source,
+    /// Along which axis the pieces are put together, and whether the first trip's is the last; `None`: the last trip's alone.
+    pub pieces: Option<(usize, bool)>,
+    /// The value.
+    pub out: usize,
 }
 
 /// A model in which nothing can be wrong any more.
@@ -97,10 +350,14 @@ pub struct ValidModel {
     pub files: Vec<InputFile>,
     /// Inputs, in document order.
     pub parameters: Vec<Parameter>,
-    /// Tensors known when compiling (Converts folded).
+    /// Tensors known when compiling (Converts and all else that is known folded).
     pub constants: Vec<Tensor>,
-    /// The cells, each after the ones it reads.
-    pub cells: Vec<ValidCell>,
+    /// What is kept between steps, in the order in which the input first names them.
+    pub variables: Vec<Variable>,
+    /// What nodes compute, those of loops' bodies too.
+    pub values: Vec<ValidValue>,
+    /// The operations, each after the ones it reads.
+    pub nodes: Vec<ValidNode>,
     /// Outputs, in document order.
     pub results: Vec<ResultValue>,
     /// What the struct holds between steps.
@@ -109,11 +366,83 @@ pub struct ValidModel {
 
 impl ValidModel {
     /// The shape of what `source` names.
-    pub fn shape(&self, source: Source) -> Vec<usize> {
+    pub fn shape(&self, source: Source) -> &[usize] {
         match source {
-            Source::Parameter(i) => self.parameters[i].shape.clone(),
-            Source::Constant(i) => self.constants[i].shape().to_vec(),
-            Source::Cell(i) => vec![self.cells[i].batch, self.cells[i].hidden_size],
+            Source::Parameter(i) => &self.parameters[i].shape,
+            Source::Constant(i) => self.constants[i].shape(),
+            Source::Variable(i) => &self.variables[i].shape,
+            Source::Value(i) => &self.values[i].shape,
+        }
+    }
+
+    /// How many elements it has.
+    pub fn len(&self, source: Source) -> usize {
+        self.shape(source).iter().product()
+    }
+
+    /// Every operation, each after the ones it reads, a loop before those of its body.
+    pub fn all_nodes(&self) -> Vec<&ValidNode> {
+        fn walk<'a>(nodes: &'a [ValidNode], all: &mut Vec<&'a ValidNode>) {
+            for node in nodes {
+                all.push(node);
+                if let ValidOp::Loop(body) = &node.op {
+                    walk(&body.body, all);
+                }
+            }
+        }
+        let mut all = Vec::new();
+        walk(&self.nodes, &mut all);
+        all
+    }
+
+    /// Every recurrent cell, in the order of [`Self::all_nodes`].
+    pub fn cells(&self) -> impl Iterator<Item = &ValidCell> {
+        self.all_nodes().into_iter().filter_map(|node| match &node.op {
+            ValidOp::Cell(cell) => Some(cell),
+            _ => None,
+        })
+    }
+}
+
+impl ValidOp {
+    /// What it reads, weights apart, a loop's body included where it reads what is around it.
+    pub fn reads(&self) -> Vec<Source> {
+        match self {
+            Self::Cell(cell) => {
+                let lengths = cell.sequence.as_ref().and_then(|s| match s.lengths {
+                    Lengths::Parameter(i) => Some(Source::Parameter(i)),
+                    Lengths::Full | Lengths::Constant(_) => None,
+                });
+                [Some(cell.x), Some(cell.h), cell.c, cell.a, lengths].into_iter().flatten().collect()
+            }
+            Self::Dense(dense) => vec![dense.x],
+            Self::MatMul(matmul) => vec![matmul.a, matmul.b],
+            Self::Pointwise(pointwise) => pointwise.inputs.clone(),
+            Self::Softmax(softmax) => vec![softmax.input],
+            Self::View(view) => vec![view.input],
+            Self::Concat(concat) => concat.inputs.clone(),
+            Self::Loop(body) => {
+                let own = |s: &LoopSlice| s.of;
+                let mut all: Vec<Source> = body.slices.iter().map(own).collect();
+                all.extend(body.carried.iter().flat_map(|c| [c.initial, c.next]));
+                all.extend(body.results.iter().map(|r| r.of));
+                all.extend(body.body.iter().flat_map(|node| node.op.reads()));
+                all
+            }
+        }
+    }
+
+    /// The values that it computes and that nodes after it may read.
+    pub fn outputs(&self) -> Vec<usize> {
+        match self {
+            Self::Cell(cell) => [cell.y, cell.h_out, cell.c_out].into_iter().flatten().collect(),
+            Self::Dense(dense) => vec![dense.out],
+            Self::MatMul(matmul) => vec![matmul.out],
+            Self::Pointwise(pointwise) => vec![pointwise.out],
+            Self::Softmax(softmax) => vec![softmax.out],
+            Self::View(view) => vec![view.out],
+            Self::Concat(concat) => vec![concat.out],
+            Self::Loop(body) => body.results.iter().map(|r| r.out).collect(),
         }
     }
 }

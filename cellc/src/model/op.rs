@@ -1,0 +1,227 @@
+use super::{Activation, Cell, Direction, Model, Tensor, ValueId};
+
+/// What a node does. Inputs and outputs are in OpenVINO's port order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// An input of the model, or of a [`Loop`]'s body.
+    Parameter,
+    /// A tensor that is known when compiling.
+    Constant(Tensor),
+    /// A change of the element type. Floating point types all compute in f32.
+    Convert,
+    /// One step of a recurrent cell. Inputs: x, h, c (LSTM), W, R, B where present, P (LSTM with peepholes), a (AUGRU).
+    /// Outputs: h', c' (LSTM).
+    Cell(Cell),
+    /// A recurrent cell over time. Inputs: X `[N, T, I]`, h0 `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, each with D in
+    /// front, A `[N, T, 1]` (AUGRU). Outputs: Y `[N, D, T, H]`, Ho `[N, D, H]`, Co (LSTM).
+    Sequence(Cell, Direction),
+    /// An output of the model, or of a [`Loop`]'s body.
+    Result,
+    /// Element by element, shapes broadcast by NumPy's rules.
+    Elementwise(Elementwise),
+    /// Inputs: a `[.., M, K]`, b `[.., K, N]`, either transposed where said; a vector is a row on the left, a column on the right.
+    MatMul {
+        /// a is `[.., K, M]`.
+        transpose_a: bool,
+        /// b is `[.., N, K]`.
+        transpose_b: bool,
+    },
+    /// `exp(v) / sum exp(v)` along an axis, or its logarithm.
+    Softmax {
+        /// From the end where negative.
+        axis: i64,
+        /// Whether the logarithm is meant.
+        log: bool,
+    },
+    /// The inputs side by side.
+    Concat {
+        /// From the end where negative.
+        axis: i64,
+    },
+    /// Equal parts. Inputs: data, axis. As many outputs as parts.
+    Split {
+        /// How many.
+        parts: usize,
+    },
+    /// Parts of given lengths, of which one may be -1. Inputs: data, axis, lengths.
+    VariadicSplit,
+    /// Inputs: data, shape, of which one may be -1.
+    Reshape {
+        /// Whether a 0 in the shape means the size that data has there.
+        special_zero: bool,
+    },
+    /// Inputs: data, axes (all of size 1 if absent).
+    Squeeze,
+    /// Inputs: data, axes.
+    Unsqueeze,
+    /// Inputs: data, order (reversed if empty).
+    Transpose,
+    /// Inputs: data, indices, axis.
+    Gather {
+        /// From the end of the indices' dimensions where negative.
+        batch_dims: i64,
+    },
+    /// Inputs: data, start, stop, step, axes (the first ones if absent).
+    Slice,
+    /// Inputs: data, begin, end, strides (1 if absent). Masks as in OpenVINO, by dimension; what is missing is false.
+    StridedSlice {
+        /// Where begin does not count.
+        begin_mask: Vec<bool>,
+        /// Where end does not count.
+        end_mask: Vec<bool>,
+        /// Where a dimension of 1 is put in.
+        new_axis_mask: Vec<bool>,
+        /// Where the dimension goes.
+        shrink_axis_mask: Vec<bool>,
+        /// Where all dimensions that nothing is said of stand.
+        ellipsis_mask: Vec<bool>,
+    },
+    /// Inputs: data, shape, axes (explicit mode only).
+    Broadcast(BroadcastMode),
+    /// The shape, as integers.
+    ShapeOf,
+    /// The variable's value; its one input, where there is one, is the initial value (zero else).
+    ReadValue {
+        /// Which.
+        variable: String,
+    },
+    /// Gives the variable its value after the step, and passes it on.
+    Assign {
+        /// Which.
+        variable: String,
+    },
+    /// TensorIterator and Loop.
+    Loop(Box<Loop>),
+}
+
+/// How Broadcast aligns its input with the shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BroadcastMode {
+    /// At the end; sizes of 1 widen.
+    Numpy,
+    /// At the end; both widen.
+    Bidirectional,
+    /// The third input says which dimension of the shape each of the input's is.
+    Explicit,
+}
+
+/// What [`Op::Elementwise`] computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // the names say it; OpenVINO's where not
+pub enum Elementwise {
+    Activation(Activation),
+    /// Inputs: v, alpha, beta, both constants of one element.
+    HardSigmoid,
+    /// Inputs: v, slope for v < 0.
+    PRelu,
+    Clamp {
+        min: f32,
+        max: f32,
+    },
+    Exp,
+    Log,
+    Negative,
+    Abs,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Maximum,
+    Minimum,
+    /// On constants only, as all that follow. The sign of the dividend.
+    Mod,
+    /// The sign of the divisor.
+    FloorMod,
+    Floor,
+    Ceiling,
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    LogicalAnd,
+    LogicalOr,
+    LogicalNot,
+    /// Inputs: condition, then, else.
+    Select,
+}
+
+impl Elementwise {
+    /// How many inputs it takes.
+    pub fn inputs(self) -> usize {
+        use Elementwise as E;
+        match self {
+            E::Activation(_) | E::Clamp { .. } | E::Exp | E::Log | E::Negative | E::Abs => 1,
+            E::Floor | E::Ceiling | E::LogicalNot => 1,
+            E::HardSigmoid | E::Select => 3,
+            E::PRelu | E::Add | E::Subtract | E::Multiply | E::Divide | E::Maximum | E::Minimum => 2,
+            E::Mod | E::FloorMod | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual => 2,
+            E::Less | E::LessEqual | E::LogicalAnd | E::LogicalOr => 2,
+        }
+    }
+}
+
+/// A body that is computed again and again: TensorIterator, or a Loop whose trip count is a constant.
+///
+/// Inputs of the node: for a Loop the trip count and the condition, then whatever the ports name by place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// Its Parameters and Results are named by the ports by their place in [`Model::parameters`] and [`Model::results`].
+    pub body: Model,
+    /// Whether inputs 0 and 1 are the trip count and the condition.
+    pub counted: bool,
+    /// What the body's Parameters are.
+    pub inputs: Vec<LoopInput>,
+    /// What the node's outputs are, in port order.
+    pub outputs: Vec<LoopOutput>,
+    /// Loop: the body's Parameter that is the number of the iteration.
+    pub current_iteration: Option<usize>,
+    /// Loop: the body's Result that says whether to go on.
+    pub condition: Option<usize>,
+}
+
+/// Where a body's Parameter comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopInput {
+    /// The body's Parameter.
+    pub parameter: usize,
+    /// The node's input: an index into its inputs.
+    pub input: usize,
+    /// Whether it is cut along an axis, a piece for each iteration.
+    pub slice: Option<Slicing>,
+    /// The body's Result that it is from the second iteration on.
+    pub back_edge: Option<usize>,
+}
+
+/// What a node's output is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopOutput {
+    /// The body's Result.
+    pub result: usize,
+    /// Whether the pieces of all iterations are put together along an axis; else it is the last iteration's.
+    pub concatenation: Option<Slicing>,
+}
+
+/// How pieces lie along an axis: as OpenVINO's port map says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slicing {
+    /// From the end where negative.
+    pub axis: i64,
+    /// Where the first piece starts; from the end where negative.
+    pub start: i64,
+    /// Where the last piece ends; from the end where negative, -1 being the end itself.
+    pub end: i64,
+    /// From one piece to the next; backwards where negative.
+    pub stride: i64,
+    /// How long a piece is.
+    pub part_size: i64,
+}
+
+impl Loop {
+    /// What the value of the back edge and slices name: the body's Parameter as a value of the body.
+    pub fn parameter(&self, index: usize) -> Option<ValueId> {
+        let node = *self.body.parameters.get(index)?;
+        self.body.nodes.get(node)?.outputs.first().copied()
+    }
+}
