@@ -1,4 +1,4 @@
-//! The loop-level form of a model: no cells any more, only loops over buffers of f32.
+//! The loop-level form of a model: no cells any more, only loops over buffers.
 //!
 //! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so that
 //! every access is a constant offset into a window of constant length, and the generated code is free of
@@ -37,17 +37,37 @@ pub enum Role {
     Weights,
     /// The i-th constant of the model, read only, as it stands in the input.
     Constant(usize),
+    /// The i-th variable of the model: read, and written at the end of a step.
+    Variable(usize),
+    /// Integers known when compiling, those of [`Program::tables`].
+    Table,
     /// Between kernels, or inside one; contents undefined at the start of a step.
     Scratch,
 }
 
-/// A block of f32 of fixed length.
+/// What a buffer's elements are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Element {
+    /// IEEE 754 binary32.
+    #[default]
+    F32,
+    /// Sequence lengths: Parameters only, read by [`Expr::Length`] only.
+    I32,
+    /// As I32.
+    I64,
+    /// Tables only, read by [`Expr::Length`] only.
+    U32,
+}
+
+/// A block of elements of fixed length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
     /// What to call it; made unique and legal by the emitter.
     pub name: String,
     /// What it is for.
     pub role: Role,
+    /// What its elements are.
+    pub element: Element,
     /// Elements.
     pub len: usize,
 }
@@ -111,6 +131,8 @@ pub struct Walk {
     pub len: usize,
     /// Whether the body stores into it.
     pub written: bool,
+    /// Whether it starts with the last window and moves towards the first.
+    pub reverse: bool,
 }
 
 /// A statement.
@@ -143,13 +165,49 @@ pub enum Stmt {
     For {
         /// How often.
         count: usize,
-        /// The windows that move, at least one.
+        /// The number of the turn, from 0: u32, one lane.
+        turn: Option<Var>,
+        /// The windows that move; there may be none.
         walks: Vec<Walk>,
         /// What is done.
         body: Vec<Stmt>,
     },
+    /// Runs one of two blocks.
+    If {
+        /// The first is taken where the first value is below the second: u32, one lane.
+        less: (Expr, Expr),
+        /// Where it is.
+        then: Vec<Stmt>,
+        /// Where it is not; may be empty.
+        otherwise: Vec<Stmt>,
+    },
+    /// Copies elements of f32 in another order.
+    Copy(Copied),
     /// A line for the reader.
     Comment(String),
+}
+
+/// A strided copy: `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all
+/// `i_d < extent_d`, offsets being those of the places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The first element that is read.
+    pub from: Place,
+    /// The first element that is written.
+    pub to: Place,
+    /// The loops, outermost first.
+    pub dims: Vec<CopiedDim>,
+}
+
+/// One loop of a [`Copied`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopiedDim {
+    /// How often.
+    pub extent: usize,
+    /// Elements between reads; backwards where negative, the same element again where 0.
+    pub from_stride: isize,
+    /// Elements between writes.
+    pub to_stride: usize,
 }
 
 /// The type of a value: all lanes alike.
@@ -245,6 +303,13 @@ pub enum Expr {
         /// The type.
         ty: Type,
     },
+    /// An integer of a buffer that does not hold f32, as u32 in one lane: below 0 as 0, above `most` as `most`.
+    Length {
+        /// The element.
+        from: Place,
+        /// The largest value.
+        most: usize,
+    },
     /// A named value.
     Var(Var),
     /// An operation on lanes.
@@ -309,6 +374,13 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// What a step does, in order.
     pub kernels: Vec<Kernel>,
+    /// The contents of the buffers with the role [`Role::Table`].
+    pub tables: Vec<(BufferId, Vec<u32>)>,
+    /// Where the scratch buffers that more than one kernel uses stand in one block: their first elements, multiples of 16.
+    /// Those whose contents are not wanted at the same time may share a place; those of one kernel never do.
+    pub block: Vec<(BufferId, usize)>,
+    /// Elements of the block.
+    pub block_len: usize,
 }
 
 impl Program {
@@ -355,6 +427,7 @@ impl Expr {
         match self {
             Self::Load { lanes, .. } | Self::Splat { lanes, .. } => Type::f32(*lanes),
             Self::Const { ty, .. } => *ty,
+            Self::Length { .. } => Type { scalar: Scalar::U32, lanes: 1 },
             Self::Var(var) => locals[var.0].ty,
             Self::Op(operation, args) => {
                 Type { scalar: operation.result(), lanes: args.first().map_or(1, |a| a.ty(locals).lanes) }
