@@ -35,11 +35,12 @@ pub(crate) fn read_header(file: &[u8]) -> Result<Header, String> {
         "<f8" => ElementType::F64,
         "|i1" => ElementType::I8,
         "|u1" => ElementType::U8,
+        "|b1" => ElementType::Bool,
         "<i4" => ElementType::I32,
         "<i8" => ElementType::I64,
         other => {
             return Err(format!(
-                "its elements are of type {other:?}; <f4, <f2, <f8, <i4, <i8, |i1 and |u1 are read (numpy: .astype(\"<f4\"))"
+                "its elements are of type {other:?}; <f4, <f2, <f8, <i4, <i8, |i1, |u1 and |b1 are read (numpy: .astype(\"<f4\"))"
             ));
         }
     };

@@ -13,16 +13,28 @@ pub enum ElementType {
     U8,
     I32,
     I64,
+    /// One byte an element, 0 or 1.
+    Bool,
 }
 
 impl ElementType {
     /// Every element type, in the order in which messages list them.
-    pub const ALL: [Self; 8] = [Self::F32, Self::F16, Self::Bf16, Self::F64, Self::I8, Self::U8, Self::I32, Self::I64];
+    pub const ALL: [Self; 9] = [
+        Self::F32,
+        Self::F16,
+        Self::Bf16,
+        Self::F64,
+        Self::I8,
+        Self::U8,
+        Self::I32,
+        Self::I64,
+        Self::Bool,
+    ];
 
     /// Bytes an element.
     pub fn size(self) -> usize {
         match self {
-            Self::I8 | Self::U8 => 1,
+            Self::I8 | Self::U8 | Self::Bool => 1,
             Self::F16 | Self::Bf16 => 2,
             Self::F32 | Self::I32 => 4,
             Self::F64 | Self::I64 => 8,
@@ -45,6 +57,7 @@ impl ElementType {
             Self::U8 => "u8",
             Self::I32 => "i32",
             Self::I64 => "i64",
+            Self::Bool => "boolean",
         }
     }
 }
@@ -75,6 +88,31 @@ impl Tensor {
         let n = bytes.len();
         let t = Self::new(shape, ElementType::F32, Arc::new(bytes), 0..n)?;
         (t.len() == values.len()).then_some(t)
+    }
+
+    /// A tensor of i64 values. `None` if there are not exactly as many as the shape needs.
+    pub fn from_i64(shape: Vec<usize>, values: &[i64]) -> Option<Self> {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let n = bytes.len();
+        let t = Self::new(shape, ElementType::I64, Arc::new(bytes), 0..n)?;
+        (t.len() == values.len()).then_some(t)
+    }
+
+    /// As many elements as `shape` has, from element `from` on, over the same bytes. `None` if it has not so many.
+    pub fn part(&self, from: usize, shape: Vec<usize>) -> Option<Self> {
+        let start = from.checked_mul(self.element.size()).and_then(|at| self.range.start.checked_add(at))?;
+        let range = start..self.range.end;
+        (start <= self.range.end).then(|| Self::new(shape, self.element, self.bytes.clone(), range)).flatten()
+    }
+
+    /// Where its bytes stand, the same for tensors that share them.
+    pub fn place(&self) -> (*const u8, usize) {
+        (self.bytes.as_ptr(), self.range.start)
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[self.range.clone()]
     }
 
     /// Its shape.
@@ -113,6 +151,7 @@ impl Tensor {
             ElementType::F64 => f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]),
             ElementType::I8 => f64::from(b[0] as i8),
             ElementType::U8 => f64::from(b[0]),
+            ElementType::Bool => f64::from(u8::from(b[0] != 0)),
             ElementType::I32 => f64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]])),
             ElementType::I64 => i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]) as f64,
         }
@@ -149,6 +188,7 @@ impl Tensor {
         match self.element {
             ElementType::I8 => Some(i64::from(b[0] as i8)),
             ElementType::U8 => Some(i64::from(b[0])),
+            ElementType::Bool => Some(i64::from(b[0] != 0)),
             ElementType::I32 => Some(i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
             ElementType::I64 => Some(i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])),
             ElementType::F16 | ElementType::Bf16 | ElementType::F32 | ElementType::F64 => None,

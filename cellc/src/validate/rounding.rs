@@ -14,7 +14,7 @@ pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
         (ElementType::F64 | ElementType::I32 | ElementType::I64, _) => stored == element,
         (_, ElementType::F32) => true,
         // 8 bits of mantissa hold what 8 bits of integer can say
-        (ElementType::I8 | ElementType::U8, _) => true,
+        (ElementType::I8 | ElementType::U8 | ElementType::Bool, _) => true,
         _ => stored == element,
     };
     if exact {
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_exact_is_left_alone() {
-        use ElementType::{Bf16, F16, F32, F64, I8, I32, I64, U8};
+        use ElementType::{Bf16, Bool, F16, F32, F64, I8, I32, I64, U8};
         let exact = [
             (F16, F32),
             (F16, F64),
@@ -148,6 +148,10 @@ mod tests {
             (U8, F16),
             (U8, Bf16),
             (I32, F64),
+            (Bool, F64),
+            (Bool, F32),
+            (Bool, F16),
+            (Bool, Bf16),
         ];
         for from in ElementType::ALL {
             for to in [F16, Bf16, F32, F64] {

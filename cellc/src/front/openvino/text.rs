@@ -25,6 +25,7 @@ pub(super) fn precision(element: ElementType) -> &'static str {
         ElementType::U8 => "U8",
         ElementType::I32 => "I32",
         ElementType::I64 => "I64",
+        ElementType::Bool => "BOOL",
     }
 }
 
