@@ -48,6 +48,7 @@ fn builder(workload: &Workload) -> Builder {
     let Workload { name, kind, input_size, hidden_size, activations } = *workload;
     let builder = match kind {
         CellKind::Rnn => Builder::rnn(hidden_size, input_size),
+        CellKind::Lstm | CellKind::Augru(_) => unreachable!("no workload yet"),
         CellKind::Gru(reset) => {
             Builder::gru(hidden_size, input_size).linear_before_reset(reset == ResetGate::AfterMatMul)
         }

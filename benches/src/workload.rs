@@ -2,7 +2,8 @@
 
 use cellc::Activation::{self, Relu, Sigmoid, Tanh};
 use cellc::model::{
-    CellKind, ElementType, Parameter, ResetGate, ResultValue, Source, Tensor, ValidCell, ValidModel, WeightSource,
+    CellKind, ElementType, LstmGateOrder, Parameter, ResetGate, ResultValue, Source, Tensor, ValidCell, ValidModel,
+    ValidNode, ValidOp, ValidValue, WeightSource,
 };
 
 /// One cell at batch 1, its weights baked in.
@@ -74,6 +75,8 @@ impl Workload {
             CellKind::Rnn => "RNN",
             CellKind::Gru(ResetGate::AfterMatMul) => "GRU, linear_before_reset",
             CellKind::Gru(ResetGate::BeforeMatMul) => "GRU, reset before",
+            CellKind::Augru(_) => "AUGRU",
+            CellKind::Lstm => "LSTM",
         };
         let activations: Vec<_> = self.activations.iter().map(|a| a.name()).collect();
         let (inputs, units) = (self.input_size, self.hidden_size);
@@ -91,11 +94,13 @@ impl Workload {
             shape: vec![1, len],
             element: ElementType::F32,
             weight: false,
+            length: None,
         };
         ValidModel {
             parameters: vec![parameter("x", input_size), parameter("h", hidden_size)],
             constants: constants.map(|(shape, v)| Tensor::from_f32(shape, &v).expect("as many as the shape")).collect(),
-            cells: vec![ValidCell {
+            values: vec![ValidValue { shape: vec![1, hidden_size] }],
+            nodes: vec![node(ValidCell {
                 name: self.name.to_string(),
                 kind,
                 batch: 1,
@@ -108,17 +113,32 @@ impl Workload {
                 w: WeightSource::Constant(0),
                 r: WeightSource::Constant(1),
                 b: WeightSource::Constant(2),
+                gate_order: LstmGateOrder::default(),
+                input_forget: false,
+                c: None,
+                a: None,
+                p: None,
+                weight_set: 0,
+                sequence: None,
+                h_out: Some(0),
+                c_out: None,
+                y: None,
                 ledger: Vec::new(),
-            }],
+            })],
             results: vec![ResultValue {
                 names: vec!["h_out".to_string()],
                 shape: vec![1, hidden_size],
                 element: ElementType::F32,
-                source: Source::Cell(0),
+                source: Source::Value(0),
             }],
             ..ValidModel::default()
         }
     }
+}
+
+fn node(cell: ValidCell) -> ValidNode {
+    let kind = cell.kind.op_name().to_string();
+    ValidNode { name: cell.name.clone(), kind, op: ValidOp::Cell(cell), ledger: Vec::new() }
 }
 
 /// Uniform in +-1, the same in every run: Knuth's linear congruential generator modulo 2^64, its high bits.

@@ -16,7 +16,7 @@
 //! as exact: nothing is said about many steps.
 
 use crate::activation::{self, exact};
-use crate::model::{Activation, CellKind, ResetGate, Source, Tensor, ValidCell, ValidModel, WeightSource};
+use crate::model::{Activation, ResetGate, Source, Tensor, ValidCell, ValidModel, WeightSource};
 use crate::plan;
 
 /// Additions in which the parts of a sum meet: two chains, the terms of x with those of h, both with the bias.
@@ -66,10 +66,11 @@ pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>]) -> V
                 let tensor = &model.constants[i];
                 (0..tensor.len()).map(|k| Value::exact(f64::from(tensor.get_f32(k)).abs())).collect()
             }
-            Source::Cell(i) => states[i].clone(),
+            Source::Value(i) => states[i].clone(),
+            Source::Variable(_) => unreachable!("bound: a model without variables"),
         }
     };
-    for cell in &model.cells {
+    for cell in model.cells() {
         let analysis = Analysis {
             cell,
             profile,
@@ -92,9 +93,8 @@ pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f
     if model.parameters.iter().any(|p| p.weight) {
         return vec![f64::INFINITY; model.results.len()];
     }
-    let is_state = |i: usize| {
-        model.states.iter().any(|s| s.parameter == i) || model.cells.iter().any(|c| c.h == Source::Parameter(i))
-    };
+    let is_state =
+        |i: usize| model.states.iter().any(|s| s.parameter == i) || model.cells().any(|c| c.h == Source::Parameter(i));
     let magnitudes: Vec<Vec<f64>> = model
         .parameters
         .iter()
@@ -186,7 +186,7 @@ impl Analysis<'_> {
         let rv = |g: usize, j: usize, v: &[Value]| self.terms(self.r, g * units + j, v);
         let b = |g: usize, j: usize| self.bias(self.b.magnitude(g * units + j));
         let gate = |g: usize, j: usize| f(sum([wx(g, j), rv(g, j, h), b(g, j)]));
-        let CellKind::Gru(reset) = cell.kind else { return (0..units).map(|j| gate(0, j).value()).collect() };
+        let Some(reset) = cell.kind.reset_gate() else { return (0..units).map(|j| gate(0, j).value()).collect() };
 
         let r: Vec<Value> = (0..units).map(|j| gate(1, j).value()).collect();
         let reset_h: Vec<Value> = r.iter().zip(h).map(|(r, h)| product(*r, *h)).collect();
@@ -329,12 +329,12 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
         Activation::Relu => "S+E",
         Activation::Sigmoid | Activation::Tanh => "1",
     };
-    for (i, cell) in model.cells.iter().enumerate() {
-        if model.cells.len() > 1 {
+    for (i, cell) in model.cells().enumerate() {
+        if model.cells().count() > 1 {
             lines.push(format!("cell {i}, whose inputs err by what the cells before it say:"));
         }
         let f = cell.activations[0];
-        let CellKind::Gru(reset) = cell.kind else {
+        let Some(reset) = cell.kind.reset_gate() else {
             lines.push(format!("RNNCell: error <= {}", error(f)));
             continue;
         };

@@ -20,7 +20,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     for file in &model.files {
         lines.push(format!("{}: SHA-256 {}", escape(&file.name), file.sha256));
     }
-    for (i, cell) in model.cells.iter().enumerate() {
+    for (i, cell) in model.cells().enumerate() {
         lines.push(String::new());
         lines.push(format!("cell{i}: {}", title(cell)));
         lines.extend(equation(cell).iter().map(|l| format!("  {l}")));
@@ -90,7 +90,7 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
 /// What the type is, a line for each cell.
 pub(crate) fn summary(model: &ValidModel) -> Vec<String> {
     let mut lines = Vec::new();
-    for cell in &model.cells {
+    for cell in model.cells() {
         lines.push(format!("{}.", title(cell)));
     }
     if lines.is_empty() {
@@ -114,7 +114,7 @@ fn equation(cell: &ValidCell) -> Vec<String> {
     let zero = if cell.b == WeightSource::Zero { " with B = 0" } else { "" };
     match cell.kind {
         CellKind::Rnn => vec![format!("h' = {f}({}){zero}", clip("W x + R h + B"))],
-        CellKind::Gru(reset) => {
+        CellKind::Gru(reset) | CellKind::Augru(reset) => {
             let g = cell.activations[1].name();
             let candidate = match reset {
                 ResetGate::BeforeMatMul => clip("Wh x + Rh (r.h) + Bh"),
@@ -127,14 +127,27 @@ fn equation(cell: &ValidCell) -> Vec<String> {
                 format!("h' = (1 - z).n + z.h{zero}"),
             ]
         }
+        CellKind::Lstm => {
+            let (g, h) = (cell.activations[1].name(), cell.activations[2].name());
+            let sum = |gate: char| clip(&format!("W{gate} x + R{gate} h + B{gate}"));
+            let input = if cell.input_forget { "i = 1 - f".to_string() } else { format!("i = {f}({})", sum('i')) };
+            vec![
+                format!("f = {f}({})", sum('f')),
+                input,
+                format!("c~ = {g}({})", sum('c')),
+                format!("o = {f}({})", sum('o')),
+                format!("c' = f.c + i.c~, h' = o.{h}(c'){zero}"),
+            ]
+        }
     }
 }
 
 fn gate_order(cell: &ValidCell) -> &'static str {
     match cell.kind {
         CellKind::Rnn => "one gate",
-        CellKind::Gru(ResetGate::BeforeMatMul) => "z, r, h; B z, r, h",
-        CellKind::Gru(ResetGate::AfterMatMul) => "z, r, h; B z, r, Wbh, Rbh",
+        CellKind::Lstm => cell.gate_order.name(),
+        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => "z, r, h; B z, r, h",
+        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => "z, r, h; B z, r, Wbh, Rbh",
     }
 }
 

@@ -63,10 +63,17 @@ pub fn sums(kind: CellKind) -> &'static [Sum] {
         sum("n", 2, Some(2), None),
         sum("m", 3, None, Some((2, Hidden))),
     ];
+    const LSTM: &[Sum] = &[
+        sum("f", 0, Some(0), Some((0, Hidden))),
+        sum("i", 1, Some(1), Some((1, Hidden))),
+        sum("c", 2, Some(2), Some((2, Hidden))),
+        sum("o", 3, Some(3), Some((3, Hidden))),
+    ];
     match kind {
         CellKind::Rnn => RNN,
-        CellKind::Gru(ResetGate::BeforeMatMul) => GRU_BEFORE,
-        CellKind::Gru(ResetGate::AfterMatMul) => GRU_AFTER,
+        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => GRU_BEFORE,
+        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => GRU_AFTER,
+        CellKind::Lstm => LSTM,
     }
 }
 
@@ -184,7 +191,7 @@ pub struct Plan {
 /// Plans a model.
 pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
-    let cells = model.cells.iter().map(|cell| plan_cell(cell, options, &isas)).collect();
+    let cells = model.cells().map(|cell| plan_cell(cell, options, &isas)).collect();
     Plan { isas, cells, flush_denormals: options.flush_denormals }
 }
 
@@ -233,8 +240,13 @@ pub fn rows(cell: &ValidCell, phase: Phase) -> usize {
 fn panel_columns(cell: &ValidCell, reasons: &mut Vec<String>) -> usize {
     let (whole, wide, why) = match cell.kind {
         CellKind::Rnn => (128, 128, "one gate: 8 vectors of 16 in flight"),
-        CellKind::Gru(ResetGate::BeforeMatMul) => (96, 32, "reset before: all columns at once up to 96"),
-        CellKind::Gru(ResetGate::AfterMatMul) => (64, 32, "two vectors of 16 for each of z, r and the candidate"),
+        CellKind::Lstm => (32, 32, "two vectors of 16 for each of f, i, c and o"),
+        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => {
+            (96, 32, "reset before: all columns at once up to 96")
+        }
+        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => {
+            (64, 32, "two vectors of 16 for each of z, r and the candidate")
+        }
     };
     let columns = if cell.hidden_size <= whole { cell.hidden_size } else { wide };
     reasons.push(format!("panels of {columns} columns: {why}"));

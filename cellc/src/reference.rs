@@ -1,7 +1,7 @@
 //! The definition of every cell in float64, written to be read: what generated code is measured against.
 
 use crate::activation::exact;
-use crate::model::{CellKind, ResetGate, Source, ValidCell, ValidModel, WeightSource};
+use crate::model::{ResetGate, Source, ValidCell, ValidModel, WeightSource};
 
 /// The results of one step, each in C order, given every parameter of the model in C order.
 ///
@@ -27,9 +27,10 @@ pub fn reference(model: &ValidModel, parameters: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let value = |source: Source, states: &[Vec<f64>]| match source {
         Source::Parameter(i) => parameters[i].clone(),
         Source::Constant(i) => constant(i),
-        Source::Cell(i) => states[i].clone(),
+        Source::Value(i) => states[i].clone(),
+        Source::Variable(_) => unreachable!("reference: a model without variables"),
     };
-    for cell in &model.cells {
+    for cell in model.cells() {
         let rows = cell.kind.gates() * cell.hidden_size;
         let weights = Weights {
             w: weight(cell.w, rows * cell.input_size),
@@ -67,7 +68,7 @@ fn step(cell: &ValidCell, weights: &Weights, x: &[f64], h: &[f64]) -> Vec<f64> {
         let (wx, rh, b) = (wx(g), rv(g, h), b(g));
         (0..units).map(|j| f(wx[j] + rh[j] + b[j])).collect()
     };
-    let CellKind::Gru(reset) = cell.kind else { return gate(0) };
+    let Some(reset) = cell.kind.reset_gate() else { return gate(0) };
 
     let g = |v: f64| exact(cell.activations[1], clip(v));
     let (z, r) = (gate(0), gate(1));

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{
     CellKind, Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidCell, ValidModel,
-    ValueId, shape_text,
+    ValidNode, ValidOp, ValidValue, ValueId, shape_text,
 };
 use crate::options::{Options, State, Unroll};
 use interface::names;
@@ -141,11 +141,18 @@ impl<'a> Validation<'a> {
                 Op::Convert => self.convert(node),
                 Op::Cell(cell) => {
                     if let Some(cell) = self.cell(node, cell) {
-                        cells.insert(index, self.valid.cells.len());
-                        let source = Source::Cell(self.valid.cells.len());
-                        self.check_stated(node, &[cell.batch, cell.hidden_size]);
-                        self.valid.cells.push(cell);
-                        self.known[node.outputs[0].0] = Some(Known::Source(source));
+                        let value = self.valid.values.len();
+                        cells.insert(index, value);
+                        let shape = vec![cell.batch, cell.hidden_size];
+                        self.check_stated(node, &shape);
+                        self.valid.values.push(ValidValue { shape });
+                        self.valid.nodes.push(ValidNode {
+                            name: node.name.clone(),
+                            kind: cell.kind.op_name().to_owned(),
+                            ledger: cell.ledger.clone(),
+                            op: ValidOp::Cell(ValidCell { h_out: Some(value), ..cell }),
+                        });
+                        self.known[node.outputs[0].0] = Some(Known::Source(Source::Value(value)));
                     }
                 }
                 Op::Result => {
@@ -153,6 +160,7 @@ impl<'a> Validation<'a> {
                         results.insert(index, result);
                     }
                 }
+                _ => {}
             }
         }
         for (index, &node) in self.model.parameters.iter().enumerate() {
@@ -163,6 +171,7 @@ impl<'a> Validation<'a> {
                 shape: self.shapes[index].clone().unwrap_or_default(),
                 element: value.element,
                 weight: self.uses[index].weight.is_some(),
+                length: None,
             });
         }
         if self.diagnostics.has_errors() {
@@ -187,6 +196,7 @@ impl<'a> Validation<'a> {
                 Op::Convert => (1..=1, 1..=1),
                 Op::Cell(_) => (4..=5, 1..=1),
                 Op::Result => (1..=1, 0..=1),
+                _ => continue,
             };
             if !inputs.contains(&node.inputs.len()) {
                 let (name, valid) = match &node.op {
@@ -370,7 +380,7 @@ impl<'a> Validation<'a> {
         let valid = &self.valid;
         let sizes = valid.parameters.iter().map(|p| element_count(&p.shape));
         let sizes = sizes.chain(valid.constants.iter().map(|t| Some(t.len())));
-        let mut sizes = sizes.chain(valid.cells.iter().map(|c| c.batch.checked_mul(c.hidden_size)));
+        let mut sizes = sizes.chain(valid.values.iter().map(|v| element_count(&v.shape)));
         let total = sizes.try_fold(0usize, |total, size| total.checked_add(size?));
         if total.is_none_or(|total| total > MOST_ELEMENTS_IN_ALL) {
             let found = "all tensors together have too many elements";
@@ -384,7 +394,7 @@ impl<'a> Validation<'a> {
         let origin = self.somewhere();
         let valid = &self.valid;
         let counts =
-            [("cells", valid.cells.len()), ("inputs", valid.parameters.len()), ("outputs", valid.results.len())];
+            [("operations", valid.nodes.len()), ("inputs", valid.parameters.len()), ("outputs", valid.results.len())];
         for (what, count) in counts {
             if count > MOST_NODES {
                 let found = format!("the model has {count} {what}");
@@ -395,7 +405,7 @@ impl<'a> Validation<'a> {
         let work = |c: &ValidCell| {
             c.batch as u128 * (c.kind.gates() * c.hidden_size) as u128 * (c.input_size + c.hidden_size) as u128
         };
-        let work = valid.cells.iter().map(work).sum::<u128>();
+        let work = valid.cells().map(work).sum::<u128>();
         if self.options.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
             let found = format!("full unrolling of {work} multiply-adds");
             let diagnostic = Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
@@ -433,10 +443,8 @@ impl<'a> Validation<'a> {
         match self.known[value.0].as_ref()? {
             Known::Constant(_, tensor) => Some(tensor.shape().to_vec()),
             Known::Source(Source::Parameter(index)) => self.shapes[*index].clone(),
-            Known::Source(Source::Cell(index)) => {
-                self.valid.cells.get(*index).map(|cell| vec![cell.batch, cell.hidden_size])
-            }
-            Known::Source(Source::Constant(_)) => None,
+            Known::Source(Source::Value(index)) => Some(self.valid.values[*index].shape.clone()),
+            Known::Source(Source::Constant(_) | Source::Variable(_)) => None,
         }
     }
 

@@ -193,5 +193,5 @@ fn cell(random: &mut Random, file: &mut ModelFile, index: usize, x: &Port, h: &P
 
 /// Whether a result is computed by a cell, not an input or a constant passed on.
 pub fn is_computed(model: &ValidModel, result: usize) -> bool {
-    matches!(model.results[result].source, Source::Cell(_))
+    matches!(model.results[result].source, Source::Value(_))
 }

@@ -107,12 +107,12 @@ impl Shared {
                 let hint = match buffer.role {
                     Role::Parameter(i) => parameter(i),
                     Role::Result(i) => interface.outputs[i].name.clone(),
-                    Role::Weights | Role::Constant(_) | Role::Scratch => buffer.name.clone(),
+                    _ => buffer.name.clone(),
                 };
                 let bytes = match buffer.role {
                     Role::Weights => baked,
                     Role::Constant(_) => true,
-                    Role::Parameter(_) | Role::Result(_) | Role::Scratch => false,
+                    _ => false,
                 };
                 Block { name: scope.unique(&hint), len: buffer.len, bytes }
             })
@@ -199,7 +199,7 @@ impl Walk<'_> {
                     let value = self.expr(value, dialect);
                     dialect.store(self.base(to.base), to.offset, lanes, value);
                 }
-                Stmt::For { count, walks, body } => {
+                Stmt::For { count, walks, body, .. } => {
                     // a window's name is free again after its loop
                     let around = Rc::new(std::mem::take(&mut self.scope));
                     self.scope = Scope::within(around);
@@ -234,6 +234,7 @@ impl Walk<'_> {
                     dialect.end_for();
                     self.scope = std::mem::take(&mut self.scope).leave();
                 }
+                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
                 Stmt::Comment(text) => dialect.comment(text),
             }
         }
@@ -243,6 +244,7 @@ impl Walk<'_> {
         match expr {
             Expr::Load { from: Place { base, offset }, lanes } => dialect.load(self.base(*base), *offset, *lanes),
             Expr::Splat { from: Place { base, offset }, lanes } => dialect.splat(self.base(*base), *offset, *lanes),
+            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { bits, ty } => dialect.constant(*bits, *ty, self.context),
             Expr::Var(var) => Text::atom(self.names[var.0].clone()),
             Expr::Op(operation, args) => {

@@ -34,7 +34,7 @@ impl Macro {
     /// The macro for cells of that kind.
     fn of(kind: CellKind) -> Self {
         match kind {
-            CellKind::Gru(_) => Self::Gru,
+            CellKind::Gru(_) | CellKind::Augru(_) | CellKind::Lstm => Self::Gru,
             CellKind::Rnn => Self::Rnn,
         }
     }
@@ -428,9 +428,10 @@ impl Declaration {
     pub(crate) fn check(&self, model: &ValidModel) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let Some(file) = &self.model else { return problems };
-        let [cell] = &model.cells[..] else {
+        let cells: Vec<_> = model.cells().collect();
+        let [cell] = cells[..] else {
             problems.push(
-                Diagnostic::error(file.origin.clone(), format!("{} holds {} cells", file.value, model.cells.len()))
+                Diagnostic::error(file.origin.clone(), format!("{} holds {} cells", file.value, cells.len()))
                     .valid("a model of one cell")
                     .help("compile whole models with cellc::Builder in a build script"),
             );

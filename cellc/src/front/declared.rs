@@ -97,6 +97,7 @@ impl DeclaredCell {
                 None => kind.default_activations().to_vec(),
             },
             clip: self.clip.as_ref().and_then(|said| clip_bound(said.value)),
+            ..Cell::new(kind, hidden.value)
         };
         let ledger = self.ledger(&cell);
         let h_out = graph.value("h_out", Some(vec![batch.value, hidden.value]), &hidden.origin);

@@ -93,7 +93,7 @@ impl<'a> Machine<'a> {
                     }
                     self.recycle(value);
                 }
-                Stmt::For { count, walks, body } => {
+                Stmt::For { count, walks, body, .. } => {
                     for turn in 0..*count {
                         for walk in walks {
                             let base = self.view(walk.of.base);
@@ -107,6 +107,7 @@ impl<'a> Machine<'a> {
                         self.block(body);
                     }
                 }
+                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
                 Stmt::Comment(_) => {}
             }
         }
@@ -151,6 +152,7 @@ impl<'a> Machine<'a> {
                 value.resize(*lanes, bits);
                 value
             }
+            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { bits, ty } => {
                 let mut value = self.block_of_lanes();
                 value.resize(ty.lanes * self.width, *bits);

@@ -27,6 +27,8 @@ impl Display for Program {
                 Role::Result(i) => format!("result {i}"),
                 Role::Weights => "weights".to_owned(),
                 Role::Constant(i) => format!("constant {i}"),
+                Role::Variable(i) => format!("variable {i}"),
+                Role::Table => "table".to_owned(),
                 Role::Scratch => "scratch".to_owned(),
             };
             writeln!(f, "buffer {name}: {role}, {} f32", buffer.len)?;
@@ -165,12 +167,13 @@ impl<'a> Printer<'a> {
                 }
                 Stmt::Set { var, value } => writeln!(f, "{} = {}", self.var(*var), self.expr(value))?,
                 Stmt::Store { to, value } => writeln!(f, "{} = {}", self.place(*to, ""), self.expr(value))?,
-                Stmt::For { count, walks, body } => {
+                Stmt::For { count, walks, body, .. } => {
                     let walks: Vec<String> = walks.iter().map(|w| self.walk(w)).collect();
                     writeln!(f, "for {count} turns of {} {{", walks.join(", "))?;
                     self.block(body, depth + 1, f)?;
                     writeln!(f, "{:1$}}}", "", 4 * depth)?;
                 }
+                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
                 Stmt::Comment(text) => writeln!(f, "// {}", line(text))?,
             }
         }
@@ -203,6 +206,7 @@ impl<'a> Printer<'a> {
             Expr::Load { from, lanes } => self.place(*from, &format!("; {lanes}")),
             Expr::Splat { from, lanes: 1 } => self.place(*from, ""),
             Expr::Splat { from, .. } => format!("splat {}", self.place(*from, "")),
+            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { bits, ty } => match ty.scalar {
                 Scalar::F32 if !f32::from_bits(*bits).is_nan() => format!("{:?}", f32::from_bits(*bits)),
                 _ => format!("{bits:#x}"),

@@ -238,7 +238,8 @@ impl<'a> Checker<'a> {
                 known.stored = true;
                 Ok(())
             }
-            Stmt::For { count, walks, body } => self.turns(*count, walks, body),
+            Stmt::For { count, walks, body, .. } => self.turns(*count, walks, body),
+            Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
             Stmt::Comment(_) => Ok(()),
         }
     }
@@ -330,6 +331,7 @@ impl<'a> Checker<'a> {
         match expr {
             Expr::Load { from, lanes } => self.load(*from, *lanes, *lanes),
             Expr::Splat { from, lanes } => self.load(*from, 1, *lanes),
+            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { ty, .. } => typed(*ty),
             Expr::Var(var) => {
                 let Some(Some(scope)) = self.vars.get_mut(var.0) else {

@@ -92,13 +92,13 @@ impl<'a, 'm> Cell<'a, 'm> {
         } else {
             let row = |this: &mut Self, name: &str, of, len, written| {
                 let window = this.window();
-                (window, Walk { window, name: name.into(), of, len, written })
+                (window, Walk { window, name: name.into(), of, len, written, reverse: false })
             };
             let (x, walk_x) = row(&mut self, "x_row", whole.x, cell.input_size, false);
             let (h, walk_h) = row(&mut self, "h_row", whole.h, cell.hidden_size, false);
             let (out, walk_out) = row(&mut self, "out_row", whole.out, cell.hidden_size, true);
             let body = body(&mut self, Rows { x: x.into(), h: h.into(), out: out.into() });
-            vec![Stmt::For { count: cell.batch, walks: vec![walk_x, walk_h, walk_out], body }]
+            vec![Stmt::For { count: cell.batch, turn: None, walks: vec![walk_x, walk_h, walk_out], body }]
         };
         self.kernel
     }
@@ -183,7 +183,14 @@ impl<'a, 'm> Cell<'a, 'm> {
         }
         let mut walks = Vec::new();
         let panel = self.window();
-        walks.push(Walk { window: panel, name: "panel".into(), of: weights, len: stride, written: false });
+        walks.push(Walk {
+            window: panel,
+            name: "panel".into(),
+            of: weights,
+            len: stride,
+            written: false,
+            reverse: false,
+        });
         let mut inner = Vec::new();
         for (column, of) in columns.iter().zip(places) {
             let window = self.window();
@@ -194,10 +201,11 @@ impl<'a, 'm> Cell<'a, 'm> {
                 of,
                 len: panels.columns,
                 written: column.written,
+                reverse: false,
             });
         }
         let body = body(self, panel.into(), &inner);
-        vec![Stmt::For { count: panels.count, walks, body }]
+        vec![Stmt::For { count: panels.count, turn: None, walks, body }]
     }
 
     /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up.
@@ -261,9 +269,17 @@ impl<'a, 'm> Cell<'a, 'm> {
         if turns > 1 {
             let (row, element) = (self.window(), self.window());
             let statements = turn(self, row.into(), element.into(), chains);
-            let row = Walk { window: row, name: "row".into(), of: rows, len: chains * len, written: false };
-            let element = Walk { window: element, name: "element".into(), of: operand, len: chains, written: false };
-            body.push(Stmt::For { count: turns, walks: vec![row, element], body: statements });
+            let row =
+                Walk { window: row, name: "row".into(), of: rows, len: chains * len, written: false, reverse: false };
+            let element = Walk {
+                window: element,
+                name: "element".into(),
+                of: operand,
+                len: chains,
+                written: false,
+                reverse: false,
+            };
+            body.push(Stmt::For { count: turns, turn: None, walks: vec![row, element], body: statements });
         } else {
             let statements = turn(self, rows, operand, chains);
             body.extend(statements);

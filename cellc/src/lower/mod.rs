@@ -13,13 +13,13 @@ use crate::plan::{self, Phase, Plan};
 /// Lowers a model for one of the plan's instruction sets, given by its position in [`Plan::isas`].
 pub fn lower(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
     let mut lowering = Lowering::new(model);
-    let weights: Vec<_> = (0..model.cells.len()).map(|index| lowering.pack(index, plan)).collect();
+    let weights: Vec<_> = model.cells().enumerate().map(|(index, cell)| lowering.pack(index, cell, plan)).collect();
     // From here on buffers are made that only this instruction set has.
-    for (index, (cell, weights)) in model.cells.iter().zip(weights).enumerate() {
+    for (index, (cell, weights)) in model.cells().zip(weights).enumerate() {
         let kernel = gates::Cell::new(&mut lowering, cell, plan, isa, weights, index);
         let kernel = match cell.kind {
             CellKind::Rnn => rnn::lower(kernel),
-            CellKind::Gru(_) => gru::lower(kernel),
+            _ => gru::lower(kernel),
         };
         lowering.program.kernels.push(kernel);
     }
@@ -56,22 +56,22 @@ impl<'m> Lowering<'m> {
             let id = lowering.buffer(format!("out{i}"), Role::Result(i), result.shape.iter().product());
             lowering.results.push(id);
         }
-        for (i, cell) in model.cells.iter().enumerate() {
-            let taken = model.results.iter().position(|r| r.source == Source::Cell(i));
+        for (i, cell) in model.cells().enumerate() {
+            let taken = model.results.iter().position(|r| r.source == Source::Value(i));
             let id = match taken {
                 Some(result) => lowering.results[result],
                 None => lowering.buffer(format!("hidden{i}"), Role::Scratch, cell.batch * cell.hidden_size),
             };
             lowering.cells.push(id);
         }
-        for source in model.cells.iter().flat_map(|c| [c.x, c.h]).chain(model.results.iter().map(|r| r.source)) {
+        for source in model.cells().flat_map(|c| [c.x, c.h]).chain(model.results.iter().map(|r| r.source)) {
             lowering.source(source);
         }
         lowering
     }
 
     fn buffer(&mut self, name: impl Into<String>, role: Role, len: usize) -> BufferId {
-        self.program.buffers.push(Buffer { name: name.into(), role, len });
+        self.program.buffers.push(Buffer { name: name.into(), role, element: Default::default(), len });
         BufferId(self.program.buffers.len() - 1)
     }
 
@@ -88,7 +88,8 @@ impl<'m> Lowering<'m> {
         match source {
             Source::Parameter(i) => self.parameters[i],
             Source::Constant(i) => self.constant(i),
-            Source::Cell(i) => self.cells[i],
+            Source::Value(i) => self.cells[i],
+            Source::Variable(_) => unreachable!("lower: not yet"),
         }
     }
 
@@ -118,8 +119,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// How the weights of a cell get from the model's order into the order of [`plan::Panels`].
-    fn pack(&mut self, index: usize, plan: &Plan) -> BufferId {
-        let cell = &self.model.cells[index];
+    fn pack(&mut self, index: usize, cell: &crate::model::ValidCell, plan: &Plan) -> BufferId {
         let plan = &plan.cells[index];
         let (w, r, b) = (self.weight(cell.w), self.weight(cell.r), self.weight(cell.b));
         let to = self.buffer(format!("weights{index}"), Role::Weights, plan.weights);
@@ -190,9 +190,17 @@ impl<'m> Lowering<'m> {
                 let (a, b) = (WindowId(0), WindowId(1));
                 body.push(Stmt::For {
                     count: turns,
+                    turn: None,
                     walks: vec![
-                        Walk { window: a, name: "from".into(), of: from.into(), len: TURN, written: false },
-                        Walk { window: b, name: "to".into(), of: to.into(), len: TURN, written: true },
+                        Walk {
+                            window: a,
+                            name: "from".into(),
+                            of: from.into(),
+                            len: TURN,
+                            written: false,
+                            reverse: false,
+                        },
+                        Walk { window: b, name: "to".into(), of: to.into(), len: TURN, written: true, reverse: false },
                     ],
                     body: plan::vectors(TURN, 4).into_iter().map(|(at, l)| copy(at, l, a.into(), b.into())).collect(),
                 });

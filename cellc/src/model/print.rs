@@ -2,7 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{CellKind, ElementType, ResetGate, Source, ValidCell, ValidModel, WeightSource};
+use super::{
+    ElementType, Lengths, PointwiseFunction, ResetGate, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
+    WeightSource,
+};
 
 impl Display for ValidModel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -20,9 +23,15 @@ impl Display for ValidModel {
         for (i, constant) in self.constants.iter().enumerate() {
             writeln!(f, "constant {i}: {}", tensor(constant.element(), constant.shape()))?;
         }
-        for (i, cell) in self.cells.iter().enumerate() {
-            writeln!(f, "cell {i} {}: {cell}", visible(&cell.name))?;
+        for (i, variable) in self.variables.iter().enumerate() {
+            let initial = variable.initial.map_or("zero".to_owned(), |i| format!("constant {i}"));
+            write!(f, "variable {i} {}: f32 {:?}, at first {initial}", visible(&variable.name), variable.shape)?;
+            match variable.next {
+                Some(next) => writeln!(f, ", then {next}")?,
+                None => writeln!(f, ", never assigned")?,
+            }
         }
+        self.nodes(&self.nodes, 0, f)?;
         for (i, result) in self.results.iter().enumerate() {
             let names = all_visible(&result.names);
             writeln!(f, "result {i}{names}: {} = {}", tensor(result.element, &result.shape), result.source)?;
@@ -34,22 +43,137 @@ impl Display for ValidModel {
     }
 }
 
+impl ValidModel {
+    /// A line or more for each operation, those of loops' bodies further in.
+    fn nodes(&self, nodes: &[ValidNode], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        for node in nodes {
+            let outputs: Vec<_> =
+                node.op.outputs().iter().map(|&v| format!("value {v} {:?}", self.values[v].shape)).collect();
+            write!(f, "{indent}{} = {} {}: ", outputs.join(", "), node.kind, visible(&node.name))?;
+            match &node.op {
+                ValidOp::Cell(cell) => writeln!(f, "{}", cell.to_string().replace('\n', &format!("\n{indent}")))?,
+                ValidOp::Dense(dense) => {
+                    let w = if dense.transposed { "W'" } else { "W" };
+                    writeln!(
+                        f,
+                        "{} {w}, {} rows, {w} [{}, {}], W = {}",
+                        dense.x, dense.rows, dense.inputs, dense.outputs, dense.w
+                    )?;
+                }
+                ValidOp::MatMul(m) => {
+                    let (batch, rows, inner, columns) = (m.batch, m.rows, m.inner, m.columns);
+                    writeln!(f, "{} times {}, {batch} of [{rows}, {inner}] [{inner}, {columns}]", m.a, m.b)?;
+                }
+                ValidOp::Pointwise(p) => writeln!(f, "{} of {}", p.function.name(), sources(&p.inputs))?,
+                ValidOp::Softmax(s) => {
+                    let log = if s.log { "logarithm of " } else { "" };
+                    writeln!(f, "{log}softmax of {} along axis {}", s.input, s.axis)?;
+                }
+                ValidOp::View(v) => writeln!(f, "view of {} from {}, strides {:?}", v.input, v.offset, v.strides)?,
+                ValidOp::Concat(c) => writeln!(f, "{} along axis {}", sources(&c.inputs), c.axis)?,
+                ValidOp::Loop(body) => self.body(body, depth, f)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn body(&self, body: &ValidLoop, depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} trips", body.trips)?;
+        let indent = "  ".repeat(depth + 1);
+        let order = |reverse: bool| if reverse { ", last first" } else { "" };
+        for slice in &body.slices {
+            let shape = &self.values[slice.piece].shape;
+            let (of, axis, order) = (slice.of, slice.axis, order(slice.reverse));
+            writeln!(f, "{indent}value {} {shape:?} = piece of {of} along axis {axis}{order}", slice.piece)?;
+        }
+        for carried in &body.carried {
+            let shape = &self.values[carried.value].shape;
+            let (initial, next) = (carried.initial, carried.next);
+            writeln!(f, "{indent}value {} {shape:?} = {initial} at first, then {next}", carried.value)?;
+        }
+        self.nodes(&body.body, depth + 1, f)?;
+        for result in &body.results {
+            match result.pieces {
+                None => writeln!(f, "{indent}value {} = the last {}", result.out, result.of)?,
+                Some((axis, reverse)) => {
+                    let (of, order) = (result.of, order(reverse));
+                    writeln!(f, "{indent}value {} = every {of} along axis {axis}{order}", result.out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sources(list: &[Source]) -> String {
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl PointwiseFunction {
+    /// What text calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Activation(activation) => activation.name(),
+            Self::Add => "add",
+            Self::Subtract => "subtract",
+            Self::Multiply => "multiply",
+            Self::Divide => "divide",
+            Self::Maximum => "maximum",
+            Self::Minimum => "minimum",
+            Self::PRelu => "prelu",
+        }
+    }
+}
+
 /// The operation, its attributes, its inputs and what each attribute of the input was taken to mean.
 impl Display for ValidCell {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.op_name())?;
-        match self.kind {
-            CellKind::Rnn => {}
-            CellKind::Gru(ResetGate::BeforeMatMul) => f.write_str(", reset before the matrix product")?,
-            CellKind::Gru(ResetGate::AfterMatMul) => f.write_str(", reset after the matrix product")?,
+        let sequence = self.sequence.as_ref();
+        f.write_str(if sequence.is_some() { self.kind.sequence_name() } else { self.kind.op_name() })?;
+        match self.kind.reset_gate() {
+            None => {}
+            Some(ResetGate::BeforeMatMul) => f.write_str(", reset before the matrix product")?,
+            Some(ResetGate::AfterMatMul) => f.write_str(", reset after the matrix product")?,
         }
         let activations: Vec<_> = self.activations.iter().map(|a| a.name()).collect();
         write!(f, ", {}", activations.join(" "))?;
         if let Some(clip) = self.clip {
             write!(f, ", clip {clip}")?;
         }
+        if self.kind.has_cell_state() {
+            write!(f, ", gates {}", self.gate_order.name())?;
+        }
+        if self.input_forget {
+            f.write_str(", i = 1 - f")?;
+        }
+        if let Some(sequence) = sequence {
+            write!(f, ", {} steps{}", sequence.steps, if sequence.reverse { ", last first" } else { "" })?;
+            match &sequence.lengths {
+                Lengths::Full => {}
+                Lengths::Constant(lengths) => write!(f, ", lengths {lengths:?}")?,
+                Lengths::Parameter(i) => write!(f, ", lengths parameter {i}")?,
+            }
+        }
         writeln!(f, ", batch {}, input size {}, hidden size {}", self.batch, self.input_size, self.hidden_size)?;
-        write!(f, "  x = {}, h = {}, w = {}, r = {}, b = {}", self.x, self.h, self.w, self.r, self.b)?;
+        write!(f, "  x = {}, h = {}", self.x, self.h)?;
+        for (name, source) in [("c", self.c), ("a", self.a)] {
+            if let Some(source) = source {
+                write!(f, ", {name} = {source}")?;
+            }
+        }
+        write!(f, ", w = {}, r = {}, b = {}", self.w, self.r, self.b)?;
+        if let Some(p) = self.p {
+            write!(f, ", p = {p}")?;
+        }
+        if self.weight_set > 0 {
+            write!(f, ", set {} of the weights", self.weight_set)?;
+        }
+        for (name, value) in [("y", self.y), ("h'", self.h_out), ("c'", self.c_out)] {
+            if let Some(value) = value {
+                write!(f, ", {name} = value {value}")?;
+            }
+        }
         for entry in &self.ledger {
             let attribute = visible(&entry.attribute);
             match &entry.given {
@@ -66,7 +190,8 @@ impl Display for Source {
         match self {
             Self::Parameter(i) => write!(f, "parameter {i}"),
             Self::Constant(i) => write!(f, "constant {i}"),
-            Self::Cell(i) => write!(f, "cell {i}"),
+            Self::Variable(i) => write!(f, "variable {i}"),
+            Self::Value(i) => write!(f, "value {i}"),
         }
     }
 }
@@ -99,7 +224,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Activation, InputFile, LedgerEntry, Parameter, ResultValue, StatePair};
+    use crate::model::{Activation, CellKind, InputFile, LedgerEntry, Parameter, ResultValue, StatePair, ValidValue};
 
     #[test]
     fn everything_is_said_and_nothing_breaks_out() {
@@ -108,6 +233,7 @@ mod tests {
             shape: vec![1, size],
             element: ElementType::F32,
             weight: false,
+            length: None,
         };
         let cell = ValidCell {
             name: "a\nb\u{202e}".repeat(40),
@@ -122,6 +248,16 @@ mod tests {
             w: WeightSource::Constant(0),
             r: WeightSource::Parameter(2),
             b: WeightSource::Zero,
+            gate_order: Default::default(),
+            input_forget: false,
+            c: None,
+            a: None,
+            p: None,
+            weight_set: 0,
+            sequence: None,
+            h_out: Some(0),
+            c_out: None,
+            y: None,
             ledger: vec![LedgerEntry {
                 attribute: "clip".to_owned(),
                 given: Some("0.5".to_owned()),
@@ -134,14 +270,21 @@ mod tests {
             files: vec![InputFile { name: "net.xml".to_owned(), sha256: "00".to_owned() }],
             parameters: vec![parameter("x", 3), parameter("h", 2)],
             constants: Vec::new(),
-            cells: vec![cell],
+            values: vec![ValidValue { shape: vec![1, 2] }],
+            nodes: vec![ValidNode {
+                name: cell.name.clone(),
+                kind: "GRUCell".to_owned(),
+                ledger: Vec::new(),
+                op: ValidOp::Cell(cell),
+            }],
             results: vec![ResultValue {
                 names: Vec::new(),
                 shape: vec![1, 2],
                 element: ElementType::F16,
-                source: Source::Cell(0),
+                source: Source::Value(0),
             }],
             states: vec![StatePair { parameter: 1, result: 0 }],
+            ..ValidModel::default()
         };
         let name = r"a\nb\u{202e}".repeat(15);
         assert_eq!(
@@ -151,10 +294,10 @@ mod tests {
 file "net.xml": SHA-256 00
 parameter 0 "x": f32 [1, 3]
 parameter 1 "h": f32 [1, 2]
-cell 0 "{name}…": GRUCell, reset after the matrix product, sigmoid tanh, clip 0.5, batch 1, input size 3, hidden size 2
-  x = parameter 0, h = parameter 1, w = constant 0, r = parameter 2, b = zero
+value 0 [1, 2] = GRUCell "{name}…": GRUCell, reset after the matrix product, sigmoid tanh, clip 0.5, batch 1, input size 3, hidden size 2
+  x = parameter 0, h = parameter 1, w = constant 0, r = parameter 2, b = zero, h' = value 0
   "clip" = "0.5": 0.5
-result 0: f16 [1, 2] = cell 0
+result 0: f16 [1, 2] = value 0
 state: parameter 1 becomes result 0
 "#
             )

@@ -19,7 +19,11 @@ fn block(body: &mut [Stmt]) {
         match stmt {
             Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => expr(value),
             Stmt::For { body, .. } => block(body),
-            Stmt::Comment(_) => {}
+            Stmt::If { then, otherwise, .. } => {
+                block(then);
+                block(otherwise);
+            }
+            Stmt::Copy(_) | Stmt::Comment(_) => {}
         }
     }
 }

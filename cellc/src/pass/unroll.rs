@@ -50,7 +50,7 @@ impl Unroll<'_> {
                     let value = self.expr(value);
                     out.push(Stmt::Store { to: self.place(*to), value });
                 }
-                Stmt::For { count, walks, body } => {
+                Stmt::For { count, walks, body, .. } => {
                     for turn in 0..*count {
                         for walk in walks {
                             let place = self.place(walk.of).at(turn * walk.len);
@@ -59,6 +59,7 @@ impl Unroll<'_> {
                         self.block(body, out);
                     }
                 }
+                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
                 Stmt::Comment(text) => out.push(Stmt::Comment(text.clone())),
             }
         }
@@ -68,6 +69,7 @@ impl Unroll<'_> {
         match expr {
             Expr::Load { from, lanes } => Expr::Load { from: self.place(*from), lanes: *lanes },
             Expr::Splat { from, lanes } => Expr::Splat { from: self.place(*from), lanes: *lanes },
+            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { .. } => expr.clone(),
             Expr::Var(var) => Expr::Var(self.renamed[var]),
             Expr::Op(operation, args) => Expr::Op(*operation, args.iter().map(|a| self.expr(a)).collect()),

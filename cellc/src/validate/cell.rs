@@ -25,7 +25,8 @@ impl Validation<'_> {
         if cell.activations.len() != wanted.len() {
             let (takes, roles) = match cell.kind {
                 CellKind::Rnn => ("1", "f"),
-                CellKind::Gru(_) => ("2", "f for z and r, and g for the candidate"),
+                CellKind::Lstm => ("3", "f for f, i and o, g for the candidate and h for the cell state"),
+                CellKind::Gru(_) | CellKind::Augru(_) => ("2", "f for z and r, and g for the candidate"),
             };
             let found = match cell.activations.len() {
                 1 => format!("1 activation, but {op} takes {takes}"),
@@ -59,7 +60,7 @@ impl Validation<'_> {
             Some(&value) => match this.source(value)? {
                 Source::Constant(i) => Some(WeightSource::Constant(i)),
                 Source::Parameter(i) => Some(WeightSource::Parameter(i)),
-                Source::Cell(_) => {
+                Source::Value(_) | Source::Variable(_) => {
                     let found = format!("{} is what another cell computes", INPUTS[port]);
                     let valid = "a constant or an input of the model";
                     let help = "weights do not change from step to step: connect a constant or an input";
@@ -90,6 +91,16 @@ impl Validation<'_> {
             w: w?,
             r: r?,
             b: b?,
+            gate_order: cell.gate_order,
+            input_forget: cell.input_forget,
+            c: None,
+            a: None,
+            p: None,
+            weight_set: 0,
+            sequence: None,
+            h_out: None,
+            c_out: None,
+            y: None,
             ledger,
         })
     }
@@ -211,10 +222,11 @@ fn other_hidden_size(cell: &Cell, shapes: &[Option<Vec<usize>>]) -> Option<usize
 fn bias_layout(kind: CellKind) -> &'static str {
     match kind {
         CellKind::Rnn => "hidden_size, the sums Wb + Rb",
-        CellKind::Gru(ResetGate::BeforeMatMul) => {
+        CellKind::Lstm => "4 times hidden_size, the sums Wb + Rb of the gates f, i, c, o",
+        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => {
             "3 times hidden_size, the sums Wb + Rb of the gates z, r, h (linear_before_reset is false)"
         }
-        CellKind::Gru(ResetGate::AfterMatMul) => {
+        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => {
             "4 times hidden_size: Wb + Rb of z, Wb + Rb of r, Wb of h, Rb of h (linear_before_reset is true)"
         }
     }

@@ -20,8 +20,8 @@ impl Validation<'_> {
     fn automatic_states(&self, cells: &HashMap<usize, usize>) -> Vec<StatePair> {
         let mut results: HashMap<usize, Vec<usize>> = HashMap::new();
         for (index, result) in self.valid.results.iter().enumerate() {
-            if let Source::Cell(cell) = result.source {
-                results.entry(cell).or_default().push(index);
+            if let Source::Value(value) = result.source {
+                results.entry(value).or_default().push(index);
             }
         }
         let mut pairs = Vec::new();

@@ -172,7 +172,7 @@ impl File<'_> {
             }
             Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
             Role::Scratch => shared.buffer(id).name.clone(),
-            Role::Weights | Role::Constant(_) => self.constant(id),
+            _ => self.constant(id),
         }
     }
 

@@ -206,7 +206,8 @@ impl<'a> Lowering<'a, '_> {
         }
 
         let clip = self.clip(index, data, &mut ledger);
-        Some((Cell { kind: kind?, hidden_size: hidden_size?, activations, clip }, ledger.0))
+        let (kind, hidden_size) = (kind?, hidden_size?);
+        Some((Cell { activations, clip, ..Cell::new(kind, hidden_size) }, ledger.0))
     }
 
     fn clip(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {
