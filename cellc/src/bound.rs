@@ -93,8 +93,9 @@ pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f
     if model.parameters.iter().any(|p| p.weight) {
         return vec![f64::INFINITY; model.results.len()];
     }
-    let is_state =
-        |i: usize| model.states.iter().any(|s| s.parameter == i) || model.cells().any(|c| c.h == Source::Parameter(i));
+    let is_state = |i: usize| {
+        model.states.iter().any(|s| s.parameter == i) || model.cells().iter().any(|c| c.h == Source::Parameter(i))
+    };
     let magnitudes: Vec<Vec<f64>> = model
         .parameters
         .iter()
@@ -329,8 +330,8 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
         Activation::Relu => "S+E",
         Activation::Sigmoid | Activation::Tanh => "1",
     };
-    for (i, cell) in model.cells().enumerate() {
-        if model.cells().count() > 1 {
+    for (i, cell) in model.cells().into_iter().enumerate() {
+        if model.cells().len() > 1 {
             lines.push(format!("cell {i}, whose inputs err by what the cells before it say:"));
         }
         let f = cell.activations[0];

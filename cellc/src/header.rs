@@ -20,7 +20,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     for file in &model.files {
         lines.push(format!("{}: SHA-256 {}", escape(&file.name), file.sha256));
     }
-    for (i, cell) in model.cells().enumerate() {
+    for (i, cell) in model.cells().into_iter().enumerate() {
         lines.push(String::new());
         lines.push(format!("cell{i}: {}", title(cell)));
         lines.extend(equation(cell).iter().map(|l| format!("  {l}")));

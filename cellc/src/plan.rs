@@ -191,7 +191,7 @@ pub struct Plan {
 /// Plans a model.
 pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
-    let cells = model.cells().map(|cell| plan_cell(cell, options, &isas)).collect();
+    let cells = model.cells().into_iter().map(|cell| plan_cell(cell, options, &isas)).collect();
     Plan { isas, cells, flush_denormals: options.flush_denormals }
 }
 

@@ -405,7 +405,7 @@ impl<'a> Validation<'a> {
         let work = |c: &ValidCell| {
             c.batch as u128 * (c.kind.gates() * c.hidden_size) as u128 * (c.input_size + c.hidden_size) as u128
         };
-        let work = valid.cells().map(work).sum::<u128>();
+        let work = valid.cells().into_iter().map(work).sum::<u128>();
         if self.options.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
             let found = format!("full unrolling of {work} multiply-adds");
             let diagnostic = Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));

@@ -34,7 +34,7 @@ fn every_error_is_within_the_bound() {
                         let what = || format!("{} call {call} on {name}: {found:e}, {exact:e}", subject.name);
                         assert!(error <= *limit, "{}: off by {error:e}, bound {limit:e}", what());
                         // a bound that allows anything would show nothing; relu after relu does amplify
-                        let single = call == ORDINARY && subject.model().cells().count() == 1;
+                        let single = call == ORDINARY && subject.model().cells().len() == 1;
                         let loose = single && *limit > 0.01 * exact.abs().max(1.0);
                         assert!(!loose, "{}: bound {limit:e}", what());
                         if call != DENORMAL && *limit > 0.0 {

@@ -70,9 +70,9 @@ fn push_cell(
         [] => WeightSource::Zero,
         values => constant(model, vec![kind.bias_parts() * hidden_size], values),
     };
-    let name = format!("cell{}", model.cells.len());
+    let name = format!("cell{}", model.cells().len());
     let ledger = Vec::new();
-    model.cells.push(ValidCell {
+    model.cells().push(ValidCell {
         name,
         kind,
         batch,
@@ -87,7 +87,7 @@ fn push_cell(
         b,
         ledger,
     });
-    let source = Source::Cell(model.cells.len() - 1);
+    let source = Source::Cell(model.cells().len() - 1);
     let shape = vec![batch, hidden_size];
     model.results.push(ResultValue { names: Vec::new(), shape, element: ElementType::F32, source });
     source
@@ -173,10 +173,10 @@ fn compare(model: &ValidModel, inputs: &[Vec<Vec<f32>>], may_overflow: bool) -> 
                 let elements = expected.concat().into_iter().zip(found.concat()).zip(bounds.concat());
                 for ((expected, found), bound) in elements {
                     let error = (f64::from(found) - expected).abs();
-                    assert!(bound.is_finite() || may_overflow, "no bound: {:?}", model.cells);
+                    assert!(bound.is_finite() || may_overflow, "no bound: {:?}", model.cells());
                     // an error that is not a number may stand only where there is no bound
                     let holds = error <= bound || bound == f64::INFINITY;
-                    assert!(holds, "{error:e} > {bound:e}: {:?} {options:?}", model.cells);
+                    assert!(holds, "{error:e} > {bound:e}: {:?} {options:?}", model.cells());
                     if bound.is_finite() {
                         worst = f64::max(worst, error / bound);
                     }

@@ -430,7 +430,7 @@ mod tests {
         let (compilation, files) = builder.generate().expect("a cell");
         assert_eq!(files.last().map(|file| &file.name[..]), Some("denoiser.rs"));
         assert_eq!(compilation.interface.type_name, "Denoiser");
-        assert_eq!(compilation.model.cells[0].clip, Some(3.0));
+        assert_eq!(compilation.model.cells()[0].clip, Some(3.0));
         assert!(compilation.model.parameters.iter().any(|parameter| parameter.weight), "weights come at run time");
     }
 

@@ -428,7 +428,7 @@ impl Declaration {
     pub(crate) fn check(&self, model: &ValidModel) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let Some(file) = &self.model else { return problems };
-        let cells: Vec<_> = model.cells().collect();
+        let cells = model.cells();
         let [cell] = cells[..] else {
             problems.push(
                 Diagnostic::error(file.origin.clone(), format!("{} holds {} cells", file.value, cells.len()))

@@ -13,9 +13,10 @@ use crate::plan::{self, Phase, Plan};
 /// Lowers a model for one of the plan's instruction sets, given by its position in [`Plan::isas`].
 pub fn lower(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
     let mut lowering = Lowering::new(model);
-    let weights: Vec<_> = model.cells().enumerate().map(|(index, cell)| lowering.pack(index, cell, plan)).collect();
+    let weights: Vec<_> =
+        model.cells().into_iter().enumerate().map(|(index, cell)| lowering.pack(index, cell, plan)).collect();
     // From here on buffers are made that only this instruction set has.
-    for (index, (cell, weights)) in model.cells().zip(weights).enumerate() {
+    for (index, (cell, weights)) in model.cells().into_iter().zip(weights).enumerate() {
         let kernel = gates::Cell::new(&mut lowering, cell, plan, isa, weights, index);
         let kernel = match cell.kind {
             CellKind::Rnn => rnn::lower(kernel),
@@ -56,7 +57,7 @@ impl<'m> Lowering<'m> {
             let id = lowering.buffer(format!("out{i}"), Role::Result(i), result.shape.iter().product());
             lowering.results.push(id);
         }
-        for (i, cell) in model.cells().enumerate() {
+        for (i, cell) in model.cells().into_iter().enumerate() {
             let taken = model.results.iter().position(|r| r.source == Source::Value(i));
             let id = match taken {
                 Some(result) => lowering.results[result],
@@ -64,7 +65,7 @@ impl<'m> Lowering<'m> {
             };
             lowering.cells.push(id);
         }
-        for source in model.cells().flat_map(|c| [c.x, c.h]).chain(model.results.iter().map(|r| r.source)) {
+        for source in model.cells().into_iter().flat_map(|c| [c.x, c.h]).chain(model.results.iter().map(|r| r.source)) {
             lowering.source(source);
         }
         lowering

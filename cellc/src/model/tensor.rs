@@ -19,17 +19,8 @@ pub enum ElementType {
 
 impl ElementType {
     /// Every element type, in the order in which messages list them.
-    pub const ALL: [Self; 9] = [
-        Self::F32,
-        Self::F16,
-        Self::Bf16,
-        Self::F64,
-        Self::I8,
-        Self::U8,
-        Self::I32,
-        Self::I64,
-        Self::Bool,
-    ];
+    pub const ALL: [Self; 9] =
+        [Self::F32, Self::F16, Self::Bf16, Self::F64, Self::I8, Self::U8, Self::I32, Self::I64, Self::Bool];
 
     /// Bytes an element.
     pub fn size(self) -> usize {

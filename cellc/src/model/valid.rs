@@ -396,11 +396,14 @@ impl ValidModel {
     }
 
     /// Every recurrent cell, in the order of [`Self::all_nodes`].
-    pub fn cells(&self) -> impl Iterator<Item = &ValidCell> {
-        self.all_nodes().into_iter().filter_map(|node| match &node.op {
-            ValidOp::Cell(cell) => Some(cell),
-            _ => None,
-        })
+    pub fn cells(&self) -> Vec<&ValidCell> {
+        self.all_nodes()
+            .into_iter()
+            .filter_map(|node| match &node.op {
+                ValidOp::Cell(cell) => Some(cell),
+                _ => None,
+            })
+            .collect()
     }
 }
 

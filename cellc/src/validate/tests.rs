@@ -140,15 +140,15 @@ fn sizes_that_are_open_are_fixed_by_the_options() {
     for options in [batch(4), shapes(&[("x", &[4, 2]), ("h", &[4, 3])]), shapes(&[("in0", &[4, 2]), ("in1", &[4, 3])])]
     {
         let valid = accepted(&one_cell(-1), &options);
-        assert_eq!(valid.cells[0].batch, 4);
+        assert_eq!(valid.cells()[0].batch, 4);
         assert_eq!(valid.parameters[0].shape, [4, 2]);
         assert_eq!(valid.results[0].shape, [4, 3]);
     }
     let both = Options { batch: Some(4), ..shapes(&[("x", &[4, 2])]) };
-    assert_eq!(accepted(&one_cell(-1), &both).cells[0].batch, 4);
+    assert_eq!(accepted(&one_cell(-1), &both).cells()[0].batch, 4);
     // agreeing with what is known is allowed
-    assert_eq!(accepted(&one_cell(5), &batch(5)).cells[0].batch, 5);
-    assert_eq!(accepted(&one_cell(5), &shapes(&[("h", &[5, 3])])).cells[0].batch, 5);
+    assert_eq!(accepted(&one_cell(5), &batch(5)).cells()[0].batch, 5);
+    assert_eq!(accepted(&one_cell(5), &shapes(&[("h", &[5, 3])])).cells()[0].batch, 5);
 
     let ranged = |min, max| {
         let mut graph = one_cell(-1);
@@ -157,7 +157,7 @@ fn sizes_that_are_open_are_fixed_by_the_options() {
         }
         graph
     };
-    assert_eq!(accepted(&ranged(1, Some(8)), &batch(8)).cells[0].batch, 8);
+    assert_eq!(accepted(&ranged(1, Some(8)), &batch(8)).cells()[0].batch, 8);
     let columns = |x: &[isize], h: &[isize]| {
         let mut graph = Graph::default();
         let (x, h) = (graph.parameter("x", x), graph.parameter("h", h));
@@ -211,10 +211,10 @@ fn weights_at_run_time() {
     let (valid, _) = validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
     assert_eq!(valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(), [false, false, true, true, false]);
     assert_eq!(valid.parameters[4].shape, [5], "what nothing reads is an input all the same");
-    assert_eq!(valid.cells[0].r, WeightSource::Parameter(2));
-    assert_eq!(valid.cells[1].b, WeightSource::Zero);
-    assert_eq!(valid.cells[1].ledger.last().unwrap().taken, "zero");
-    assert_eq!(valid.cells[1].x, Source::Cell(0));
+    assert_eq!(valid.cells()[0].r, WeightSource::Parameter(2));
+    assert_eq!(valid.cells()[1].b, WeightSource::Zero);
+    assert_eq!(valid.cells()[1].ledger.last().unwrap().taken, "zero");
+    assert_eq!(valid.cells()[1].x, Source::Cell(0));
     assert_eq!(valid.constants.len(), 0);
     let _ = spare;
 
@@ -337,11 +337,11 @@ fn constants_stand_once_and_may_be_anything_a_cell_reads() {
     graph.result("c", unused);
     graph.result("d", h);
     let (valid, _) = validate(&graph.0, &Options::default()).unwrap();
-    assert_eq!(valid.cells[0].w, valid.cells[1].w);
-    assert_eq!(valid.cells[0].h, valid.cells[1].x);
+    assert_eq!(valid.cells()[0].w, valid.cells()[1].w);
+    assert_eq!(valid.cells()[0].h, valid.cells()[1].x);
     assert_eq!(valid.constants.len(), 4);
     assert_eq!(valid.results[1].shape, [1000]);
-    assert_eq!(valid.results[2].source, valid.cells[0].h);
+    assert_eq!(valid.results[2].source, valid.cells()[0].h);
     assert_eq!(valid.states, []);
 }
 
@@ -437,7 +437,7 @@ fn models_that_no_input_can_say_are_refused_too() {
     ];
     insta::assert_snapshot!(said(cases));
     let shaped = broken(|m| m.values[0].shape = None);
-    assert_eq!(accepted(&shaped, &shapes(&[("x", &[1, 2])])).cells[0].batch, 1);
+    assert_eq!(accepted(&shaped, &shapes(&[("x", &[1, 2])])).cells()[0].batch, 1);
 }
 
 #[test]
@@ -451,6 +451,6 @@ fn what_the_front_end_said_is_passed_on() {
     graph.0.values[0].names = vec!["x:0".to_owned(), "x".to_owned(), String::new()];
     let valid = accepted(&graph, &Options::default());
     assert_eq!((valid.name.as_deref(), valid.files.len()), (Some("m"), 1));
-    assert_eq!(valid.cells[0].ledger, [entry]);
+    assert_eq!(valid.cells()[0].ledger, [entry]);
     assert_eq!(valid.parameters[0].names, ["x:0", "x"]);
 }

@@ -16,9 +16,9 @@ fn attribute_texts_that_are_read() {
         ("-INF", None),
         ("NaN", None),
     ] {
-        assert_eq!(accepted(&with_attribute("clip", Some(text))).cells[0].clip, clip, "{text:?}");
+        assert_eq!(accepted(&with_attribute("clip", Some(text))).cells()[0].clip, clip, "{text:?}");
     }
-    assert_eq!(accepted(&with_attribute("clip", None)).cells[0].clip, None);
+    assert_eq!(accepted(&with_attribute("clip", None)).cells()[0].clip, None);
 
     use Activation::{Relu, Sigmoid, Tanh};
     for (text, activations) in [
@@ -28,9 +28,13 @@ fn attribute_texts_that_are_read() {
         ("tanh,tanh", [Tanh, Tanh]),
         ("relu,relu", [Relu, Relu]),
     ] {
-        assert_eq!(accepted(&with_attribute("activations", Some(text))).cells[0].activations, activations, "{text:?}");
+        assert_eq!(
+            accepted(&with_attribute("activations", Some(text))).cells()[0].activations,
+            activations,
+            "{text:?}"
+        );
     }
-    assert_eq!(accepted(&with_attribute("activations", None)).cells[0].activations, [Sigmoid, Tanh]);
+    assert_eq!(accepted(&with_attribute("activations", None)).cells()[0].activations, [Sigmoid, Tanh]);
 
     let three_parts =
         edit(&edit(GRU, r#"shape="12" "#, r#"shape="9" "#), "<dim>12</dim></port></output>", "</port></output>");
@@ -44,11 +48,11 @@ fn attribute_texts_that_are_read() {
     ] {
         let base = if reset == ResetGate::AfterMatMul { GRU } else { &three_parts };
         let model = edit(base, r#"linear_before_reset="true""#, &format!(r#"linear_before_reset="{text}""#));
-        assert_eq!(accepted(&model).cells[0].kind, CellKind::Gru(reset), "{text:?}");
+        assert_eq!(accepted(&model).cells()[0].kind, CellKind::Gru(reset), "{text:?}");
     }
     let absent = edit(&three_parts, r#" linear_before_reset="true""#, "");
-    assert_eq!(accepted(&absent).cells[0].kind, CellKind::Gru(ResetGate::BeforeMatMul));
-    assert_eq!(accepted(&with_attribute("hidden_size", Some(" 3 "))).cells[0].hidden_size, 3);
+    assert_eq!(accepted(&absent).cells()[0].kind, CellKind::Gru(ResetGate::BeforeMatMul));
+    assert_eq!(accepted(&with_attribute("hidden_size", Some(" 3 "))).cells()[0].hidden_size, 3);
 }
 
 #[test]

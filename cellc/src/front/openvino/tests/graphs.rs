@@ -59,7 +59,7 @@ fn layers_that_are_not_read_are_named_once_each_and_only_if_needed() {
     };
     // reached by nothing: not looked at, however wrong
     let wrong = format!("{}<layer id=\"999\" type=\"Const\"/>", unknown(70, "u", "MatMul"));
-    assert_eq!(accepted(&add(GRU, &wrong, &between(999, 4, 70, 8))).cells.len(), 1);
+    assert_eq!(accepted(&add(GRU, &wrong, &between(999, 4, 70, 8))).cells().len(), 1);
 
     let reached = edit(GRU, &between(0, 0, 5, 0), &between(70, 1, 5, 0));
     let layers = [("u", "MatMul"), ("v", "MatMul"), ("\u{202e}\n", "Some&quot;thing")];
@@ -99,7 +99,7 @@ fn ids_order_and_letter_case_mean_nothing() {
     let valid = accepted(&turned);
     let names: Vec<&str> = valid.parameters.iter().map(|p| p.names[0].as_str()).collect();
     assert_eq!(names, ["h", "x"]);
-    assert_eq!((valid.cells[0].x, valid.cells[0].h), (Source::Parameter(1), Source::Parameter(0)));
+    assert_eq!((valid.cells()[0].x, valid.cells()[0].h), (Source::Parameter(1), Source::Parameter(0)));
     assert_eq!(valid.constants.len(), 3);
 }
 
@@ -157,7 +157,7 @@ fn names_of_every_kind() {
         .replace("names=\"h_out\"", "names=\"\"")
         .replace("name=\"Result_1\"", "name=\"\"");
     let valid = accepted(&text);
-    assert_eq!(valid.cells[0].name, long);
+    assert_eq!(valid.cells()[0].name, long);
     assert_eq!(valid.parameters[0].names, [&"n".repeat(200), "x", "a,b"]);
     assert_eq!(valid.parameters[1].names, ["*/ \u{202e} \""]);
     assert_eq!(valid.results[0].names, [""; 0]);

@@ -169,10 +169,10 @@ fn the_corpus_is_read_without_a_warning() {
         let options = Options { batch, ..Options::default() };
         let (valid, warnings) = validate(&model, &options).unwrap_or_else(|d| panic!("{name}: {d}"));
         assert_eq!(warnings, Diagnostics::default(), "{name}");
-        assert_eq!(valid.cells.len(), 1, "{name}");
+        assert_eq!(valid.cells().len(), 1, "{name}");
         assert_eq!(valid.states.len(), 1, "{name}");
         assert_eq!(valid.files.len(), if name == "gru_cell_params" { 1 } else { 2 }, "{name}");
-        assert_eq!(valid.cells[0].kind == CellKind::Rnn, name.starts_with("rnn"), "{name}");
+        assert_eq!(valid.cells()[0].kind == CellKind::Rnn, name.starts_with("rnn"), "{name}");
     }
     assert_eq!(cases, 15);
 }
@@ -189,7 +189,7 @@ fn everything_that_a_model_says_is_kept() {
     assert_eq!(valid.parameters[0].shape, [1, 2]);
     assert_eq!(valid.parameters[1].shape, [1, 3]);
     assert!(valid.parameters.iter().all(|p| !p.weight && p.element == ElementType::F32));
-    let [cell] = &valid.cells[..] else { panic!() };
+    let [cell] = &valid.cells()[..] else { panic!() };
     assert_eq!(cell.kind, CellKind::Gru(ResetGate::AfterMatMul));
     assert_eq!((cell.batch, cell.input_size, cell.hidden_size), (1, 2, 3));
     assert_eq!(cell.activations, [Activation::Sigmoid, Activation::Tanh]);

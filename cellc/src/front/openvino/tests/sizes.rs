@@ -12,7 +12,7 @@ fn nesting_has_no_limit_and_needs_no_stack() {
     accepted(&edit(GRU, "<layers>", &nested));
     // where something looks
     let nested = format!("<layers>{}{}", "<layer id=\"9\">".repeat(MANY), "</layer>".repeat(MANY));
-    assert_eq!(compile(&edit(GRU, "<layers>", &nested)).unwrap().0.cells.len(), 1);
+    assert_eq!(compile(&edit(GRU, "<layers>", &nested)).unwrap().0.cells().len(), 1);
     // never closed
     let refusal = refused(&format!("{}{}", "<net>", "<a>".repeat(MANY)));
     assert!(refusal.contains("the file ends inside the element \"a\""), "{refusal}");
@@ -46,7 +46,7 @@ fn attributes_without_number_take_linear_time() {
 fn elements_without_number_take_linear_time() {
     let layer = |i: usize| format!("<layer id=\"{}\" name=\"\" type=\"Op{}\" version=\"opset1\"/>", i + 100, i % 7);
     let layers: String = (0..MANY).map(layer).collect();
-    assert_eq!(accepted(&edit(GRU, "\t</layers>", &format!("{layers}\t</layers>"))).cells.len(), 1);
+    assert_eq!(accepted(&edit(GRU, "\t</layers>", &format!("{layers}\t</layers>"))).cells().len(), 1);
 
     // every one of them reached, every one of a type of its own
     let ports = "<input><port id=\"0\"/></input><output><port id=\"1\"/></output>";
