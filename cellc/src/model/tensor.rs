@@ -9,26 +9,63 @@ pub enum ElementType {
     Bf16,
     F32,
     F64,
+    /// Two elements a byte, the first in the low four bits.
+    I4,
+    /// As [`Self::I4`].
+    U4,
     I8,
     U8,
+    I16,
+    U16,
     I32,
+    U32,
     I64,
+    U64,
     /// One byte an element, 0 or 1.
     Bool,
 }
 
 impl ElementType {
     /// Every element type, in the order in which messages list them.
-    pub const ALL: [Self; 9] =
-        [Self::F32, Self::F16, Self::Bf16, Self::F64, Self::I8, Self::U8, Self::I32, Self::I64, Self::Bool];
+    pub const ALL: [Self; 15] = [
+        Self::F32,
+        Self::F16,
+        Self::Bf16,
+        Self::F64,
+        Self::I4,
+        Self::U4,
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::Bool,
+    ];
 
-    /// Bytes an element.
-    pub fn size(self) -> usize {
+    /// Bits an element.
+    pub fn bits(self) -> usize {
         match self {
-            Self::I8 | Self::U8 | Self::Bool => 1,
-            Self::F16 | Self::Bf16 => 2,
-            Self::F32 | Self::I32 => 4,
-            Self::F64 | Self::I64 => 8,
+            Self::I4 | Self::U4 => 4,
+            Self::I8 | Self::U8 | Self::Bool => 8,
+            Self::F16 | Self::Bf16 | Self::I16 | Self::U16 => 16,
+            Self::F32 | Self::I32 | Self::U32 => 32,
+            Self::F64 | Self::I64 | Self::U64 => 64,
+        }
+    }
+
+    /// Bytes an element; of two elements a byte, 1.
+    pub fn size(self) -> usize {
+        self.bits().div_ceil(8)
+    }
+
+    /// Bytes that so many elements need; `None` where that is more than can be addressed.
+    pub fn bytes(self, elements: usize) -> Option<usize> {
+        match self.bits() {
+            4 => Some(elements.div_ceil(2)),
+            bits => elements.checked_mul(bits / 8),
         }
     }
 
@@ -44,10 +81,16 @@ impl ElementType {
             Self::Bf16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::I4 => "i4",
+            Self::U4 => "u4",
             Self::I8 => "i8",
             Self::U8 => "u8",
+            Self::I16 => "i16",
+            Self::U16 => "u16",
             Self::I32 => "i32",
+            Self::U32 => "u32",
             Self::I64 => "i64",
+            Self::U64 => "u64",
             Self::Bool => "boolean",
         }
     }
@@ -60,6 +103,8 @@ pub struct Tensor {
     element: ElementType,
     bytes: Arc<Vec<u8>>,
     range: Range<usize>,
+    /// Elements in `range` before the first: of four bits, one may be.
+    skipped: usize,
 }
 
 impl Tensor {
@@ -67,10 +112,10 @@ impl Tensor {
     ///
     /// `None` if the range is not inside `bytes` or holds fewer bytes than the shape needs (more are allowed, and not read).
     pub fn new(shape: Vec<usize>, element: ElementType, bytes: Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
-        let need = shape.iter().try_fold(element.size(), |n, &d| n.checked_mul(d))?;
+        let need = element.bytes(elements(&shape)?)?;
         let end = range.start.checked_add(need)?;
         let fits = end <= range.end && range.end <= bytes.len();
-        fits.then_some(Self { shape, element, bytes, range: range.start..end })
+        fits.then_some(Self { shape, element, bytes, range: range.start..end, skipped: 0 })
     }
 
     /// A tensor of f32 values. `None` if there are not exactly as many as the shape needs.
@@ -91,17 +136,22 @@ impl Tensor {
 
     /// As many elements as `shape` has, from element `from` on, over the same bytes. `None` if it has not so many.
     pub fn part(&self, from: usize, shape: Vec<usize>) -> Option<Self> {
-        let start = from.checked_mul(self.element.size()).and_then(|at| self.range.start.checked_add(at))?;
-        let range = start..self.range.end;
-        (start <= self.range.end).then(|| Self::new(shape, self.element, self.bytes.clone(), range)).flatten()
+        let count = elements(&shape)?;
+        from.checked_add(count).filter(|&end| end <= self.len())?;
+        let bits = self.element.bits();
+        let (first, last) = (self.skipped + from, self.skipped + from + count);
+        let start = self.range.start + self.element.bytes(first)? - usize::from(bits == 4 && first % 2 == 1);
+        let end = self.range.start + self.element.bytes(last)?;
+        let skipped = if bits == 4 { first % 2 } else { 0 };
+        Some(Self { shape, element: self.element, bytes: self.bytes.clone(), range: start..end.max(start), skipped })
     }
 
-    /// Where its bytes stand, the same for tensors that share them.
+    /// Where its elements stand, the place in bits: the same for tensors that share them.
     pub fn place(&self) -> (*const u8, usize) {
-        (self.bytes.as_ptr(), self.range.start)
+        (self.bytes.as_ptr(), 8 * self.range.start + self.skipped * self.element.bits())
     }
 
-    /// Its bytes.
+    /// Its bytes; of four bits an element, those that hold any of them.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.range.clone()]
     }
@@ -118,77 +168,147 @@ impl Tensor {
 
     /// How many elements it has.
     pub fn len(&self) -> usize {
-        self.range.len() / self.element.size()
+        self.shape.iter().product()
     }
 
     /// Whether it has no element.
     pub fn is_empty(&self) -> bool {
-        self.range.is_empty()
+        self.len() == 0
     }
 
-    /// Element `i` in C order, widened to f64 (exact for every type but large i64).
+    /// Element `i` in C order, widened to f64 (exact for every type but large i64 and u64).
     ///
     /// # Panics
     /// If `i` is not below [`Self::len`].
     pub fn get_f64(&self, i: usize) -> f64 {
-        let size = self.element.size();
-        let at = self.range.start + i * size;
-        assert!(at + size <= self.range.end, "tensor index out of range");
-        let b = &self.bytes[at..at + size];
         match self.element {
-            ElementType::F16 => half::f16::from_le_bytes([b[0], b[1]]).to_f64(),
-            ElementType::Bf16 => half::bf16::from_le_bytes([b[0], b[1]]).to_f64(),
-            ElementType::F32 => f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
-            ElementType::F64 => f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]),
-            ElementType::I8 => f64::from(b[0] as i8),
-            ElementType::U8 => f64::from(b[0]),
-            ElementType::Bool => f64::from(u8::from(b[0] != 0)),
-            ElementType::I32 => f64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]])),
-            ElementType::I64 => i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]) as f64,
+            ElementType::F16 => half::f16::from_le_bytes(self.get(i)).to_f64(),
+            ElementType::Bf16 => half::bf16::from_le_bytes(self.get(i)).to_f64(),
+            ElementType::F32 => f64::from(f32::from_le_bytes(self.get(i))),
+            ElementType::F64 => f64::from_le_bytes(self.get(i)),
+            ElementType::U64 => u64::from_le_bytes(self.get(i)) as f64,
+            // every other type is one of integers
+            _ => self.get_i64(i).map_or(f64::NAN, |value| value as f64),
         }
     }
 
-    /// Element `i` as the f32 that kernels compute with: f16 and bf16 expand exactly, f64 rounds once.
+    /// Element `i` as the f32 that kernels compute with: f16 and bf16 expand exactly, all else rounds once.
     ///
     /// # Panics
     /// If `i` is not below [`Self::len`].
     pub fn get_f32(&self, i: usize) -> f32 {
-        if self.element == ElementType::F32 {
-            // not by way of f64, which would quieten a signalling NaN
-            let at = self.range.start + i * 4;
-            assert!(at + 4 <= self.range.end, "tensor index out of range");
-            let b = &self.bytes[at..at + 4];
-            return f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-        }
-        match self.get_i64(i) {
-            // not by way of f64, which would round twice
-            Some(value) => value as f32,
-            None => self.get_f64(i) as f32,
+        match self.element {
+            // neither by way of f64: it would quieten a signalling NaN, and round twice
+            ElementType::F32 => f32::from_le_bytes(self.get(i)),
+            ElementType::U64 => u64::from_le_bytes(self.get(i)) as f32,
+            _ => match self.get_i64(i) {
+                Some(value) => value as f32,
+                None => self.get_f64(i) as f32,
+            },
         }
     }
 
-    /// Element `i` of an integer tensor; `None` for floating point types.
+    /// Element `i` of an integer tensor, the largest i64 for a u64 above it; `None` for floating point types.
     ///
     /// # Panics
     /// If `i` is not below [`Self::len`].
     pub fn get_i64(&self, i: usize) -> Option<i64> {
-        let size = self.element.size();
-        let at = self.range.start + i * size;
-        assert!(at + size <= self.range.end, "tensor index out of range");
-        let b = &self.bytes[at..at + size];
         match self.element {
-            ElementType::I8 => Some(i64::from(b[0] as i8)),
-            ElementType::U8 => Some(i64::from(b[0])),
-            ElementType::Bool => Some(i64::from(b[0] != 0)),
-            ElementType::I32 => Some(i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
-            ElementType::I64 => Some(i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])),
+            ElementType::I4 => Some(i64::from((self.nibble(i) << 4) as i8 >> 4)),
+            ElementType::U4 => Some(i64::from(self.nibble(i))),
+            ElementType::I8 => Some(i64::from(i8::from_le_bytes(self.get(i)))),
+            ElementType::U8 => Some(i64::from(u8::from_le_bytes(self.get(i)))),
+            ElementType::Bool => Some(i64::from(self.get(i) != [0])),
+            ElementType::I16 => Some(i64::from(i16::from_le_bytes(self.get(i)))),
+            ElementType::U16 => Some(i64::from(u16::from_le_bytes(self.get(i)))),
+            ElementType::I32 => Some(i64::from(i32::from_le_bytes(self.get(i)))),
+            ElementType::U32 => Some(i64::from(u32::from_le_bytes(self.get(i)))),
+            ElementType::I64 => Some(i64::from_le_bytes(self.get(i))),
+            ElementType::U64 => Some(i64::try_from(u64::from_le_bytes(self.get(i))).unwrap_or(i64::MAX)),
             ElementType::F16 | ElementType::Bf16 | ElementType::F32 | ElementType::F64 => None,
         }
     }
+
+    /// The bytes of element `i`.
+    fn get<const SIZE: usize>(&self, i: usize) -> [u8; SIZE] {
+        let at = self.range.start + i * SIZE;
+        assert!(at + SIZE <= self.range.end, "tensor index out of range");
+        std::array::from_fn(|k| self.bytes[at + k])
+    }
+
+    /// The four bits of element `i`.
+    fn nibble(&self, i: usize) -> u8 {
+        assert!(i < self.len(), "tensor index out of range");
+        let at = self.skipped + i;
+        (self.bytes[self.range.start + at / 2] >> (4 * (at % 2))) & 15
+    }
+}
+
+/// How many elements a shape has; `None` where that is more than can be counted.
+fn elements(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }
 
 impl std::fmt::Debug for Tensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Tensor({:?} {})", self.shape, self.element.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_of_every_width() {
+        let cases: [(ElementType, &[u8], &[i64]); 10] = [
+            (ElementType::I4, &[0x7f, 0x98], &[-1, 7, -8, -7]),
+            (ElementType::U4, &[0x7f, 0x98], &[15, 7, 8, 9]),
+            (ElementType::I8, &[0x80, 0x7f], &[-128, 127]),
+            (ElementType::U8, &[0x80, 0xff], &[128, 255]),
+            (ElementType::Bool, &[0, 1, 2], &[0, 1, 1]),
+            (ElementType::I16, &[0, 0x80, 0xff, 0x7f], &[-32768, 32767]),
+            (ElementType::U16, &[0, 0x80, 0xff, 0xff], &[32768, 65535]),
+            (ElementType::I32, &[0, 0, 0, 0x80], &[-(1 << 31)]),
+            (ElementType::U32, &[0, 0, 0, 0x80], &[1 << 31]),
+            (ElementType::U64, &[0, 0, 0, 0, 0, 0, 0, 0x80], &[i64::MAX]),
+        ];
+        for (element, bytes, values) in cases {
+            let len = bytes.len();
+            let tensor = Tensor::new(vec![values.len()], element, Arc::new(bytes.to_vec()), 0..len).unwrap();
+            let got: Vec<i64> = (0..values.len()).map(|i| tensor.get_i64(i).unwrap()).collect();
+            assert_eq!(got, values, "{element:?}");
+            if element != ElementType::U64 {
+                assert_eq!(tensor.get_f64(0), values[0] as f64, "{element:?}");
+                assert_eq!(tensor.get_f32(0), values[0] as f32, "{element:?}");
+            }
+            // one byte less is too few
+            let bytes = Arc::new(bytes.to_vec());
+            assert_eq!(Tensor::new(vec![values.len()], element, bytes, 0..len - 1), None, "{element:?}");
+        }
+        let large = Tensor::new(vec![1], ElementType::U64, Arc::new(vec![0, 0, 0, 0, 0, 0, 0, 0x80]), 0..8).unwrap();
+        assert_eq!((large.get_f64(0), large.get_f32(0)), (2f64.powi(63), 2f32.powi(63)));
+    }
+
+    #[test]
+    fn parts_may_start_inside_a_byte() {
+        let tensor = Tensor::new(vec![7], ElementType::U4, Arc::new(vec![0xff, 0x10, 0x32, 0x54, 0x76]), 1..5).unwrap();
+        let values = |t: &Tensor| (0..t.len()).map(|i| t.get_i64(i).unwrap()).collect::<Vec<_>>();
+        assert_eq!(values(&tensor), [0, 1, 2, 3, 4, 5, 6]);
+        for from in 0..7 {
+            for count in 0..=7 - from {
+                let part = tensor.part(from, vec![count]).unwrap();
+                let wanted: Vec<i64> = (from..from + count).map(|v| v as i64).collect();
+                assert_eq!(values(&part), wanted);
+                let inner = part.part(count / 2, vec![count - count / 2]).unwrap();
+                assert_eq!(values(&inner), wanted[count / 2..]);
+                assert_eq!(inner.place(), tensor.part(from + count / 2, vec![0]).unwrap().place());
+            }
+            assert_eq!(tensor.part(from, vec![8 - from]), None);
+        }
+        let wide = Tensor::from_i64(vec![2, 2], &[1, 2, 3, 4]).unwrap();
+        assert_eq!(values(&wide.part(2, vec![1, 2]).unwrap()), [3, 4]);
+        assert_eq!(wide.part(2, vec![3]), None);
+        assert_eq!(wide.part(0, vec![usize::MAX, 2]), None);
     }
 }

@@ -10,11 +10,12 @@ use crate::model::{ElementType, Tensor};
 pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
     let stored = tensor.element();
     let exact = match (stored, element) {
-        (_, ElementType::F64) => stored != ElementType::I64,
+        (_, ElementType::F64) => !matches!(stored, ElementType::I64 | ElementType::U64),
         (ElementType::F64 | ElementType::I32 | ElementType::I64, _) => stored == element,
+        (ElementType::U32 | ElementType::U64, _) => stored == element,
         (_, ElementType::F32) => true,
         // 8 bits of mantissa hold what 8 bits of integer can say
-        (ElementType::I8 | ElementType::U8 | ElementType::Bool, _) => true,
+        (ElementType::I4 | ElementType::U4 | ElementType::I8 | ElementType::U8 | ElementType::Bool, _) => true,
         _ => stored == element,
     };
     if exact {

@@ -123,7 +123,8 @@ impl<'a> Lowering<'a, '_> {
         });
         let (element, (shape, shape_origin), (offset, offset_origin), (size, size_origin)) =
             (element?, shape?, offset?, size?);
-        let Some(need) = shape.iter().try_fold(element.size(), |n, &d| n.checked_mul(d)) else {
+        let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+        let Some(need) = count.and_then(|count| element.bytes(count)) else {
             let found = format!("shape {shape:?} of {} has more elements than can be addressed", element.name());
             self.error(index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
             return None;

@@ -21,10 +21,16 @@ pub(super) fn precision(element: ElementType) -> &'static str {
         ElementType::Bf16 => "BF16",
         ElementType::F32 => "FP32",
         ElementType::F64 => "FP64",
+        ElementType::I4 => "I4",
+        ElementType::U4 => "U4",
         ElementType::I8 => "I8",
         ElementType::U8 => "U8",
+        ElementType::I16 => "I16",
+        ElementType::U16 => "U16",
         ElementType::I32 => "I32",
+        ElementType::U32 => "U32",
         ElementType::I64 => "I64",
+        ElementType::U64 => "U64",
         ElementType::Bool => "BOOL",
     }
 }
