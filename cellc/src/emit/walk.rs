@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
-    Base, BufferId, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Stmt, Type, WindowId,
+    Base, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Stmt,
+    Type, WindowId,
 };
 
 /// The text of an expression.
@@ -37,6 +38,8 @@ pub(super) struct Block {
     pub(super) name: String,
     /// Elements.
     pub(super) len: usize,
+    /// What they are.
+    pub(super) element: Element,
     /// Baked in as little-endian bytes, which is how Rust keeps constants.
     pub(super) bytes: bool,
 }
@@ -46,9 +49,25 @@ pub(super) struct Walking<'a> {
     pub(super) window: &'a Block,
     /// What it moves through.
     pub(super) of: &'a Block,
-    /// Where turn 0 starts in `of`.
+    /// Where the first window starts in `of`.
     pub(super) offset: usize,
     pub(super) written: bool,
+    /// From the last window to the first.
+    pub(super) reverse: bool,
+}
+
+/// A copy, its loops as few as they can be, the innermost one apart.
+pub(super) struct Copying<'a> {
+    pub(super) from: &'a Block,
+    pub(super) from_offset: usize,
+    pub(super) to: &'a Block,
+    pub(super) to_offset: usize,
+    /// Outermost first.
+    pub(super) loops: Vec<CopiedDim>,
+    /// Elements that are written one after the other.
+    pub(super) run: usize,
+    /// Whether they are one element again and again; else they are read one after the other.
+    pub(super) repeated: bool,
 }
 
 /// Whether an expression works on all lanes of a kernel's value, or on the one lane of a function.
@@ -69,8 +88,14 @@ pub(super) trait Dialect {
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context);
     fn assign(&mut self, name: &str, value: Text);
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text);
-    fn begin_for(&mut self, count: usize, walks: &[Walking<'_>]);
-    fn end_for(&mut self);
+    /// An integer between 0 and `most`.
+    fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text;
+    fn copy(&mut self, copying: &Copying<'_>);
+    fn begin_for(&mut self, count: usize, turn: Option<&str>, walks: &[Walking<'_>]);
+    fn begin_if(&mut self, a: Text, b: Text);
+    fn begin_else(&mut self);
+    /// Ends a loop or a condition.
+    fn end_block(&mut self);
     fn comment(&mut self, text: &str);
 }
 
@@ -107,14 +132,16 @@ impl Shared {
                 let hint = match buffer.role {
                     Role::Parameter(i) => parameter(i),
                     Role::Result(i) => interface.outputs[i].name.clone(),
-                    _ => buffer.name.clone(),
+                    Role::Weights | Role::Constant(_) | Role::Variable(_) | Role::Table | Role::Scratch => {
+                        buffer.name.clone()
+                    }
                 };
                 let bytes = match buffer.role {
                     Role::Weights => baked,
                     Role::Constant(_) => true,
-                    _ => false,
+                    Role::Parameter(_) | Role::Result(_) | Role::Variable(_) | Role::Table | Role::Scratch => false,
                 };
-                Block { name: scope.unique(&hint), len: buffer.len, bytes }
+                Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes }
             })
             .collect();
         let kernels = program.kernels.iter().map(|k| scope.unique(&k.name)).collect();
@@ -199,17 +226,13 @@ impl Walk<'_> {
                     let value = self.expr(value, dialect);
                     dialect.store(self.base(to.base), to.offset, lanes, value);
                 }
-                Stmt::For { count, walks, body, .. } => {
+                Stmt::For { count, turn, walks, body } => {
                     // a window's name is free again after its loop
                     let around = Rc::new(std::mem::take(&mut self.scope));
                     self.scope = Scope::within(around);
                     let windows: Vec<Block> = walks
                         .iter()
-                        .map(|w| Block {
-                            name: self.scope.unique(&w.name),
-                            len: w.len,
-                            bytes: self.base(w.of.base).bytes,
-                        })
+                        .map(|w| Block { name: self.scope.unique(&w.name), len: w.len, ..self.base(w.of.base).clone() })
                         .collect();
                     let walking: Vec<_> = walks
                         .iter()
@@ -219,9 +242,10 @@ impl Walk<'_> {
                             of: self.base(w.of.base),
                             offset: w.of.offset,
                             written: w.written,
+                            reverse: w.reverse,
                         })
                         .collect();
-                    dialect.begin_for(*count, &walking);
+                    dialect.begin_for(*count, turn.map(|t| &*self.names[t.0]), &walking);
                     drop(walking);
                     for (walk, window) in walks.iter().zip(windows) {
                         let WindowId(i) = walk.window;
@@ -231,10 +255,31 @@ impl Walk<'_> {
                         self.windows[i] = Some(window);
                     }
                     self.block(body, dialect);
-                    dialect.end_for();
+                    dialect.end_block();
                     self.scope = std::mem::take(&mut self.scope).leave();
                 }
-                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
+                Stmt::If { less: (a, b), then, otherwise } => {
+                    let (a, b) = (self.expr(a, dialect), self.expr(b, dialect));
+                    dialect.begin_if(a, b);
+                    self.block(then, dialect);
+                    if !otherwise.is_empty() {
+                        dialect.begin_else();
+                        self.block(otherwise, dialect);
+                    }
+                    dialect.end_block();
+                }
+                Stmt::Copy(Copied { from, to, dims }) => {
+                    let (loops, run, repeated) = runs(dims);
+                    dialect.copy(&Copying {
+                        from: self.base(from.base),
+                        from_offset: from.offset,
+                        to: self.base(to.base),
+                        to_offset: to.offset,
+                        loops,
+                        run,
+                        repeated,
+                    });
+                }
                 Stmt::Comment(text) => dialect.comment(text),
             }
         }
@@ -244,7 +289,7 @@ impl Walk<'_> {
         match expr {
             Expr::Load { from: Place { base, offset }, lanes } => dialect.load(self.base(*base), *offset, *lanes),
             Expr::Splat { from: Place { base, offset }, lanes } => dialect.splat(self.base(*base), *offset, *lanes),
-            Expr::Length { .. } => unreachable!("kernel: not yet"),
+            Expr::Length { from: Place { base, offset }, most } => dialect.length(self.base(*base), *offset, *most),
             Expr::Const { bits, ty } => dialect.constant(*bits, *ty, self.context),
             Expr::Var(var) => Text::atom(self.names[var.0].clone()),
             Expr::Op(operation, args) => {
@@ -258,6 +303,29 @@ impl Walk<'_> {
                 dialect.call(&self.shared.functions[*function], lanes, args)
             }
         }
+    }
+}
+
+/// The loops of a copy with neighbours joined where they go on where the inner one ends, and, apart, the innermost one
+/// where it writes consecutive elements: how many, and whether all are read from one place.
+fn runs(dims: &[CopiedDim]) -> (Vec<CopiedDim>, usize, bool) {
+    let mut loops: Vec<CopiedDim> = Vec::new();
+    for dim in dims.iter().filter(|dim| dim.extent != 1) {
+        let joins = |outer: &CopiedDim| {
+            let stride = isize::try_from(dim.extent).ok().and_then(|extent| dim.from_stride.checked_mul(extent));
+            Some(outer.from_stride) == stride && Some(outer.to_stride) == dim.to_stride.checked_mul(dim.extent)
+        };
+        match loops.last_mut().filter(|outer| joins(outer)) {
+            Some(outer) => *outer = CopiedDim { extent: outer.extent * dim.extent, ..*dim },
+            None => loops.push(*dim),
+        }
+    }
+    match loops.last().copied() {
+        Some(CopiedDim { extent, from_stride: from_stride @ (0 | 1), to_stride: 1 }) => {
+            loops.pop();
+            (loops, extent, from_stride == 0)
+        }
+        _ => (loops, 1, false),
     }
 }
 

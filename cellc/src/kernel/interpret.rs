@@ -3,14 +3,19 @@
 //! Every f32 operation is the one IEEE 754 operation that [`Operation`] names, so a program that the interpreter and
 //! generated code both run gives the same bits, NaN payloads apart.
 
-use super::{Base, Expr, Function, Kernel, Operation, Place, Program, Role, Stmt};
+use super::{Base, Copied, CopiedDim, Expr, Function, Kernel, Operation, Place, Program, Role, Stmt, Var, Walk};
 
 /// What memory holds whose contents are undefined at the start of a step: a read of it shows up in the results.
 const UNDEFINED: f32 = f32::NAN;
 
 /// Runs one step: `memory[i]` is the contents of buffer `i`, the weights buffers packed.
 ///
-/// Results and scratch buffers are filled with NaN first, as a program may rely on neither.
+/// Results and scratch buffers are filled with NaN first, as a program may rely on neither. Variables are read and
+/// written: what one step leaves is what the next one finds. Tables are filled from the program. Buffers of integers
+/// hold them as f32 of the same value; sequence lengths are small enough to be exact.
+///
+/// Scratch buffers of [`Program::block`] share one block of memory here too, so that a program which still wants what
+/// another buffer has overwritten shows it.
 ///
 /// # Panics
 /// If `memory` has not the buffers' sizes, or the program is not one that `super::verify` accepts with every function
@@ -23,8 +28,22 @@ pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
             contents.fill(UNDEFINED);
         }
     }
+    for (id, values) in &program.tables {
+        for (element, value) in memory[id.0].iter_mut().zip(values) {
+            *element = *value as f32;
+        }
+    }
+    let mut block = vec![UNDEFINED; program.block_len];
+    let mut in_block = vec![None; program.buffers.len()];
+    for (id, at) in &program.block {
+        in_block[id.0] = Some(*at);
+    }
     for kernel in &program.kernels {
-        Machine::new(&program.functions, memory).kernel(kernel);
+        let machine = Machine { in_block: &in_block, block: &mut block, ..Machine::new(&program.functions, memory) };
+        machine.kernel(kernel);
+    }
+    for (id, at) in &program.block {
+        memory[id.0].copy_from_slice(&block[*at..*at + program.buffer(*id).len]);
     }
 }
 
@@ -58,6 +77,9 @@ struct View {
 struct Machine<'a> {
     functions: &'a [Function],
     memory: &'a mut [Vec<f32>],
+    /// By [`super::BufferId`]: where in the block it stands, if it does.
+    in_block: &'a [Option<usize>],
+    block: &'a mut [f32],
     /// By [`super::Var`].
     vars: Vec<Lanes>,
     /// By [`super::WindowId`].
@@ -70,21 +92,21 @@ struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     fn new(functions: &'a [Function], memory: &'a mut [Vec<f32>]) -> Self {
-        Self { functions, memory, vars: Vec::new(), windows: Vec::new(), width: 1, free: Vec::new() }
+        let (vars, windows, free) = (Vec::new(), Vec::new(), Vec::new());
+        Self { functions, memory, in_block: &[], block: &mut [], vars, windows, width: 1, free }
     }
 
-    fn kernel(&mut self, kernel: &Kernel) {
+    fn kernel(mut self, kernel: &Kernel) {
         self.vars.resize(kernel.locals.len(), Vec::new());
-        self.block(&kernel.body);
+        self.run(&kernel.body);
     }
 
-    fn block(&mut self, body: &[Stmt]) {
+    fn run(&mut self, body: &[Stmt]) {
         for stmt in body {
             match stmt {
                 Stmt::Let { var, value, .. } | Stmt::Set { var, value } => {
                     let value = self.expr(value);
-                    let old = std::mem::replace(&mut self.vars[var.0], value);
-                    self.recycle(old);
+                    self.set(*var, value);
                 }
                 Stmt::Store { to, value } => {
                     let value = self.expr(value);
@@ -93,22 +115,64 @@ impl<'a> Machine<'a> {
                     }
                     self.recycle(value);
                 }
-                Stmt::For { count, walks, body, .. } => {
-                    for turn in 0..*count {
+                Stmt::For { count, turn, walks, body } => {
+                    for k in 0..*count {
                         for walk in walks {
-                            let base = self.view(walk.of.base);
-                            let offset = walk.of.offset + turn * walk.len;
-                            assert!(offset + walk.len <= base.len, "window {} leaves its base", walk.name);
-                            if self.windows.len() <= walk.window.0 {
-                                self.windows.resize(walk.window.0 + 1, View::default());
-                            }
-                            self.windows[walk.window.0] = View { start: base.start + offset, len: walk.len, ..base };
+                            self.walk(walk, if walk.reverse { *count - 1 - k } else { k });
                         }
-                        self.block(body);
+                        if let Some(turn) = turn {
+                            let mut number = self.block_of_lanes();
+                            number.push(u32::try_from(k).expect("turns are numbered in 32 bits"));
+                            self.set(*turn, number);
+                        }
+                        self.run(body);
                     }
                 }
-                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
+                Stmt::If { less: (a, b), then, otherwise } => {
+                    let (a, b) = (self.expr(a), self.expr(b));
+                    self.run(if a[0] < b[0] { then } else { otherwise });
+                }
+                Stmt::Copy(Copied { from, to, dims }) => {
+                    let (from_base, to_base) = (self.view(from.base), self.view(to.base));
+                    self.copy((from_base, from.offset), (to_base, to.offset), dims);
+                }
                 Stmt::Comment(_) => {}
+            }
+        }
+    }
+
+    fn set(&mut self, var: Var, value: Lanes) {
+        let old = std::mem::replace(&mut self.vars[var.0], value);
+        self.recycle(old);
+    }
+
+    /// Binds a window to the k-th place.
+    fn walk(&mut self, walk: &Walk, k: usize) {
+        let base = self.view(walk.of.base);
+        let offset = walk.of.offset + k * walk.len;
+        assert!(offset + walk.len <= base.len, "window {} leaves its base", walk.name);
+        if self.windows.len() <= walk.window.0 {
+            self.windows.resize(walk.window.0 + 1, View::default());
+        }
+        self.windows[walk.window.0] = View { start: base.start + offset, len: walk.len, ..base };
+    }
+
+    /// Each end: what is looked into, and the element in it.
+    fn copy(&mut self, from: (View, usize), to: (View, usize), dims: &[CopiedDim]) {
+        match dims {
+            [] => {
+                assert!(from.1 < from.0.len && to.1 < to.0.len, "a copy leaves its base");
+                let value = self.slice(from.0)[from.1];
+                self.slice(to.0)[to.1] = value;
+            }
+            [dim, rest @ ..] => {
+                let mut read = from.1;
+                for k in 0..dim.extent {
+                    if k > 0 {
+                        read = read.checked_add_signed(dim.from_stride).expect("a copy leaves its base");
+                    }
+                    self.copy((from.0, read), (to.0, to.1 + k * dim.to_stride), rest);
+                }
             }
         }
     }
@@ -123,7 +187,14 @@ impl<'a> Machine<'a> {
     fn elements(&mut self, place: Place, n: usize) -> &mut [f32] {
         let view = self.view(place.base);
         assert!(place.offset + n <= view.len, "an access leaves its base");
-        &mut self.memory[view.buffer][view.start + place.offset..][..n]
+        &mut self.slice(view)[place.offset..][..n]
+    }
+
+    fn slice(&mut self, view: View) -> &mut [f32] {
+        match self.in_block.get(view.buffer) {
+            Some(Some(at)) => &mut self.block[at + view.start..][..view.len],
+            _ => &mut self.memory[view.buffer][view.start..][..view.len],
+        }
     }
 
     /// An empty block to build a value in.
@@ -152,10 +223,17 @@ impl<'a> Machine<'a> {
                 value.resize(*lanes, bits);
                 value
             }
-            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { bits, ty } => {
                 let mut value = self.block_of_lanes();
                 value.resize(ty.lanes * self.width, *bits);
+                value
+            }
+            Expr::Length { from, most } => {
+                let length = self.elements(*from, 1)[0];
+                let most = u32::try_from(*most).expect("lengths fit 32 bits");
+                let mut value = self.block_of_lanes();
+                // a conversion saturates: below 0 is 0
+                value.push((length as u32).min(most));
                 value
             }
             Expr::Var(var) => {
@@ -185,7 +263,7 @@ impl<'a> Machine<'a> {
         let mut vars = args;
         vars.resize(function.locals.len(), Vec::new());
         let outer = (std::mem::replace(&mut self.vars, vars), std::mem::replace(&mut self.width, width));
-        self.block(&function.body);
+        self.run(&function.body);
         let value = self.expr(result);
         let vars;
         (vars, self.width) = (std::mem::replace(&mut self.vars, outer.0), outer.1);

@@ -46,7 +46,7 @@ pub enum Role {
 }
 
 /// What a buffer's elements are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Element {
     /// IEEE 754 binary32.
     #[default]

@@ -6,7 +6,10 @@
 use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use super::{Base, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk};
+use super::{
+    Base, BufferId, Copied, Element, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt,
+    Type, Var, Walk,
+};
 
 impl Display for Type {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -15,6 +18,17 @@ impl Display for Type {
             Scalar::U32 => "u32",
         })?;
         if self.lanes == 1 { Ok(()) } else { write!(f, "x{}", self.lanes) }
+    }
+}
+
+impl Display for Element {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::U32 => "u32",
+        })
     }
 }
 
@@ -31,7 +45,15 @@ impl Display for Program {
                 Role::Table => "table".to_owned(),
                 Role::Scratch => "scratch".to_owned(),
             };
-            writeln!(f, "buffer {name}: {role}, {} f32", buffer.len)?;
+            writeln!(f, "buffer {name}: {role}, {} {}", buffer.len, buffer.element)?;
+        }
+        for (id, values) in &self.tables {
+            writeln!(f, "table {} = {values:?}", name(&buffers, "buffer", id.0))?;
+        }
+        if !self.block.is_empty() {
+            let part = |(id, at): &(BufferId, usize)| format!("{} at {at}", name(&buffers, "buffer", id.0));
+            let parts: Vec<String> = self.block.iter().map(part).collect();
+            writeln!(f, "block of {} f32: {}", self.block_len, parts.join(", "))?;
         }
         if !self.packing.is_empty() {
             writeln!(f)?;
@@ -130,14 +152,21 @@ fn print_kernel(program: &Program, buffers: &[String], kernel: &Kernel, f: &mut 
 /// The name of every window, by its id.
 fn collect_windows<'a>(body: &'a [Stmt], names: &mut Vec<&'a str>) {
     for stmt in body {
-        if let Stmt::For { walks, body, .. } = stmt {
-            for walk in walks {
-                if names.len() <= walk.window.0 {
-                    names.resize(walk.window.0 + 1, "");
+        match stmt {
+            Stmt::For { walks, body, .. } => {
+                for walk in walks {
+                    if names.len() <= walk.window.0 {
+                        names.resize(walk.window.0 + 1, "");
+                    }
+                    names[walk.window.0] = &walk.name;
                 }
-                names[walk.window.0] = &walk.name;
+                collect_windows(body, names);
             }
-            collect_windows(body, names);
+            Stmt::If { then, otherwise, .. } => {
+                collect_windows(then, names);
+                collect_windows(otherwise, names);
+            }
+            Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Store { .. } | Stmt::Copy(_) | Stmt::Comment(_) => {}
         }
     }
 }
@@ -167,13 +196,28 @@ impl<'a> Printer<'a> {
                 }
                 Stmt::Set { var, value } => writeln!(f, "{} = {}", self.var(*var), self.expr(value))?,
                 Stmt::Store { to, value } => writeln!(f, "{} = {}", self.place(*to, ""), self.expr(value))?,
-                Stmt::For { count, walks, body, .. } => {
-                    let walks: Vec<String> = walks.iter().map(|w| self.walk(w)).collect();
-                    writeln!(f, "for {count} turns of {} {{", walks.join(", "))?;
+                Stmt::For { count, turn, walks, body } => {
+                    write!(f, "for {count} turns")?;
+                    if let Some(turn) = turn {
+                        write!(f, " as {}", self.var(*turn))?;
+                    }
+                    for (i, walk) in walks.iter().enumerate() {
+                        write!(f, "{} {}", if i == 0 { " of" } else { "," }, self.walk(walk))?;
+                    }
+                    writeln!(f, " {{")?;
                     self.block(body, depth + 1, f)?;
                     writeln!(f, "{:1$}}}", "", 4 * depth)?;
                 }
-                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
+                Stmt::If { less: (a, b), then, otherwise } => {
+                    writeln!(f, "if {} < {} {{", self.expr(a), self.expr(b))?;
+                    self.block(then, depth + 1, f)?;
+                    if !otherwise.is_empty() {
+                        writeln!(f, "{:1$}}} else {{", "", 4 * depth)?;
+                        self.block(otherwise, depth + 1, f)?;
+                    }
+                    writeln!(f, "{:1$}}}", "", 4 * depth)?;
+                }
+                Stmt::Copy(copied) => self.copied(copied, f)?,
                 Stmt::Comment(text) => writeln!(f, "// {}", line(text))?,
             }
         }
@@ -193,7 +237,28 @@ impl<'a> Printer<'a> {
 
     fn walk(&self, walk: &Walk) -> String {
         let (window, of) = (self.base(Base::Window(walk.window)), self.base(walk.of.base));
-        format!("{}{window} = {of}[{}; {}]..", if walk.written { "mut " } else { "" }, walk.of.offset, walk.len)
+        let (mutable, reverse) =
+            (if walk.written { "mut " } else { "" }, if walk.reverse { " from the last" } else { "" });
+        format!("{mutable}{window} = {of}[{}; {}]..{reverse}", walk.of.offset, walk.len)
+    }
+
+    fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {
+        let Copied { from, to, dims } = copied;
+        let index = |offset: usize, strides: &mut dyn Iterator<Item = isize>| {
+            let mut text = offset.to_string();
+            for (stride, letter) in strides.zip(letters()) {
+                let sign = if stride < 0 { '-' } else { '+' };
+                let _ = write!(text, " {sign} {}{letter}", stride.unsigned_abs());
+            }
+            text
+        };
+        let written = index(to.offset, &mut dims.iter().map(|d| d.to_stride.cast_signed()));
+        let read = index(from.offset, &mut dims.iter().map(|d| d.from_stride));
+        write!(f, "copy {}[{written}] = {}[{read}]", self.base(to.base), self.base(from.base))?;
+        for (i, (dim, letter)) in dims.iter().zip(letters()).enumerate() {
+            write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
+        }
+        writeln!(f)
     }
 
     fn place(&self, place: Place, length: &str) -> String {
@@ -206,11 +271,11 @@ impl<'a> Printer<'a> {
             Expr::Load { from, lanes } => self.place(*from, &format!("; {lanes}")),
             Expr::Splat { from, lanes: 1 } => self.place(*from, ""),
             Expr::Splat { from, .. } => format!("splat {}", self.place(*from, "")),
-            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { bits, ty } => match ty.scalar {
                 Scalar::F32 if !f32::from_bits(*bits).is_nan() => format!("{:?}", f32::from_bits(*bits)),
                 _ => format!("{bits:#x}"),
             },
+            Expr::Length { from, most } => format!("length({}, {most})", self.place(*from, "")),
             Expr::Var(var) => self.var(*var),
             Expr::Op(operation, args) => self.operation(*operation, args),
             Expr::Call(function, args) => {

@@ -1,6 +1,6 @@
 use super::{
-    Base, Buffer, BufferId, Expr, Function, Kernel, Local, Move, MoveDim, Operation, Place, Program, Role, Stmt, Type,
-    Var, Walk, WindowId, evaluate, interpret, verify,
+    Base, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Move, MoveDim, Operation, Place,
+    Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -22,13 +22,20 @@ fn load(from: impl Into<Place>, lanes: usize) -> Expr {
     Expr::Load { from: from.into(), lanes }
 }
 
+fn buffer(name: &str, role: Role, len: usize) -> Buffer {
+    Buffer { name: name.to_owned(), role, element: Element::F32, len }
+}
+
+fn window(window: usize, name: &str, of: impl Into<Place>, len: usize, written: bool) -> Walk {
+    Walk { window: WindowId(window), name: name.to_owned(), of: of.into(), len, written, reverse: false }
+}
+
 fn store(to: impl Into<Place>, value: Expr) -> Stmt {
     Stmt::Store { to: to.into(), value }
 }
 
 /// `out[0..4] = sum over k of weights[k] * x[k]`, doubled by a function, and `out[4] = 1`, by way of a scratch buffer.
 fn program() -> Program {
-    let buffer = |name: &str, role, len| Buffer { name: name.to_owned(), role, len };
     let f4 = Type::f32(4);
     let mut kernel = Kernel {
         name: "cell".to_owned(),
@@ -45,10 +52,8 @@ fn program() -> Program {
         Stmt::Let { var: sum, mutable: true, value: Expr::f32(0.0, 4) },
         Stmt::For {
             count: 3,
-            walks: vec![
-                Walk { window: row, name: "row".to_owned(), of: WEIGHTS.into(), len: 4, written: false },
-                Walk { window: column, name: "x_at".to_owned(), of: X.into(), len: 1, written: false },
-            ],
+            turn: None,
+            walks: vec![window(row.0, "row", WEIGHTS, 4, false), window(column.0, "x_at", X, 1, false)],
             body: vec![
                 Stmt::Let { var: element, mutable: false, value: Expr::Splat { from: column.into(), lanes: 4 } },
                 Stmt::Set {
@@ -89,6 +94,7 @@ fn program() -> Program {
         packing: vec![Move { from: CONSTANT, from_offset: 0, to: WEIGHTS, to_offset: 0, dims }],
         functions: vec![double],
         kernels: vec![kernel],
+        ..Program::default()
     }
 }
 
@@ -214,35 +220,32 @@ fn wrong_programs_are_found() {
         ("elements", |p| turn(p).0[0].of.offset = usize::MAX),
         ("too long", |p| turn(p).0[0].len = usize::MAX),
         ("is empty", |p| turn(p).0[0].len = 0),
-        ("without a turn", |p| turn(p).0.clear()),
+        ("a loop of 0 turns", |p| {
+            let Stmt::For { count, .. } = &mut body(p)[2] else { panic!("a loop") };
+            *count = 0;
+        }),
         ("is bound already", |p| turn(p).0[1].window = WindowId(0)),
         ("is not used", |p| {
             let walk = Walk { window: WindowId(2), ..turn(p).0[0].clone() };
             turn(p).0.push(walk);
         }),
         ("is said to be written and is not", |p| {
-            turn(p).0.push(Walk { window: WindowId(2), name: String::new(), of: OUT.into(), len: 1, written: true });
+            turn(p).0.push(window(2, "", OUT, 1, true));
             turn(p).1.push(Stmt::Set { var: Var(0), value: Expr::Splat { from: WindowId(2).into(), lanes: 4 } });
         }),
         ("which is read only or walked already", |p| turn(p).0[0].written = true),
         ("while a loop writes it", |p| {
-            for (window, written) in [(2, true), (3, false)] {
-                let name = window.to_string();
-                turn(p).0.push(Walk { window: WindowId(window), name, of: OUT.into(), len: 1, written });
-            }
+            turn(p).0.extend([(2, true), (3, false)].map(|(id, written)| window(id, "", OUT, 1, written)));
         }),
         ("which is read only or walked already", |p| {
-            for (window, written) in [(2, false), (3, true)] {
-                let name = window.to_string();
-                turn(p).0.push(Walk { window: WindowId(window), name, of: OUT.into(), len: 1, written });
-            }
+            turn(p).0.extend([(2, false), (3, true)].map(|(id, written)| window(id, "", OUT, 1, written)));
         }),
         ("a store into \"out\" while a loop walks it", |p| {
-            turn(p).0.push(Walk { window: WindowId(2), name: String::new(), of: OUT.into(), len: 1, written: false });
+            turn(p).0.push(window(2, "", OUT, 1, false));
             turn(p).1.push(store(OUT, load(WindowId(2), 1)));
         }),
         ("an access to \"out\" while a loop writes it", |p| {
-            turn(p).0.push(Walk { window: WindowId(2), name: String::new(), of: OUT.into(), len: 1, written: true });
+            turn(p).0.push(window(2, "", OUT, 1, true));
             turn(p).1.push(store(WindowId(2), load(OUT, 1)));
         }),
         ("\"x_k\" is used out of its scope", |p| body(p)[3] = store(SCRATCH, Expr::Var(Var(1)))),
@@ -268,6 +271,284 @@ fn wrong_programs_are_found() {
     ];
     for (expected, wrong) in breaks {
         let mut program = program();
+        wrong(&mut program);
+        match verify(&program) {
+            Ok(()) => panic!("not found: {expected}"),
+            Err(problem) => assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}"),
+        }
+    }
+}
+
+const LENGTHS: BufferId = BufferId(0);
+const STEPS: BufferId = BufferId(1);
+const STATE: BufferId = BufferId(2);
+const BACKWARDS: BufferId = BufferId(3);
+const TURNED: BufferId = BufferId(4);
+const LIMITS: BufferId = BufferId(5);
+const FIRST: BufferId = BufferId(6);
+const SECOND: BufferId = BufferId(7);
+const THIRD: BufferId = BufferId(8);
+
+fn less(a: Expr, b: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
+    Stmt::If { less: (a, b), then, otherwise }
+}
+
+/// Everything that [`program`] does not do: `steps` [3, 2] is run through from the last step to the first, as many as
+/// `lengths` says; what is left adds up in a variable. Three kernels, three buffers in a block of two.
+fn stateful() -> Program {
+    let count = Type { scalar: Scalar::U32, lanes: 1 };
+    let add = |a, b| op(Operation::Add, vec![a, b]);
+    let kernel = |name: &str, params: &[(BufferId, bool)]| Kernel {
+        name: name.to_owned(),
+        doc: Vec::new(),
+        params: params.to_vec(),
+        scratch: Vec::new(),
+        locals: Vec::new(),
+        body: Vec::new(),
+    };
+    let mut last = kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);
+    let [length, limit, t, sum] =
+        [("length", count), ("limit", count), ("t", count), ("sum", Type::f32(2))].map(|(n, ty)| last.local(n, ty));
+    let number = |var| Expr::Var(var);
+    last.body = vec![
+        Stmt::Let { var: length, mutable: false, value: Expr::Length { from: LENGTHS.into(), most: 3 } },
+        Stmt::Let { var: limit, mutable: false, value: Expr::Length { from: Place::from(LIMITS).at(1), most: 9 } },
+        Stmt::Let { var: sum, mutable: true, value: Expr::f32(0.0, 2) },
+        Stmt::For {
+            count: 3,
+            turn: Some(t),
+            walks: vec![Walk { reverse: true, ..window(0, "step", STEPS, 2, false) }],
+            body: vec![less(
+                number(t),
+                number(length),
+                vec![Stmt::Set { var: sum, value: add(Expr::Var(sum), load(WindowId(0), 2)) }],
+                vec![less(
+                    number(t),
+                    op(Operation::WrappingSub, vec![number(limit), Expr::u32(5, 1)]),
+                    Vec::new(),
+                    vec![Stmt::Set { var: sum, value: add(Expr::Var(sum), Expr::f32(100.0, 2)) }],
+                )],
+            )],
+        },
+        store(FIRST, number(sum)),
+    ];
+    let mut turned = kernel("turned", &[(STEPS, false), (FIRST, false), (SECOND, true)]);
+    let copied = |from: Place, to: Place, dims: &[(usize, isize, usize)]| {
+        let dim = |&(extent, from_stride, to_stride)| CopiedDim { extent, from_stride, to_stride };
+        Stmt::Copy(Copied { from, to, dims: dims.iter().map(dim).collect() })
+    };
+    turned.body = vec![
+        // [3, 2] to [2, 3], steps backwards
+        copied(Place::from(STEPS).at(4), SECOND.into(), &[(2, 1, 3), (3, -2, 1)]),
+        copied(FIRST.into(), Place::from(SECOND).at(6), &[(2, 1, 1)]),
+    ];
+    let mut keep = kernel("keep", &[(SECOND, false), (THIRD, true), (STATE, true), (BACKWARDS, true), (TURNED, true)]);
+    keep.body = vec![
+        copied(Place::from(SECOND).at(6), THIRD.into(), &[(2, 0, 2), (2, 1, 1)]),
+        copied(Place::from(SECOND).at(7), Place::from(THIRD).at(4), &[(3, 0, 1)]),
+        Stmt::For {
+            count: 2,
+            turn: None,
+            walks: Vec::new(),
+            body: vec![store(STATE, add(load(STATE, 2), load(THIRD, 2)))],
+        },
+        copied(SECOND.into(), TURNED.into(), &[(2, 3, 3), (3, 1, 1)]),
+        copied(Place::from(THIRD).at(6), Place::from(BACKWARDS).at(1), &[(7, -1, 1)]),
+        copied(STATE.into(), BACKWARDS.into(), &[]),
+    ];
+    let scratch = [("first", 2), ("second", 8), ("third", 7)].map(|(name, len)| buffer(name, Role::Scratch, len));
+    let mut buffers = vec![
+        Buffer { element: Element::I64, ..buffer("lengths", Role::Parameter(0), 1) },
+        buffer("steps", Role::Parameter(1), 6),
+        buffer("state", Role::Variable(0), 2),
+        buffer("backwards", Role::Result(0), 8),
+        buffer("turned", Role::Result(1), 6),
+        Buffer { element: Element::U32, ..buffer("limits", Role::Table, 2) },
+    ];
+    buffers.extend(scratch);
+    Program {
+        buffers,
+        kernels: vec![last, turned, keep],
+        tables: vec![(LIMITS, vec![0, 7])],
+        block: vec![(FIRST, 0), (SECOND, 16), (THIRD, 0)],
+        block_len: 32,
+        ..Program::default()
+    }
+}
+
+/// What [`stateful`] gives, twice in a row.
+fn run_stateful(program: &Program, length: f32) -> [[Vec<f32>; 3]; 2] {
+    let mut memory: Vec<Vec<f32>> = program.buffers.iter().map(|b| vec![0.0; b.len]).collect();
+    memory[LENGTHS.0] = vec![length];
+    memory[STEPS.0] = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    [(); 2].map(|()| {
+        interpret(program, &mut memory);
+        [STATE, BACKWARDS, TURNED].map(|id| memory[id.0].clone())
+    })
+}
+
+#[test]
+fn turns_conditions_copies_lengths_variables_and_the_block() {
+    let program = stateful();
+    verify(&program).expect("a right program");
+    // t = 2 is beyond the limit 7 - 5, and beyond the length
+    for (length, sum) in
+        [(-3.0, [100.0, 100.0]), (1.0, [105.0, 106.0]), (2.0, [108.0, 110.0]), (3.0, [9.0, 12.0]), (7e9, [9.0, 12.0])]
+    {
+        let [first, second] = run_stateful(&program, length);
+        let [a, b] = sum;
+        assert_eq!(first[0], [2.0 * a, 2.0 * b], "length {length}");
+        assert_eq!(second[0], [4.0 * a, 4.0 * b], "length {length}");
+        assert_eq!(first[1], [2.0 * a, b, b, b, b, a, b, a]);
+        assert_eq!(first[2], [5.0, 3.0, 1.0, 6.0, 4.0, 2.0]);
+    }
+    // the block is one memory: what still is wanted must not be overwritten
+    let mut overwritten = stateful();
+    overwritten.block[1].1 = 0;
+    overwritten.kernels[1].params.retain(|(id, _)| *id != FIRST);
+    overwritten.kernels[1].body.truncate(1);
+    overwritten.kernels[2].params[0].0 = FIRST;
+    overwritten.kernels[2].body.truncate(0);
+    overwritten.kernels[2].params = vec![(FIRST, false), (STATE, true), (BACKWARDS, true), (TURNED, true)];
+    overwritten.kernels[2].body =
+        [(STATE, 2), (BACKWARDS, 2), (TURNED, 2)].map(|(to, lanes)| store(to, load(FIRST, lanes))).into();
+    verify(&overwritten).expect("a program that computes something else");
+    assert_eq!(run_stateful(&overwritten, 3.0)[0][0], [5.0, 3.0]);
+}
+
+#[test]
+fn prints_what_is_stateful() {
+    let expected = "\
+buffer lengths: parameter 0, 1 i64
+buffer steps: parameter 1, 6 f32
+buffer state: variable 0, 2 f32
+buffer backwards: result 0, 8 f32
+buffer turned: result 1, 6 f32
+buffer limits: table, 2 u32
+buffer first: scratch, 2 f32
+buffer second: scratch, 8 f32
+buffer third: scratch, 7 f32
+table limits = [0, 7]
+block of 32 f32: first at 0, second at 16, third at 0
+
+kernel last(lengths, limits, steps, mut first) {
+    let length: u32 = length(lengths[0], 3)
+    let limit: u32 = length(limits[1], 9)
+    let mut sum: f32x2 = 0.0
+    for 3 turns as t of step = steps[0; 2].. from the last {
+        if t < length {
+            sum = sum + step[0; 2]
+        } else {
+            if t < (limit - 0x5) {
+            } else {
+                sum = sum + 100.0
+            }
+        }
+    }
+    first[0] = sum
+}
+
+kernel turned(steps, first, mut second) {
+    copy second[0 + 3i + 1j] = steps[4 + 1i - 2j] for i < 2, j < 3
+    copy second[6 + 1i] = first[0 + 1i] for i < 2
+}
+
+kernel keep(second, mut third, mut state, mut backwards, mut turned) {
+    copy third[0 + 2i + 1j] = second[6 + 0i + 1j] for i < 2, j < 2
+    copy third[4 + 1i] = second[7 + 0i] for i < 3
+    for 2 turns {
+        state[0] = state[0; 2] + third[0; 2]
+    }
+    copy turned[0 + 3i + 1j] = second[0 + 3i + 1j] for i < 2, j < 3
+    copy backwards[1 + 1i] = third[6 - 1i] for i < 7
+    copy backwards[0] = state[0]
+}
+";
+    assert_eq!(stateful().to_string(), expected);
+}
+
+/// Every rule that [`stateful`] could break.
+#[test]
+fn wrong_stateful_programs_are_found() {
+    type Break = fn(&mut Program);
+    fn copied(p: &mut Program, kernel: usize, at: usize) -> &mut Copied {
+        match &mut p.kernels[kernel].body[at] {
+            Stmt::Copy(copied) => copied,
+            other => panic!("{other:?}"),
+        }
+    }
+    fn length(p: &mut Program) -> (&mut Place, &mut usize) {
+        match &mut p.kernels[0].body[0] {
+            Stmt::Let { value: Expr::Length { from, most }, .. } => (from, most),
+            other => panic!("{other:?}"),
+        }
+    }
+    let breaks: &[(&str, Break)] = &[
+        ("a Parameter(0) of u32", |p| p.buffers[0].element = Element::U32),
+        ("a Table of f32", |p| p.buffers[5].element = Element::F32),
+        ("a Result(1) of i64", |p| p.buffers[4].element = Element::I64),
+        ("a second buffer", |p| p.buffers[7].role = Role::Variable(0)),
+        ("no buffer for these 3 values", |p| p.tables[0].1.push(0)),
+        ("no buffer for these 2 values", |p| p.tables.push(p.tables[0].clone())),
+        ("no buffer for these 2 values", |p| p.tables[0].0 = FIRST),
+        ("no buffer 77", |p| p.tables[0].0 = BufferId(77)),
+        ("has no contents", |p| p.tables.clear()),
+        ("has no place in the block", |p| p.block[0].0 = STEPS),
+        ("has no place in the block", |p| p.block.push((FIRST, 16))),
+        ("has no place in the block", |p| p.kernels[2].scratch.push(THIRD)),
+        ("no buffer 77", |p| p.block.push((BufferId(77), 0))),
+        ("is not inside the block", |p| p.block[0].1 = 8),
+        ("is not inside the block", |p| p.block[1].1 = 32),
+        ("is not inside the block", |p| p.block[1].1 = usize::MAX - 15),
+        ("share a place", |p| p.block[2].1 = 16),
+        ("holds i64, read as f32", |p| {
+            p.kernels[0].body[2] = Stmt::Let { var: Var(3), mutable: true, value: load(LENGTHS, 1) }
+        }),
+        ("which holds f32", |p| *length(p).0 = STEPS.into()),
+        ("elements 1+1", |p| *length(p).0 = Place::from(LENGTHS).at(1)),
+        ("a length of up to", |p| *length(p).1 = 1 << 31),
+        ("\"t\" is f32x2, its value u32", |p| p.kernels[0].locals[2].ty = Type::f32(2)),
+        ("\"t\" is not used", |p| {
+            let Stmt::For { body, .. } = &mut p.kernels[0].body[3] else { panic!("a loop") };
+            *body = vec![Stmt::Set { var: Var(3), value: load(WindowId(0), 2) }];
+        }),
+        ("compares two u32", |p| {
+            p.kernels[0].body.push(less(
+                Expr::f32(0.0, 1),
+                Expr::u32(0, 1),
+                vec![store(FIRST, Expr::f32(0.0, 1))],
+                Vec::new(),
+            ));
+        }),
+        ("compares two u32", |p| {
+            p.kernels[0].body.push(less(
+                Expr::u32(0, 2),
+                Expr::u32(0, 2),
+                vec![store(FIRST, Expr::f32(0.0, 1))],
+                Vec::new(),
+            ));
+        }),
+        ("nothing depends", |p| p.kernels[0].body.push(less(Expr::u32(0, 1), Expr::u32(1, 1), Vec::new(), Vec::new()))),
+        ("out of its scope", |p| {
+            let value = Stmt::Let { var: Var(4), mutable: false, value: Expr::f32(0.0, 1) };
+            p.kernels[0].locals.push(Local { name: "v".to_owned(), ty: Type::f32(1) });
+            let used = store(FIRST, Expr::Var(Var(4)));
+            p.kernels[0].body.push(less(Expr::u32(0, 1), Expr::u32(1, 1), vec![value, used.clone()], vec![used]));
+        }),
+        ("a copy within one buffer", |p| copied(p, 1, 0).from = SECOND.into()),
+        ("a store into \"steps\", which is read only", |p| copied(p, 1, 1).to = STEPS.into()),
+        ("a copy of nothing", |p| copied(p, 1, 0).dims[0].extent = 0),
+        ("a copy of nothing", |p| copied(p, 1, 0).from.offset = 3),
+        ("a copy of nothing", |p| copied(p, 1, 0).dims[0].to_stride = usize::MAX),
+        ("elements 1+6 of \"steps\"", |p| copied(p, 1, 0).from.offset = 5),
+        ("elements 6+3 of \"second\"", |p| copied(p, 1, 1).dims[0].to_stride = 2),
+        ("writes an element twice", |p| copied(p, 1, 0).dims[0].to_stride = 0),
+        ("holds i64, read as f32", |p| {
+            p.kernels[0].body.push(Stmt::Copy(Copied { from: LENGTHS.into(), to: FIRST.into(), dims: Vec::new() }));
+        }),
+    ];
+    for (expected, wrong) in breaks {
+        let mut program = stateful();
         wrong(&mut program);
         match verify(&program) {
             Ok(()) => panic!("not found: {expected}"),

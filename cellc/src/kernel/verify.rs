@@ -6,12 +6,18 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Base, BufferId, Expr, Function, Kernel, Move, Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk,
+    Base, Buffer, BufferId, Copied, Element, Expr, Function, Kernel, Move, Operation, Place, Program, Role, Scalar,
+    Stmt, Type, Var, Walk,
 };
+
+/// Parts of the block start at multiples of so many elements: 64 bytes.
+const BLOCK_ALIGNMENT: usize = 16;
 
 /// What is wrong with a program, or nothing.
 pub fn verify(program: &Program) -> Result<(), String> {
     roles(program)?;
+    tables(program)?;
+    block(program)?;
     for (i, m) in program.packing.iter().enumerate() {
         packing(program, m).map_err(|e| format!("packing {i}: {e}"))?;
     }
@@ -40,9 +46,17 @@ fn roles(program: &Program) -> Result<(), String> {
         if buffer.len == 0 {
             return Err(format!("buffer {:?} is empty", buffer.name));
         }
-        let alone = matches!(buffer.role, Role::Weights | Role::Scratch);
+        let alone = matches!(buffer.role, Role::Weights | Role::Scratch | Role::Table);
         if !alone && program.buffers[..i].iter().any(|b| b.role == buffer.role) {
             return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
+        }
+        let fits = match buffer.role {
+            Role::Parameter(_) => buffer.element != Element::U32,
+            Role::Table => buffer.element == Element::U32,
+            _ => buffer.element == Element::F32,
+        };
+        if !fits {
+            return Err(format!("buffer {:?}: a {:?} of {}", buffer.name, buffer.role, buffer.element));
         }
     }
     for (i, kernel) in program.kernels.iter().enumerate() {
@@ -59,10 +73,57 @@ fn roles(program: &Program) -> Result<(), String> {
     Ok(())
 }
 
+fn find(program: &Program, id: BufferId) -> Result<&Buffer, String> {
+    program.buffers.get(id.0).ok_or_else(|| format!("no buffer {}", id.0))
+}
+
+/// Every table has its contents, once.
+fn tables(program: &Program) -> Result<(), String> {
+    for (i, (id, values)) in program.tables.iter().enumerate() {
+        let buffer = find(program, *id)?;
+        let twice = program.tables[..i].iter().any(|(other, _)| other == id);
+        if buffer.role != Role::Table || buffer.len != values.len() || twice {
+            return Err(format!("table {:?} is no buffer for these {} values", buffer.name, values.len()));
+        }
+    }
+    let has_values = |i: usize| program.tables.iter().any(|(id, _)| id.0 == i);
+    match program.buffers.iter().enumerate().find(|(i, b)| b.role == Role::Table && !has_values(*i)) {
+        Some((_, buffer)) => Err(format!("table {:?} has no contents", buffer.name)),
+        None => Ok(()),
+    }
+}
+
+/// The parts of the block lie inside it, and those of one kernel apart.
+fn block(program: &Program) -> Result<(), String> {
+    let range = |id: BufferId, at: usize| at..at + program.buffers[id.0].len;
+    for (i, (id, at)) in program.block.iter().enumerate() {
+        let buffer = find(program, *id)?;
+        let twice = program.block[..i].iter().any(|(other, _)| other == id);
+        let own = program.kernels.iter().any(|k| k.scratch.contains(id));
+        if buffer.role != Role::Scratch || own || twice {
+            return Err(format!("buffer {:?} has no place in the block", buffer.name));
+        }
+        if at % BLOCK_ALIGNMENT != 0 || at.checked_add(buffer.len).is_none_or(|end| end > program.block_len) {
+            return Err(format!("buffer {:?} at {at} is not inside the block", buffer.name));
+        }
+    }
+    for kernel in &program.kernels {
+        let own = |(id, _): &&(BufferId, usize)| kernel.params.iter().any(|(param, _)| param == id);
+        let parts: Vec<_> = program.block.iter().filter(own).map(|(id, at)| (*id, range(*id, *at))).collect();
+        for (i, (a, one)) in parts.iter().enumerate() {
+            if let Some((b, _)) = parts[..i].iter().find(|(_, other)| one.start < other.end && other.start < one.end) {
+                let (a, b) = (&program.buffers[a.0].name, &program.buffers[b.0].name);
+                return Err(format!("kernel {:?}: {a:?} and {b:?} share a place in the block", kernel.name));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn packing(program: &Program, m: &Move) -> Result<(), String> {
-    let buffer = |id: BufferId| program.buffers.get(id.0).ok_or_else(|| format!("no buffer {}", id.0));
-    let (from, to) = (buffer(m.from)?, buffer(m.to)?);
-    if !matches!(from.role, Role::Parameter(_) | Role::Constant(_)) || to.role != Role::Weights {
+    let (from, to) = (find(program, m.from)?, find(program, m.to)?);
+    let source = matches!(from.role, Role::Parameter(_) | Role::Constant(_)) && from.element == Element::F32;
+    if !source || to.role != Role::Weights {
         return Err("packing goes from a parameter or a constant to weights".to_owned());
     }
     let last = |offset: usize, stride: fn(&super::MoveDim) -> usize| {
@@ -116,14 +177,15 @@ fn verify_kernel(
 ) -> Result<BTreeSet<BufferId>, String> {
     let mut checker = Checker::new(program, &kernel.locals, true);
     for (id, written) in kernel.params.iter().copied().chain(kernel.scratch.iter().map(|id| (*id, true))) {
-        let buffer = program.buffers.get(id.0).ok_or_else(|| format!("no buffer {}", id.0))?;
-        if written && !matches!(buffer.role, Role::Result(_) | Role::Scratch) {
+        let buffer = find(program, id)?;
+        if written && !matches!(buffer.role, Role::Result(_) | Role::Variable(_) | Role::Scratch) {
             return Err(format!("it writes buffer {:?}, which is read only", buffer.name));
         }
         if checker.bases.iter().any(|b| b.base == Base::Buffer(id)) {
             return Err(format!("buffer {:?} is declared twice", buffer.name));
         }
-        checker.bases.push(Known { writable: written, ..Known::new(Base::Buffer(id), &buffer.name, buffer.len) });
+        let known = Known::new(Base::Buffer(id), &buffer.name, buffer.len, buffer.element);
+        checker.bases.push(Known { writable: written, ..known });
     }
     for stmt in &kernel.body {
         checker.stmt(stmt)?;
@@ -150,6 +212,7 @@ struct Known {
     base: Base,
     name: String,
     len: usize,
+    element: Element,
     writable: bool,
     /// How many live loops walk it.
     walked: usize,
@@ -160,9 +223,9 @@ struct Known {
 }
 
 impl Known {
-    fn new(base: Base, name: &str, len: usize) -> Self {
-        let name = name.to_owned();
-        Self { base, name, len, writable: false, walked: 0, walked_mutably: false, loaded: false, stored: false }
+    fn new(base: Base, name: &str, len: usize, element: Element) -> Self {
+        let (name, walked) = (name.to_owned(), 0);
+        Self { base, name, len, element, writable: false, walked, walked_mutably: false, loaded: false, stored: false }
     }
 }
 
@@ -200,16 +263,7 @@ impl<'a> Checker<'a> {
         match stmt {
             Stmt::Let { var, mutable, value } => {
                 let ty = self.expr(value)?;
-                let local = self.locals.get(var.0).ok_or_else(|| format!("no local {}", var.0))?;
-                if local.ty != ty {
-                    return Err(format!("{:?} is {}, its value {ty}", local.name, local.ty));
-                }
-                if self.vars[var.0].is_some() {
-                    return Err(format!("{:?} is defined twice", local.name));
-                }
-                self.vars[var.0] = Some(Scope { mutable: *mutable, read: false, set: false });
-                self.live.push(*var);
-                Ok(())
+                self.define(*var, *mutable, ty)
             }
             Stmt::Set { var, value } => {
                 let ty = self.expr(value)?;
@@ -228,27 +282,78 @@ impl<'a> Checker<'a> {
                 if ty.scalar != Scalar::F32 {
                     return Err(format!("a store of {ty}"));
                 }
-                let known = self.place(*to, ty.lanes)?;
-                if !known.writable {
-                    return Err(format!("a store into {:?}, which is read only", known.name));
+                self.written(*to, ty.lanes)
+            }
+            Stmt::For { count, turn, walks, body } => self.turns(*count, *turn, walks, body),
+            Stmt::If { less: (a, b), then, otherwise } => {
+                let count = Type { scalar: Scalar::U32, lanes: 1 };
+                if self.expr(a)? != count || self.expr(b)? != count {
+                    return Err("a condition compares two u32".to_owned());
                 }
-                if known.walked > 0 {
-                    return Err(format!("a store into {:?} while a loop walks it", known.name));
+                if then.is_empty() && otherwise.is_empty() {
+                    return Err("a condition on which nothing depends".to_owned());
                 }
-                known.stored = true;
+                for branch in [then, otherwise] {
+                    let first = self.live.len();
+                    branch.iter().try_for_each(|stmt| self.stmt(stmt))?;
+                    self.leave(first)?;
+                }
                 Ok(())
             }
-            Stmt::For { count, walks, body, .. } => self.turns(*count, walks, body),
-            Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
+            Stmt::Copy(copied) => self.copied(copied),
             Stmt::Comment(_) => Ok(()),
         }
     }
 
-    fn turns(&mut self, count: usize, walks: &[Walk], body: &[Stmt]) -> Result<(), String> {
-        if count == 0 || walks.is_empty() {
-            return Err("a loop without a turn or without a window".to_owned());
+    fn define(&mut self, var: Var, mutable: bool, ty: Type) -> Result<(), String> {
+        let local = self.locals.get(var.0).ok_or_else(|| format!("no local {}", var.0))?;
+        if local.ty != ty {
+            return Err(format!("{:?} is {}, its value {ty}", local.name, local.ty));
+        }
+        if self.vars[var.0].is_some() {
+            return Err(format!("{:?} is defined twice", local.name));
+        }
+        self.vars[var.0] = Some(Scope { mutable, read: false, set: false });
+        self.live.push(var);
+        Ok(())
+    }
+
+    /// A store to `n` elements.
+    fn written(&mut self, to: Place, n: usize) -> Result<(), String> {
+        let known = self.place(to, n)?;
+        if !known.writable {
+            return Err(format!("a store into {:?}, which is read only", known.name));
+        }
+        if known.walked > 0 {
+            return Err(format!("a store into {:?} while a loop walks it", known.name));
+        }
+        known.stored = true;
+        Ok(())
+    }
+
+    fn copied(&mut self, copied: &Copied) -> Result<(), String> {
+        let Copied { from, to, dims } = copied;
+        let bounds = bounds(copied).ok_or("a copy of nothing, or of more than there can be")?;
+        let distance = bounds.to - to.offset + 1;
+        if from.base == to.base {
+            return Err("a copy within one buffer".to_owned());
+        }
+        if dims.iter().any(|dim| dim.to_stride == 0 && dim.extent > 1) {
+            return Err("a copy that writes an element twice".to_owned());
+        }
+        let read = Place { offset: bounds.from.0, ..*from };
+        self.load(read, bounds.from.1 - bounds.from.0 + 1, 1)?;
+        self.written(*to, distance)
+    }
+
+    fn turns(&mut self, count: usize, turn: Option<Var>, walks: &[Walk], body: &[Stmt]) -> Result<(), String> {
+        if count == 0 || u32::try_from(count).is_err() {
+            return Err(format!("a loop of {count} turns"));
         }
         let (first_var, first_base) = (self.live.len(), self.bases.len());
+        if let Some(turn) = turn {
+            self.define(turn, false, Type { scalar: Scalar::U32, lanes: 1 })?;
+        }
         let mut windows = Vec::new();
         for walk in walks {
             let name = &walk.name;
@@ -266,7 +371,8 @@ impl<'a> Checker<'a> {
             if self.known(window).is_some() || windows.iter().any(|k: &Known| k.base == window) {
                 return Err(format!("window {name:?} is bound already"));
             }
-            windows.push(Known { writable: walk.written, ..Known::new(window, name, walk.len) });
+            let element = self.known(walk.of.base).ok_or("a base that went away")?.element;
+            windows.push(Known { writable: walk.written, ..Known::new(window, name, walk.len, element) });
         }
         self.bases.extend(windows);
         for stmt in body {
@@ -323,7 +429,11 @@ impl<'a> Checker<'a> {
         if !self.kernel {
             return Err("a function has no memory".to_owned());
         }
-        self.place(from, n)?.loaded = true;
+        let known = self.place(from, n)?;
+        known.loaded = true;
+        if known.element != Element::F32 {
+            return Err(format!("{:?} holds {}, read as f32", known.name, known.element));
+        }
         typed(Type { scalar: Scalar::F32, lanes })
     }
 
@@ -331,7 +441,20 @@ impl<'a> Checker<'a> {
         match expr {
             Expr::Load { from, lanes } => self.load(*from, *lanes, *lanes),
             Expr::Splat { from, lanes } => self.load(*from, 1, *lanes),
-            Expr::Length { .. } => unreachable!("kernel: not yet"),
+            Expr::Length { from, most } => {
+                if !self.kernel {
+                    return Err("a function has no memory".to_owned());
+                }
+                let known = self.place(*from, 1)?;
+                known.loaded = true;
+                if known.element == Element::F32 {
+                    return Err(format!("a length of {:?}, which holds f32", known.name));
+                }
+                if i32::try_from(*most).is_err() {
+                    return Err(format!("a length of up to {most}"));
+                }
+                Ok(Type { scalar: Scalar::U32, lanes: 1 })
+            }
             Expr::Const { ty, .. } => typed(*ty),
             Expr::Var(var) => {
                 let Some(Some(scope)) = self.vars.get_mut(var.0) else {
@@ -361,6 +484,31 @@ impl<'a> Checker<'a> {
             }
         }
     }
+}
+
+/// The elements that a copy touches.
+struct Bounds {
+    /// The first and the last that is read.
+    from: (usize, usize),
+    /// The last that is written.
+    to: usize,
+}
+
+fn bounds(copied: &Copied) -> Option<Bounds> {
+    let Copied { from, to, dims } = copied;
+    let mut bounds = Bounds { from: (from.offset, from.offset), to: to.offset };
+    for dim in dims {
+        let steps = dim.extent.checked_sub(1)?;
+        let distance = steps.checked_mul(dim.from_stride.unsigned_abs())?;
+        if dim.from_stride < 0 {
+            bounds.from.0 = bounds.from.0.checked_sub(distance)?;
+        } else {
+            bounds.from.1 = bounds.from.1.checked_add(distance)?;
+        }
+        bounds.to = bounds.to.checked_add(steps.checked_mul(dim.to_stride)?)?;
+    }
+    // so that a count of elements is a number too
+    (bounds.from.1 < usize::MAX && bounds.to < usize::MAX).then_some(bounds)
 }
 
 fn typed(ty: Type) -> Result<Type, String> {

@@ -19,7 +19,9 @@ fn block(body: &mut [Stmt]) {
         match stmt {
             Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => expr(value),
             Stmt::For { body, .. } => block(body),
-            Stmt::If { then, otherwise, .. } => {
+            Stmt::If { less, then, otherwise } => {
+                expr(&mut less.0);
+                expr(&mut less.1);
                 block(then);
                 block(otherwise);
             }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::kernel::{Base, Expr, Kernel, Place, Program, Stmt, Var, WindowId};
+use crate::kernel::{Base, Copied, Expr, Kernel, Place, Program, Stmt, Var, WindowId};
 use crate::plan::Plan;
 
 /// Unrolls every loop of the kernels of those cells for which the plan says so: windows become constant offsets.
@@ -32,14 +32,20 @@ impl Unroll<'_> {
         }
     }
 
+    /// A value of its own for what a turn calls by that name.
+    fn rename(&mut self, var: Var) -> Var {
+        let local = self.kernel.locals[var.0].clone();
+        let fresh = self.kernel.local(local.name, local.ty);
+        self.renamed.insert(var, fresh);
+        fresh
+    }
+
     fn block(&mut self, body: &[Stmt], out: &mut Vec<Stmt>) {
         for stmt in body {
             match stmt {
                 Stmt::Let { var, mutable, value } => {
                     let value = self.expr(value);
-                    let local = self.kernel.locals[var.0].clone();
-                    let fresh = self.kernel.local(local.name, local.ty);
-                    self.renamed.insert(*var, fresh);
+                    let fresh = self.rename(*var);
                     out.push(Stmt::Let { var: fresh, mutable: *mutable, value });
                 }
                 Stmt::Set { var, value } => {
@@ -50,16 +56,32 @@ impl Unroll<'_> {
                     let value = self.expr(value);
                     out.push(Stmt::Store { to: self.place(*to), value });
                 }
-                Stmt::For { count, walks, body, .. } => {
-                    for turn in 0..*count {
+                Stmt::For { count, turn, walks, body } => {
+                    for k in 0..*count {
                         for walk in walks {
-                            let place = self.place(walk.of).at(turn * walk.len);
+                            let window = if walk.reverse { *count - 1 - k } else { k };
+                            let place = self.place(walk.of).at(window * walk.len);
                             self.windows.insert(walk.window, place);
+                        }
+                        if let Some(turn) = turn {
+                            let number = u32::try_from(k).expect("unroll: turns are numbered in 32 bits");
+                            let fresh = self.rename(*turn);
+                            out.push(Stmt::Let { var: fresh, mutable: false, value: Expr::u32(number, 1) });
                         }
                         self.block(body, out);
                     }
                 }
-                Stmt::If { .. } | Stmt::Copy(_) => unreachable!("kernel: not yet"),
+                Stmt::If { less: (a, b), then, otherwise } => {
+                    let less = (self.expr(a), self.expr(b));
+                    let [mut new_then, mut new_otherwise] = [Vec::new(), Vec::new()];
+                    self.block(then, &mut new_then);
+                    self.block(otherwise, &mut new_otherwise);
+                    out.push(Stmt::If { less, then: new_then, otherwise: new_otherwise });
+                }
+                Stmt::Copy(Copied { from, to, dims }) => {
+                    let (from, to) = (self.place(*from), self.place(*to));
+                    out.push(Stmt::Copy(Copied { from, to, dims: dims.clone() }));
+                }
                 Stmt::Comment(text) => out.push(Stmt::Comment(text.clone())),
             }
         }
@@ -69,8 +91,8 @@ impl Unroll<'_> {
         match expr {
             Expr::Load { from, lanes } => Expr::Load { from: self.place(*from), lanes: *lanes },
             Expr::Splat { from, lanes } => Expr::Splat { from: self.place(*from), lanes: *lanes },
-            Expr::Length { .. } => unreachable!("kernel: not yet"),
             Expr::Const { .. } => expr.clone(),
+            Expr::Length { from, most } => Expr::Length { from: self.place(*from), most: *most },
             Expr::Var(var) => Expr::Var(self.renamed[var]),
             Expr::Op(operation, args) => Expr::Op(*operation, args.iter().map(|a| self.expr(a)).collect()),
             Expr::Call(function, args) => Expr::Call(*function, args.iter().map(|a| self.expr(a)).collect()),

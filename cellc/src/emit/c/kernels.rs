@@ -1,16 +1,26 @@
 //! The bodies: for each instruction set its activations, its kernels and the function that runs them in order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::fmt::{self, Display, Formatter, Write};
 
-use super::super::walk::{Block, Context, Dialect, Shared, Text, Walking, decimal};
+use super::super::walk::{Block, Context, Copying, Dialect, Shared, Text, Walking, decimal};
 use super::vectors::{self, VectorFunction};
 use super::{File, attribute, block_comment, guarded, wrap};
 use crate::kernel::{BufferId, Operation, Program, Role, Scalar, Type};
 use crate::target::{CVector, Isa};
 
+/// How many loops may stand within each other: more than lowering ever makes.
+const DEEPEST: usize = 24;
+
 /// Loop counters, outermost first.
-const COUNTERS: [&str; 6] = ["i", "j", "i3", "i4", "i5", "i6"];
+fn counter(depth: usize) -> String {
+    assert!(depth < DEEPEST, "emit: {depth} loops within each other");
+    match depth {
+        0 => "i".to_string(),
+        1 => "j".to_string(),
+        _ => format!("i{}", depth + 1),
+    }
+}
 
 /// What else the text of a body takes for granted.
 const TAKEN: &[&str] = &["inputs", "outputs", "packed", "size_t", "uint32_t"];
@@ -38,6 +48,8 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
         used,
         out: String::new(),
         depth: 1,
+        loops: 0,
+        blocks: Vec::new(),
         lanes: 0,
         types: BTreeMap::new(),
         called: BTreeSet::new(),
@@ -51,7 +63,8 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
             .params
             .iter()
             .map(|(id, written)| {
-                format!("{}float *restrict {}", if *written { "" } else { "const " }, shared.buffer(*id).name)
+                let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
+                format!("{constant}{} *restrict {}", vectors::element_type(block.element), block.name)
             })
             .collect();
         let head = format!("static {}void {prefix}_{name}_{}({}) {{", spaced(prefix, isa), isa.name, params.join(", "));
@@ -102,7 +115,8 @@ fn spaced(prefix: &str, isa: &Isa) -> String {
 
 /// Names that the program's own must not hide.
 fn taken(prefix: &str, isa: &Isa, program: &Program) -> Vec<String> {
-    let mut all: Vec<_> = TAKEN.iter().chain(&COUNTERS).map(|name| name.to_string()).collect();
+    let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
+    all.extend((0..DEEPEST).map(counter));
     all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
     for function in &program.functions {
         all.extend(VectorFunction::ALL_LANES.iter().map(|lanes| full(prefix, &function.name, *lanes, isa)));
@@ -199,6 +213,10 @@ struct C<'a> {
     out: String,
     /// Blocks around the current statement.
     depth: usize,
+    /// Loops around it.
+    loops: usize,
+    /// The blocks around it: whether each is a loop.
+    blocks: Vec<bool>,
     /// Lanes of the function that is being written.
     lanes: usize,
     /// The types of accumulators.
@@ -212,6 +230,16 @@ struct C<'a> {
 impl C<'_> {
     fn line(&mut self, text: &str) {
         wrap::statement(&mut self.out, self.depth * 4, text);
+    }
+
+    /// Begins a loop and gives its counter.
+    fn begin_turns(&mut self, count: usize) -> String {
+        let i = counter(self.loops);
+        self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
+        self.blocks.push(true);
+        self.loops += 1;
+        self.depth += 1;
+        i
     }
 
     fn ty(&mut self, ty: Type) -> String {
@@ -282,6 +310,46 @@ impl C<'_> {
     }
 }
 
+/// A subscript: an offset and multiples of counters.
+struct Sum {
+    offset: usize,
+    /// What is added, and after it what is subtracted: before it, that could go below 0.
+    terms: [String; 2],
+}
+
+impl Sum {
+    fn new(offset: usize) -> Self {
+        Self { offset, terms: [String::new(), String::new()] }
+    }
+
+    fn add(&mut self, counter: &str, stride: isize) {
+        let (sign, terms) = if stride < 0 { ('-', 1) } else { ('+', 0) };
+        let _ = match stride.unsigned_abs() {
+            0 => Ok(()),
+            1 => write!(self.terms[terms], " {sign} {counter}"),
+            stride => write!(self.terms[terms], " {sign} {counter} * {stride}"),
+        };
+    }
+
+    fn pointer(&self, base: &str) -> String {
+        if self.offset == 0 && self.terms.iter().all(String::is_empty) {
+            base.to_string()
+        } else {
+            format!("{base} + {self}")
+        }
+    }
+}
+
+impl Display for Sum {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { offset, terms: [added, subtracted] } = self;
+        match added.strip_prefix(" + ") {
+            Some(added) if *offset == 0 => write!(f, "{added}{subtracted}"),
+            _ => write!(f, "{offset}{added}{subtracted}"),
+        }
+    }
+}
+
 /// Whether it is a number: C widens it to the lanes of the other operand.
 fn is_literal(text: &str) -> bool {
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -337,9 +405,11 @@ impl Dialect for C<'_> {
         self.template(|v| v.splat, VectorFunction::Splat(lanes), lanes, vec![element])
     }
 
-    fn constant(&mut self, bits: u32, ty: Type, _context: Context) -> Text {
+    fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
         let value = f32::from_bits(bits);
         match ty.scalar {
+            // a count rather than a mask
+            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => Text::atom(format!("{bits}u")),
             Scalar::U32 => Text::atom(format!("{bits:#x}u")),
             Scalar::F32 if value.is_nan() => {
                 let sign = if value.is_sign_negative() { "-" } else { "" };
@@ -436,19 +506,66 @@ impl Dialect for C<'_> {
         self.line(&format!("{};", call.text));
     }
 
-    fn begin_for(&mut self, count: usize, walks: &[Walking<'_>]) {
-        let i = COUNTERS[self.depth - 1];
-        self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
-        self.depth += 1;
+    fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text {
+        let function = self.name(VectorFunction::Length(from.element));
+        Text::atom(format!("{function}({}[{offset}], {most}u)", from.name))
+    }
+
+    fn copy(&mut self, copying: &Copying<'_>) {
+        let Copying { from, from_offset, to, to_offset, loops, run, repeated } = copying;
+        let (mut read, mut write) = (Sum::new(*from_offset), Sum::new(*to_offset));
+        for dim in loops {
+            let i = self.begin_turns(dim.extent);
+            read.add(&i, dim.from_stride);
+            write.add(&i, dim.to_stride.cast_signed());
+        }
+        let (from, to) = (&from.name, &to.name);
+        if *run > 1 && !repeated {
+            let (to, from) = (write.pointer(to), read.pointer(from));
+            self.line(&format!("memcpy({to}, {from}, {run} * sizeof(float));"));
+        } else {
+            if *run > 1 {
+                let i = self.begin_turns(*run);
+                write.add(&i, 1);
+            }
+            self.line(&format!("{to}[{write}] = {from}[{read}];"));
+            if *run > 1 {
+                self.end_block();
+            }
+        }
+        loops.iter().for_each(|_| self.end_block());
+    }
+
+    fn begin_for(&mut self, count: usize, turn: Option<&str>, walks: &[Walking<'_>]) {
+        let i = self.begin_turns(count);
+        if let Some(turn) = turn {
+            self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
+        }
         for walk in walks {
             let constant = if walk.written { "" } else { "const " };
-            let turn = if walk.window.len == 1 { i.to_string() } else { format!("{i} * {}", walk.window.len) };
+            let k = if walk.reverse { format!("({} - {i})", count - 1) } else { i.clone() };
+            let k = if walk.window.len == 1 { k } else { format!("{k} * {}", walk.window.len) };
             let from = plus(&walk.of.name, walk.offset);
-            self.line(&format!("{constant}float *{} = {from} + {turn};", walk.window.name));
+            let ty = vectors::element_type(walk.of.element);
+            self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
         }
     }
 
-    fn end_for(&mut self) {
+    fn begin_if(&mut self, a: Text, b: Text) {
+        self.line(&format!("if ({} < {}) {{", a.operand(), b.operand()));
+        self.blocks.push(false);
+        self.depth += 1;
+    }
+
+    fn begin_else(&mut self) {
+        self.depth -= 1;
+        self.line("} else {");
+        self.depth += 1;
+    }
+
+    fn end_block(&mut self) {
+        let is_loop = self.blocks.pop().expect("emit: a block ends that has begun");
+        self.loops -= usize::from(is_loop);
         self.depth -= 1;
         self.line("}");
     }

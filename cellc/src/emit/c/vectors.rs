@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::attribute;
+use crate::kernel::Element;
 use crate::target::Isa;
 
 /// Something that the bodies use and that the top of the file then declares, by number of lanes.
@@ -18,6 +19,8 @@ pub(super) enum VectorFunction {
     SelectLess(usize),
     ToBits,
     FromBits,
+    /// Of elements of that type, which is not f32.
+    Length(Element),
     /// On the instruction set of that name.
     MulAdd(usize, &'static str),
 }
@@ -38,6 +41,7 @@ impl VectorFunction {
             Self::SelectLess(lanes) => format!("{prefix}_select_less{lanes}"),
             Self::ToBits => format!("{prefix}_to_bits"),
             Self::FromBits => format!("{prefix}_from_bits"),
+            Self::Length(element) => format!("{prefix}_length_{element}"),
             Self::MulAdd(lanes, isa) => format!("{prefix}_mul_add{lanes}_{isa}"),
         }
     }
@@ -46,7 +50,7 @@ impl VectorFunction {
         match self {
             Self::Type(lanes) | Self::Load(lanes) | Self::Store(lanes) | Self::Splat(lanes) | Self::Max(lanes) => lanes,
             Self::Min(lanes) | Self::SelectLess(lanes) | Self::MulAdd(lanes, _) => lanes,
-            Self::ToBits | Self::FromBits => 1,
+            Self::ToBits | Self::FromBits | Self::Length(_) => 1,
         }
     }
 
@@ -131,6 +135,22 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
 }}
 "
             ),
+            Self::Length(element) => {
+                let ty = element_type(element);
+                let (note, negative, unsigned) = match element {
+                    Element::U32 => ("", "", "length".to_string()),
+                    _ => ("below 0 as 0, ", "length < 0 ? 0u : ", format!("(u{ty})length")),
+                };
+                write!(
+                    out,
+                    "
+/* A sequence's length, {note}above most as most. */
+{inline} uint32_t {name}({ty} length, uint32_t most) {{
+    return {negative}{unsigned} > most ? most : (uint32_t)length;
+}}
+"
+                )
+            }
             Self::MulAdd(_, isa) => {
                 let isa = Isa::from_name(isa).expect("emit: an instruction set has its own name");
                 let attribute = attribute(prefix, isa);
@@ -173,10 +193,21 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &Isa) -> Vec<String> {
     use VectorFunction as V;
     let functions =
         [V::Load(lanes), V::Store(lanes), V::Splat(lanes), V::Max(lanes), V::Min(lanes), V::SelectLess(lanes)];
+    let lengths = [Element::I32, Element::I64, Element::U32].map(V::Length);
     let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa.name)];
-    let mut names: Vec<_> = functions.iter().chain(&others).map(|f| f.name(prefix)).collect();
+    let mut names: Vec<_> = functions.iter().chain(&others).chain(&lengths).map(|f| f.name(prefix)).collect();
     names.extend([float(prefix, lanes), bits(prefix, lanes)]);
     names
+}
+
+/// The type of an element.
+pub(super) fn element_type(element: Element) -> &'static str {
+    match element {
+        Element::F32 => "float",
+        Element::I32 => "int32_t",
+        Element::I64 => "int64_t",
+        Element::U32 => "uint32_t",
+    }
 }
 
 /// The type of so many f32.

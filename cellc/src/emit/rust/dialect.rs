@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::emit::walk::{Block, Context, Dialect, Text, Walking, decimal};
-use crate::kernel::{Operation, Scalar, Type};
+use crate::emit::walk::{Block, Context, Copying, Dialect, Text, Walking, decimal};
+use crate::kernel::{Element, Operation, Scalar, Type};
 
 /// The dialect: text of the current body, and which helpers it needs.
 pub(super) struct Rust {
@@ -18,6 +18,11 @@ impl Rust {
         self.used.insert(name);
         Text::atom(format!("{name}({args})"))
     }
+}
+
+/// One lane of u32 is a number in kernels too, not an array of one.
+fn is_number(ty: Type, context: Context) -> bool {
+    context == Context::Function || ty == Type { scalar: Scalar::U32, lanes: 1 }
 }
 
 fn join(args: Vec<Text>) -> String {
@@ -36,20 +41,29 @@ impl Dialect for Rust {
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
         let value = f32::from_bits(bits);
         let text = match ty.scalar {
+            // a count rather than a mask
+            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => format!("{bits}u32"),
             Scalar::U32 => format!("{bits:#x}u32"),
             Scalar::F32 if value.is_finite() => format!("{}f32", decimal(value)),
             Scalar::F32 => format!("f32::from_bits({bits:#x})"),
         };
-        match context {
-            Context::Function if text.starts_with('-') => Text::compound(text),
-            Context::Function => Text::atom(text),
-            Context::Kernel => Text::atom(format!("[{text}; {}]", ty.lanes)),
+        match is_number(ty, context) {
+            true if text.starts_with('-') => Text::compound(text),
+            true => Text::atom(text),
+            false => Text::atom(format!("[{text}; {}]", ty.lanes)),
         }
     }
 
-    fn operation(&mut self, operation: Operation, _ty: Type, args: Vec<Text>, context: Context) -> Text {
+    fn operation(&mut self, operation: Operation, ty: Type, args: Vec<Text>, context: Context) -> Text {
         use Operation as O;
-        if context == Context::Kernel {
+        if context == Context::Kernel && ty.lanes == 1 {
+            match operation {
+                O::ToBits => return self.helper("to_bits_of_one", &join(args)),
+                O::FromBits => return Text::atom(format!("[f32::from_bits({})]", join(args))),
+                _ => {}
+            }
+        }
+        if !is_number(ty, context) {
             let name = match operation {
                 O::Add => "add",
                 O::Sub => "sub",
@@ -66,7 +80,7 @@ impl Dialect for Rust {
                 O::FromBits => "from_bits",
                 O::And => "and",
                 O::WrappingAdd | O::WrappingSub | O::Or | O::Xor | O::ShiftLeft(_) | O::ShiftRight(_) => {
-                    unreachable!("emit: integer arithmetic stands in functions only")
+                    unreachable!("emit: integer arithmetic on several lanes stands in functions only")
                 }
             };
             return self.helper(name, &join(args));
@@ -115,9 +129,9 @@ impl Dialect for Rust {
             Scalar::F32 => "f32",
             Scalar::U32 => "u32",
         };
-        let ty = match context {
-            Context::Kernel => format!("[{scalar}; {}]", ty.lanes),
-            Context::Function => scalar.to_string(),
+        let ty = match is_number(ty, context) {
+            true => scalar.to_string(),
+            false => format!("[{scalar}; {}]", ty.lanes),
         };
         let _ = writeln!(self.out, "let {mutable}{name}: {ty} = {};", value.text);
     }
@@ -131,10 +145,58 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "store::<{lanes}, {}>({}, {offset}, {});", to.len, to.name, value.text);
     }
 
-    fn begin_for(&mut self, count: usize, walks: &[Walking<'_>]) {
-        let mut pattern = String::new();
-        let mut source = String::new();
-        for (i, walk) in walks.iter().enumerate() {
+    fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text {
+        let helper = match from.element {
+            Element::I32 => "length_i32",
+            Element::I64 => "length_i64",
+            Element::U32 => "length_u32",
+            Element::F32 => unreachable!("emit: lengths are integers"),
+        };
+        self.helper(helper, &format!("{}, {offset}, {most}", from.name))
+    }
+
+    fn copy(&mut self, copying: &Copying<'_>) {
+        let Copying { from, from_offset, to, to_offset, loops, run, repeated } = copying;
+        let helper = match (from.bytes, repeated) {
+            (false, false) => "copy",
+            (false, true) => "copy_one",
+            (true, false) => "copy_weights",
+            (true, true) => "copy_weight",
+        };
+        self.used.insert(helper);
+        let (mut read, mut write) = (from_offset.to_string(), to_offset.to_string());
+        // a subtraction before all additions could go below 0
+        let mut backwards = String::new();
+        for (depth, dim) in loops.iter().enumerate() {
+            let i = counter(depth);
+            let _ = writeln!(self.out, "for {i} in 0..{}usize {{", dim.extent);
+            let times = |stride: usize| if stride == 1 { i.clone() } else { format!("{i} * {stride}") };
+            match dim.from_stride {
+                0 => {}
+                1.. => read.push_str(&format!(" + {}", times(dim.from_stride.unsigned_abs()))),
+                _ => backwards.push_str(&format!(" - {}", times(dim.from_stride.unsigned_abs()))),
+            }
+            write.push_str(&format!(" + {}", times(dim.to_stride)));
+        }
+        let trim = |sum: String| sum.strip_prefix("0 + ").map(str::to_string).unwrap_or(sum);
+        let (read, write) = (trim(read), trim(write));
+        let _ = writeln!(
+            self.out,
+            "{helper}::<{run}, {}, {}>({}, {write}, {}, {read}{backwards});",
+            to.len, from.len, to.name, from.name
+        );
+        self.out.push_str(&"}\n".repeat(loops.len()));
+    }
+
+    fn begin_for(&mut self, count: usize, turn: Option<&str>, walks: &[Walking<'_>]) {
+        let mut pattern = turn.unwrap_or("_").to_string();
+        let mut source = match (turn, walks) {
+            (None, []) => format!("0..{count}"),
+            (Some(_), []) => format!("0..{count}u32"),
+            (Some(_), _) => format!("(0..{count}u32)"),
+            (None, _) => String::new(),
+        };
+        for walk in walks {
             let (of, len) = (walk.of, walk.window.len);
             let mutable = if walk.written { "_mut" } else { "" };
             let whole = walk.offset == 0 && count * len == of.len;
@@ -144,19 +206,28 @@ impl Dialect for Rust {
                 let end = walk.offset + count * len;
                 format!("{}.get{mutable}({}..{end}).unwrap_or_default()", of.name, walk.offset)
             };
-            let chunks = format!("{part}.as_chunks{mutable}::<{len}>().0");
-            if i == 0 {
+            let reverse = if walk.reverse { ".rev()" } else { "" };
+            let windows = format!("{part}.as_chunks{mutable}::<{len}>().0.iter{mutable}(){reverse}");
+            if source.is_empty() {
                 pattern.clone_from(&walk.window.name);
-                source = format!("{chunks}.iter{mutable}()");
+                source = windows;
             } else {
                 pattern = format!("({pattern}, {})", walk.window.name);
-                let _ = write!(source, ".zip({chunks}.iter{mutable}())");
+                let _ = write!(source, ".zip({windows})");
             }
         }
         let _ = writeln!(self.out, "for {pattern} in {source} {{");
     }
 
-    fn end_for(&mut self) {
+    fn begin_if(&mut self, a: Text, b: Text) {
+        let _ = writeln!(self.out, "if {} < {} {{", a.operand(), b.operand());
+    }
+
+    fn begin_else(&mut self) {
+        self.out.push_str("} else {\n");
+    }
+
+    fn end_block(&mut self) {
         self.out.push_str("}\n");
     }
 
@@ -164,6 +235,14 @@ impl Dialect for Rust {
         for line in text.lines() {
             let _ = writeln!(self.out, "// {line}");
         }
+    }
+}
+
+/// The counter of a copy's loop: nothing else is declared within.
+fn counter(depth: usize) -> String {
+    match ["i", "j", "k", "l"].get(depth) {
+        Some(name) => name.to_string(),
+        None => format!("i{depth}"),
     }
 }
 

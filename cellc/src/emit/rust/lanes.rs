@@ -175,4 +175,97 @@ pub(super) const HELPERS: &[Helper] = &[
         lane: "",
         lane_text: "",
     },
+    Helper {
+        name: "to_bits_of_one",
+        text: "/// The bits of the one lane.
+            #[inline(always)]
+            fn to_bits_of_one([a]: [f32; 1]) -> u32 { a.to_bits() }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "length_i32",
+        text: "/// The `at`-th length, below 0 as 0, above `most` as `most`.
+            #[inline(always)]
+            fn length_i32<const N: usize>(from: &[i32; N], at: usize, most: u32) -> u32 {
+                match from.get(at) { Some(length) => ((*length).max(0) as u32).min(most), None => 0 }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "length_i64",
+        text: "/// The `at`-th length, below 0 as 0, above `most` as `most`.
+            #[inline(always)]
+            fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
+                match from.get(at) { Some(length) => (*length).max(0).min(i64::from(most)) as u32, None => 0 }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "length_u32",
+        text: "/// The `at`-th length, above `most` as `most`.
+            #[inline(always)]
+            fn length_u32<const N: usize>(from: &[u32; N], at: usize, most: u32) -> u32 {
+                match from.get(at) { Some(length) => (*length).min(most), None => 0 }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "copy",
+        text: "/// Copies `L` consecutive elements.
+            #[inline(always)]
+            fn copy<const L: usize, const N: usize, const M: usize>(
+                to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
+            ) {
+                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+                if let (Some(to), Some(from)) = (to, from) { *to = *from; }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "copy_one",
+        text: "/// Copies one element to `L` consecutive ones.
+            #[inline(always)]
+            fn copy_one<const L: usize, const N: usize, const M: usize>(
+                to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
+            ) {
+                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+                if let (Some(to), Some(from)) = (to, from.get(start)) { *to = [*from; L]; }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "copy_weights",
+        text: "/// Copies `L` consecutive weights.
+            #[inline(always)]
+            fn copy_weights<const L: usize, const N: usize, const M: usize>(
+                to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
+            ) {
+                let from = from.get(start..start + L).unwrap_or_default();
+                for (to, from) in to.get_mut(at..at + L).unwrap_or_default().iter_mut().zip(from) {
+                    *to = f32::from_le_bytes(*from);
+                }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "copy_weight",
+        text: "/// Copies one weight to `L` consecutive elements.
+            #[inline(always)]
+            fn copy_weight<const L: usize, const N: usize, const M: usize>(
+                to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
+            ) {
+                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+                if let (Some(to), Some(from)) = (to, from.get(start)) { *to = [f32::from_le_bytes(*from); L]; }
+            }",
+        lane: "",
+        lane_text: "",
+    },
 ];

@@ -2,6 +2,7 @@
 
 use crate::emit::names::Interface;
 use crate::emit::walk::Block;
+use crate::kernel::Element;
 use crate::target::Isa;
 
 /// The type that `step` takes when it takes several inputs.
@@ -36,8 +37,18 @@ pub(in crate::emit) fn zero(shape: &[usize]) -> String {
     }
 }
 
+/// An element's type.
+pub(in crate::emit) fn element(element: Element) -> &'static str {
+    match element {
+        Element::F32 => "f32",
+        Element::I32 => "i32",
+        Element::I64 => "i64",
+        Element::U32 => "u32",
+    }
+}
+
 pub(super) fn block_type(block: &Block) -> String {
-    let element = if block.bytes { "[u8; 4]" } else { "f32" };
+    let element = if block.bytes { "[u8; 4]" } else { element(block.element) };
     format!("[{element}; {}]", block.len)
 }
 
