@@ -439,7 +439,7 @@ kernel last(lengths, limits, steps, mut first) {
         if t < length {
             sum = sum + step[0; 2]
         } else {
-            if t < (limit - 0x5) {
+            if t < limit - 0x5 {
             } else {
                 sum = sum + 100.0
             }
@@ -495,7 +495,11 @@ fn wrong_stateful_programs_are_found() {
         ("has no contents", |p| p.tables.clear()),
         ("has no place in the block", |p| p.block[0].0 = STEPS),
         ("has no place in the block", |p| p.block.push((FIRST, 16))),
-        ("has no place in the block", |p| p.kernels[2].scratch.push(THIRD)),
+        ("has no place in the block", |p| {
+            p.buffers.push(buffer("own", Role::Scratch, 1));
+            p.kernels[2].scratch.push(BufferId(9));
+            p.block.push((BufferId(9), 16));
+        }),
         ("no buffer 77", |p| p.block.push((BufferId(77), 0))),
         ("is not inside the block", |p| p.block[0].1 = 8),
         ("is not inside the block", |p| p.block[1].1 = 32),
@@ -535,7 +539,7 @@ fn wrong_stateful_programs_are_found() {
             let used = store(FIRST, Expr::Var(Var(4)));
             p.kernels[0].body.push(less(Expr::u32(0, 1), Expr::u32(1, 1), vec![value, used.clone()], vec![used]));
         }),
-        ("a copy within one buffer", |p| copied(p, 1, 0).from = SECOND.into()),
+        ("a copy within one buffer", |p| copied(p, 1, 0).from = Place::from(SECOND).at(4)),
         ("a store into \"steps\", which is read only", |p| copied(p, 1, 1).to = STEPS.into()),
         ("a copy of nothing", |p| copied(p, 1, 0).dims[0].extent = 0),
         ("a copy of nothing", |p| copied(p, 1, 0).from.offset = 3),
