@@ -34,7 +34,7 @@ pub(crate) fn check(workload: &Workload, contender: &mut dyn Contender) -> Resul
     contender.reset();
     for (step, x) in inputs.chunks_exact(workload.input_size).enumerate() {
         let wide = |v: &[f32]| v.iter().map(|v| f64::from(*v)).collect::<Vec<_>>();
-        let expected = reference(&model, &[wide(x), wide(&state)]);
+        let expected = reference(&model, &[wide(x), wide(&state)], &[]).results;
         contender.step(x, &mut state);
         for (j, (got, expected)) in state.iter().zip(&expected[0]).enumerate() {
             let error = (f64::from(*got) - expected).abs() / expected.abs().max(1.0);

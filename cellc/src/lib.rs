@@ -44,6 +44,7 @@ pub mod target;
 pub mod validate;
 
 mod error;
+mod evaluate;
 mod expand;
 mod header;
 mod interface;

@@ -8,7 +8,7 @@ use cellc::emit::OutputFile;
 use cellc::kernel::{Role, interpret};
 use cellc::model::ValidModel;
 use cellc::pack;
-use cellc::reference::reference;
+use cellc::reference::{initial_variables, reference};
 
 /// A compiled model and calls of it.
 #[derive(Clone, Debug)]
@@ -96,10 +96,10 @@ impl Subject {
         (0..self.model().results.len()).map(result).collect()
     }
 
-    /// The results of one step in float64.
+    /// The results of one step in float64, from the variables' initial values.
     pub fn reference(&self, parameters: &[Vec<f32>]) -> Vec<Vec<f64>> {
         let parameters: Vec<Vec<f64>> = parameters.iter().map(|p| p.iter().map(|v| f64::from(*v)).collect()).collect();
-        reference(self.model(), &parameters)
+        reference(self.model(), &parameters, &initial_variables(self.model())).results
     }
 
     /// Everything that a driver should print, by interpreting the programs of the instruction sets `on`.

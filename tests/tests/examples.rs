@@ -75,7 +75,7 @@ fn c_project() {
     for (frame, line) in text.lines().enumerate() {
         let wave = |channel: usize| [0, 1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1][(3 * frame + 2 * channel) % 16];
         let x = (0..16).map(|channel| f64::from(wave(channel)) / 4.0 - 1.0).collect();
-        h = cellc::reference::reference(&model, &[x, h]).remove(0);
+        h = cellc::reference::reference(&model, &[x, h], &[]).results.remove(0);
         let printed = numbers(line);
         assert_eq!(printed.len(), h.len(), "{line}");
         for (printed, exact) in printed.iter().zip(&h) {

@@ -21,7 +21,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("lower", &["kernel", "lower", "model", "plan", "target"]),
     ("pass", &["activation", "kernel", "model", "pass", "plan"]),
     ("pack", &["kernel", "model"]),
-    ("reference", &["activation", "model"]),
+    ("evaluate", &["evaluate", "model"]),
+    ("reference", &["activation", "evaluate", "model", "reference"]),
+    ("bound", &["activation", "bound", "evaluate", "model", "plan"]),
     ("emit", &["emit", "kernel", "options", "pack", "target"]),
 ];
 

@@ -55,7 +55,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         for i in changed {
             exact[i] = given[i].iter().map(|&v| f64::from(v)).collect();
         }
-        let mut expected = reference(model, &exact);
+        let mut expected = reference(model, &exact, &[]).results;
         let bounds = bound(model, profile, &exact);
         let mut got = harness.call(&given, pack)?;
         for (r, table) in tables.iter_mut().enumerate() {
@@ -67,7 +67,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
                     exact[pair.parameter] = std::mem::take(&mut exact_states[s]);
                     given[pair.parameter] = std::mem::take(&mut own_states[s]);
                 }
-                expected = reference(model, &exact);
+                expected = reference(model, &exact, &[]).results;
                 got = harness.call(&given, false)?;
             }
             for (r, table) in tables.iter_mut().enumerate() {

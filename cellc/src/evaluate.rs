@@ -1,0 +1,433 @@
+//! One walk over the operations of a model, whatever is computed with: numbers ([`crate::reference`]), or what is known
+//! of numbers ([`crate::bound`]).
+//!
+//! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
+
+use crate::model::{
+    Concat, Dense, Lengths, LoopSlice, MatMul, Pointwise, PointwiseFunction, Softmax, Source, Tensor, ValidCell,
+    ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightSource,
+};
+
+#[cfg(test)]
+pub(crate) mod written;
+
+/// What is computed with.
+pub(crate) trait Arithmetic {
+    /// In place of a number.
+    type Value: Clone + PartialEq;
+
+    /// A number that is given: a constant, or an element of a Parameter or variable.
+    fn given(&self, number: f64) -> Self::Value;
+
+    /// One step of a recurrent cell, for one row of the batch.
+    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: Step<'_, Self::Value>) -> State<Self::Value>;
+
+    /// The first `length` steps of one row of a sequence.
+    ///
+    /// Gives h of every step at its place in time, and the last state; zero where no step is.
+    fn sequence(
+        &self,
+        cell: &ValidCell,
+        weights: &Weights<'_>,
+        row: &Row<'_, Self::Value>,
+        length: f64,
+    ) -> (Vec<Vec<Self::Value>>, State<Self::Value>) {
+        let steps = row.steps();
+        let length = length.clamp(0.0, steps as f64) as usize;
+        let mut state = row.initial.clone();
+        let mut y = vec![vec![self.given(0.0); cell.hidden_size]; steps];
+        for k in 0..length {
+            let t = if row.reverse { length - 1 - k } else { k };
+            state = self.step(cell, weights, row.step(t, &state));
+            y[t].clone_from(&state.h);
+        }
+        if length == 0 {
+            state.h.fill(self.given(0.0));
+            state.c.fill(self.given(0.0));
+        }
+        (y, state)
+    }
+
+    /// The sum of products, in order.
+    fn dot(&self, terms: impl ExactSizeIterator<Item = (Self::Value, Self::Value)>) -> Self::Value;
+
+    /// An operation on single elements.
+    fn pointwise(&self, function: PointwiseFunction, operands: &[Self::Value]) -> Self::Value;
+
+    /// Softmax, or its logarithm, of all elements that are given.
+    fn softmax(&self, values: &[Self::Value], log: bool) -> Vec<Self::Value>;
+}
+
+/// What one step of one row reads.
+pub(crate) struct Step<'a, V> {
+    /// `[I]`
+    pub(crate) x: &'a [V],
+    /// `[H]`
+    pub(crate) h: &'a [V],
+    /// `[H]`; empty where the cell has none.
+    pub(crate) c: &'a [V],
+    /// AUGRU only.
+    pub(crate) a: Option<&'a V>,
+}
+
+/// What a cell hands from step to step.
+#[derive(Clone, PartialEq)]
+pub(crate) struct State<V> {
+    /// `[H]`
+    pub(crate) h: Vec<V>,
+    /// `[H]`; empty where the cell has none.
+    pub(crate) c: Vec<V>,
+}
+
+/// One row of the batch through time.
+#[derive(PartialEq)]
+pub(crate) struct Row<'a, V> {
+    x: &'a [V],
+    a: Option<&'a [V]>,
+    input_size: usize,
+    /// Where it starts.
+    pub(crate) initial: State<V>,
+    /// Whether it starts with the last step.
+    pub(crate) reverse: bool,
+}
+
+impl<V> Row<'_, V> {
+    /// T
+    pub(crate) fn steps(&self) -> usize {
+        self.x.len() / self.input_size
+    }
+
+    /// What the step at time `t` reads, coming from `state`.
+    pub(crate) fn step<'a>(&'a self, t: usize, state: &'a State<V>) -> Step<'a, V> {
+        let x = &self.x[t * self.input_size..][..self.input_size];
+        Step { x, h: &state.h, c: &state.c, a: self.a.map(|a| &a[t]) }
+    }
+}
+
+/// Numbers where they stand: a copy in f64 would be twice as large as the model.
+#[derive(Clone, Copy)]
+pub(crate) enum Numbers<'a> {
+    Constant(&'a Tensor),
+    Given(&'a [f64]),
+    Zero,
+}
+
+impl Numbers<'_> {
+    /// Constants are the f32 that kernels compute with.
+    pub(crate) fn at(self, i: usize) -> f64 {
+        match self {
+            Self::Constant(tensor) => f64::from(tensor.get_f32(i)),
+            Self::Given(values) => values[i],
+            Self::Zero => 0.0,
+        }
+    }
+}
+
+/// A cell's own set of weights; gates and parts are counted as they stand.
+pub(crate) struct Weights<'a> {
+    w: (Numbers<'a>, usize),
+    r: (Numbers<'a>, usize),
+    b: (Numbers<'a>, usize),
+    p: Option<Numbers<'a>>,
+    units: usize,
+    inputs: usize,
+}
+
+impl<'a> Weights<'a> {
+    /// The row of W that makes `unit` of `gate`.
+    pub(crate) fn w(&self, gate: usize, unit: usize) -> impl ExactSizeIterator<Item = f64> + use<'a> {
+        let (w, first) = self.w;
+        let row = first + (gate * self.units + unit) * self.inputs;
+        (row..row + self.inputs).map(move |i| w.at(i))
+    }
+
+    /// The row of R that makes `unit` of `gate`.
+    pub(crate) fn r(&self, gate: usize, unit: usize) -> impl ExactSizeIterator<Item = f64> + use<'a> {
+        let (r, first) = self.r;
+        let row = first + (gate * self.units + unit) * self.units;
+        (row..row + self.units).map(move |i| r.at(i))
+    }
+
+    /// The element of B for `unit` of `part`.
+    pub(crate) fn b(&self, part: usize, unit: usize) -> f64 {
+        let (b, first) = self.b;
+        b.at(first + part * self.units + unit)
+    }
+
+    /// The peephole of `unit`, of f, i or o (0, 1 or 2); `None` where the cell has none.
+    pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
+        self.p.map(|p| p.at(gate * self.units + unit))
+    }
+}
+
+/// What a step of a model leaves: every result, and what every variable becomes, each in C order.
+pub(crate) struct Outcome<V> {
+    pub(crate) results: Vec<Vec<V>>,
+    pub(crate) variables: Vec<Vec<V>>,
+}
+
+/// One step of a model, from every parameter and variable in C order.
+///
+/// # Panics
+/// If there are not as many of them, or elements of one, as the model has.
+pub(crate) fn evaluate<A: Arithmetic>(
+    arithmetic: &A,
+    model: &ValidModel,
+    parameters: &[Vec<f64>],
+    variables: &[Vec<f64>],
+) -> Outcome<A::Value> {
+    assert_eq!(parameters.len(), model.parameters.len(), "a value for every parameter");
+    for (parameter, values) in model.parameters.iter().zip(parameters) {
+        assert_eq!(values.len(), parameter.shape.iter().product(), "elements of {:?}", parameter.names);
+    }
+    assert_eq!(variables.len(), model.variables.len(), "a value for every variable");
+    for (variable, values) in model.variables.iter().zip(variables) {
+        assert_eq!(values.len(), variable.shape.iter().product(), "elements of {:?}", variable.name);
+    }
+    let values = vec![Vec::new(); model.values.len()];
+    let mut evaluation = Evaluation { arithmetic, model, parameters, variables, values };
+    evaluation.nodes(&model.nodes);
+    let results = model.results.iter().map(|r| evaluation.get(r.source)).collect();
+    let next = |(i, v): (usize, &Variable)| evaluation.get(v.next.unwrap_or(Source::Variable(i)));
+    let variables = model.variables.iter().enumerate().map(next).collect();
+    Outcome { results, variables }
+}
+
+struct Evaluation<'a, A: Arithmetic> {
+    arithmetic: &'a A,
+    model: &'a ValidModel,
+    parameters: &'a [Vec<f64>],
+    variables: &'a [Vec<f64>],
+    /// As far as they are computed; in a loop, as the trip sees them.
+    values: Vec<Vec<A::Value>>,
+}
+
+impl<'a, A: Arithmetic> Evaluation<'a, A> {
+    /// All elements, in C order.
+    fn get(&self, source: Source) -> Vec<A::Value> {
+        let numbers = match source {
+            Source::Value(i) => return self.values[i].clone(),
+            Source::Constant(i) => Numbers::Constant(&self.model.constants[i]),
+            Source::Parameter(i) => Numbers::Given(&self.parameters[i]),
+            Source::Variable(i) => Numbers::Given(&self.variables[i]),
+        };
+        (0..self.model.len(source)).map(|i| self.arithmetic.given(numbers.at(i))).collect()
+    }
+
+    fn weight(&self, source: WeightSource) -> Numbers<'a> {
+        match source {
+            WeightSource::Constant(i) => Numbers::Constant(&self.model.constants[i]),
+            WeightSource::Parameter(i) => Numbers::Given(&self.parameters[i]),
+            WeightSource::Zero => Numbers::Zero,
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[ValidNode]) {
+        for node in nodes {
+            match &node.op {
+                ValidOp::Cell(cell) => self.cell(cell),
+                ValidOp::Dense(dense) => self.values[dense.out] = self.dense(dense),
+                ValidOp::MatMul(matmul) => self.values[matmul.out] = self.matmul(matmul),
+                ValidOp::Pointwise(pointwise) => self.values[pointwise.out] = self.pointwise(pointwise),
+                ValidOp::Softmax(softmax) => self.values[softmax.out] = self.softmax(softmax),
+                ValidOp::View(view) => self.values[view.out] = self.view(view),
+                ValidOp::Concat(concat) => self.values[concat.out] = self.concat(concat),
+                ValidOp::Loop(body) => self.trips(body),
+            }
+        }
+    }
+
+    /// A recurrent cell: its single step is a sequence of one.
+    fn cell(&mut self, cell: &ValidCell) {
+        let (gates, units, inputs) = (cell.kind.gates(), cell.hidden_size, cell.input_size);
+        let set = cell.weight_set;
+        let weights = Weights {
+            w: (self.weight(cell.w), set * gates * units * inputs),
+            r: (self.weight(cell.r), set * gates * units * units),
+            b: (self.weight(cell.b), set * cell.kind.bias_parts() * units),
+            p: cell.p.map(|p| self.weight(p)),
+            units,
+            inputs,
+        };
+        let (x, h) = (self.get(cell.x), self.get(cell.h));
+        let (c, a) = (cell.c.map(|c| self.get(c)), cell.a.map(|a| self.get(a)));
+        let steps = cell.sequence.as_ref().map_or(1, |s| s.steps);
+        let reverse = cell.sequence.as_ref().is_some_and(|s| s.reverse);
+        let length = |n: usize| match cell.sequence.as_ref().map(|s| &s.lengths) {
+            None | Some(Lengths::Full) => steps as f64,
+            Some(Lengths::Constant(lengths)) => lengths[n] as f64,
+            Some(Lengths::Parameter(i)) => self.parameters[*i][n],
+        };
+        let row = |n: usize| Row {
+            x: &x[n * steps * inputs..][..steps * inputs],
+            a: a.as_ref().map(|a| &a[n * steps..][..steps]),
+            input_size: inputs,
+            initial: State {
+                h: h[n * units..][..units].to_vec(),
+                c: c.as_ref().map_or(Vec::new(), |c| c[n * units..][..units].to_vec()),
+            },
+            reverse,
+        };
+        let (mut y, mut last) = (Vec::new(), State { h: Vec::new(), c: Vec::new() });
+        let mut before = None;
+        for n in 0..cell.batch {
+            let row = (row(n), length(n));
+            // rows that are alike, as where only ranges are known, become alike
+            let (row_y, state) = match before {
+                Some((same, result)) if same == row => result,
+                _ => self.arithmetic.sequence(cell, &weights, &row.0, row.1),
+            };
+            y.extend(row_y.iter().flatten().cloned());
+            last.h.extend_from_slice(&state.h);
+            last.c.extend_from_slice(&state.c);
+            before = Some((row, (row_y, state)));
+        }
+        for (out, values) in [(cell.y, y), (cell.h_out, last.h), (cell.c_out, last.c)] {
+            if let Some(out) = out {
+                self.values[out] = values;
+            }
+        }
+    }
+
+    /// `y[r, j] = sum_i x[r, i] W[i, j]`
+    fn dense(&self, dense: &Dense) -> Vec<A::Value> {
+        let (x, w) = (self.get(dense.x), self.weight(dense.w));
+        let (inputs, outputs) = (dense.inputs, dense.outputs);
+        let at = |i: usize, j: usize| if dense.transposed { j * inputs + i } else { i * outputs + j };
+        let term = |r: usize, j: usize, i: usize| (x[r * inputs + i].clone(), self.arithmetic.given(w.at(at(i, j))));
+        let element = |r: usize, j: usize| self.arithmetic.dot((0..inputs).map(|i| term(r, j, i)));
+        (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
+    }
+
+    /// `y[n, r, j] = sum_i a[n, r, i] b[n, i, j]`
+    fn matmul(&self, matmul: &MatMul) -> Vec<A::Value> {
+        let (a, b) = (self.get(matmul.a), self.get(matmul.b));
+        let MatMul { batch, rows, inner, columns, .. } = *matmul;
+        let element = |n: usize, r: usize, j: usize| {
+            let term = |i: usize| (a[(n * rows + r) * inner + i].clone(), b[(n * inner + i) * columns + j].clone());
+            self.arithmetic.dot((0..inner).map(term))
+        };
+        (0..batch * rows * columns).map(|k| element(k / columns / rows, k / columns % rows, k % columns)).collect()
+    }
+
+    fn pointwise(&self, pointwise: &Pointwise) -> Vec<A::Value> {
+        let shape = &self.model.values[pointwise.out].shape;
+        let operands: Vec<_> = pointwise.inputs.iter().map(|&input| self.get(input)).collect();
+        let strides = |&input: &Source| broadcast(self.model.shape(input), shape);
+        let strides: Vec<_> = pointwise.inputs.iter().map(strides).collect();
+        let element = |index: &[usize]| {
+            let operand = |(values, strides): (&Vec<A::Value>, &Vec<isize>)| values[place(index, 0, strides)].clone();
+            let operands: Vec<_> = operands.iter().zip(&strides).map(operand).collect();
+            self.arithmetic.pointwise(pointwise.function, &operands)
+        };
+        indices(shape).map(|index| element(&index)).collect()
+    }
+
+    fn softmax(&self, softmax: &Softmax) -> Vec<A::Value> {
+        let mut values = self.get(softmax.input);
+        let shape = self.model.shape(softmax.input);
+        let (len, stride) = (shape[softmax.axis], shape[softmax.axis + 1..].iter().product::<usize>());
+        for outer in 0..values.len() / (len * stride) {
+            for inner in 0..stride {
+                let at = |k: usize| (outer * len + k) * stride + inner;
+                let line: Vec<_> = (0..len).map(|k| values[at(k)].clone()).collect();
+                for (k, value) in self.arithmetic.softmax(&line, softmax.log).into_iter().enumerate() {
+                    values[at(k)] = value;
+                }
+            }
+        }
+        values
+    }
+
+    fn view(&self, view: &View) -> Vec<A::Value> {
+        let input = self.get(view.input);
+        let shape = &self.model.values[view.out].shape;
+        indices(shape).map(|index| input[place(&index, view.offset, &view.strides)].clone()).collect()
+    }
+
+    fn concat(&self, concat: &Concat) -> Vec<A::Value> {
+        let part = |&input: &Source| (self.get(input), self.model.shape(input)[concat.axis..].iter().product());
+        side_by_side(&concat.inputs.iter().map(part).collect::<Vec<_>>())
+    }
+
+    fn trips(&mut self, body: &ValidLoop) {
+        for carried in &body.carried {
+            self.values[carried.value] = self.get(carried.initial);
+        }
+        let mut pieces: Vec<Vec<Vec<A::Value>>> = vec![Vec::new(); body.results.len()];
+        for trip in 0..body.trips {
+            for slice in &body.slices {
+                self.values[slice.piece] = self.piece(slice, body.trips, trip);
+            }
+            self.nodes(&body.body);
+            for (pieces, result) in pieces.iter_mut().zip(&body.results) {
+                match result.pieces {
+                    Some(_) => pieces.push(self.get(result.of)),
+                    None => *pieces = vec![self.get(result.of)],
+                }
+            }
+            let next: Vec<_> = body.carried.iter().map(|c| self.get(c.next)).collect();
+            for (carried, next) in body.carried.iter().zip(next) {
+                self.values[carried.value] = next;
+            }
+        }
+        for (mut pieces, result) in pieces.into_iter().zip(&body.results) {
+            let axis = match result.pieces {
+                Some((axis, reverse)) => {
+                    if reverse {
+                        pieces.reverse();
+                    }
+                    axis
+                }
+                None => 0,
+            };
+            let run = self.model.shape(result.of).get(axis..).unwrap_or_default().iter().product();
+            self.values[result.out] = side_by_side(&pieces.into_iter().map(|p| (p, run)).collect::<Vec<_>>());
+        }
+    }
+
+    /// What a trip sees of a tensor that is cut into pieces.
+    fn piece(&self, slice: &LoopSlice, trips: usize, trip: usize) -> Vec<A::Value> {
+        let whole = self.get(slice.of);
+        let place = if slice.reverse { trips - 1 - trip } else { trip };
+        let run = self.model.shape(slice.of)[slice.axis..].iter().product::<usize>() / trips;
+        whole.chunks_exact(run).skip(place).step_by(trips).flatten().cloned().collect()
+    }
+}
+
+/// Every index of a shape, in C order.
+fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<'_> {
+    (0..shape.iter().product()).map(move |mut k: usize| {
+        let mut index = vec![0; shape.len()];
+        for (i, &size) in index.iter_mut().zip(shape).rev() {
+            (*i, k) = (k % size, k / size);
+        }
+        index
+    })
+}
+
+/// `offset + sum i_d * strides_d`
+fn place(index: &[usize], offset: usize, strides: &[isize]) -> usize {
+    let step = |(&i, &stride): (&usize, &isize)| i as isize * stride;
+    (offset as isize + index.iter().zip(strides).map(step).sum::<isize>()) as usize
+}
+
+/// By dimension of `shape`, how many elements of `from` an index is worth: 0 where NumPy's rules repeat them.
+fn broadcast(from: &[usize], shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![0; shape.len()];
+    let mut elements = 1;
+    for (stride, &size) in strides.iter_mut().rev().zip(from.iter().rev()) {
+        if size != 1 {
+            *stride = elements as isize;
+        }
+        elements *= size;
+    }
+    strides
+}
+
+/// Parts put together, of each in turn as many elements as stand beside it.
+fn side_by_side<V: Clone>(parts: &[(Vec<V>, usize)]) -> Vec<V> {
+    let turns = parts.first().map_or(0, |(values, run)| values.len().checked_div(*run).unwrap_or(0));
+    let turn = |t: usize| parts.iter().flat_map(move |(values, run)| values[t * run..][..*run].iter().cloned());
+    (0..turns).flat_map(turn).collect()
+}
