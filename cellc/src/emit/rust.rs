@@ -213,7 +213,7 @@ impl File<'_> {
                 _ => {
                     let name = format!("constant_{}", m.from.0);
                     if sources.insert(m.from) {
-                        let _ = writeln!(out, "let {name} = {};", self.part(program, m.from));
+                        let _ = writeln!(out, "let {name} = {};", self.part(program, m.from, ""));
                     }
                     (name, "f32::from_le_bytes(*from)")
                 }
@@ -240,9 +240,9 @@ impl File<'_> {
     }
 
     /// An expression for the bytes of one buffer of the baked block, as `&[[u8; 4]; N]`.
-    fn part(&self, program: &Program, id: BufferId) -> String {
+    fn part(&self, program: &Program, id: BufferId, module: &str) -> String {
         let at = self.packed.baked_at(id).expect(PACKED);
-        format!("part::<{}>({at})", program.buffer(id).len)
+        format!("const {{ {module}part::<{}>({at}) }}", program.buffer(id).len)
     }
 
     /// The pure function: chooses the body.
@@ -447,11 +447,12 @@ impl File<'_> {
             #[repr(C, align(64))]
             struct Aligned<T>(T);
             static WEIGHTS: Aligned<[u8; {len}]> = Aligned({WEIGHTS});
-            /// `N` weights from the `at`-th on. The sizes are such that a `None` cannot be.
-            #[inline(always)]
-            fn part<const N: usize>(at: usize) -> &'static [[u8; 4]; N] {{
-                let all = WEIGHTS.0.as_chunks::<4>().0;
-                all.get(at..).and_then(|all| all.first_chunk()).unwrap_or(&[[0; 4]; N])
+            /// `N` weights from the `at`-th on. Called in constants only, where a panic is an error of the compiler.
+            const fn part<const N: usize>(at: usize) -> &'static [[u8; 4]; N] {{
+                match WEIGHTS.0.as_chunks::<4>().0.split_at(at).1.first_chunk() {{
+                    Some(part) => part,
+                    None => panic!(\"fewer weights than are read\"),
+                }}
             }}"
         );
     }
@@ -555,6 +556,9 @@ impl File<'_> {
                 Role::Scratch if !local => {
                     let _ = write!(out, "let mut {} = [0.0f32; {}];", block.name, block.len);
                 }
+                Role::Weights if block.len == self.packed.run_time_len => {
+                    let _ = write!(out, "let {} = blob;", block.name);
+                }
                 Role::Weights if !self.packed.is_baked() => {
                     let at = self.packed.run_time_at(id).expect(PACKED);
                     let _ = write!(
@@ -564,7 +568,7 @@ impl File<'_> {
                     );
                 }
                 Role::Weights | Role::Constant(_) if read(id) => {
-                    let _ = write!(out, "let {} = super::{};", block.name, self.part(program, id));
+                    let _ = write!(out, "let {} = {};", block.name, self.part(program, id, "super::"));
                 }
                 _ => {}
             }
