@@ -44,7 +44,7 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
         plan.isas.iter().enumerate().map(|(i, (isa, _))| (*isa, program(&model, &plan, i))).collect();
     let packed = pack(&model, &programs[0].1);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
-    let interface = Interface::new(&model, name);
+    let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name);
     let header = header::lines(&model, &plan, options, &interface);
     let summary = header::summary(&model);
     Ok(Compilation { options: options.clone(), model, plan, programs, packed, interface, header, summary, warnings })

@@ -1,19 +1,21 @@
 //! What generated code calls the tensors of a model.
 
 use crate::emit::names::{Field, Interface, Scope, StateField, pascal_case, prefix};
-use crate::model::{Parameter, ResultValue, ValidModel};
+use crate::kernel::{Element, Program};
+use crate::model::{ElementType, Parameter, ResultValue, ValidModel, Variable};
 
 impl Interface {
-    /// The names for `model` under the name that the user or the file system chose.
-    pub fn new(model: &ValidModel, name: &str) -> Self {
+    /// The names for `model` under the name that the user or the file system chose; one of `programs` is what it is
+    /// compiled to.
+    pub fn new<'a>(model: &ValidModel, programs: impl Iterator<Item = &'a Program>, name: &str) -> Self {
         let function = prefix(name);
         let mut scope = Scope::members(&function);
         let mut inputs = Vec::new();
         let mut weights = Vec::new();
-        for (index, Parameter { names, shape, weight, .. }) in model.parameters.iter().enumerate() {
+        for (index, Parameter { names, shape, weight, element, .. }) in model.parameters.iter().enumerate() {
             let name = scope.field(names, "in", index);
             let list = if *weight { &mut weights } else { &mut inputs };
-            list.push(Field { name, index, shape: shape.clone() });
+            list.push(Field { name, index, shape: shape.clone(), element: interface_element(*element) });
         }
         let outputs = model
             .results
@@ -23,6 +25,7 @@ impl Interface {
                 name: scope.field(names, "out", index),
                 index,
                 shape: shape.clone(),
+                element: Element::F32,
             })
             .collect::<Vec<_>>();
         let states = model
@@ -33,6 +36,28 @@ impl Interface {
                 output: pair.result,
             })
             .collect();
-        Self { type_name: pascal_case(&function), function, inputs, weights, outputs, states }
+        let variables = model
+            .variables
+            .iter()
+            .enumerate()
+            .map(|(index, Variable { name, shape, .. })| Field {
+                name: scope.field(std::slice::from_ref(name), "variable", index),
+                index,
+                shape: shape.clone(),
+                element: Element::F32,
+            })
+            .collect();
+        let block_len = programs.map(|p| p.block_len).max().unwrap_or(0);
+        let type_name = pascal_case(&function);
+        Self { type_name, function, inputs, weights, outputs, states, variables, block_len }
+    }
+}
+
+/// What a caller hands over: integers as they are, all floats as f32.
+fn interface_element(element: ElementType) -> Element {
+    match element {
+        ElementType::I32 => Element::I32,
+        ElementType::I64 => Element::I64,
+        _ => Element::F32,
     }
 }

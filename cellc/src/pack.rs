@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::kernel::{BufferId, Move, Program, Role};
-use crate::model::ValidModel;
+use crate::model::{Tensor, ValidModel};
 
 /// Every part starts at a multiple of this many bytes: a cache line, a 512-bit vector.
 const ALIGNMENT: usize = 64;
@@ -13,6 +13,8 @@ const ALIGNMENT: usize = 64;
 pub struct Packed {
     /// Where each buffer stands in the block: its first element.
     pub parts: Vec<(BufferId, usize)>,
+    /// By variable of the model: where in the block its initial value stands; `None` where that is zero.
+    pub initial: Vec<Option<usize>>,
     /// The block.
     pub bytes: Arc<Vec<u8>>,
     /// Where weights are Parameters: the block that is filled at run time, by buffer and first element. Else empty.
@@ -62,17 +64,36 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
             wanted.push(id);
         }
     }
-    let (parts, len) = place(program, &wanted);
+    let (parts, mut len) = place(program, &wanted);
+    // initial values, where no kernel reads the same constant as it is
+    let mut alone: Vec<(usize, usize)> = Vec::new();
+    let mut initial = Vec::new();
+    for variable in &model.variables {
+        let constant = variable.initial.filter(|i| !is_zero(&model.constants[*i]));
+        initial.push(constant.map(|i| {
+            let read = parts.iter().find(|(id, _)| role(id) == Role::Constant(i)).map(|(_, at)| *at);
+            let known = read.or_else(|| alone.iter().find(|(other, _)| *other == i).map(|(_, at)| *at));
+            known.unwrap_or_else(|| {
+                let at = len;
+                alone.push((i, at));
+                len = (at + model.constants[i].len()).next_multiple_of(ALIGNMENT / 4);
+                at
+            })
+        }));
+    }
     let mut bytes = vec![0; len * 4];
+    let as_it_is = |tensor: &Tensor, to: &mut [u8]| {
+        for (k, to) in to.chunks_exact_mut(4).take(tensor.len()).enumerate() {
+            to.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
+        }
+    };
+    for (i, at) in alone {
+        as_it_is(&model.constants[i], &mut bytes[at * 4..]);
+    }
     for (id, at) in &parts {
         let part = &mut bytes[at * 4..];
         match role(id) {
-            Role::Constant(i) => {
-                let tensor = &model.constants[i];
-                for (k, to) in part.chunks_exact_mut(4).take(tensor.len()).enumerate() {
-                    to.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
-                }
-            }
+            Role::Constant(i) => as_it_is(&model.constants[i], part),
             _ => {
                 for m in program.packing.iter().filter(|m| m.to == *id) {
                     let Role::Constant(i) = role(&m.from) else { unreachable!("pack: baked weights are constants") };
@@ -83,7 +104,12 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
         }
     }
     let (run_time, run_time_len) = if run_time { place(program, &weights) } else { (Vec::new(), 0) };
-    Packed { parts, bytes: Arc::new(bytes), run_time, run_time_len }
+    Packed { parts, initial, bytes: Arc::new(bytes), run_time, run_time_len }
+}
+
+/// Whether all of its bits are 0: what memory is set to where nothing is said.
+fn is_zero(tensor: &Tensor) -> bool {
+    (0..tensor.len()).all(|k| tensor.get_f32(k).to_bits() == 0)
 }
 
 /// Calls `copy(to, from)` for every element that a move copies.

@@ -77,7 +77,8 @@ pub trait Cell {
     /// The outputs of a step in the order of the model.
     const OUTPUTS: &'static [Port];
 
-    /// The states that are held between steps, in the order of the model.
+    /// The states that are held between steps: inputs that become outputs, then the model's own variables, each in the
+    /// order of the model.
     const STATES: &'static [Port];
 
     /// An output that holds zeros, for `step` to write over.
@@ -86,11 +87,22 @@ pub trait Cell {
     /// Computes one step: reads `input` and the state, writes all of `output`, and keeps the new state.
     fn step(&mut self, input: Self::Input<'_>, output: &mut Self::Output);
 
-    /// Sets every state to zero, as it is in a new cell.
+    /// Makes every state what it is in a new cell: zero, but for variables to which the model gives an initial value.
     fn reset(&mut self);
 
     /// The instruction set that steps run on: `generic`, `avx2` ...
     fn isa_name(&self) -> &'static str;
+}
+
+/// What the elements of a [`Port`] are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// f32.
+    F32,
+    /// i32: sequence lengths.
+    I32,
+    /// i64: sequence lengths.
+    I64,
 }
 
 /// Name and shape of an input, output or state.
@@ -100,10 +112,12 @@ pub struct Port {
     pub name: &'static str,
     /// Its sizes, outermost first; `[N, I]` has N rows of I elements.
     pub shape: &'static [usize],
+    /// What its elements are.
+    pub element: Element,
 }
 
 impl Port {
-    /// How many f32 it holds.
+    /// How many elements it holds.
     pub const fn len(&self) -> usize {
         let mut len = 1;
         let mut i = 0;

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use crate::kernel::Element;
+
 /// How the generated code calls what the model names, the same in Rust and in C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -18,6 +20,10 @@ pub struct Interface {
     pub outputs: Vec<Field>,
     /// Which inputs the struct holds between steps.
     pub states: Vec<StateField>,
+    /// What the model itself keeps between steps (ReadValue, Assign), in its order: fields of the generated `State`.
+    pub variables: Vec<Field>,
+    /// f32 that intermediate values share in the generated `State`: the most that any instruction set wants.
+    pub block_len: usize,
 }
 
 /// An input or output of the generated code.
@@ -25,10 +31,12 @@ pub struct Interface {
 pub struct Field {
     /// Its identifier.
     pub name: String,
-    /// Index into the model's parameters or results.
+    /// Index into the model's parameters, results or variables.
     pub index: usize,
     /// Its shape.
     pub shape: Vec<usize>,
+    /// What its elements are: f32, but for sequence lengths.
+    pub element: Element,
 }
 
 /// A state of the struct.
@@ -53,6 +61,11 @@ impl Field {
 }
 
 impl Interface {
+    /// Whether there is a `State` for the pure function to work on.
+    pub fn has_state(&self) -> bool {
+        !self.variables.is_empty() || self.block_len > 0
+    }
+
     /// The inputs that `step` takes: all but the states.
     pub fn step_inputs(&self) -> impl Iterator<Item = &Field> {
         let state = |i: usize| self.states.iter().any(|s| s.input == i);
@@ -188,17 +201,33 @@ pub(crate) fn pascal_case(snake: &str) -> String {
 
 /// Methods and arguments of generated structs.
 const MEMBERS: &[&str] = &[
-    "new", "with_isa", "isa", "reset", "step", "packed", "weights", "inputs", "outputs", "state", "init", "init_isa",
-    "run", "pack", "memcpy", "memset",
+    "new",
+    "with_isa",
+    "isa",
+    "reset",
+    "step",
+    "packed",
+    "weights",
+    "inputs",
+    "outputs",
+    "state",
+    "state_mut",
+    "block",
+    "init",
+    "init_isa",
+    "run",
+    "pack",
+    "memcpy",
+    "memset",
 ];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_TYPES: &[&str] = &["isa", "inputs", "outputs", "weights", "packed", "run"];
+const C_TYPES: &[&str] = &["isa", "inputs", "outputs", "weights", "packed", "state", "run"];
 
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
-    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "aligned", "generic",
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "state", "cut", "aligned", "generic",
     "avx2", "avx512", "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc_runtime", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",

@@ -2,20 +2,21 @@
 
 use super::names::{Field, Interface};
 use super::rust::types::{array, step_inputs_type, zero};
+use crate::kernel::Element;
 
 /// `impl ::cellc_runtime::Cell for ...`; `borrows` where the type borrows packed weights.
 pub(super) fn text(interface: &Interface, borrows: bool) -> String {
     let step: Vec<&Field> = interface.step_inputs().collect();
     let (input, argument) = match (step.as_slice(), step_inputs_type(interface)) {
         ([], _) => ("()".to_owned(), ""),
-        ([one], _) => (format!("&'a {}", array(&one.shape)), "input,"),
+        ([one], _) => (format!("&'a {}", array(one)), "input,"),
         (_, ty) => (format!("&'a {0}<'a>", ty.unwrap_or("Inputs")), "input,"),
     };
     let (output, zeroed) = match interface.outputs.as_slice() {
-        [one] => (array(&one.shape), zero(&one.shape)),
+        [one] => (array(one), zero(one)),
         _ => ("Outputs".to_owned(), "Outputs::new()".to_owned()),
     };
-    let states = interface.states.iter().map(|state| &interface.inputs[state.input]);
+    let states = interface.states.iter().map(|state| &interface.inputs[state.input]).chain(&interface.variables);
     format!(
         "impl{life} ::cellc_runtime::Cell for {name}{life} {{
             type Input<'a> = {input};
@@ -37,10 +38,18 @@ pub(super) fn text(interface: &Interface, borrows: bool) -> String {
     )
 }
 
-/// Names and shapes as a constant expression.
+/// Names, shapes and elements as a constant expression.
 fn ports<'a>(fields: impl Iterator<Item = &'a Field>) -> String {
     let ports: Vec<_> = fields
-        .map(|field| format!("::cellc_runtime::Port {{ name: {:?}, shape: &{:?} }}", field.name, field.shape))
+        .map(|Field { name, shape, element, .. }| {
+            let element = match element {
+                Element::F32 | Element::U32 => "F32",
+                Element::I32 => "I32",
+                Element::I64 => "I64",
+            };
+            let element = format!("::cellc_runtime::Element::{element}");
+            format!("::cellc_runtime::Port {{ name: {name:?}, shape: &{shape:?}, element: {element} }}")
+        })
         .collect();
     format!("&[{}]", ports.join(", "))
 }

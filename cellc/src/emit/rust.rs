@@ -11,19 +11,22 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::names::{Field, Interface};
-use super::walk::Shared;
+use super::walk::{Block, Shared};
 use crate::kernel::{BufferId, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
-use dialect::Rust;
+use dialect::{Rust, counter};
 use lanes::HELPERS;
-use types::{array, attribute, block_type, cfg, flat, has, nested, step_inputs_type, zero};
+use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
 
 /// What is wrong where a constant has no place.
 const PACKED: &str = "emit: every constant that is read is packed";
 
 /// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
+
+/// What else is declared where kernels' names stand.
+const MODULE: [&str; 6] = ["run", "part", "blob", "state", "cut", "left"];
 
 /// What all instruction sets of a file share.
 pub(super) struct File<'a> {
@@ -42,6 +45,7 @@ impl File<'_> {
         let mut out = String::new();
         self.isa(&mut out);
         self.types(&mut out);
+        self.state(&mut out);
         self.function(&mut out);
         self.structure(&mut out);
         if self.runtime {
@@ -138,7 +142,7 @@ impl File<'_> {
                     "/// {doc}\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct {name}<'a> {{"
                 );
                 for field in fields {
-                    let ty = if whole { nested(&field.shape) } else { array(&field.shape) };
+                    let ty = if whole { nested(field) } else { array(field) };
                     let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: &'a {ty},", field.shape, field.name);
                 }
                 out.push_str("}\n");
@@ -155,11 +159,11 @@ impl File<'_> {
         if interface.outputs.len() != 1 {
             out.push_str("/// The outputs, in the model's order.\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct Outputs {");
             for field in &interface.outputs {
-                let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: {},", field.shape, field.name, array(&field.shape));
+                let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: {},", field.shape, field.name, array(field));
             }
             out.push_str("}\n#[allow(dead_code, clippy::new_without_default)]\nimpl Outputs {\n/// All zero.\npub const fn new() -> Self {\nOutputs {");
             for field in &interface.outputs {
-                let _ = writeln!(out, "{}: {},", field.name, zero(&field.shape));
+                let _ = writeln!(out, "{}: {},", field.name, zero(field));
             }
             out.push_str("}}}\n");
         }
@@ -187,6 +191,82 @@ impl File<'_> {
                 self.packed.run_time_len * 4
             );
             self.pack(out);
+        }
+    }
+
+    /// Where the initial value of a variable stands in the baked block, unless it is zero.
+    fn initial(&self, variable: &Field) -> Option<usize> {
+        self.packed.initial.get(variable.index).copied().flatten()
+    }
+
+    /// Whether everything that is kept between steps starts as zero.
+    fn starts_at_zero(&self) -> bool {
+        self.interface.variables.iter().all(|v| self.initial(v).is_none())
+    }
+
+    /// What the pure function works on beside its arguments, if it is anything.
+    fn state(&self, out: &mut String) {
+        let Interface { function, variables, block_len, .. } = self.interface;
+        if !self.interface.has_state() {
+            return;
+        }
+        let _ = writeln!(
+            out,
+            "/// What [`{function}`] keeps between steps, and the memory that it works in.
+            #[allow(dead_code)]
+            #[derive(Clone, Debug)]
+            #[repr(C, align(64))]
+            pub struct State {{"
+        );
+        if *block_len > 0 {
+            let _ = writeln!(out, "/// Intermediate values, {} bytes.\nblock: [f32; {block_len}],", block_len * 4);
+        }
+        for v in variables {
+            let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: [f32; {}],", v.shape, v.name, v.len());
+        }
+        let zero = |out: &mut String| {
+            if *block_len > 0 {
+                let _ = write!(out, "block: [0.0; {block_len}],");
+            }
+            for v in variables {
+                let _ = write!(out, "{}: [0.0; {}],", v.name, v.len());
+            }
+        };
+        out.push_str("}\n#[allow(dead_code, clippy::new_without_default)]\nimpl State {\n");
+        if self.starts_at_zero() {
+            out.push_str("/// All zero.\npub const fn new() -> Self { State {");
+            zero(out);
+            out.push_str("} }\n");
+        } else {
+            out.push_str("/// Every variable as it is at first.\npub fn new() -> Self { let mut state = State {");
+            zero(out);
+            out.push_str("}; state.reset(); state }\n");
+        }
+        out.push_str("/// Makes every variable what it is at first.\npub fn reset(&mut self) {");
+        for v in variables {
+            let _ = match self.initial(v) {
+                None => writeln!(out, "self.{} = [0.0; {}];", v.name, v.len()),
+                Some(at) => writeln!(
+                    out,
+                    "for (to, from) in self.{}.iter_mut().zip(const {{ part::<{}>({at}) }}) {{
+                        *to = f32::from_le_bytes(*from);
+                    }}",
+                    v.name,
+                    v.len()
+                ),
+            };
+        }
+        out.push_str("}\n}\n");
+        if *block_len > 0 {
+            out.push_str(
+                "/// `N` elements of what is left of the block after `skip` more, which then are left no longer.
+                #[inline(always)]
+                fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a mut [f32; N]> {
+                    let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
+                    *left = rest;
+                    Some(part)
+                }\n",
+            );
         }
     }
 
@@ -221,12 +301,13 @@ impl File<'_> {
             let mut to = format!("{}", base + m.to_offset);
             let mut from = format!("{}", m.from_offset);
             let mut open = String::new();
-            for (dim, i) in m.dims.iter().zip(["i", "j", "k", "l"]) {
+            for (depth, dim) in m.dims.iter().enumerate() {
+                let i = counter(depth);
                 if dim.extent == 1 {
                     continue;
                 }
                 let _ = write!(open, "for {i} in 0..{}usize {{", dim.extent);
-                let times = |stride: usize| if stride == 1 { i.to_string() } else { format!("{i} * {stride}") };
+                let times = |stride: usize| if stride == 1 { i.clone() } else { format!("{i} * {stride}") };
                 let _ = write!(to, " + {}", times(dim.to_stride));
                 let _ = write!(from, " + {}", times(dim.from_stride));
             }
@@ -250,28 +331,29 @@ impl File<'_> {
         let Interface { function, inputs, outputs, .. } = self.interface;
         let (packed, packed_arg) =
             if self.packed.is_baked() { ("", "") } else { ("packed: &Packed,", "&packed.values,") };
+        let (state, state_arg) = if self.interface.has_state() { ("state: &mut State,", "state,") } else { ("", "") };
         let input = match inputs.as_slice() {
             [] => String::new(),
-            [one] => format!("{}: &{},", one.name, array(&one.shape)),
+            [one] => format!("{}: &{},", one.name, array(one)),
             _ => "inputs: &Inputs<'_>,".to_string(),
         };
         let output = match outputs.as_slice() {
-            [one] => format!("{}: &mut {},", one.name, array(&one.shape)),
+            [one] => format!("{}: &mut {},", one.name, array(one)),
             _ => "outputs: &mut Outputs,".to_string(),
         };
         let _ = writeln!(
             out,
             "/// One step, as a pure function of its arguments: every input in, every output out.
             #[allow(dead_code, clippy::all)]
-            pub fn {function}(isa: Isa, {packed} {input} {output}) {{"
+            pub fn {function}(isa: Isa, {state} {packed} {input} {output}) {{"
         );
         let of = |field: &Field, many: bool, owner: &str| {
             if many { format!("{owner}.{}", field.name) } else { field.name.clone() }
         };
-        let mut args = packed_arg.to_string();
+        let mut args = format!("{state_arg}{packed_arg}");
         for field in inputs {
             let place = of(field, inputs.len() > 1, "inputs");
-            let _ = match flat(&field.shape) {
+            let _ = match flat(field) {
                 true => write!(args, "{place},"),
                 false => write!(args, "flat({place}),"),
             };
@@ -280,7 +362,7 @@ impl File<'_> {
         let mut places = Vec::new();
         for field in outputs {
             let place = of(field, outputs.len() != 1, "outputs");
-            if flat(&field.shape) {
+            if flat(field) {
                 let _ = match outputs.len() {
                     1 => write!(args, "{place},"),
                     _ => write!(args, "&mut {place},"),
@@ -292,9 +374,6 @@ impl File<'_> {
             }
         }
         if !names.is_empty() {
-            // a pair of one is no pair
-            let tuple =
-                |list: &[String]| if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) };
             let _ = writeln!(out, "if let {} = {} {{", tuple(&names), tuple(&places));
         }
         out.push_str("match isa.0 {");
@@ -318,7 +397,7 @@ impl File<'_> {
             out.push_str("}\n");
         }
         out.push_str("}\n");
-        if inputs.iter().any(|f| !flat(&f.shape)) {
+        if inputs.iter().any(|f| !flat(f)) {
             out.push_str(
                 "/// Rows one after the other. The sizes are such that a `None` cannot be.
                 fn flat<const I: usize, const N: usize, const L: usize>(rows: &[[f32; I]; N]) -> &[f32; L] {
@@ -341,30 +420,42 @@ impl File<'_> {
         if !baked {
             out.push_str("packed: &'w Packed,");
         }
+        let has_state = interface.has_state();
+        if has_state {
+            out.push_str("state: State,");
+        }
         let state_fields: Vec<_> = states.iter().map(|s| (&inputs[s.input], &outputs[s.output])).collect();
         for (field, _) in &state_fields {
-            let _ = writeln!(out, "{}: {},", field.name, array(&field.shape));
+            let _ = writeln!(out, "{}: {},", field.name, array(field));
         }
         let (packed_param, packed_arg, packed_init) =
             if baked { ("", "", "") } else { ("packed: &'w Packed", "packed", "packed,") };
         let comma = if baked { "" } else { ", " };
+        let (at_first, constant) =
+            if self.starts_at_zero() { ("State zero", "const ") } else { ("The initial state", "") };
+        let state_init = if has_state { "state: State::new()," } else { "" };
         let _ = writeln!(
             out,
             "}}
             #[allow(dead_code, clippy::all)]
             impl{life_impl} {type_name}{anon} {{
-                /// State zero, for the best instruction set of this machine: asks the processor.
+                /// {at_first}, for the best instruction set of this machine: asks the processor.
                 pub fn new({packed_param}) -> Self {{ Self::with_isa(Isa::detect(){comma}{packed_arg}) }}
-                /// State zero, for a given instruction set.
-                pub const fn with_isa(isa: Isa{comma}{packed_param}) -> Self {{ {type_name} {{ isa: isa, {packed_init}"
+                /// {at_first}, for a given instruction set.
+                pub {constant}fn with_isa(isa: Isa{comma}{packed_param}) -> Self {{ {type_name} {{ isa: isa, {packed_init} {state_init}"
         );
         for (field, _) in &state_fields {
-            let _ = write!(out, "{}: {},", field.name, zero(&field.shape));
+            let _ = write!(out, "{}: {},", field.name, zero(field));
         }
         out.push_str("} }\n/// The instruction set in use.\npub fn isa(&self) -> Isa { self.isa }\n");
-        out.push_str("/// Sets the state to zero.\npub fn reset(&mut self) {");
+        let reset =
+            if self.starts_at_zero() { "Sets the state to zero." } else { "Makes the state what it is at first." };
+        let _ = write!(out, "/// {reset}\npub fn reset(&mut self) {{");
+        if has_state {
+            out.push_str("self.state.reset();");
+        }
         for (field, _) in &state_fields {
-            let _ = write!(out, "self.{} = {};", field.name, zero(&field.shape));
+            let _ = write!(out, "self.{} = {};", field.name, zero(field));
         }
         out.push_str("}\n");
         // step
@@ -372,18 +463,21 @@ impl File<'_> {
         let step_type = step_inputs_type(interface);
         let param = match (step.as_slice(), step_type) {
             ([], _) => String::new(),
-            ([one], _) => format!("{}: &{},", one.name, array(&one.shape)),
+            ([one], _) => format!("{}: &{},", one.name, array(one)),
             (_, Some(ty)) => format!("inputs: &{ty}<'_>,"),
             (_, None) => unreachable!("emit: several inputs have a type"),
         };
         let output = match outputs.as_slice() {
-            [one] => format!("{}: &mut {}", one.name, array(&one.shape)),
+            [one] => format!("{}: &mut {}", one.name, array(one)),
             _ => "outputs: &mut Outputs".to_string(),
         };
         let _ = write!(
             out,
             "/// One step: reads the inputs, writes every output, keeps the new state.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, "
         );
+        if has_state {
+            out.push_str("&mut self.state,");
+        }
         if !baked {
             out.push_str("self.packed,");
         }
@@ -422,11 +516,29 @@ impl File<'_> {
         }
         out.push_str("}\n");
         for (field, _) in &state_fields {
-            let (name, ty) = (&field.name, array(&field.shape));
+            let (name, ty) = (&field.name, array(field));
             let _ = writeln!(
                 out,
                 "/// The state `{name}`.\npub fn {name}(&self) -> &{ty} {{ &self.{name} }}
                 /// Sets the state `{name}`.\npub fn set_{name}(&mut self, {name}: &{ty}) {{ self.{name} = *{name}; }}"
+            );
+        }
+        for v in &interface.variables {
+            let (name, len) = (&v.name, v.len());
+            let _ = writeln!(
+                out,
+                "/// The variable `{name}`, shape `{:?}`.\npub fn {name}(&self) -> &[f32; {len}] {{ &self.state.{name} }}
+                /// Sets the variable `{name}`.\npub fn set_{name}(&mut self, {name}: &[f32; {len}]) {{
+                    self.state.{name} = *{name};
+                }}",
+                v.shape
+            );
+        }
+        if has_state {
+            let _ = writeln!(
+                out,
+                "/// What [`{function}`] works on.\npub fn state(&self) -> &State {{ &self.state }}
+                /// What [`{function}`] works on.\npub fn state_mut(&mut self) -> &mut State {{ &mut self.state }}"
             );
         }
         out.push_str("}\n");
@@ -459,7 +571,7 @@ impl File<'_> {
 
     fn module(&self, out: &mut String, isa: &'static Isa, program: &Program) {
         let baked = self.packed.is_baked();
-        let taken: Vec<&str> = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(["run", "part", "blob"]).collect();
+        let taken: Vec<&str> = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).collect();
         let shared = Shared::new(program, &taken, self.interface, baked);
         let mut dialect = Rust { out: String::new(), used: BTreeSet::new(), fused: !isa.rust_mul_add.is_empty() };
         let attribute = attribute(isa);
@@ -534,16 +646,24 @@ impl File<'_> {
     /// The function of a module that calls its kernels in order.
     fn run(&self, out: &mut String, program: &Program, shared: &Shared, attribute: &str) {
         let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run(");
-        if !self.packed.is_baked() {
-            let _ = write!(out, "blob: &[f32; {}],", self.packed.run_time_len);
-        }
         let read = |id: BufferId| program.kernels.iter().any(|k| k.params.iter().any(|(b, _)| *b == id));
         let ids = || (0..program.buffers.len()).map(BufferId);
         let find = |role: Role| ids().find(|b| program.buffer(*b).role == role).expect("every field has a buffer");
+        if self.interface.has_state() {
+            let of_state = |id: BufferId| {
+                let in_block = program.block.iter().any(|(part, _)| *part == id);
+                in_block || matches!(program.buffer(id).role, Role::Variable(_))
+            };
+            let unused = if ids().any(|id| of_state(id) && read(id)) { "" } else { "_" };
+            let _ = write!(out, "{unused}state: &mut super::State,");
+        }
+        if !self.packed.is_baked() {
+            let _ = write!(out, "blob: &[f32; {}],", self.packed.run_time_len);
+        }
         for field in &self.interface.inputs {
             let id = find(Role::Parameter(field.index));
             let unused = if read(id) { "" } else { "_" };
-            let _ = write!(out, "{unused}{}: &[f32; {}],", shared.buffer(id).name, field.len());
+            let _ = write!(out, "{unused}{}: &[{}; {}],", shared.buffer(id).name, element(field.element), field.len());
         }
         for field in &self.interface.outputs {
             let id = find(Role::Result(field.index));
@@ -552,9 +672,16 @@ impl File<'_> {
         out.push_str(") {");
         for (id, block) in ids().map(|id| (id, shared.buffer(id))) {
             let local = program.kernels.iter().any(|k| k.scratch.contains(&id));
+            let in_block = program.block.iter().any(|(part, _)| *part == id);
             match program.buffer(id).role {
-                Role::Scratch if !local => {
+                Role::Scratch if !local && !in_block && read(id) => {
                     let _ = write!(out, "let mut {} = [0.0f32; {}];", block.name, block.len);
+                }
+                Role::Table if read(id) => {
+                    let (_, values) =
+                        program.tables.iter().find(|(table, _)| *table == id).expect("emit: a table has contents");
+                    let values: Vec<_> = values.iter().map(u32::to_string).collect();
+                    let _ = write!(out, "let {}: &[u32; {}] = &[{}];", block.name, block.len, values.join(", "));
                 }
                 Role::Weights if block.len == self.packed.run_time_len => {
                     let _ = write!(out, "let {} = blob;", block.name);
@@ -574,18 +701,42 @@ impl File<'_> {
             }
         }
         for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
+            // the parts of the block that it uses, cut from it in the order in which they stand there
+            let mut parts: Vec<_> =
+                program.block.iter().filter(|(id, _)| kernel.params.iter().any(|(param, _)| param == id)).collect();
+            parts.sort_by_key(|(_, at)| *at);
+            let mut end = 0;
+            let (mut names, mut cuts) = (Vec::new(), Vec::new());
+            for (id, at) in &parts {
+                let Block { name, len, .. } = shared.buffer(*id);
+                names.push(format!("Some({name})"));
+                cuts.push(format!("super::cut::<{len}>(left, {})", at - end));
+                end = at + len;
+            }
+            if !parts.is_empty() {
+                let (names, cuts) = (tuple(&names), tuple(&cuts));
+                let _ = writeln!(out, "let left = &mut &mut state.block[..];\nif let {names} = {cuts} {{");
+            }
             let _ = write!(out, "{name}(");
             for (id, written) in &kernel.params {
-                let scratch = program.buffer(*id).role == Role::Scratch;
-                let borrow = match (scratch, written) {
-                    (true, true) => "&mut ",
-                    (true, false) => "&",
-                    _ => "",
+                let in_block = parts.iter().any(|(part, _)| part == id);
+                let (mutable, name) = (if *written { "&mut " } else { "&" }, &shared.buffer(*id).name);
+                let _ = match program.buffer(*id).role {
+                    Role::Scratch if !in_block => write!(out, "{mutable}{name},"),
+                    Role::Variable(i) => write!(out, "{mutable}state.{},", self.interface.variables[i].name),
+                    _ => write!(out, "{name},"),
                 };
-                let _ = write!(out, "{borrow}{},", shared.buffer(*id).name);
             }
             out.push_str(");\n");
+            if !parts.is_empty() {
+                out.push_str("}\n");
+            }
         }
         out.push_str("}\n");
     }
+}
+
+/// Values side by side: a pair of one is no pair.
+fn tuple(list: &[String]) -> String {
+    if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) }
 }

@@ -132,9 +132,8 @@ impl Shared {
                 let hint = match buffer.role {
                     Role::Parameter(i) => parameter(i),
                     Role::Result(i) => interface.outputs[i].name.clone(),
-                    Role::Weights | Role::Constant(_) | Role::Variable(_) | Role::Table | Role::Scratch => {
-                        buffer.name.clone()
-                    }
+                    Role::Variable(i) => interface.variables[i].name.clone(),
+                    Role::Weights | Role::Constant(_) | Role::Table | Role::Scratch => buffer.name.clone(),
                 };
                 let bytes = match buffer.role {
                     Role::Weights => baked,

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use super::vectors::element_type;
 use super::{File, block_comment, defined, wrap};
 use crate::emit::names::{Field, StateField};
-use crate::kernel::{BufferId, Move, Role};
+use crate::kernel::{BufferId, Element, Move, Role};
 use crate::target::Isa;
 
 impl File<'_> {
@@ -30,7 +31,8 @@ impl File<'_> {
 
     /// The parameters of `step`, after `self`.
     fn step_params(&self, restrict: &str) -> String {
-        let inputs = self.interface.step_inputs().map(|f| format!(", const float *{restrict}{}", f.name));
+        let inputs =
+            self.interface.step_inputs().map(|f| format!(", const {} *{restrict}{}", element_type(f.element), f.name));
         let outputs = self.interface.outputs.iter().map(|f| format!(", float *{restrict}{}", f.name));
         inputs.chain(outputs).collect()
     }
@@ -52,6 +54,12 @@ pub(super) fn header(out: &mut String, file: &File<'_>) {
         let shape: Vec<_> = field.shape.iter().map(usize::to_string).collect();
         let _ =
             writeln!(out, "#define {} {} /* {kind}, shape [{}] */", file.size(field), field.len(), shape.join(", "));
+    }
+    if interface.block_len > 0 {
+        let _ = writeln!(out, "#define {upper}_BLOCK_SIZE {} /* floats of intermediate values */", interface.block_len);
+    }
+    if interface.inputs.iter().any(|f| f.element != Element::F32) {
+        out.push_str("\n#include <stdint.h>\n");
     }
     let _ = write!(
         out,
@@ -95,16 +103,16 @@ const char *{prefix}_isa_name({prefix}_isa isa);
     );
     if !interface.inputs.is_empty() {
         let _ = write!(out, "\n/* The inputs, in the model's order, rows one after the other. */\n");
-        members(out, file, "inputs", &interface.inputs, "const float *");
+        members(out, file, "inputs", &interface.inputs, "const ");
     }
     let _ = write!(
         out,
         "\n/* Where the outputs go, in the model's order; none may overlap an input or another output. */\n"
     );
-    members(out, file, "outputs", &interface.outputs, "float *");
+    members(out, file, "outputs", &interface.outputs, "");
     if !file.is_baked() {
         let _ = write!(out, "\n/* The weights as the model's inputs hold them, in C order. */\n");
-        members(out, file, "weights", &interface.weights, "const float *");
+        members(out, file, "weights", &interface.weights, "const ");
         let len = file.packed.run_time_len;
         let _ = write!(
             out,
@@ -128,6 +136,7 @@ void {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed);
             len * 4
         );
     }
+    state(out, file);
     let _ = write!(
         out,
         "
@@ -141,26 +150,30 @@ typedef struct {prefix} {{
 ",
         file.enumerator(file.programs[0].0),
         file.run_params(),
-        if interface.states.is_empty() { " (it has none)" } else { "" }
+        if interface.states.is_empty() && interface.variables.is_empty() { " (it has none)" } else { "" }
     );
     if !file.is_baked() {
         let _ = writeln!(out, "    const {prefix}_packed *packed; /* must outlive the struct */");
+    }
+    if interface.has_state() {
+        let _ = writeln!(out, "    {prefix}_state state;");
     }
     for (state, output) in file.states() {
         let _ = writeln!(out, "    float {}[{}]; /* becomes {} */", state.name, file.size(state), output.name);
     }
     let packed = packed_param(file);
+    let at_first = if file.packed.initial.iter().all(Option::is_none) { "State zero" } else { "The initial state" };
     let _ = write!(
         out,
         "}} {prefix};
 
-/* State zero, the best instruction set. */
+/* {at_first}, the best instruction set. */
 void {prefix}_init({prefix} *self{packed});
 
-/* State zero, an instruction set of your choice ({} if this machine lacks it). */
+/* {at_first}, an instruction set of your choice ({} if this machine lacks it). */
 void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed});
 
-/* State zero again. */
+/* {at_first} again. */
 void {prefix}_reset({prefix} *self);
 
 /* One step: reads the inputs, writes every output, keeps the new state. */
@@ -173,22 +186,76 @@ void {prefix}_reset({prefix} *self);
         write!(out, "\n#undef {upper}_RESTRICT\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {upper}_H_INCLUDED */\n");
 }
 
+/// What a step keeps and works in, if that is anything.
+fn state(out: &mut String, file: &File<'_>) {
+    let (prefix, upper) = (file.prefix(), file.upper());
+    let interface = file.interface;
+    if !interface.has_state() {
+        return;
+    }
+    let bytes = (interface.block_len + interface.variables.iter().map(Field::len).sum::<usize>()) * 4;
+    let _ = write!(
+        out,
+        "
+#ifdef __cplusplus
+#define {upper}_ALIGNED alignas(64)
+#else
+#define {upper}_ALIGNED _Alignas(64)
+#endif
+
+/* What a step keeps for the next one, and the memory that it works in: {bytes} bytes, and what it takes to start and end
+ * at multiples of 64 (memory of your own for it: aligned_alloc). */
+typedef struct {prefix}_state {{
+"
+    );
+    let mut aligned = format!("{upper}_ALIGNED ");
+    if interface.block_len > 0 {
+        let _ = writeln!(
+            out,
+            "    {}float block[{upper}_BLOCK_SIZE]; /* intermediate values: nothing that outlives a step */",
+            std::mem::take(&mut aligned)
+        );
+    }
+    for field in &interface.variables {
+        let _ = writeln!(out, "    {}float {}[{}];", std::mem::take(&mut aligned), field.name, file.size(field));
+    }
+    let _ = write!(
+        out,
+        "}} {prefix}_state;
+
+#undef {upper}_ALIGNED
+
+/* Makes every variable what it is at first: to be called before the first step. */
+void {prefix}_state_reset({prefix}_state *state);
+"
+    );
+}
+
 /// The fields in the order of the header, and what each is.
 fn fields<'a>(file: &'a File<'_>) -> impl Iterator<Item = (&'a Field, &'static str)> {
     let interface = file.interface;
     let inputs = interface.inputs.iter().map(|f| (f, "input"));
     let weights = interface.weights.iter().map(|f| (f, "weights"));
     let outputs = interface.outputs.iter().map(|f| (f, "output"));
-    inputs.chain(weights).chain(outputs)
+    let variables = interface.variables.iter().map(|f| (f, "variable"));
+    inputs.chain(weights).chain(outputs).chain(variables)
 }
 
-fn members(out: &mut String, file: &File<'_>, name: &str, fields: &[Field], ty: &str) {
+fn members(out: &mut String, file: &File<'_>, name: &str, fields: &[Field], constant: &str) {
     let prefix = file.prefix();
     let _ = writeln!(out, "typedef struct {prefix}_{name} {{");
     for field in fields {
-        let _ = writeln!(out, "    {ty}{}; /* {} floats */", field.name, field.len());
+        let ty = element_type(field.element);
+        let _ = writeln!(out, "    {constant}{ty} *{}; /* {} {} */", field.name, field.len(), plural(field.element));
     }
     let _ = writeln!(out, "}} {prefix}_{name};");
+}
+
+fn plural(element: Element) -> &'static str {
+    match element {
+        Element::F32 => "floats",
+        Element::I32 | Element::I64 | Element::U32 => "integers",
+    }
 }
 
 fn packed_param(file: &File<'_>) -> String {
@@ -344,11 +411,15 @@ fn pack(out: &mut String, file: &File<'_>) {
         let mut read = subscript(*from_offset);
         let mut write = subscript(*to_offset);
         let mut indent = 4;
-        for (dim, i) in dims.iter().filter(|d| d.extent != 1).zip(["i", "j", "k", "l"]) {
+        for (depth, dim) in dims.iter().filter(|d| d.extent != 1).enumerate() {
+            let i = match ["i", "j", "k", "l"].get(depth) {
+                Some(name) => name.to_string(),
+                None => format!("i{depth}"),
+            };
             wrap::statement(out, indent, &format!("for (size_t {i} = 0; {i} < {}; {i}++) {{", dim.extent));
             indent += 4;
-            read.push_str(&turn(i, dim.from_stride));
-            write.push_str(&turn(i, dim.to_stride));
+            read.push_str(&turn(&i, dim.from_stride));
+            write.push_str(&turn(&i, dim.to_stride));
         }
         let to = file.constant(*to);
         let from = name(*from);
@@ -386,6 +457,23 @@ fn structure(out: &mut String, file: &File<'_>) {
     let generic = file.enumerator(file.programs[0].0);
     let packed = packed_param(file);
     let pass = if file.is_baked() { "" } else { ", packed" };
+    if interface.has_state() {
+        let _ = write!(out, "\nvoid {prefix}_state_reset({prefix}_state *state) {{\n");
+        if interface.variables.is_empty() {
+            out.push_str("    (void)state;\n");
+        }
+        for field in &interface.variables {
+            let name = &field.name;
+            let _ = match file.packed.initial.get(field.index).copied().flatten() {
+                None => writeln!(out, "    memset(state->{name}, 0, sizeof state->{name});"),
+                Some(at) => {
+                    let from = super::kernels::plus(&format!("{prefix}_weight_data.values"), at);
+                    writeln!(out, "    memcpy(state->{name}, {from}, sizeof state->{name});")
+                }
+            };
+        }
+        out.push_str("}\n");
+    }
     let _ = write!(
         out,
         "
@@ -401,7 +489,9 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
         out.push_str("    self->packed = packed;\n");
     }
     let _ = write!(out, "    {prefix}_reset(self);\n}}\n\nvoid {prefix}_reset({prefix} *self) {{\n");
-    if interface.states.is_empty() {
+    if interface.has_state() {
+        let _ = writeln!(out, "    {prefix}_state_reset(&self->state);");
+    } else if interface.states.is_empty() {
         out.push_str("    (void)self;\n");
     }
     for (state, _) in file.states() {
@@ -424,6 +514,9 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
     let mut args = vec!["self->isa".to_string()];
     if !file.is_baked() {
         args.push("self->packed".to_string());
+    }
+    if interface.has_state() {
+        args.push("&self->state".to_string());
     }
     if !interface.inputs.is_empty() {
         args.push("&inputs".to_string());

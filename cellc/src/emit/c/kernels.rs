@@ -23,7 +23,7 @@ fn counter(depth: usize) -> String {
 }
 
 /// What else the text of a body takes for granted.
-const TAKEN: &[&str] = &["inputs", "outputs", "packed", "size_t", "uint32_t"];
+const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t"];
 
 /// The bodies of all instruction sets; collects what they need declared.
 pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
@@ -136,11 +136,26 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     let head = format!("static {}void {prefix}_run_{}({}) {{", spaced(prefix, isa), isa.name, file.run_params());
     wrap::statement(out, 0, &head);
     let local = |id: &BufferId| program.kernels.iter().any(|k| k.scratch.contains(id));
+    let in_block = |id: &BufferId| program.block.iter().any(|(part, _)| part == id);
     let mut between: Vec<BufferId> = Vec::new();
+    let mut tables: Vec<BufferId> = Vec::new();
+    let mut stateful = false;
     for (id, _) in program.kernels.iter().flat_map(|k| &k.params) {
-        if program.buffer(*id).role == Role::Scratch && !local(id) && !between.contains(id) {
-            between.push(*id);
+        match program.buffer(*id).role {
+            Role::Scratch if in_block(id) => stateful = true,
+            Role::Scratch if !local(id) && !between.contains(id) => between.push(*id),
+            Role::Table if !tables.contains(id) => tables.push(*id),
+            Role::Variable(_) => stateful = true,
+            _ => {}
         }
+    }
+    for (id, values) in program.tables.iter().filter(|(id, _)| tables.contains(id)) {
+        let Block { name, len, .. } = shared.buffer(*id);
+        let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
+        wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
+    }
+    if file.interface.has_state() && !stateful {
+        out.push_str("    (void)state;\n");
     }
     for id in between {
         let Block { name, len, .. } = shared.buffer(id);
@@ -161,6 +176,9 @@ impl File<'_> {
         if !self.packed.is_baked() {
             params.push(format!("const {prefix}_packed *packed"));
         }
+        if self.interface.has_state() {
+            params.push(format!("{prefix}_state *state"));
+        }
         if !self.interface.inputs.is_empty() {
             params.push(format!("const {prefix}_inputs *inputs"));
         }
@@ -169,13 +187,14 @@ impl File<'_> {
     }
 
     /// The arguments for [`Self::run_params`].
-    pub(super) fn run_args(&self) -> &'static str {
-        match (self.packed.is_baked(), self.interface.inputs.is_empty()) {
-            (true, true) => "outputs",
-            (true, false) => "inputs, outputs",
-            (false, true) => "packed, outputs",
-            (false, false) => "packed, inputs, outputs",
-        }
+    pub(super) fn run_args(&self) -> String {
+        let all = [
+            (!self.packed.is_baked(), "packed"),
+            (self.interface.has_state(), "state"),
+            (!self.interface.inputs.is_empty(), "inputs"),
+            (true, "outputs"),
+        ];
+        all.iter().filter(|(there, _)| *there).map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
     }
 
     fn argument(&self, program: &Program, shared: &Shared, id: BufferId) -> String {
@@ -185,8 +204,13 @@ impl File<'_> {
                 format!("inputs->{}", field.name)
             }
             Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
-            Role::Scratch => shared.buffer(id).name.clone(),
-            _ => self.constant(id),
+            Role::Variable(i) => format!("state->{}", self.interface.variables[i].name),
+            Role::Scratch => match program.block.iter().find(|(part, _)| *part == id) {
+                Some((_, at)) => plus("state->block", *at),
+                None => shared.buffer(id).name.clone(),
+            },
+            Role::Table => shared.buffer(id).name.clone(),
+            Role::Weights | Role::Constant(_) => self.constant(id),
         }
     }
 

@@ -238,8 +238,8 @@ impl Dialect for Rust {
     }
 }
 
-/// The counter of a copy's loop: nothing else is declared within.
-fn counter(depth: usize) -> String {
+/// The counter of a loop that copies: nothing else is declared within.
+pub(super) fn counter(depth: usize) -> String {
     match ["i", "j", "k", "l"].get(depth) {
         Some(name) => name.to_string(),
         None => format!("i{depth}"),

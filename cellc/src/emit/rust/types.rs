@@ -1,6 +1,6 @@
 //! Types, values and attributes as Rust spells them.
 
-use crate::emit::names::Interface;
+use crate::emit::names::{Field, Interface};
 use crate::emit::walk::Block;
 use crate::kernel::Element;
 use crate::target::Isa;
@@ -15,25 +15,26 @@ pub(in crate::emit) fn step_inputs_type(interface: &Interface) -> Option<&'stati
 }
 
 /// A tensor's type: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat array.
-pub(in crate::emit) fn array(shape: &[usize]) -> String {
-    match *shape {
-        [n, i] if n != 1 => format!("[[f32; {i}]; {n}]"),
-        _ => format!("[f32; {}]", shape.iter().product::<usize>()),
+pub(in crate::emit) fn array(field: &Field) -> String {
+    match *field.shape {
+        [n, i] if !flat(field) => format!("[[f32; {i}]; {n}]"),
+        _ => format!("[{}; {}]", element(field.element), field.len()),
     }
 }
 
-pub(super) fn flat(shape: &[usize]) -> bool {
-    !matches!(*shape, [n, _] if n != 1)
+/// Whether that is one array: rows of integers always are.
+pub(super) fn flat(field: &Field) -> bool {
+    !matches!(*field.shape, [n, _] if n != 1) || field.element != Element::F32
 }
 
-pub(super) fn nested(shape: &[usize]) -> String {
-    shape.iter().rev().fold("f32".to_string(), |ty, n| format!("[{ty}; {n}]"))
+pub(super) fn nested(field: &Field) -> String {
+    field.shape.iter().rev().fold(element(field.element).to_string(), |ty, n| format!("[{ty}; {n}]"))
 }
 
-pub(in crate::emit) fn zero(shape: &[usize]) -> String {
-    match *shape {
-        [n, i] if n != 1 => format!("[[0.0; {i}]; {n}]"),
-        _ => format!("[0.0; {}]", shape.iter().product::<usize>()),
+pub(in crate::emit) fn zero(field: &Field) -> String {
+    match *field.shape {
+        [n, i] if !flat(field) => format!("[[0.0; {i}]; {n}]"),
+        _ => format!("[0.0; {}]", field.len()),
     }
 }
 
