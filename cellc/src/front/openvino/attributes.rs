@@ -1,18 +1,22 @@
-//! The attributes of a layer's `data` element: what each text means, for every type of layer.
+//! The attributes of a layer's `data` element, and what each text means for inputs, constants and recurrent cells.
 
 use std::collections::HashSet;
 
-use super::lower::{Kind, Lowering, SAVE_AGAIN};
+use super::lower::{Lowering, SAVE_AGAIN};
+use super::operations::COMPUTED;
+use super::supported::{Kind, Recurrent};
 use super::text::{cut, parse_integer, parse_shape};
 use super::weights::Contents;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::model::{Activation, Cell, CellKind, Dim, ElementType, LedgerEntry, ResetGate, Tensor};
+use crate::model::{
+    Activation, Cell, CellKind, Dim, Direction, ElementType, LedgerEntry, LstmGateOrder, ResetGate, Tensor,
+};
 
 /// An attribute that was given.
-struct Given<'a> {
-    text: &'a str,
-    origin: Origin,
+pub(super) struct Given<'a> {
+    pub(super) text: &'a str,
+    pub(super) origin: Origin,
 }
 
 /// The attributes of a layer's `data` element, and which of them have been looked at.
@@ -20,6 +24,8 @@ pub(super) struct Data {
     element: ElementId,
     has_element: bool,
     taken: HashSet<AttributeId>,
+    /// The names that were looked for.
+    known: Vec<String>,
 }
 
 impl Data {
@@ -29,7 +35,14 @@ impl Data {
         Some(document.attribute_origin(attribute))
     }
 
-    fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<Given<'a>> {
+    /// The text of an attribute that is yet to be taken.
+    pub(super) fn peek<'a>(&self, document: &'a Document, name: &str) -> Option<&'a str> {
+        let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
+        Some(document.value(attribute).trim())
+    }
+
+    pub(super) fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<Given<'a>> {
+        self.known.push(name.to_owned());
         let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
         self.taken.insert(attribute);
         Some(Given { text: document.value(attribute), origin: document.attribute_origin(attribute) })
@@ -40,7 +53,7 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn data(&self, index: usize) -> Data {
         let element = self.layers[index].element;
         let data = self.document.children_named(element, "data").next();
-        Data { element: data.unwrap_or(element), has_element: data.is_some(), taken: HashSet::new() }
+        Data { element: data.unwrap_or(element), has_element: data.is_some(), taken: HashSet::new(), known: Vec::new() }
     }
 
     /// Reports the attributes that nothing has looked at: an error on cells, where each may change what is computed.
@@ -49,15 +62,8 @@ impl<'a> Lowering<'a, '_> {
             return;
         }
         let document = self.document;
-        let known = match self.layers[index].kind {
-            Kind::Parameter => "shape, element_type",
-            Kind::Const => "element_type, shape, offset, size",
-            Kind::Convert => "destination_type",
-            Kind::GruCell => "hidden_size, activations, activations_alpha, activations_beta, clip, linear_before_reset",
-            Kind::RnnCell => "hidden_size, activations, activations_alpha, activations_beta, clip",
-            _ => "none",
-        };
-        let is_cell = matches!(self.layers[index].kind, Kind::GruCell | Kind::RnnCell);
+        let known = if data.known.is_empty() { "none".to_owned() } else { data.known.join(", ") };
+        let is_cell = self.layers[index].kind.is_recurrent();
         for attribute in document.attributes(data.element).filter(|a| !data.taken.contains(a)) {
             let name = quoted(document.attribute_name(attribute));
             let type_name = self.layers[index].type_name;
@@ -72,12 +78,12 @@ impl<'a> Lowering<'a, '_> {
                     format!("the attribute {name} has no known meaning on {}: it is ignored", quoted(type_name)),
                 ),
             };
-            self.report(index, diagnostic.valid(known));
+            self.report(index, diagnostic.valid(known.clone()));
         }
     }
 
     /// An attribute that must be there.
-    fn required(&mut self, index: usize, data: &mut Data, name: &str, valid: &str) -> Option<Given<'a>> {
+    pub(super) fn required(&mut self, index: usize, data: &mut Data, name: &str, valid: &str) -> Option<Given<'a>> {
         let given = data.take(self.document, name);
         if given.is_none() {
             let origin = self.document.origin(data.element);
@@ -87,10 +93,17 @@ impl<'a> Lowering<'a, '_> {
         given
     }
 
-    pub(super) fn element_type(&mut self, index: usize, data: &mut Data, name: &str) -> Option<ElementType> {
-        let valid = ElementType::ALL.map(ElementType::name).join(", ");
+    /// One of `elements`.
+    pub(super) fn element_type(
+        &mut self,
+        index: usize,
+        data: &mut Data,
+        name: &str,
+        elements: &[ElementType],
+    ) -> Option<ElementType> {
+        let valid = elements.iter().map(|element| element.name()).collect::<Vec<_>>().join(", ");
         let given = self.required(index, data, name, &valid)?;
-        let element = ElementType::ALL.into_iter().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
+        let element = elements.iter().copied().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
         if element.is_none() {
             let help = "give the tensor a type that is read, with a Convert behind it if need be";
             self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, help);
@@ -99,7 +112,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     pub(super) fn parameter(&mut self, index: usize, data: &mut Data) -> Option<(ElementType, Vec<Dim>)> {
-        let element = self.element_type(index, data, "element_type");
+        let element = self.element_type(index, data, "element_type", &COMPUTED);
         const VALID: &str = "sizes separated by commas, ? where a size is not known: 1,16 or ?,16";
         let given = self.required(index, data, "shape", VALID)?;
         let shape = parse_shape(given.text);
@@ -111,7 +124,7 @@ impl<'a> Lowering<'a, '_> {
 
     pub(super) fn constant(&mut self, index: usize, data: &mut Data) -> Option<Tensor> {
         const INTEGER: &str = "an integer of 0 or more: bytes";
-        let element = self.element_type(index, data, "element_type");
+        let element = self.element_type(index, data, "element_type", &ElementType::ALL);
         let shape = self.constant_shape(index, data);
         let [offset, size] = ["offset", "size"].map(|name| {
             let given = self.required(index, data, name, INTEGER)?;
@@ -160,13 +173,13 @@ impl<'a> Lowering<'a, '_> {
     }
 
     fn constant_shape(&mut self, index: usize, data: &mut Data) -> Option<(Vec<usize>, Origin)> {
-        const VALID: &str = "sizes of 1 or more separated by commas: 9, 2";
+        const VALID: &str = "sizes separated by commas: 9, 2";
         let given = self.required(index, data, "shape", VALID)?;
         let shape: Option<Vec<usize>> = parse_shape(given.text).and_then(|dims| {
             dims.into_iter()
                 .map(|dim| match dim {
-                    Dim::Fixed(size) if size > 0 => Some(size),
-                    _ => None,
+                    Dim::Fixed(size) => Some(size),
+                    Dim::Dynamic { .. } => None,
                 })
                 .collect()
         });
@@ -177,7 +190,13 @@ impl<'a> Lowering<'a, '_> {
         Some((shape?, given.origin))
     }
 
-    pub(super) fn cell(&mut self, index: usize, data: &mut Data) -> Option<(Cell, Vec<LedgerEntry>)> {
+    /// The attributes of a recurrent cell or sequence, by the definition of the operation set `set`.
+    pub(super) fn cell(
+        &mut self,
+        index: usize,
+        set: u64,
+        data: &mut Data,
+    ) -> Option<(Cell, Direction, Vec<LedgerEntry>)> {
         let mut ledger = Ledger::default();
 
         const HIDDEN_SIZE: &str = "an integer of 1 or more";
@@ -196,9 +215,16 @@ impl<'a> Lowering<'a, '_> {
                 }
             });
 
-        let kind = match self.layers[index].kind {
-            Kind::GruCell => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Gru),
-            _ => Some(CellKind::Rnn),
+        let (recurrent, is_sequence) = match self.layers[index].kind {
+            Kind::Sequence(recurrent) => (recurrent, true),
+            Kind::Cell(recurrent) => (recurrent, false),
+            _ => return None,
+        };
+        let kind = match recurrent {
+            Recurrent::Rnn => Some(CellKind::Rnn),
+            Recurrent::Gru => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Gru),
+            Recurrent::Augru => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Augru),
+            Recurrent::Lstm => Some(CellKind::Lstm),
         };
         let defaults = kind.unwrap_or(CellKind::Gru(ResetGate::BeforeMatMul)).default_activations();
         let activations = self.activations(index, data, defaults, &mut ledger);
@@ -207,8 +233,74 @@ impl<'a> Lowering<'a, '_> {
         }
 
         let clip = self.clip(index, data, &mut ledger);
-        let (kind, hidden_size) = (kind?, hidden_size?);
-        Some((Cell { activations, clip, ..Cell::new(kind, hidden_size) }, ledger.0))
+        let direction = if is_sequence { self.direction(index, data, &mut ledger) } else { Some(Direction::Forward) };
+        let (gate_order, input_forget) = match recurrent {
+            Recurrent::Lstm if set < 4 => {
+                (self.weights_format(index, data, &mut ledger), self.input_forget(index, data, &mut ledger))
+            }
+            _ => (Some(LstmGateOrder::default()), Some(false)),
+        };
+        let (kind, direction, gate_order, input_forget) = (kind?, direction?, gate_order?, input_forget?);
+        // x, h, c, W, R, B, P
+        let peepholes = recurrent == Recurrent::Lstm && set < 4 && self.port_ids(index, "input").len() == 7;
+        let cell = Cell { activations, clip, gate_order, input_forget, peepholes, ..Cell::new(kind, hidden_size?) };
+        if recurrent == Recurrent::Augru {
+            self.augru(index, data, &cell, direction);
+        }
+        Some((cell, direction, ledger.0))
+    }
+
+    /// The only values that the attributes of AUGRUCell and AUGRUSequence have in their specification.
+    fn augru(&mut self, index: usize, data: &Data, cell: &Cell, direction: Direction) {
+        let refusals = [
+            (cell.kind != CellKind::Augru(ResetGate::BeforeMatMul), "linear_before_reset", "false"),
+            (cell.activations != cell.kind.default_activations(), "activations", "sigmoid, tanh"),
+            (cell.clip.is_some(), "clip", "0: no clipping"),
+            (direction != Direction::Forward, "direction", "forward"),
+        ];
+        for (_, name, valid) in refusals.into_iter().filter(|(refused, ..)| *refused) {
+            let given = data.peek(self.document, name).unwrap_or_default();
+            let found = format!("{name}={}, which the specification of this operation does not have", quoted(given));
+            let origin = data.origin_of(self.document, name).unwrap_or_else(|| self.origin(index));
+            self.error(index, origin, found, valid, "correct the attribute, or build the cell of other operations");
+        }
+    }
+
+    fn direction(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<Direction> {
+        let words = Direction::ALL.map(|direction| (direction.name(), direction));
+        let direction = self.word(index, data, "direction", Direction::Forward.name(), &words)?;
+        let given = self.given(data, "direction");
+        let default = if given.is_none() { ", the default" } else { "" };
+        ledger.add("direction", given.as_ref(), format!("{}{default}", direction.name()));
+        Some(direction)
+    }
+
+    fn weights_format(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<LstmGateOrder> {
+        let words = LstmGateOrder::ALL.map(|order| (order.name(), order));
+        let order = self.word(index, data, "weights_format", LstmGateOrder::default().name(), &words)?;
+        let given = self.given(data, "weights_format");
+        let default = if given.is_none() { ", the default" } else { "" };
+        ledger.add("weights_format", given.as_ref(), format!("{}{default}", order.name()));
+        Some(order)
+    }
+
+    fn input_forget(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<bool> {
+        let coupled = self.boolean(index, data, "input_forget", Some(false))?;
+        let given = self.given(data, "input_forget");
+        let taken = match (coupled, &given) {
+            (true, _) => "true: i = 1 - f",
+            (false, Some(_)) => "false: i has weights of its own",
+            (false, None) => "false, the default: i has weights of its own",
+        };
+        ledger.add("input_forget", given.as_ref(), taken.to_owned());
+        Some(coupled)
+    }
+
+    /// An attribute that has been taken.
+    fn given(&self, data: &Data, name: &str) -> Option<Given<'a>> {
+        let origin = data.origin_of(self.document, name)?;
+        let text = self.document.attribute(data.element, name).map(|attribute| self.document.value(attribute))?;
+        Some(Given { text, origin })
     }
 
     fn clip(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {

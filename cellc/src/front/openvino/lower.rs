@@ -4,63 +4,26 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::attributes::Data;
+use super::operations::{Element, Operation, Ports};
+use super::supported::{self, Kind};
 use super::text::{MOST_DIMS, compatible, parse_dim, parse_integer, precision, split_names};
 use super::weights::Weights;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
-use crate::model::{Dim, ElementType, Model, Node, Op, Value, ValueId, shape_text};
-
-/// What is read, for messages.
-const LAYER_TYPES: &str = "Parameter, Const, Convert, GRUCell, RNNCell, Result";
+use crate::model::{Dim, ElementType, LedgerEntry, Model, Node, Op, Tensor, Value, ValueId, shape_text};
 
 /// What to do about a file that OpenVINO would not have written.
 pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
-const CONNECT: &str = "correct the edges, or save the model again with OpenVINO's save_model";
+pub(super) const CONNECT: &str = "correct the edges, or save the model again with OpenVINO's save_model";
 
 /// The model that a document describes, and all that is wrong with it.
 ///
 /// After an error, what is not understood is missing from the model, or has a value that nothing produces in its place.
 pub(super) fn lower(document: &Document, weights: &mut Weights) -> (Model, Diagnostics) {
-    let mut lowering = Lowering {
-        document,
-        weights,
-        model: Model::default(),
-        diagnostics: Diagnostics::default(),
-        errors: 0,
-        layers: Vec::new(),
-        edges: Vec::new(),
-    };
+    let mut lowering = Lowering::new(document, weights);
     lowering.run();
     (lowering.model, lowering.diagnostics)
-}
-
-/// What a layer's type says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Parameter,
-    Const,
-    Convert,
-    GruCell,
-    RnnCell,
-    Result,
-    /// Not read, but what it does happens even if no Result depends on it.
-    Assign,
-    Unknown,
-}
-
-impl Kind {
-    fn from_name(name: &str) -> Self {
-        match name.to_ascii_lowercase().as_str() {
-            "parameter" => Self::Parameter,
-            "const" | "constant" => Self::Const,
-            "convert" => Self::Convert,
-            "grucell" => Self::GruCell,
-            "rnncell" => Self::RnnCell,
-            "result" => Self::Result,
-            "assign" => Self::Assign,
-            _ => Self::Unknown,
-        }
-    }
 }
 
 pub(super) struct Layer<'a> {
@@ -75,8 +38,8 @@ pub(super) struct Layer<'a> {
     pub(super) reached: bool,
     /// Where it became a node.
     pub(super) node: Option<usize>,
-    /// The port and the tensor that it produces, once it is lowered.
-    pub(super) output: Option<(u64, ValueId)>,
+    /// The ports and the tensors that it produces, by ascending port, once it is lowered.
+    pub(super) outputs: Vec<(u64, ValueId)>,
 }
 
 #[derive(Clone, Copy)]
@@ -99,15 +62,33 @@ struct Port<'a> {
 pub(super) struct Lowering<'a, 'w> {
     pub(super) document: &'a Document,
     pub(super) weights: &'w mut Weights,
-    model: Model,
-    diagnostics: Diagnostics,
+    pub(super) model: Model,
+    /// Those of the values that are constants.
+    pub(super) constants: HashMap<ValueId, Tensor>,
+    pub(super) diagnostics: Diagnostics,
     /// How many of the diagnostics were errors.
-    errors: usize,
+    pub(super) errors: usize,
     pub(super) layers: Vec<Layer<'a>>,
     pub(super) edges: Vec<Edge>,
+    /// The ids of the layers around this graph, the outermost first; none for the model itself.
+    pub(super) around: Vec<u64>,
 }
 
-impl<'a> Lowering<'a, '_> {
+impl<'a, 'w> Lowering<'a, 'w> {
+    pub(super) fn new(document: &'a Document, weights: &'w mut Weights) -> Self {
+        Self {
+            document,
+            weights,
+            model: Model::default(),
+            constants: HashMap::new(),
+            diagnostics: Diagnostics::default(),
+            errors: 0,
+            layers: Vec::new(),
+            edges: Vec::new(),
+            around: Vec::new(),
+        }
+    }
+
     fn run(&mut self) {
         let document = self.document;
         let root = document.root();
@@ -121,11 +102,22 @@ impl<'a> Lowering<'a, '_> {
             return;
         }
         self.net(root);
+        self.graph(root);
+        if self.weights.given_in_vain() && !self.diagnostics.has_errors() {
+            let found = "weights were given, but the model uses no constant: they were not read";
+            self.push(Diagnostic::warning(Origin::Unknown, found));
+        }
+    }
+
+    /// The layers and edges inside an element become the model.
+    pub(super) fn graph(&mut self, root: ElementId) {
+        let document = self.document;
         let (Some(layers), Some(edges)) = (self.section(root, "layers"), self.section(root, "edges")) else { return };
         let Some(layers) = layers else {
+            let what = if self.is_body() { "body" } else { "model" };
             self.push(
-                Diagnostic::error(document.origin(root), "the model has no layers")
-                    .valid("one element layers inside net")
+                Diagnostic::error(document.origin(root), format!("the {what} has no layers"))
+                    .valid(format!("one element layers inside {}", document.name(root)))
                     .help(SAVE_AGAIN),
             );
             return;
@@ -134,7 +126,7 @@ impl<'a> Lowering<'a, '_> {
         if let Some(edges) = edges {
             self.read_edges(edges, &ids);
         }
-        self.reach();
+        self.reach(root);
         for index in self.order() {
             self.layer(index);
         }
@@ -146,10 +138,11 @@ impl<'a> Lowering<'a, '_> {
                 _ => {}
             }
         }
-        if self.weights.given_in_vain() && !self.diagnostics.has_errors() {
-            let found = "weights were given, but the model uses no constant: they were not read";
-            self.push(Diagnostic::warning(Origin::Unknown, found));
-        }
+    }
+
+    /// Whether the graph is the body of a layer.
+    pub(super) fn is_body(&self) -> bool {
+        !self.around.is_empty()
     }
 
     /// The model as a whole: its name and version.
@@ -196,9 +189,12 @@ impl<'a> Lowering<'a, '_> {
             None => Some(first),
             Some(second) => {
                 self.push(
-                    Diagnostic::error(document.origin(second), format!("a second element {name} in net"))
-                        .valid("one")
-                        .help(SAVE_AGAIN),
+                    Diagnostic::error(
+                        document.origin(second),
+                        format!("a second element {name} in {}", document.name(root)),
+                    )
+                    .valid("one")
+                    .help(SAVE_AGAIN),
                 );
                 None
             }
@@ -221,11 +217,11 @@ impl<'a> Lowering<'a, '_> {
                 id,
                 name: text("name"),
                 type_name: text("type"),
-                kind: Kind::from_name(text("type")),
+                kind: Kind::find(text("type")).map_or(Kind::Unknown, |row| row.kind),
                 incoming: Vec::new(),
                 reached: false,
                 node: None,
-                output: None,
+                outputs: Vec::new(),
             };
             let index = self.layers.len();
             self.layers.push(layer);
@@ -274,7 +270,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// An attribute that must be there and hold an integer; `layer` is the one around it, where there is one.
-    fn integer(&mut self, layer: Option<usize>, element: ElementId, name: &str, what: &str) -> Option<u64> {
+    pub(super) fn integer(&mut self, layer: Option<usize>, element: ElementId, name: &str, what: &str) -> Option<u64> {
         let document = self.document;
         let (origin, found) = match document.attribute(element, name) {
             None => (document.origin(element), format!("{what} without the attribute {name}")),
@@ -301,7 +297,8 @@ impl<'a> Lowering<'a, '_> {
     fn kind_text(&self, index: usize) -> String {
         let layer = &self.layers[index];
         let type_name = quoted(layer.type_name);
-        format!("{}, id {}", &type_name[1..type_name.len() - 1], layer.id)
+        let around: String = self.around.iter().rev().map(|id| format!(" in the body of id {id}")).collect();
+        format!("{}, id {}{around}", &type_name[1..type_name.len() - 1], layer.id)
     }
 
     pub(super) fn origin(&self, index: usize) -> Origin {
@@ -333,7 +330,7 @@ impl<'a> Lowering<'a, '_> {
         let mut types: Vec<(usize, usize)> = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
-            if layer.reached && matches!(layer.kind, Kind::Unknown | Kind::Assign) {
+            if layer.reached && layer.kind == Kind::Unknown {
                 let place = *seen.entry(layer.type_name).or_insert_with(|| {
                     types.push((index, 0));
                     types.len() - 1
@@ -349,66 +346,92 @@ impl<'a> Lowering<'a, '_> {
             };
             let origin = self.origin(first);
             let diagnostic = Diagnostic::error(origin, found)
-                .valid(LAYER_TYPES)
-                .help("cut the model down to its recurrent cells before saving it");
+                .valid(supported::names())
+                .help("build the layer of these, or cut the model down before saving it");
             self.report(first, diagnostic);
         }
     }
 
     /// Turns one layer into a node.
     fn layer(&mut self, index: usize) {
-        let kind = self.layers[index].kind;
-        if matches!(kind, Kind::Unknown | Kind::Assign) {
+        if self.layers[index].kind == Kind::Unknown {
             return;
         }
-        self.layer_itself(index);
+        let set = self.layer_itself(index);
         let mut data = self.data(index);
-        let op = match kind {
-            Kind::Parameter => self
-                .parameter(index, &mut data)
-                .map(|(element, shape)| (Op::Parameter, Some(element), Some(shape), Vec::new())),
-            Kind::Const => self.constant(index, &mut data).map(|tensor| {
-                let shape = tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect();
-                let element = tensor.element();
-                (Op::Constant(tensor), Some(element), Some(shape), Vec::new())
-            }),
-            Kind::Convert => self
-                .element_type(index, &mut data, "destination_type")
-                .map(|e| (Op::Convert, Some(e), None, Vec::new())),
-            Kind::GruCell | Kind::RnnCell => {
-                self.cell(index, &mut data).map(|(cell, ledger)| (Op::Cell(cell), None, None, ledger))
-            }
-            Kind::Result => Some((Op::Result, None, None, Vec::new())),
-            Kind::Assign | Kind::Unknown => None,
-        };
-        self.left_over(index, &data);
+        let operation = set.and_then(|set| self.operation(index, set, &mut data));
+        if set.is_some() {
+            self.left_over(index, &data);
+        }
         let inputs = self.connect(index);
-        let outputs = self.ports(index, "output");
-        let (Some((op, element, shape, ledger)), Some(inputs), Some(outputs)) = (op, inputs, outputs) else { return };
-        let first_input = inputs.first().map(|input| &self.model.values[input.0]);
-        // a cell computes in the type of its x
-        let element = element.or(first_input.map(|input| input.element)).unwrap_or(ElementType::F32);
-        let output = if op == Op::Result {
-            let shape = first_input.and_then(|input| input.shape.clone());
-            if let Some(port) = outputs.first() {
+        let ports = self.ports(index, "output");
+        let (Some(operation), Some(mut inputs), Some(ports)) = (operation, inputs, ports) else { return };
+        if self.complete(index, &operation, &mut inputs).is_none() {
+            return;
+        }
+        let Some(outputs) = self.outputs(index, &operation, &data, &inputs, &ports) else { return };
+        if let (Op::Constant(tensor), Some(&value)) = (&operation.op, outputs.first()) {
+            self.constants.insert(value, tensor.clone());
+        }
+        self.layers[index].node = Some(self.model.nodes.len());
+        self.node(index, operation.op, inputs, outputs, operation.ledger);
+    }
+
+    /// The tensors that a layer produces.
+    fn outputs(
+        &mut self,
+        index: usize,
+        operation: &Operation,
+        data: &Data,
+        inputs: &[ValueId],
+        ports: &[Port<'_>],
+    ) -> Option<Vec<ValueId>> {
+        let input = |i: usize| inputs.get(i).map(|input| &self.model.values[input.0]);
+        // a layer without inputs says its type itself
+        let element = |output: usize| match &operation.element {
+            Element::Is(element) => *element,
+            Element::Of(i) => input(*i).or(input(0)).map_or(ElementType::F32, |input| input.element),
+            Element::Each(elements) => elements.get(output).copied().unwrap_or(ElementType::F32),
+        };
+        if operation.op == Op::Result {
+            let (element, shape) = (element(0), input(0).and_then(|input| input.shape.clone()));
+            if let Some(port) = ports.first() {
                 let origin = self.document.origin(port.element);
                 self.warning(index, origin, "an output port of a Result is ignored");
             }
             let names = self.document.attribute(self.layers[index].element, "output_names");
             let names = names.map_or_else(Vec::new, |names| split_names(self.document.value(names)));
-            self.value(Value { names, shape, element, origin: self.origin(index) })
-        } else {
-            let [port] = &outputs[..] else {
-                let found = format!("the layer declares {} output ports", outputs.len());
-                self.error(index, self.origin(index), found, "one output port", SAVE_AGAIN);
-                return;
-            };
+            return Some(vec![self.value(Value { names, shape, element, origin: self.origin(index) })]);
+        }
+        if let (Op::Assign { .. }, []) = (&operation.op, ports) {
+            let element = element(0);
+            return Some(vec![self.value(Value {
+                names: Vec::new(),
+                shape: None,
+                element,
+                origin: self.origin(index),
+            })]);
+        }
+        let valid = match operation.ports {
+            Ports::Some if ports.is_empty() => "one output port or more".to_owned(),
+            Ports::Exactly(1) if ports.len() != 1 => "one output port".to_owned(),
+            Ports::Exactly(count) if ports.len() != count => format!("{count} output ports"),
+            Ports::Some | Ports::Exactly(_) => String::new(),
+        };
+        if !valid.is_empty() {
+            let found = format!("the layer declares {} output ports", ports.len());
+            self.error(index, self.origin(index), found, valid, SAVE_AGAIN);
+            return None;
+        }
+        let elements: Vec<ElementType> = (0..ports.len()).map(element).collect();
+        let mut outputs = Vec::with_capacity(ports.len());
+        for (port, element) in ports.iter().zip(elements) {
             let stated = Some(port.dims.clone()).filter(|dims| !dims.is_empty());
-            if let (Some(shape), Some(stated)) = (&shape, &stated)
+            if let (Some((attribute, shape)), Some(stated)) = (&operation.shape, &stated)
                 && !compatible(shape, stated)
             {
                 let found = format!(
-                    "the output port says {}, but the attribute shape says {}: the attribute counts",
+                    "the output port says {}, but the attribute {attribute} says {}: the attribute counts",
                     shape_text(stated),
                     shape_text(shape)
                 );
@@ -419,25 +442,29 @@ impl<'a> Lowering<'a, '_> {
             // what is most likely to be wrong with the tensor
             let attribute = if element.is_float() { "shape" } else { "element_type" };
             let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
-            let names = split_names(port.names);
-            let value = self.value(Value { names, shape: shape.or(stated), element, origin });
-            self.layers[index].output = Some((port.id, value));
-            value
-        };
-        self.layers[index].node = Some(self.model.nodes.len());
-        let node = Node {
-            name: self.layers[index].name.to_owned(),
-            kind: self.kind_text(index),
-            op,
-            inputs,
-            outputs: vec![output],
-            ledger,
-            origin: self.origin(index),
-        };
-        self.model.nodes.push(node);
+            let shape = operation.shape.as_ref().map(|(_, shape)| shape.clone()).or(stated);
+            let value = self.value(Value { names: split_names(port.names), shape, element, origin });
+            self.layers[index].outputs.push((port.id, value));
+            outputs.push(value);
+        }
+        Some(outputs)
     }
 
-    fn value(&mut self, value: Value) -> ValueId {
+    /// Adds a node for a layer.
+    pub(super) fn node(
+        &mut self,
+        index: usize,
+        op: Op,
+        inputs: Vec<ValueId>,
+        outputs: Vec<ValueId>,
+        ledger: Vec<LedgerEntry>,
+    ) {
+        let name = self.layers[index].name.to_owned();
+        let (kind, origin) = (self.kind_text(index), self.origin(index));
+        self.model.nodes.push(Node { name, kind, op, inputs, outputs, ledger, origin });
+    }
+
+    pub(super) fn value(&mut self, value: Value) -> ValueId {
         self.model.values.push(value);
         ValueId(self.model.values.len() - 1)
     }
@@ -447,10 +474,12 @@ impl<'a> Lowering<'a, '_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// What is written on the layer's own element.
-    fn layer_itself(&mut self, index: usize) {
+    /// What is written on the layer's own element: the operation set by whose definition it is to be read. `None` after an error.
+    fn layer_itself(&mut self, index: usize) -> Option<u64> {
         let document = self.document;
         let element = self.layers[index].element;
+        let row = Kind::find(self.layers[index].type_name)?;
+        let mut set = Some(row.latest());
         for attribute in document.attributes(element) {
             let origin = document.attribute_origin(attribute);
             let text = document.value(attribute);
@@ -459,12 +488,11 @@ impl<'a> Lowering<'a, '_> {
                 "output_names" if self.layers[index].kind == Kind::Result => {}
                 "version" if text.is_empty() => {}
                 "version" => {
-                    let number = text.strip_prefix("opset").and_then(parse_integer);
-                    // before that there was no GRUCell
-                    let first = if self.layers[index].kind == Kind::GruCell { 3 } else { 1 };
-                    if number.is_none_or(|number| number < first) {
+                    set = row.definition(text);
+                    if set.is_none() {
                         let found = format!("the layer is of the operation set {}", quoted(text));
-                        let valid = format!("OpenVINO's own operation sets: opset{first}, opset{}, ...", first + 1);
+                        let valid =
+                            format!("{} as {} define it, or a later set that does", row.name, row.sets.join(", "));
                         self.error(index, origin, found, valid, "replace the layer by one of OpenVINO's own");
                     }
                 }
@@ -475,10 +503,13 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
         }
-        let mut seen: [bool; 3] = [false; 3];
+        // a body may stand in layers that repeat one only
+        let sections = ["data", "input", "output", "port_map", "back_edges", "body"];
+        let sections = if row.kind.has_body() { &sections[..] } else { &sections[..3] };
+        let mut seen: [bool; 6] = [false; 6];
         for child in document.children(element) {
             let name = document.name(child);
-            match ["data", "input", "output"].iter().position(|&n| n == name) {
+            match sections.iter().position(|&n| n == name) {
                 Some(place) if std::mem::replace(&mut seen[place], true) => {
                     let found = format!("a second element {name} in a layer");
                     self.error(index, document.origin(child), found, "one", SAVE_AGAIN);
@@ -491,6 +522,15 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
         }
+        set
+    }
+
+    /// The ids of the ports of one side, without a look at what is wrong with them.
+    pub(super) fn port_ids(&self, index: usize, side: &str) -> Vec<u64> {
+        let document = self.document;
+        let side = document.children_named(self.layers[index].element, side).next();
+        let ports = side.into_iter().flat_map(|side| document.children_named(side, "port"));
+        ports.filter_map(|port| parse_integer(document.value(document.attribute(port, "id")?))).collect()
     }
 
     /// The ports of one side. `None` after an error.
@@ -590,20 +630,24 @@ impl<'a> Lowering<'a, '_> {
             self.error(index, document.origin(port.element), found, "one edge into every input port", CONNECT);
             return None;
         };
-        let Some((from_port, value)) = self.layers[edge.from_layer].output else {
+        let outputs = &self.layers[edge.from_layer].outputs;
+        let Ok(place) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
+            let last = outputs.last().map(|(port, _)| *port);
             // what else is missing here has been reported
             if self.layers[edge.from_layer].kind == Kind::Result {
                 let found = format!("the edge starts at {}, which has no output", self.label(edge.from_layer));
                 self.error(index, document.origin(edge.element), found, "a layer with an output", CONNECT);
+            } else if let Some(last) = last {
+                let valid = match &outputs[..] {
+                    [(port, _)] => format!("port {port}, its only output port"),
+                    ports => format!("one of its {} output ports, {} to {last}", ports.len(), ports[0].0),
+                };
+                let found = format!("the edge starts at port {} of {}", edge.from_port, self.label(edge.from_layer));
+                self.error(index, document.origin(edge.element), found, valid, CONNECT);
             }
             return None;
         };
-        if from_port != edge.from_port {
-            let found = format!("the edge starts at port {} of {}", edge.from_port, self.label(edge.from_layer));
-            let valid = format!("port {from_port}, its only output port");
-            self.error(index, document.origin(edge.element), found, valid, CONNECT);
-            return None;
-        }
+        let value = outputs[place].1;
         if let Some(shape) = &self.model.values[value.0].shape
             && !port.dims.is_empty()
             && !compatible(shape, &port.dims)

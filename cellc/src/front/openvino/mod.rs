@@ -1,8 +1,11 @@
 //! OpenVINO IR: `model.xml` and the `model.bin` beside it.
 
 mod attributes;
+mod bodies;
 mod lower;
+mod operations;
 mod order;
+mod supported;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -16,6 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{InputFile, Model};
 use crate::validate;
+pub use supported::{SUPPORTED, Supported};
 use weights::{Place, Weights};
 
 /// Reads an IR from files. The second part of what is returned holds the warnings.

@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::lower::{Kind, Lowering};
+use super::lower::Lowering;
+use super::supported::Kind;
+use super::xml::ElementId;
 use crate::diagnostic::Diagnostic;
 
 impl Lowering<'_, '_> {
-    /// Marks the layers that are looked at.
-    pub(super) fn reach(&mut self) {
+    /// Marks the layers that are looked at, of the graph inside `root`.
+    pub(super) fn reach(&mut self, root: ElementId) {
         let mut open: Vec<usize> = (0..self.layers.len())
             .filter(|&i| matches!(self.layers[i].kind, Kind::Result | Kind::Assign | Kind::Parameter))
             .collect();
@@ -19,8 +21,9 @@ impl Lowering<'_, '_> {
             open.extend(self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer));
         }
         if !self.layers.iter().any(|layer| layer.kind == Kind::Result) {
+            let what = if self.is_body() { "body" } else { "model" };
             self.push(
-                Diagnostic::error(self.document.origin(self.document.root()), "the model has no Result")
+                Diagnostic::error(self.document.origin(root), format!("the {what} has no Result"))
                     .valid("at least one layer of type Result")
                     .help("save a model that has an output"),
             );

@@ -42,6 +42,13 @@ pub(super) fn parse_integer(text: &str) -> Option<u64> {
     if digits { text.parse().ok() } else { None }
 }
 
+/// Decimal digits, perhaps after a minus sign, space at either end allowed.
+pub(super) fn parse_signed(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
 /// `7`, `?` or `-1`, `1..8`, `1..`, `..8`.
 pub(super) fn parse_dim(text: &str) -> Option<Dim> {
     let text = text.trim();

@@ -1,0 +1,417 @@
+//! TensorIterator and Loop: a body, which is a graph of its own, and the ports that connect it with what is around it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::lower::{Lowering, SAVE_AGAIN};
+use super::supported::Kind;
+use super::text::{parse_integer, parse_signed};
+use super::xml::ElementId;
+use crate::diagnostic::{Origin, quoted};
+use crate::model::{ElementType, Loop, LoopInput, LoopOutput, Model, Slicing};
+
+/// How deep bodies may stand inside each other.
+const MOST_LEVELS: usize = 8;
+
+/// A body that has been read.
+struct Body {
+    model: Model,
+    /// Where the Parameter of that id stands among the body's.
+    parameters: HashMap<u64, usize>,
+    /// Where the Result of that id stands among the body's.
+    results: HashMap<u64, usize>,
+}
+
+/// Where a body meets what is around it, as far as it is read.
+#[derive(Default)]
+struct Map {
+    /// By the body's Parameter.
+    inputs: HashMap<usize, LoopInput>,
+    /// By the layer's output.
+    outputs: HashMap<usize, LoopOutput>,
+    current_iteration: Option<usize>,
+    condition: Option<usize>,
+    /// The layer's inputs that are named.
+    used: HashSet<usize>,
+}
+
+/// The layer's ports by id.
+struct Outside {
+    inputs: HashMap<u64, usize>,
+    outputs: HashMap<u64, usize>,
+}
+
+impl Lowering<'_, '_> {
+    /// The body of a TensorIterator, or of a Loop where `counted`, and the element types of the layer's outputs. `None` after an error.
+    pub(super) fn repeated(&mut self, index: usize, counted: bool) -> Option<(Loop, Vec<ElementType>)> {
+        let document = self.document;
+        let element = self.layers[index].element;
+        if self.around.len() >= MOST_LEVELS {
+            let found = format!("more than {MOST_LEVELS} bodies inside each other");
+            let valid = format!("at most {MOST_LEVELS} levels");
+            self.error(index, self.origin(index), found, valid, "unroll the innermost loops before saving the model");
+            return None;
+        }
+        let [port_map, back_edges, body] =
+            ["port_map", "back_edges", "body"].map(|name| document.children_named(element, name).next());
+        for (name, section) in [("port_map", port_map), ("body", body)] {
+            if section.is_none() {
+                let found = format!("the layer has no element {name}");
+                self.error(index, self.origin(index), found, format!("one element {name}"), SAVE_AGAIN);
+            }
+        }
+        let (port_map, body) = (port_map?, body?);
+        let body = self.body(index, body)?;
+        let [inputs, outputs] = ["input", "output"]
+            .map(|side| self.port_ids(index, side).into_iter().enumerate().map(|(place, id)| (id, place)).collect());
+        let outside = Outside { inputs, outputs };
+        let before = self.errors;
+        let map = self.port_map(index, port_map, counted, &outside, &body);
+        let map = self.back_edges(index, back_edges, &body, map);
+        if self.errors == before {
+            self.nothing_is_left(index, counted, &outside, &body, &map);
+        }
+        if self.errors > before {
+            return None;
+        }
+        let Map { inputs, outputs, current_iteration, condition, .. } = map;
+        let mut inputs: Vec<LoopInput> = inputs.into_values().collect();
+        inputs.sort_unstable_by_key(|input| input.parameter);
+        let mut outputs: Vec<(usize, LoopOutput)> = outputs.into_iter().collect();
+        outputs.sort_unstable_by_key(|(place, _)| *place);
+        let outputs: Vec<LoopOutput> = outputs.into_iter().map(|(_, output)| output).collect();
+        let elements = outputs.iter().map(|output| {
+            let value = body.model.results.get(output.result).and_then(|&node| body.model.nodes[node].outputs.first());
+            value.map_or(ElementType::F32, |value| body.model.values[value.0].element)
+        });
+        let elements = elements.collect();
+        Some((Loop { body: body.model, counted, inputs, outputs, current_iteration, condition }, elements))
+    }
+
+    /// Reads a body. Its ids are its own; the file of weights is the model's.
+    fn body(&mut self, index: usize, element: ElementId) -> Option<Body> {
+        let document = self.document;
+        for child in document.children(element) {
+            if !matches!(document.name(child), "layers" | "edges" | "rt_info") {
+                let found = format!("the element {} in a body is ignored", quoted(document.name(child)));
+                self.warning(index, document.origin(child), found);
+            }
+        }
+        let before = self.errors;
+        let mut inner = Lowering::new(document, &mut *self.weights);
+        inner.diagnostics = std::mem::take(&mut self.diagnostics);
+        inner.errors = before;
+        inner.around.clone_from(&self.around);
+        inner.around.push(self.layers[index].id);
+        inner.graph(element);
+        let Lowering { model, diagnostics, errors, layers, .. } = inner;
+        self.diagnostics = diagnostics;
+        self.errors = errors;
+        if errors > before {
+            return None;
+        }
+        let ids = |kind: Kind| layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some());
+        let places = |kind: Kind| ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect();
+        Some(Body { parameters: places(Kind::Parameter), results: places(Kind::Result), model })
+    }
+
+    fn port_map(&mut self, index: usize, port_map: ElementId, counted: bool, outside: &Outside, body: &Body) -> Map {
+        let document = self.document;
+        let mut map = Map::default();
+        for element in document.children(port_map) {
+            match document.name(element) {
+                "input" => self.map_input(index, element, counted, outside, body, &mut map),
+                "output" => self.map_output(index, element, counted, outside, body, &mut map),
+                name => {
+                    let found = format!("the element {} in the port map is ignored", quoted(name));
+                    self.warning(index, document.origin(element), found);
+                    Some(())
+                }
+            };
+        }
+        map
+    }
+
+    fn map_input(
+        &mut self,
+        index: usize,
+        element: ElementId,
+        counted: bool,
+        outside: &Outside,
+        body: &Body,
+        map: &mut Map,
+    ) -> Option<()> {
+        let origin = self.document.origin(element);
+        let entry = self.entry(index, element, counted.then_some("current_iteration"));
+        let parameter = self.inner(index, element, "internal_layer_id", "Parameter", &body.parameters);
+        let (entry, parameter) = (entry?, parameter?);
+        if map.inputs.contains_key(&parameter) || map.current_iteration == Some(parameter) {
+            let found = "a Parameter of the body stands in the port map twice";
+            self.error(index, origin, found, "one entry for every Parameter of the body", SAVE_AGAIN);
+            return None;
+        }
+        if entry.special {
+            if entry.slice.is_some() || map.current_iteration.is_some() {
+                let found = "a second current_iteration, or one that is sliced";
+                self.error(index, origin, found, "one input with purpose=\"current_iteration\"", SAVE_AGAIN);
+                return None;
+            }
+            map.current_iteration = Some(parameter);
+            return Some(());
+        }
+        let input = self.outer(index, element, &entry, "input", &outside.inputs)?;
+        map.used.insert(input);
+        map.inputs.insert(parameter, LoopInput { parameter, input, slice: entry.slice, back_edge: None });
+        Some(())
+    }
+
+    fn map_output(
+        &mut self,
+        index: usize,
+        element: ElementId,
+        counted: bool,
+        outside: &Outside,
+        body: &Body,
+        map: &mut Map,
+    ) -> Option<()> {
+        let origin = self.document.origin(element);
+        let entry = self.entry(index, element, counted.then_some("execution_condition"));
+        let result = self.inner(index, element, "internal_layer_id", "Result", &body.results);
+        let (entry, result) = (entry?, result?);
+        if entry.special {
+            if entry.slice.is_some() || map.condition.is_some() {
+                let found = "a second execution_condition, or one that is put together of pieces";
+                self.error(index, origin, found, "one output with purpose=\"execution_condition\"", SAVE_AGAIN);
+                return None;
+            }
+            map.condition = Some(result);
+            return Some(());
+        }
+        let output = self.outer(index, element, &entry, "output", &outside.outputs)?;
+        if map.outputs.contains_key(&output) {
+            let found = "an output port of the layer stands in the port map twice";
+            self.error(index, origin, found, "one entry for every output port", SAVE_AGAIN);
+            return None;
+        }
+        map.outputs.insert(output, LoopOutput { result, concatenation: entry.slice });
+        Some(())
+    }
+
+    /// What the attributes of an entry of the port map say; `purpose` is the one that may be given.
+    fn entry(&mut self, index: usize, element: ElementId, purpose: Option<&str>) -> Option<Entry> {
+        const KNOWN: &str =
+            "external_port_id, internal_layer_id, axis, start, end, stride, part_size, purpose (in a Loop)";
+        let document = self.document;
+        let before = self.errors;
+        let [mut axis, mut start, mut end, mut stride, mut part_size, mut external] = [const { None }; 6];
+        let mut special = false;
+        for attribute in document.attributes(element) {
+            let (name, text) = (document.attribute_name(attribute), document.value(attribute));
+            let origin = document.attribute_origin(attribute);
+            let number = match name {
+                "axis" => &mut axis,
+                "start" => &mut start,
+                "end" => &mut end,
+                "stride" => &mut stride,
+                "part_size" => &mut part_size,
+                "external_port_id" => &mut external,
+                "internal_layer_id" => continue,
+                "purpose" if text.trim().is_empty() => continue,
+                "purpose" => {
+                    special = purpose.is_some_and(|purpose| purpose == text.trim());
+                    if !special {
+                        let valid = match purpose {
+                            Some(purpose) => format!("no purpose, or {purpose}"),
+                            None => "no purpose: only entries of a Loop have one".to_owned(),
+                        };
+                        self.error(index, origin, format!("purpose={}", quoted(text)), valid, SAVE_AGAIN);
+                    }
+                    continue;
+                }
+                // a Parameter and a Result have one port each
+                "internal_port_id" => {
+                    self.warning(index, origin, "internal_port_id has no effect: Parameters and Results have one port");
+                    continue;
+                }
+                name => {
+                    let found = format!("the attribute {} has no known meaning in a port map", quoted(name));
+                    self.error(index, origin, found, KNOWN, "remove the attribute, or correct it if it is misspelt");
+                    continue;
+                }
+            };
+            match parse_signed(text) {
+                Some(value) => *number = Some((value, origin)),
+                None => self.error(index, origin, format!("{name}={}", quoted(text)), "an integer", SAVE_AGAIN),
+            }
+        }
+        if external.is_none() && self.errors == before {
+            let found = "an entry of the port map without the attribute external_port_id";
+            self.error(index, document.origin(element), found, KNOWN, SAVE_AGAIN);
+        }
+        let origin = document.origin(element);
+        let number = |given: Option<(i64, Origin)>, default| given.map_or(default, |(value, _)| value);
+        let slice = match axis {
+            Some((axis, _)) => {
+                let (stride, part_size) = (number(stride, 1), number(part_size, 1));
+                if stride == 0 || part_size <= 0 {
+                    let found = format!("pieces of length {part_size}, {stride} apart");
+                    let valid = "a part_size of 1 or more and a stride that is not 0";
+                    self.error(index, origin, found, valid, SAVE_AGAIN);
+                }
+                Some(Slicing { axis, start: number(start, 0), end: number(end, -1), stride, part_size })
+            }
+            None => {
+                for (name, (_, origin)) in
+                    [("start", start), ("end", end), ("stride", stride), ("part_size", part_size)]
+                        .into_iter()
+                        .filter_map(|(name, given)| Some((name, given?)))
+                {
+                    self.warning(index, origin, format!("{name} has no effect without axis"));
+                }
+                None
+            }
+        };
+        let (external, external_origin) = external?;
+        if special && external != -1 {
+            let found = format!("external_port_id={external} with a purpose");
+            self.error(index, external_origin, found, "-1: what has a purpose has no port outside", SAVE_AGAIN);
+        }
+        (self.errors == before).then_some(Entry { external, slice, special })
+    }
+
+    /// The Parameter or Result of the body that an attribute names by its id.
+    fn inner(
+        &mut self,
+        index: usize,
+        element: ElementId,
+        attribute: &str,
+        what: &str,
+        places: &HashMap<u64, usize>,
+    ) -> Option<usize> {
+        let document = self.document;
+        let given = document.attribute(element, attribute);
+        let text = given.map_or("", |given| document.value(given));
+        let place = parse_integer(text).and_then(|id| places.get(&id).copied());
+        if place.is_none() {
+            let origin = given.map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
+            let found = match given {
+                Some(_) => format!("{attribute}={}: the body has no {what} of this id", quoted(text)),
+                None => format!("the attribute {attribute} is missing"),
+            };
+            self.error(index, origin, found, format!("the id of a {what} of the body"), SAVE_AGAIN);
+        }
+        place
+    }
+
+    /// The layer's own port that an entry names.
+    fn outer(
+        &mut self,
+        index: usize,
+        element: ElementId,
+        entry: &Entry,
+        side: &str,
+        places: &HashMap<u64, usize>,
+    ) -> Option<usize> {
+        let document = self.document;
+        let place = u64::try_from(entry.external).ok().and_then(|id| places.get(&id).copied());
+        if place.is_none() {
+            let origin = document.attribute(element, "external_port_id");
+            let origin = origin.map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
+            let found = format!("external_port_id={}: the layer has no {side} port of this id", entry.external);
+            self.error(index, origin, found, format!("the id of an {side} port of the layer"), SAVE_AGAIN);
+        }
+        place
+    }
+
+    fn back_edges(&mut self, index: usize, back_edges: Option<ElementId>, body: &Body, mut map: Map) -> Map {
+        let document = self.document;
+        for element in back_edges.into_iter().flat_map(|back_edges| document.children(back_edges)) {
+            if document.name(element) != "edge" {
+                let found = format!("the element {} among the back edges is ignored", quoted(document.name(element)));
+                self.warning(index, document.origin(element), found);
+                continue;
+            }
+            for attribute in document.attributes(element) {
+                let name = document.attribute_name(attribute);
+                if !matches!(name, "from-layer" | "to-layer" | "from-port" | "to-port") {
+                    let found = format!("the attribute {} of a back edge has no known meaning", quoted(name));
+                    let help = "remove the attribute, or correct it if it is misspelt";
+                    self.error(index, document.attribute_origin(attribute), found, "from-layer, to-layer", help);
+                }
+            }
+            let from = self.inner(index, element, "from-layer", "Result", &body.results);
+            let to = self.inner(index, element, "to-layer", "Parameter", &body.parameters);
+            let (Some(result), Some(parameter)) = (from, to) else { continue };
+            let (found, valid) = match map.inputs.get_mut(&parameter) {
+                Some(input) if input.slice.is_some() => {
+                    ("a back edge to a Parameter that is sliced", "either of the two")
+                }
+                Some(input) => match input.back_edge.replace(result) {
+                    None => continue,
+                    Some(_) => ("a second back edge to a Parameter", "one back edge to a Parameter"),
+                },
+                // entries of the port map that are wrong have been reported
+                None if map.current_iteration != Some(parameter) => {
+                    ("a back edge to a Parameter that has no first value", "an input in the port map for the Parameter")
+                }
+                None => ("a back edge to the number of the iteration", "no back edge to this Parameter"),
+            };
+            self.error(index, document.origin(element), found, valid, SAVE_AGAIN);
+        }
+        map
+    }
+
+    /// Reports ports, Parameters and purposes that the port map leaves out.
+    fn nothing_is_left(&mut self, index: usize, counted: bool, outside: &Outside, body: &Body, map: &Map) {
+        let origin = self.origin(index);
+        let mut left: Vec<u64> = body
+            .parameters
+            .iter()
+            .filter(|(_, place)| !map.inputs.contains_key(place) && map.current_iteration != Some(**place))
+            .map(|(id, _)| *id)
+            .collect();
+        left.sort_unstable();
+        for id in left {
+            let found = format!("the body's Parameter of id {id} does not stand in the port map");
+            self.error(index, origin.clone(), found, "an input in the port map for every Parameter", SAVE_AGAIN);
+        }
+        let mut left: Vec<u64> =
+            outside.outputs.iter().filter(|(_, place)| !map.outputs.contains_key(place)).map(|(id, _)| *id).collect();
+        left.sort_unstable();
+        for id in left {
+            let found = format!("the output port {id} does not stand in the port map");
+            self.error(index, origin.clone(), found, "an output in the port map for every output port", SAVE_AGAIN);
+        }
+        let first = if counted { 2 } else { 0 };
+        let mut left: Vec<u64> = outside
+            .inputs
+            .iter()
+            .filter(|(_, place)| **place >= first && !map.used.contains(place))
+            .map(|(id, _)| *id)
+            .collect();
+        left.sort_unstable();
+        for id in left {
+            self.warning(
+                index,
+                origin.clone(),
+                format!("the port map does not name the input port {id}: it is not read"),
+            );
+        }
+        if counted && outside.inputs.len() < first {
+            let found = format!("a Loop with {} inputs", outside.inputs.len());
+            let valid = "the number of iterations, the condition, and what the port map names";
+            self.error(index, origin.clone(), found, valid, SAVE_AGAIN);
+        }
+        if counted && map.condition.is_none() {
+            let found = "a Loop whose port map has no output with purpose=\"execution_condition\"";
+            self.error(index, origin, found, "one such output", SAVE_AGAIN);
+        }
+    }
+}
+
+/// An entry of the port map.
+struct Entry {
+    external: i64,
+    slice: Option<Slicing>,
+    /// Whether it has the purpose that it may have.
+    special: bool,
+}

@@ -1,0 +1,454 @@
+//! What each type of layer becomes, and its attributes; those of recurrent cells stand in [`super::attributes`].
+
+use super::attributes::Data;
+use super::lower::{Lowering, SAVE_AGAIN};
+use super::supported::{Kind, Recurrent};
+use super::text::{MOST_DIMS, parse_integer, parse_shape, parse_signed};
+use crate::diagnostic::{Origin, quoted};
+use crate::model::{BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Op, Value, ValueId};
+
+/// The element types of an operation's outputs.
+pub(super) enum Element {
+    /// That of an input.
+    Of(usize),
+    /// This one.
+    Is(ElementType),
+    /// One for each output.
+    Each(Vec<ElementType>),
+}
+
+/// How many output ports an operation has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ports {
+    Exactly(usize),
+    /// One or more.
+    Some,
+}
+
+/// What a layer's type and attributes say.
+pub(super) struct Operation {
+    pub(super) op: Op,
+    pub(super) element: Element,
+    /// The attribute that says the shape of the output, and the shape.
+    pub(super) shape: Option<(&'static str, Vec<Dim>)>,
+    pub(super) ports: Ports,
+    pub(super) ledger: Vec<LedgerEntry>,
+    pub(super) then: Then,
+}
+
+/// What is left to do when the inputs are known.
+pub(super) enum Then {
+    Nothing,
+    /// Only the first input is read.
+    FirstInputOnly,
+    /// A quotient of integers is rounded towards zero.
+    Truncate,
+    /// `allow_axis_skip`, said there: axes whose size is not 1 stay.
+    SkipAxes(Origin),
+}
+
+impl Operation {
+    /// One output, of the type of the first input.
+    fn new(op: Op) -> Self {
+        let (element, ports) = (Element::Of(0), Ports::Exactly(1));
+        Self { op, element, shape: None, ports, ledger: Vec::new(), then: Then::Nothing }
+    }
+
+    fn of(self, element: Element) -> Self {
+        Self { element, ..self }
+    }
+
+    fn ports(self, ports: Ports) -> Self {
+        Self { ports, ..self }
+    }
+
+    fn then(self, then: Then) -> Self {
+        Self { then, ..self }
+    }
+}
+
+/// The types of tensors that are not constants.
+pub(super) const COMPUTED: [ElementType; 9] = [
+    ElementType::F32,
+    ElementType::F16,
+    ElementType::Bf16,
+    ElementType::F64,
+    ElementType::I8,
+    ElementType::U8,
+    ElementType::I32,
+    ElementType::I64,
+    ElementType::Bool,
+];
+
+/// The element type of what an operation computes of two tensors.
+fn element_of(elementwise: Elementwise) -> Element {
+    use Elementwise as E;
+    match elementwise {
+        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => {
+            Element::Is(ElementType::Bool)
+        }
+        E::LogicalAnd | E::LogicalOr => Element::Is(ElementType::Bool),
+        E::Select => Element::Of(1),
+        _ => Element::Of(0),
+    }
+}
+
+const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
+
+impl Lowering<'_, '_> {
+    /// What a layer does, by the definition of the operation set `set`. `None` after an error.
+    pub(super) fn operation(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Operation> {
+        let kind = self.layers[index].kind;
+        let operation = match kind {
+            Kind::Parameter => {
+                let (element, shape) = self.parameter(index, data)?;
+                let shape = Some(("shape", shape));
+                Operation { shape, ..Operation::new(Op::Parameter).of(Element::Is(element)) }
+            }
+            Kind::Const => {
+                let tensor = self.constant(index, data)?;
+                let shape = Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
+                let element = Element::Is(tensor.element());
+                Operation { shape, ..Operation::new(Op::Constant(tensor)).of(element) }
+            }
+            Kind::Result => Operation::new(Op::Result),
+            Kind::Convert => {
+                let element = self.element_type(index, data, "destination_type", &ElementType::ALL)?;
+                Operation::new(Op::Convert).of(Element::Is(element))
+            }
+            Kind::ConvertLike => Operation::new(Op::Convert).of(Element::Of(1)).then(Then::FirstInputOnly),
+            Kind::Cell(recurrent) => {
+                let (cell, _, ledger) = self.cell(index, set, data)?;
+                let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
+                Operation { ledger, ..Operation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
+            }
+            Kind::Sequence(recurrent) => {
+                let (cell, direction, ledger) = self.cell(index, set, data)?;
+                let outputs = if recurrent == Recurrent::Lstm { 3 } else { 2 };
+                Operation { ledger, ..Operation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs)) }
+            }
+            Kind::Elementwise(Elementwise::LogicalNot) => {
+                Operation::new(Op::Elementwise(Elementwise::LogicalNot)).of(Element::Is(ElementType::Bool))
+            }
+            Kind::Elementwise(elementwise) => Operation::new(Op::Elementwise(elementwise)),
+            Kind::Broadcasting(elementwise) => {
+                self.auto_broadcast(index, data)?;
+                Operation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
+            }
+            Kind::Divide => {
+                let broadcast = self.auto_broadcast(index, data);
+                let floors = self.boolean(index, data, "m_pythondiv", Some(true));
+                broadcast?;
+                let then = if floors? { Then::Nothing } else { Then::Truncate };
+                Operation::new(Op::Elementwise(Elementwise::Divide)).then(then)
+            }
+            Kind::Clamp => {
+                let (min, max) = (self.number(index, data, "min"), self.number(index, data, "max"));
+                let (min, max) = (min?, max?);
+                // NaN is larger than nothing
+                if !matches!(min.partial_cmp(&max), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)) {
+                    let found = format!("min={min} and max={max}");
+                    let origin = data.origin_of(self.document, "min").unwrap_or_else(|| self.origin(index));
+                    self.error(index, origin, found, "a min that is not larger than max", "correct the bounds");
+                    return None;
+                }
+                Operation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
+            }
+            Kind::MatMul => {
+                let [a, b] = ["transpose_a", "transpose_b"].map(|name| self.boolean(index, data, name, Some(false)));
+                Operation::new(Op::MatMul { transpose_a: a?, transpose_b: b? })
+            }
+            Kind::Softmax { log } => {
+                // only the first definition lacks axes that count from the end
+                let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
+                Operation::new(Op::Softmax { axis: self.whole(index, data, "axis", None, range)?, log })
+            }
+            Kind::Concat => Operation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? }),
+            Kind::Split => {
+                let parts = self.whole(index, data, "num_splits", None, 1..=i64::MAX)?;
+                let parts = usize::try_from(parts).ok()?;
+                Operation::new(Op::Split { parts }).ports(Ports::Exactly(parts))
+            }
+            Kind::VariadicSplit => Operation::new(Op::VariadicSplit).ports(Ports::Some),
+            Kind::Reshape => {
+                Operation::new(Op::Reshape { special_zero: self.boolean(index, data, "special_zero", None)? })
+            }
+            Kind::Squeeze => {
+                let skips = set >= 15 && self.boolean(index, data, "allow_axis_skip", Some(false))?;
+                let origin = data.origin_of(self.document, "allow_axis_skip").filter(|_| skips);
+                Operation::new(Op::Squeeze).then(origin.map_or(Then::Nothing, Then::SkipAxes))
+            }
+            Kind::Unsqueeze => Operation::new(Op::Unsqueeze),
+            Kind::Transpose => Operation::new(Op::Transpose),
+            Kind::Gather => {
+                let batch_dims =
+                    if set >= 7 { self.whole(index, data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
+                Operation::new(Op::Gather { batch_dims })
+            }
+            Kind::Slice => Operation::new(Op::Slice),
+            Kind::StridedSlice => {
+                let begin_mask = self.mask(index, data, "begin_mask", true);
+                let end_mask = self.mask(index, data, "end_mask", true);
+                let [new_axis_mask, shrink_axis_mask, ellipsis_mask] =
+                    ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"].map(|n| self.mask(index, data, n, false));
+                Operation::new(Op::StridedSlice {
+                    begin_mask: begin_mask?,
+                    end_mask: end_mask?,
+                    new_axis_mask: new_axis_mask?,
+                    shrink_axis_mask: shrink_axis_mask?,
+                    ellipsis_mask: ellipsis_mask?,
+                })
+            }
+            Kind::Broadcast => {
+                let explicit = ("explicit", BroadcastMode::Explicit);
+                let numpy = ("numpy", BroadcastMode::Numpy);
+                let mode = match set {
+                    // this is how the first definition's explicit mode is written
+                    ..3 => self.word(index, data, "mode", "numpy", &[numpy, explicit, ("none", explicit.1)])?,
+                    _ => {
+                        let bidirectional = ("bidirectional", BroadcastMode::Bidirectional);
+                        self.word(index, data, "mode", "numpy", &[numpy, bidirectional, explicit])?
+                    }
+                };
+                Operation::new(Op::Broadcast(mode))
+            }
+            Kind::ShapeOf => {
+                let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
+                let element = match set {
+                    ..3 => ElementType::I64,
+                    _ => self.word(index, data, "output_type", "i64", &types)?,
+                };
+                Operation::new(Op::ShapeOf).of(Element::Is(element))
+            }
+            Kind::ReadValue => self.read_value(index, set, data)?,
+            Kind::Assign => {
+                let variable = self.variable(index, data);
+                self.no_variables_here(index)?;
+                Operation::new(Op::Assign { variable: variable? })
+            }
+            Kind::TensorIterator | Kind::Loop => {
+                let (inner, elements) = self.repeated(index, kind == Kind::Loop)?;
+                let ports = Ports::Exactly(elements.len());
+                Operation::new(Op::Loop(Box::new(inner))).of(Element::Each(elements)).ports(ports)
+            }
+            Kind::Unknown => return None,
+        };
+        Some(operation)
+    }
+
+    fn read_value(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Operation> {
+        let variable = self.variable(index, data);
+        self.no_variables_here(index)?;
+        let mut operation = Operation::new(Op::ReadValue { variable: variable? });
+        if set < 6 {
+            return Some(operation);
+        }
+        const SHAPE: &str = "sizes separated by commas, ? where a size is not known, ... where nothing is";
+        let element = match data.peek(self.document, "variable_type") {
+            Some("dynamic") => {
+                data.take(self.document, "variable_type");
+                None
+            }
+            Some(_) => Some(self.element_type(index, data, "variable_type", &COMPUTED)?),
+            None => None,
+        };
+        if let Some(element) = element {
+            operation = operation.of(Element::Is(element));
+        }
+        if let Some(given) = data.take(self.document, "variable_shape")
+            && given.text.trim() != "..."
+        {
+            let Some(shape) = parse_shape(given.text) else {
+                let found = format!("variable_shape={}", quoted(given.text));
+                self.error(index, given.origin, found, SHAPE, "correct the shape");
+                return None;
+            };
+            operation.shape = Some(("variable_shape", shape));
+        }
+        Some(operation)
+    }
+
+    fn variable(&mut self, index: usize, data: &mut Data) -> Option<String> {
+        let given = self.required(index, data, "variable_id", "the name of a variable, any text")?;
+        Some(given.text.to_owned())
+    }
+
+    /// Refuses a variable in a body: OpenVINO has none there.
+    fn no_variables_here(&mut self, index: usize) -> Option<()> {
+        if self.is_body() {
+            let found = "a variable inside the body of a TensorIterator or Loop";
+            let help = "hand the value from trip to trip with a back edge";
+            self.error(index, self.origin(index), found, "ReadValue and Assign outside of bodies", help);
+            return None;
+        }
+        Some(())
+    }
+
+    /// Does what could not be done before the inputs were known. `None` after an error.
+    pub(super) fn complete(&mut self, index: usize, operation: &Operation, inputs: &mut Vec<ValueId>) -> Option<()> {
+        match &operation.then {
+            Then::Nothing => {}
+            Then::FirstInputOnly => {
+                if inputs.len() != 2 {
+                    let found = format!("ConvertLike with {} inputs", inputs.len());
+                    self.error(index, self.origin(index), found, "two inputs", SAVE_AGAIN);
+                    return None;
+                }
+                inputs.truncate(1);
+            }
+            Then::Truncate => {
+                // a - a mod b is a multiple of b, whichever way a quotient is rounded
+                let [a, b] = inputs[..] else { return Some(()) };
+                if !self.model.values[a.0].element.is_float() {
+                    let rest = self.extra(index, Op::Elementwise(Elementwise::Mod), vec![a, b]);
+                    inputs[0] = self.extra(index, Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
+                }
+            }
+            Then::SkipAxes(origin) => {
+                let one = |axis: i64, shape: &[Dim]| {
+                    let axis = if axis < 0 { axis.saturating_add_unsigned(shape.len() as u64) } else { axis };
+                    usize::try_from(axis).is_ok_and(|axis| shape.get(axis) == Some(&Dim::Fixed(1)))
+                };
+                let shape = inputs.first().and_then(|data| self.model.values[data.0].shape.as_deref());
+                let axes = inputs.get(1).and_then(|axes| self.constants.get(axes));
+                let same = shape.zip(axes).is_some_and(|(shape, axes)| {
+                    axes.len() <= MOST_DIMS
+                        && (0..axes.len()).all(|i| axes.get_i64(i).is_some_and(|axis| one(axis, shape)))
+                });
+                if !same && inputs.len() != 1 {
+                    let found = "allow_axis_skip, and it is not known that every axis has size 1";
+                    let valid = "false, or constant axes, each of size 1";
+                    let help = "save the model with known shapes, or name only axes of size 1";
+                    self.error(index, origin.clone(), found, valid, help);
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// A node that is not written down, on the way to a layer's own.
+    fn extra(&mut self, index: usize, op: Op, inputs: Vec<ValueId>) -> ValueId {
+        let element = inputs.first().map_or(ElementType::I64, |input| self.model.values[input.0].element);
+        let value = self.value(Value { names: Vec::new(), shape: None, element, origin: self.origin(index) });
+        self.node(index, op, inputs, vec![value], Vec::new());
+        value
+    }
+
+    /// How shapes are aligned: as NumPy does, or not at all, which only equal shapes are.
+    fn auto_broadcast(&mut self, index: usize, data: &mut Data) -> Option<()> {
+        self.word(index, data, "auto_broadcast", "numpy", &[("numpy", ()), ("none", ()), ("explicit", ())])
+    }
+
+    /// One of several words, in any letter case.
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        index: usize,
+        data: &mut Data,
+        name: &'static str,
+        default: &'static str,
+        words: &[(&'static str, T)],
+    ) -> Option<T> {
+        let given = data.take(self.document, name);
+        let text = given.as_ref().map_or(default, |given| given.text.trim());
+        let meant = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meant)| *meant);
+        if let (None, Some(given)) = (meant, given) {
+            let valid = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "write one of these");
+        }
+        meant
+    }
+
+    /// A truth value; without a default it must be there.
+    pub(super) fn boolean(
+        &mut self,
+        index: usize,
+        data: &mut Data,
+        name: &'static str,
+        default: Option<bool>,
+    ) -> Option<bool> {
+        const VALID: &str = "true, false, 1, 0";
+        let given = match default {
+            Some(default) => match data.take(self.document, name) {
+                Some(given) => given,
+                None => return Some(default),
+            },
+            None => self.required(index, data, name, VALID)?,
+        };
+        // spaces are not trimmed: OpenVINO would ignore such a text
+        match given.text.to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => {
+                let found = format!("{name}={} is not a truth value", quoted(given.text));
+                self.error(index, given.origin, found, VALID, "write one of these");
+                None
+            }
+        }
+    }
+
+    /// A whole number; without a default it must be there.
+    fn whole(
+        &mut self,
+        index: usize,
+        data: &mut Data,
+        name: &'static str,
+        default: Option<i64>,
+        range: std::ops::RangeInclusive<i64>,
+    ) -> Option<i64> {
+        let valid = match *range.start() {
+            i64::MIN => "an integer".to_owned(),
+            first => format!("an integer of {first} or more"),
+        };
+        let given = match default {
+            Some(default) => match data.take(self.document, name) {
+                Some(given) => given,
+                None => return Some(default),
+            },
+            None => self.required(index, data, name, &valid)?,
+        };
+        let value = parse_signed(given.text).filter(|value| range.contains(value));
+        if value.is_none() {
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "correct the number");
+        }
+        value
+    }
+
+    /// A number that must be there.
+    pub(super) fn number(&mut self, index: usize, data: &mut Data, name: &'static str) -> Option<f64> {
+        const VALID: &str = "a number, with a point where it has a fraction";
+        let given = self.required(index, data, name, VALID)?;
+        let value = given.text.trim().parse::<f64>().ok();
+        if value.is_none() {
+            let found = format!("{name}={} is not a number", quoted(given.text));
+            self.error(index, given.origin, found, VALID, "correct the number");
+        }
+        value
+    }
+
+    /// Zeros and ones separated by commas; none at all where the text is empty.
+    fn mask(&mut self, index: usize, data: &mut Data, name: &'static str, required: bool) -> Option<Vec<bool>> {
+        const VALID: &str = "0 and 1 separated by commas, one for each dimension, or nothing";
+        let given = match required {
+            true => self.required(index, data, name, VALID)?,
+            false => match data.take(self.document, name) {
+                Some(given) => given,
+                None => return Some(Vec::new()),
+            },
+        };
+        if given.text.trim().is_empty() {
+            return Some(Vec::new());
+        }
+        let bits = given.text.split(',').map(|text| match parse_integer(text) {
+            Some(0) => Some(false),
+            Some(1) => Some(true),
+            _ => None,
+        });
+        let mask: Option<Vec<bool>> = bits.take(MOST_DIMS + 1).collect();
+        let mask = mask.filter(|mask| mask.len() <= MOST_DIMS);
+        if mask.is_none() {
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
+        }
+        mask
+    }
+}

@@ -1,0 +1,200 @@
+//! Which types of layers are read: the one table by which layers are told apart, that messages list and that
+//! documentation repeats.
+
+use crate::model::{Activation, Elementwise};
+
+/// The latest operation set of OpenVINO that is known; what later ones mean by a type is not.
+const LATEST_SET: u64 = 17;
+
+/// A type of layer that is read.
+#[derive(Debug)]
+pub struct Supported {
+    /// What stands in the attribute `type`; letter case does not matter.
+    pub name: &'static str,
+    /// The operation sets that define it, ascending: each holds until the next.
+    pub sets: &'static [&'static str],
+    /// What is to be known about it, in one line.
+    pub what: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// Which recurrent cell, apart from its attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recurrent {
+    Rnn,
+    Gru,
+    Lstm,
+    Augru,
+}
+
+/// What a layer's type says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Parameter,
+    Const,
+    Result,
+    Convert,
+    ConvertLike,
+    Cell(Recurrent),
+    Sequence(Recurrent),
+    /// Without attributes.
+    Elementwise(Elementwise),
+    /// With the attribute `auto_broadcast`.
+    Broadcasting(Elementwise),
+    Divide,
+    Clamp,
+    MatMul,
+    Softmax {
+        log: bool,
+    },
+    Concat,
+    Split,
+    VariadicSplit,
+    Reshape,
+    Squeeze,
+    Unsqueeze,
+    Transpose,
+    Gather,
+    Slice,
+    StridedSlice,
+    Broadcast,
+    ShapeOf,
+    ReadValue,
+    Assign,
+    TensorIterator,
+    Loop,
+    /// Not read.
+    Unknown,
+}
+
+impl Kind {
+    /// The row of the table for a type; case is ignored.
+    pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
+        // XML has two names for this one
+        let name = if type_name.eq_ignore_ascii_case("Constant") { "Const" } else { type_name };
+        SUPPORTED.iter().find(|row| row.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a body stands inside the layer.
+    pub(super) fn has_body(self) -> bool {
+        matches!(self, Self::TensorIterator | Self::Loop)
+    }
+
+    /// Whether every attribute may change what is computed.
+    pub(super) fn is_recurrent(self) -> bool {
+        matches!(self, Self::Cell(_) | Self::Sequence(_))
+    }
+}
+
+impl Supported {
+    /// The number of the operation set by whose definition a layer of the set `text` is to be read; 0 for a set without number.
+    /// `None` where no such set defines it.
+    pub(super) fn definition(&self, text: &str) -> Option<u64> {
+        if let Some(number) = set_number(text) {
+            let defined = self.sets.iter().filter_map(|set| set_number(set));
+            return defined.filter(|&first| first <= number && number <= LATEST_SET).max();
+        }
+        self.sets.contains(&text).then_some(0)
+    }
+
+    /// The definition that holds where a layer names no operation set.
+    pub(super) fn latest(&self) -> u64 {
+        self.sets.iter().filter_map(|set| set_number(set)).max().unwrap_or(0)
+    }
+}
+
+fn set_number(text: &str) -> Option<u64> {
+    text.strip_prefix("opset").and_then(super::text::parse_integer)
+}
+
+/// The names of all types that are read, for messages.
+pub(super) fn names() -> String {
+    SUPPORTED.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
+}
+
+const fn row(name: &'static str, sets: &'static [&'static str], kind: Kind, what: &'static str) -> Supported {
+    Supported { name, sets, what, kind }
+}
+
+/// Every type of layer that is read.
+pub const SUPPORTED: &[Supported] = {
+    use Elementwise as E;
+    use Kind as K;
+    const ONE: &[&str] = &["opset1"];
+    const FIVE: &[&str] = &["opset5"];
+    const INTERNAL: &[&str] = &["ie_internal_opset"];
+    &[
+        row("Parameter", ONE, K::Parameter, "an input; shapes may be dynamic, see --batch and --shape"),
+        row("Const", ONE, K::Const, "f32, f16, bf16, f64; integers of 4 (packed), 8, 16, 32 and 64 bits; boolean"),
+        row("Result", ONE, K::Result, "an output"),
+        row("RNNCell", ONE, K::Cell(Recurrent::Rnn), "one step; any activation, clip"),
+        row("GRUCell", &["opset3"], K::Cell(Recurrent::Gru), "one step; both places of the reset gate, B optional"),
+        row(
+            "LSTMCell",
+            &["opset1", "opset4"],
+            K::Cell(Recurrent::Lstm),
+            "one step; of opset1 with weights_format, input_forget, peepholes, B optional",
+        ),
+        row("AUGRUCell", INTERNAL, K::Cell(Recurrent::Augru), "one step; sigmoid and tanh, no clip"),
+        row("RNNSequence", FIVE, K::Sequence(Recurrent::Rnn), "forward, reverse, bidirectional; lengths"),
+        row("GRUSequence", FIVE, K::Sequence(Recurrent::Gru), "forward, reverse, bidirectional; lengths"),
+        row("LSTMSequence", FIVE, K::Sequence(Recurrent::Lstm), "forward, reverse, bidirectional; lengths"),
+        row("AUGRUSequence", INTERNAL, K::Sequence(Recurrent::Augru), "forward; sigmoid and tanh, no clip; lengths"),
+        row("TensorIterator", ONE, K::TensorIterator, "forward and reverse slices, back edges; a body of any of these"),
+        row("Loop", FIVE, K::Loop, "a constant number of trips, the condition always true"),
+        row("ReadValue", &["opset3", "opset6"], K::ReadValue, "a variable; its initial value must be known"),
+        row("Assign", &["opset3", "opset6"], K::Assign, "what the variable is in the next call"),
+        row("MatMul", ONE, K::MatMul, "any number of dimensions, either side transposed"),
+        row("Add", ONE, K::Broadcasting(E::Add), "NumPy broadcasting"),
+        row("Subtract", ONE, K::Broadcasting(E::Subtract), "NumPy broadcasting"),
+        row("Multiply", ONE, K::Broadcasting(E::Multiply), "NumPy broadcasting"),
+        row("Divide", ONE, K::Divide, "NumPy broadcasting"),
+        row("Maximum", ONE, K::Broadcasting(E::Maximum), "NumPy broadcasting"),
+        row("Minimum", ONE, K::Broadcasting(E::Minimum), "NumPy broadcasting"),
+        row("ReLU", ONE, K::Elementwise(E::Activation(Activation::Relu)), "element by element"),
+        row("Sigmoid", ONE, K::Elementwise(E::Activation(Activation::Sigmoid)), "element by element"),
+        row("Tanh", ONE, K::Elementwise(E::Activation(Activation::Tanh)), "element by element"),
+        row("HardSigmoid", ONE, K::Elementwise(E::HardSigmoid), "alpha and beta known when compiling"),
+        row("PReLU", ONE, K::Elementwise(E::PRelu), "any slope, NumPy broadcasting"),
+        row("Clamp", ONE, K::Clamp, "element by element"),
+        row("Exp", ONE, K::Elementwise(E::Exp), "element by element"),
+        row("Log", ONE, K::Elementwise(E::Log), "element by element"),
+        row("Negative", ONE, K::Elementwise(E::Negative), "element by element"),
+        row("Abs", ONE, K::Elementwise(E::Abs), "element by element"),
+        row("SoftMax", &["opset1", "opset8"], K::Softmax { log: false }, "along any axis"),
+        row("LogSoftmax", FIVE, K::Softmax { log: true }, "along any axis"),
+        row("Convert", ONE, K::Convert, "floating point types all compute in f32"),
+        row("ConvertLike", ONE, K::ConvertLike, "as Convert"),
+        row("Concat", ONE, K::Concat, "along any axis"),
+        row("Split", ONE, K::Split, "axis known when compiling"),
+        row("VariadicSplit", ONE, K::VariadicSplit, "axis and lengths known when compiling"),
+        row("Reshape", ONE, K::Reshape, "shape known when compiling; special_zero"),
+        row("Squeeze", &["opset1", "opset15"], K::Squeeze, "axes known when compiling"),
+        row("Unsqueeze", ONE, K::Unsqueeze, "axes known when compiling"),
+        row("Transpose", ONE, K::Transpose, "order known when compiling"),
+        row("Gather", &["opset1", "opset7", "opset8"], K::Gather, "indices and axis known when compiling"),
+        row("Slice", &["opset8"], K::Slice, "bounds known when compiling"),
+        row("StridedSlice", ONE, K::StridedSlice, "bounds known when compiling; all masks"),
+        row(
+            "Broadcast",
+            &["opset1", "opset3"],
+            K::Broadcast,
+            "shape known when compiling; numpy, bidirectional, explicit",
+        ),
+        row("ShapeOf", &["opset1", "opset3"], K::ShapeOf, "folded"),
+        row("Mod", ONE, K::Broadcasting(E::Mod), "folded"),
+        row("FloorMod", ONE, K::Broadcasting(E::FloorMod), "folded"),
+        row("Floor", ONE, K::Elementwise(E::Floor), "folded"),
+        row("Ceiling", ONE, K::Elementwise(E::Ceiling), "folded"),
+        row("Equal", ONE, K::Broadcasting(E::Equal), "folded"),
+        row("NotEqual", ONE, K::Broadcasting(E::NotEqual), "folded"),
+        row("Greater", ONE, K::Broadcasting(E::Greater), "folded"),
+        row("GreaterEqual", ONE, K::Broadcasting(E::GreaterEqual), "folded"),
+        row("Less", ONE, K::Broadcasting(E::Less), "folded"),
+        row("LessEqual", ONE, K::Broadcasting(E::LessEqual), "folded"),
+        row("LogicalAnd", ONE, K::Broadcasting(E::LogicalAnd), "folded"),
+        row("LogicalOr", ONE, K::Broadcasting(E::LogicalOr), "folded"),
+        row("LogicalNot", ONE, K::Elementwise(E::LogicalNot), "folded"),
+        row("Select", ONE, K::Broadcasting(E::Select), "folded"),
+    ]
+};
