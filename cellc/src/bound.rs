@@ -243,17 +243,11 @@ impl Analysis<'_> {
             magnitude = magnitude.min(f64::from(clip));
             error = error.min(2.0 * magnitude);
         }
-        // the slope nowhere exceeds the first, the value never leaves the others
-        let (slope, least, most) = match activation {
-            Activation::Relu => (1.0, 0.0, f64::INFINITY),
-            Activation::Sigmoid => (0.25, 0.0, 1.0),
-            Activation::Tanh => (1.0, -1.0, 1.0),
-        };
-        // all three grow with their argument
-        let (low, high) = (exact(activation, -magnitude), exact(activation, magnitude));
-        let own = activation::max_ulp(activation, self.profile.fused) * spacing_below(high);
-        let error = (slope * error).min(high - low) + own;
-        Activated { low: (low - own).max(least), high: (high + own).min(most), error }
+        let image = activation::image(activation, magnitude);
+        let own = activation::own_error(activation, self.profile.fused, magnitude);
+        let step = if error > 0.0 { image.jump } else { 0.0 };
+        let error = (image.slope * error + step).min(image.high - image.low) + own;
+        Activated { low: (image.low - own).max(image.least), high: (image.high + own).min(image.most), error }
     }
 
     /// `z h + (1 - z) n`
@@ -300,13 +294,6 @@ fn product(a: Value, b: Value) -> Value {
     Value { magnitude: exact + error, error }.or_unbounded()
 }
 
-/// The spacing of f32 at `v`, which is not below 0, or just below 1, which sigmoid and tanh do not reach.
-fn spacing_below(v: f64) -> f64 {
-    let v = v.min(1.0 - U);
-    let exponent = if v > 0.0 { v.log2().floor().max(-126.0) } else { -126.0 };
-    (exponent - 23.0).exp2()
-}
-
 /// The bound as text, for models whose weights are known at run time only: what `|generated - exact|` of every unit does
 /// not exceed in one step.
 ///
@@ -321,15 +308,8 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
              + (1+G(I+{joins})) sum |w| err(x) + (1+G(H+{joins})) sum |r| err(v)"
         ),
     ];
-    let error = |a: Activation| match a {
-        Activation::Relu => "E".to_owned(),
-        Activation::Sigmoid => format!("E/4 + {} u", activation::max_ulp(a, profile.fused)),
-        Activation::Tanh => format!("E + {} u", activation::max_ulp(a, profile.fused)),
-    };
-    let range = |a: Activation| match a {
-        Activation::Relu => "S+E",
-        Activation::Sigmoid | Activation::Tanh => "1",
-    };
+    let error = |a: Activation| error_text(a, profile.fused);
+    let range = range_text;
     for (i, cell) in model.cells().into_iter().enumerate() {
         if model.cells().len() > 1 {
             lines.push(format!("cell {i}, whose inputs err by what the cells before it say:"));
@@ -340,10 +320,11 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
             continue;
         };
         let g = cell.activations[1];
-        let rest = match f {
-            Activation::Sigmoid => "1",
-            Activation::Tanh => "2",
-            Activation::Relu => "(1+S+E)",
+        let image = activation::image(f, f64::MAX);
+        let rest = match (image.least >= 0.0 && image.most <= 1.0, image.most == 1.0) {
+            (true, _) => "1".to_owned(),
+            (_, true) => "2".to_owned(),
+            _ => format!("(1+{})", range(f)),
         };
         lines.push(format!("GRUCell: err(z), err(r) = {}; |z|, |r| <= {}; |1-z| <= {rest}", error(f), range(f)));
         lines.push(match reset {
@@ -369,6 +350,53 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
         lines.push("and 2^-100 for states that are flushed to zero".to_owned());
     }
     lines
+}
+
+/// What an activation of a sum makes of the sum's error E, as text.
+fn error_text(activation: Activation, fused: bool) -> String {
+    let (image, own) = (activation::image(activation, f64::from(f32::MAX)), activation::error(activation, fused));
+    let mut text = match image.slope {
+        1.0 => "E".to_owned(),
+        0.25 => "E/4".to_owned(),
+        slope => format!("{slope} E"),
+    };
+    if image.jump > 0.0 {
+        text += &format!(" + {}", image.jump);
+    }
+    let limit = image.least.abs().max(image.most.abs());
+    match own.ulp {
+        0.0 => {}
+        // just below 1 the spacing is u
+        ulp if limit == 1.0 => text += &format!(" + {ulp} u"),
+        ulp if limit.is_finite() => text += &format!(" + {} u {limit} + 2^-149", 2.0 * ulp),
+        ulp => text += &format!(" + {} u ({}) + 2^-149", 2.0 * ulp, range_text(activation)),
+    }
+    if own.of_argument > 0.0 {
+        text += &format!(" + {:e} (S+E)", own.of_argument);
+    }
+    if own.absolute > 0.0 {
+        text += &format!(" + {:e}", own.absolute);
+    }
+    text
+}
+
+/// What the computed activation of a sum does not exceed in magnitude, as text.
+fn range_text(activation: Activation) -> String {
+    let image = activation::image(activation, f64::from(f32::MAX));
+    let limit = image.least.abs().max(image.most.abs());
+    if limit.is_finite() {
+        return limit.to_string();
+    }
+    let sum = match (image.slope, exact(activation, 0.0).abs()) {
+        (1.0, 0.0) => "S+E".to_owned(),
+        (slope, 0.0) => format!("{slope} (S+E)"),
+        (slope, at_zero) => format!("{slope} (S+E) + {at_zero}"),
+    };
+    match activation::error(activation, false).ulp {
+        0.0 => sum,
+        // wider than what any function without a limit adds
+        _ => format!("(1+5u) ({sum}) + 2^-149"),
+    }
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn title(cell: &ValidCell) -> String {
 }
 
 fn equation(cell: &ValidCell) -> Vec<String> {
-    let f = cell.activations[0].name();
+    let f = cell.activations[0].label();
     let clip = |sum: &str| match cell.clip {
         None => sum.to_string(),
         Some(clip) => format!("clip({sum}, -{clip}, {clip})"),
@@ -115,7 +115,7 @@ fn equation(cell: &ValidCell) -> Vec<String> {
     match cell.kind {
         CellKind::Rnn => vec![format!("h' = {f}({}){zero}", clip("W x + R h + B"))],
         CellKind::Gru(reset) | CellKind::Augru(reset) => {
-            let g = cell.activations[1].name();
+            let g = cell.activations[1].label();
             let candidate = match reset {
                 ResetGate::BeforeMatMul => clip("Wh x + Rh (r.h) + Bh"),
                 ResetGate::AfterMatMul => clip("Wh x + Wbh + r.(Rh h + Rbh)"),
@@ -128,7 +128,7 @@ fn equation(cell: &ValidCell) -> Vec<String> {
             ]
         }
         CellKind::Lstm => {
-            let (g, h) = (cell.activations[1].name(), cell.activations[2].name());
+            let (g, h) = (cell.activations[1].label(), cell.activations[2].label());
             let sum = |gate: char| clip(&format!("W{gate} x + R{gate} h + B{gate}"));
             let input = if cell.input_forget { "i = 1 - f".to_string() } else { format!("i = {f}({})", sum('i')) };
             vec![

@@ -1,13 +1,24 @@
-//! What sigmoid and tanh share: the argument reduction of exp.
+//! exp, and what the functions made of it share: its argument reduction.
 //!
 //! With `n` the integer nearest to `x / step`, `exp` of a multiple of `x` is a power of two, made from the bits of `n`, times
 //! `exp` of a multiple of `r = x - n step`, which a short polynomial gives.
 
-use super::{Body, constant, from_bits, mul_add, shift_left, sub, to_bits};
-use crate::kernel::Expr;
+use std::f32::consts::LOG2_E;
+
+use super::{
+    Body, add, at_least, at_most, constant, from_bits, minus_bits, mul, mul_add, plus_bits, polynomial, shift_left,
+    shift_right, sub, to_bits,
+};
+use crate::kernel::{Expr, Function};
+
+/// With fused multiply-add and without; measured over every f32.
+pub(super) const MAX_ULP: [f64; 2] = [1.02, 1.0];
 
 /// Adding it rounds a small number to an integer, which then stands in the low bits of the sum: 1.5 * 2^23.
 const ROUND: f32 = 12_582_912.0;
+
+/// ln 2 in two parts: the first has 16 bits, so that its product with any n here is exact.
+pub(super) const LN2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
 
 /// `n`, the integer nearest to `x * per_step`, and the power of two `+-2^(n + exponent)`.
 ///
@@ -19,4 +30,45 @@ pub(super) fn nearest(body: &mut Body, x: &Expr, per_step: f32, exponent: i32, n
     let n = body.float("n", sub(&sum, &constant(magic)));
     let scale = body.float("s", from_bits(&shift_left(&to_bits(&sum), 23)));
     (n, scale)
+}
+
+/// As [`nearest`] for `n` of `-250..=250`, with the power `2^n` as the product of two normal numbers, the first applied
+/// first: whatever the other factor, only the second rounds.
+pub(super) fn nearest_wide(body: &mut Body, x: &Expr, per_step: f32) -> (Expr, [Expr; 2]) {
+    let magic = ROUND + 256.0;
+    let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
+    let n = body.float("n", sub(&sum, &constant(magic)));
+    // n + 256 is cut into halves, which stand 127 - 128 away from their exponents' bits
+    let both = body.bits("both", plus_bits(&to_bits(&sum), ROUND.to_bits().wrapping_neg()));
+    let half = body.bits("half", shift_right(&both, 1));
+    let other = minus_bits(&both, &half);
+    let power = |bits: &Expr| from_bits(&shift_left(&plus_bits(bits, 1_u32.wrapping_neg()), 23));
+    let s1 = body.float("s1", power(&half));
+    let s2 = body.float("s2", power(&other));
+    (n, [s1, s2])
+}
+
+/// `v - n ln(2)`
+pub(super) fn remainder(body: &mut Body, v: &Expr, n: &Expr) -> Expr {
+    body.float("r", mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v)))
+}
+
+/// `exp(r) - 1`
+pub(super) fn exp_m1(body: &mut Body, r: &Expr) -> Expr {
+    body.comment("p = exp(r) - 1");
+    // for |r| <= ln(2)/2; minimax for the relative error, coefficients rounded to f32 one after the other, the rest
+    // refitted: 2^-26
+    let q = body.float("q", polynomial(r, &[0.499_999_97, 0.166_665_39, 0.041_667_75, 0.008_367_088, 0.001_383_786_1]));
+    body.float("p", mul_add(&mul(r, r), &q, r))
+}
+
+pub(super) fn expand() -> Function {
+    let (mut body, x) = Body::new("exp", "exp(x), right down to the smallest f32.");
+    body.comment("beyond these, the value is infinite and 0");
+    let v = body.float("v", at_most(89.0, &at_least(-104.0, &x)));
+    body.comment("v = r + n ln(2), s1 s2 = 2^n");
+    let (n, [s1, s2]) = nearest_wide(&mut body, &v, LOG2_E);
+    let r = remainder(&mut body, &v, &n);
+    let p = exp_m1(&mut body, &r);
+    body.finish(mul(&mul(&add(&constant(1.0), &p), &s1), &s2))
 }

@@ -1,48 +1,205 @@
-//! Activation functions: for each its exact value in float64, its expansion to plain arithmetic, and how far the
-//! expansion is from the exact value.
+//! Activation functions: for each its exact value in float64, its expansion to plain arithmetic, how far the expansion is
+//! from the exact value, and what the function does to a range of arguments.
 //!
 //! The expansions are branch-free and use only operations that Rust and C round alike, so that every language, lane count
 //! and instruction set of one arithmetic profile gives the same bits. There is one text for both profiles: in the split
 //! profile [`crate::pass::split`] makes every multiply-add two operations, and the errors are stated for both.
 
+mod affine;
+mod elu;
 mod exp;
+mod hard_sigmoid;
+mod leaky_relu;
+mod log;
 mod relu;
+mod scaled_tanh;
 mod sigmoid;
+mod softplus;
+mod softsign;
 mod tanh;
 #[cfg(test)]
 mod tests;
+mod thresholded_relu;
+
+use std::fmt;
 
 use crate::kernel::{Expr, Function, Local, Operation, Scalar, Stmt, Type, Var};
 use crate::model::Activation;
 
 /// The activation's value, in float64.
 pub fn exact(activation: Activation, v: f64) -> f64 {
+    let wide = f64::from;
     match activation {
         Activation::Relu => relu::exact(v),
         Activation::Sigmoid => sigmoid::exact(v),
         Activation::Tanh => tanh::exact(v),
+        Activation::Affine { alpha, beta } => affine::exact(wide(alpha), wide(beta), v),
+        Activation::LeakyRelu { alpha } => leaky_relu::exact(wide(alpha), v),
+        Activation::ThresholdedRelu { alpha } => thresholded_relu::exact(wide(alpha), v),
+        Activation::ScaledTanh { alpha, beta } => scaled_tanh::exact(wide(alpha), wide(beta), v),
+        Activation::HardSigmoid { alpha, beta } => hard_sigmoid::exact(wide(alpha), wide(beta), v),
+        Activation::Elu { alpha } => elu::exact(wide(alpha), v),
+        Activation::Softsign => softsign::exact(v),
+        Activation::Softplus => softplus::exact(v),
+        Activation::Exp => v.exp(),
+        Activation::Log => v.ln(),
     }
 }
 
 /// The activation as straight-line arithmetic.
 pub fn expand(activation: Activation) -> Function {
-    match activation {
+    let mut function = match activation {
         Activation::Relu => relu::expand(),
         Activation::Sigmoid => sigmoid::expand(),
         Activation::Tanh => tanh::expand(),
+        Activation::Affine { alpha, beta } => affine::expand(alpha, beta),
+        Activation::LeakyRelu { alpha } => leaky_relu::expand(alpha),
+        Activation::ThresholdedRelu { alpha } => thresholded_relu::expand(alpha),
+        Activation::ScaledTanh { alpha, beta } => scaled_tanh::expand(alpha, beta),
+        Activation::HardSigmoid { alpha, beta } => hard_sigmoid::expand(alpha, beta),
+        Activation::Elu { alpha } => elu::expand(alpha),
+        Activation::Softsign => softsign::expand(),
+        Activation::Softplus => softplus::expand(),
+        Activation::Exp => exp::expand(),
+        Activation::Log => log::expand(),
+    };
+    let [with, without] = [true, false].map(|fused| error(activation, fused).to_string());
+    match [&with[..], &without] {
+        ["", ""] => {}
+        [with, without] if with == without => function.doc.push(format!("At most {with} from the exact value.")),
+        [with, without] => {
+            function.doc.push(format!("At most {with} from the exact value, {without} without fused multiply-add."));
+        }
+    }
+    function
+}
+
+/// How far the expansion of an activation is from its exact value, whatever the finite argument, as far as nothing
+/// overflows: the sum of the parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Error {
+    /// In units of the spacing of f32 at the exact value.
+    pub ulp: f64,
+    /// As a part of the argument's magnitude: what is lost before terms cancel.
+    pub of_argument: f64,
+    /// Whatever the argument.
+    pub absolute: f64,
+}
+
+impl Error {
+    const fn ulp(ulp: f64) -> Self {
+        Self { ulp, of_argument: 0.0, absolute: 0.0 }
+    }
+
+    /// The largest error for arguments and exact values of at most these magnitudes.
+    pub fn within(&self, argument: f64, value: f64) -> f64 {
+        // nothing times infinity is nothing here
+        let part = |factor: f64, of: f64| if factor == 0.0 { 0.0 } else { factor * of };
+        part(self.ulp, spacing(value)) + part(self.of_argument, argument) + self.absolute
     }
 }
 
-/// The largest error of the expansion over all finite f32, in units of the spacing of f32 at the exact value.
+/// `2.45 ulp + 5.96e-8 |x|`; nothing where there is no error.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if self.ulp > 0.0 {
+            parts.push(format!("{} ulp", self.ulp));
+        }
+        if self.of_argument > 0.0 {
+            parts.push(format!("{:.3e} |x|", self.of_argument));
+        }
+        if self.absolute > 0.0 {
+            parts.push(format!("{:.3e}", self.absolute));
+        }
+        f.write_str(&parts.join(" + "))
+    }
+}
+
+/// The error of the expansion.
 ///
-/// Measured over every f32; a run by hand of the test of this module repeats it.
-pub fn max_ulp(activation: Activation, fused: bool) -> f64 {
-    let [with, without] = match activation {
-        Activation::Relu => [0.0; 2],
-        Activation::Sigmoid => sigmoid::MAX_ULP,
-        Activation::Tanh => tanh::MAX_ULP,
-    };
-    if fused { with } else { without }
+/// Where the arithmetic approximates, measured over every f32; a run by hand of the test of this module repeats it.
+pub fn error(activation: Activation, fused: bool) -> Error {
+    let profile = |[with, without]: [f64; 2]| Error::ulp(if fused { with } else { without });
+    match activation {
+        Activation::Relu | Activation::ThresholdedRelu { .. } => Error::default(),
+        Activation::Sigmoid => profile(sigmoid::MAX_ULP),
+        Activation::Tanh => profile(tanh::MAX_ULP),
+        Activation::Affine { alpha, .. } => affine::error(f64::from(alpha), fused),
+        Activation::LeakyRelu { .. } => leaky_relu::ERROR,
+        Activation::ScaledTanh { alpha, .. } => scaled_tanh::error(f64::from(alpha)),
+        Activation::HardSigmoid { beta, .. } => hard_sigmoid::error(f64::from(beta), fused),
+        Activation::Elu { alpha } => elu::error(alpha, fused),
+        Activation::Softsign => Error::ulp(softsign::MAX_ULP),
+        Activation::Softplus => profile(softplus::MAX_ULP),
+        Activation::Exp => profile(exp::MAX_ULP),
+        Activation::Log => profile(log::MAX_ULP),
+    }
+}
+
+/// The largest error of the expansion for arguments of at most this magnitude.
+pub fn own_error(activation: Activation, fused: bool, magnitude: f64) -> f64 {
+    let Image { low, high, least, most, .. } = image(activation, magnitude);
+    let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
+    // a limit is approached, or met without error: the spacing is that below it
+    let value = if value < limit { value } else { limit * (1.0 - U) };
+    error(activation, fused).within(magnitude, value)
+}
+
+/// What an exact activation makes of the arguments `-magnitude..=magnitude`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Image {
+    /// `|f(a) - f(b)|` is at most `slope |a - b| + jump`.
+    pub slope: f64,
+    /// The height of the step, where there is one.
+    pub jump: f64,
+    /// The least value.
+    pub low: f64,
+    /// The largest value.
+    pub high: f64,
+    /// What no value is below, the computed one neither, whatever the argument.
+    pub least: f64,
+    /// What no value is above, the computed one neither, whatever the argument.
+    pub most: f64,
+}
+
+impl Image {
+    /// Of a function whose largest and least values are those at the ends.
+    fn between(slope: f64, ends: [f64; 2], [least, most]: [f64; 2]) -> Self {
+        Self { slope, jump: 0.0, low: ends[0].min(ends[1]), high: ends[0].max(ends[1]), least, most }
+    }
+}
+
+/// What the exact activation makes of arguments of at most this magnitude, which is not below 0.
+pub fn image(activation: Activation, magnitude: f64) -> Image {
+    let ends = [-magnitude, magnitude].map(|v| exact(activation, v));
+    let none = f64::INFINITY;
+    match activation {
+        Activation::Relu | Activation::Softplus => Image::between(1.0, ends, [0.0, none]),
+        Activation::Sigmoid => Image::between(0.25, ends, [0.0, 1.0]),
+        Activation::Tanh | Activation::Softsign => Image::between(1.0, ends, [-1.0, 1.0]),
+        Activation::Affine { alpha, .. } => Image::between(f64::from(alpha).abs(), ends, [-none, none]),
+        Activation::LeakyRelu { alpha } => leaky_relu::image(f64::from(alpha), magnitude),
+        Activation::ThresholdedRelu { alpha } => thresholded_relu::image(f64::from(alpha), magnitude),
+        Activation::ScaledTanh { alpha, beta } => scaled_tanh::image(f64::from(alpha), f64::from(beta), ends),
+        Activation::HardSigmoid { alpha, .. } => Image::between(f64::from(alpha).abs(), ends, [0.0, 1.0]),
+        Activation::Elu { alpha } => elu::image(f64::from(alpha), magnitude),
+        Activation::Exp => Image::between(ends[1], ends, [0.0, none]),
+        // steep towards 0, and without a value below
+        Activation::Log => Image::between(none, [-none, ends[1]], [-none, none]),
+    }
+}
+
+/// Half the spacing of f32 at 1: the largest relative error of a rounding.
+const U: f64 = 1.0 / 16_777_216.0;
+
+/// The largest absolute error of a rounding that underflows: 2^-150.
+const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
+
+/// The spacing of f32 at `v`.
+fn spacing(v: f64) -> f64 {
+    let exponent = (v.to_bits() >> 52 & 0x7ff).max(1023 - 126);
+    f64::from_bits((exponent - 23) << 52)
 }
 
 const F32: Type = Type { scalar: Scalar::F32, lanes: 1 };
@@ -55,18 +212,10 @@ struct Body {
 
 impl Body {
     /// Begins a function; gives back its argument.
-    fn new(activation: Activation, doc: &str) -> (Self, Expr) {
-        let mut doc = vec![doc.to_owned()];
-        match [true, false].map(|fused| max_ulp(activation, fused)) {
-            [0.0, 0.0] => {}
-            [with, without] if with == without => doc.push(format!("At most {with} ulp from the exact value.")),
-            [with, without] => {
-                doc.push(format!("At most {with} ulp from the exact value, {without} without fused multiply-add."))
-            }
-        }
+    fn new(name: &str, doc: &str) -> (Self, Expr) {
         let function = Function {
-            name: activation.name().to_owned(),
-            doc,
+            name: name.to_owned(),
+            doc: vec![doc.to_owned()],
             locals: vec![Local { name: "x".to_owned(), ty: F32 }],
             params: 1,
             body: Vec::new(),
@@ -127,6 +276,11 @@ fn mul_add(a: &Expr, b: &Expr, c: &Expr) -> Expr {
     Expr::Op(Operation::MulAdd, vec![a.clone(), b.clone(), c.clone()])
 }
 
+/// |v|
+fn magnitude(v: &Expr) -> Expr {
+    from_bits(&and(&to_bits(v), 0x7fff_ffff))
+}
+
 /// `bound` where it is the smaller one, else `v`, which may be NaN.
 fn at_most(bound: f32, v: &Expr) -> Expr {
     Expr::Op(Operation::Min, vec![constant(bound), v.clone()])
@@ -156,6 +310,20 @@ fn and(a: &Expr, bits: u32) -> Expr {
 
 fn or(a: &Expr, b: &Expr) -> Expr {
     Expr::Op(Operation::Or, vec![a.clone(), b.clone()])
+}
+
+/// `a + bits`, wrapping
+fn plus_bits(a: &Expr, bits: u32) -> Expr {
+    Expr::Op(Operation::WrappingAdd, vec![a.clone(), Expr::u32(bits, 1)])
+}
+
+/// `a - b`, wrapping
+fn minus_bits(a: &Expr, b: &Expr) -> Expr {
+    Expr::Op(Operation::WrappingSub, vec![a.clone(), b.clone()])
+}
+
+fn shift_right(a: &Expr, by: u32) -> Expr {
+    Expr::Op(Operation::ShiftRight(by), vec![a.clone()])
 }
 
 fn shift_left(a: &Expr, by: u32) -> Expr {

@@ -1,6 +1,5 @@
 use super::{Body, at_least};
 use crate::kernel::Function;
-use crate::model::Activation;
 
 pub(super) fn exact(v: f64) -> f64 {
     // not `max`, which loses NaN
@@ -8,6 +7,6 @@ pub(super) fn exact(v: f64) -> f64 {
 }
 
 pub(super) fn expand() -> Function {
-    let (body, x) = Body::new(Activation::Relu, "max(x, 0); NaN stays NaN.");
+    let (body, x) = Body::new("relu", "max(x, 0); NaN stays NaN.");
     body.finish(at_least(0.0, &x))
 }

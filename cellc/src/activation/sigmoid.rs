@@ -2,7 +2,6 @@ use std::f32::consts::LOG2_E;
 
 use super::{Body, at_least, at_most, constant, div, exp, mul, mul_add, polynomial, sub};
 use crate::kernel::Function;
-use crate::model::Activation;
 
 pub(super) fn exact(v: f64) -> f64 {
     // for v < 0 the other form would lose its small values where exp overflows
@@ -12,9 +11,6 @@ pub(super) fn exact(v: f64) -> f64 {
 /// With fused multiply-add and without; measured over every f32.
 pub(super) const MAX_ULP: [f64; 2] = [2.45, 2.45];
 
-/// ln 2 in two parts: the first has 16 bits, so that its product with any n here is exact.
-const LN2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
-
 /// 1 + exp(-x) is computed times 2^-64, as exp(104) is not a f32.
 const SCALE: i32 = -64;
 
@@ -22,12 +18,12 @@ const SCALE: i32 = -64;
 const ONE: f32 = f32::from_bits(((SCALE + 127) as u32) << 23);
 
 pub(super) fn expand() -> Function {
-    let (mut body, x) = Body::new(Activation::Sigmoid, "1 / (1 + exp(-x)), right down to the smallest f32.");
+    let (mut body, x) = Body::new("sigmoid", "1 / (1 + exp(-x)), right down to the smallest f32.");
     body.comment("beyond these, the value is 1 and 0");
     let v = body.float("v", at_most(20.0, &at_least(-105.0, &x)));
     body.comment("v = r - n ln(2), s = -2^(n - 64)");
     let (n, s) = exp::nearest(&mut body, &v, -LOG2_E, SCALE, true);
-    let r = body.float("r", mul_add(&n, &constant(LN2[1]), &mul_add(&n, &constant(LN2[0]), &v)));
+    let r = body.float("r", mul_add(&n, &constant(exp::LN2[1]), &mul_add(&n, &constant(exp::LN2[0]), &v)));
     body.comment("p = 1 - exp(-r)");
     // for |r| <= ln(2)/2; minimax for the error relative to exp(-r), coefficients rounded to f32 one after the other, the
     // rest refitted: 2^-28

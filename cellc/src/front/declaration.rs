@@ -5,6 +5,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, Lit, Token, UnOp, Visibility};
 
 use super::declared::{DeclaredCell, Said, clip_bound};
@@ -475,7 +476,7 @@ impl Declaration {
                     |clip| clip.map_or("0.0 (none)".to_owned(), |bound| format!("{bound:?}")),
                 ),
                 disagreement(file, Key::Activations, &self.activations, &cell.activations, |list| {
-                    format!("[{}]", list.iter().map(|a| a.name()).collect::<Vec<_>>().join(", "))
+                    format!("[{}]", list.iter().map(|a| a.label()).collect::<Vec<_>>().join(", "))
                 }),
             ]
             .into_iter()
@@ -583,21 +584,9 @@ impl Reader<'_> {
     }
 
     fn number(&mut self, value: &Expr) -> Option<Said<f32>> {
-        let (negative, positive) = match value {
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => (true, &*unary.expr),
-            _ => (false, value),
-        };
-        let magnitude: Option<f32> = match positive {
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Float(float) if matches!(float.suffix(), "" | "f32") => float.base10_parse().ok(),
-                Lit::Int(int) if matches!(int.suffix(), "" | "f32") => int.base10_digits().parse().ok(),
-                _ => None,
-            },
-            _ => None,
-        };
-        match magnitude {
-            Some(m) if m.is_finite() => self.said(if negative { -m } else { m }),
-            _ => self.wrong(value),
+        match number(value) {
+            Some(number) => self.said(number),
+            None => self.wrong(value),
         }
     }
 
@@ -629,10 +618,50 @@ impl Reader<'_> {
 
     fn activations(&mut self, value: &Expr) -> Option<Said<Vec<Activation>>> {
         let elements = self.list(value)?;
-        let valid = || Activation::ALL.map(Activation::name).join(", ");
-        let read = |e: &Expr| word(e).and_then(|w| Activation::from_name(&w));
-        let list = self.elements(&elements, "an activation", read, valid)?;
-        self.said(list)
+        let read: Vec<Option<Activation>> = elements.iter().map(|e| self.activation(e)).collect();
+        let list: Option<Vec<Activation>> = read.into_iter().collect();
+        self.said(list?)
+    }
+
+    /// `tanh`, or `hard_sigmoid(0.2, 0.5)`.
+    fn activation(&mut self, element: &Expr) -> Option<Activation> {
+        let none = Punctuated::new();
+        let (called, arguments) = match element {
+            Expr::Call(call) => (&*call.func, &call.args),
+            _ => (element, &none),
+        };
+        let known = word(called).and_then(|name| Activation::takes(&name).map(|takes| (name, takes)));
+        let Some((name, takes)) = known else {
+            let origin = self.tokens.add(called);
+            let found = format!("`{}` is not an activation", source(called));
+            return self.refuse(origin, found, Activation::NAMES.join(", "));
+        };
+        let valid = match takes {
+            0 => name.clone(),
+            1 => format!("{name}, or {name}(alpha)"),
+            _ => format!("{name}, or {name}(alpha, beta)"),
+        };
+        let mut numbers = [None; 2];
+        for (i, argument) in arguments.iter().enumerate() {
+            let origin = self.tokens.add(argument);
+            let Some(slot) = numbers[..takes].get_mut(i) else {
+                let found = format!("`{}` is one number too many for {name}", source(argument));
+                return self.refuse(origin, found, valid);
+            };
+            *slot = number(argument);
+            if slot.is_none() {
+                let found = format!("`{}` is not a finite number", source(argument));
+                return self.refuse(origin, found, valid);
+            }
+        }
+        match Activation::new(&name, numbers[0], numbers[1]) {
+            Ok(activation) => Some(activation),
+            // what has no default
+            Err(error) => {
+                let origin = self.tokens.add(element);
+                self.refuse(origin, format!("`{}`: {error}", source(element)), format!("{name}(alpha, beta)"))
+            }
+        }
     }
 
     fn isas(&mut self, value: &Expr) -> Option<Vec<&'static Isa>> {
@@ -662,6 +691,21 @@ impl Reader<'_> {
         }
         (values.len() == elements.len()).then_some(values)
     }
+}
+
+/// A value that is a finite number.
+fn number(value: &Expr) -> Option<f32> {
+    let (negative, positive) = match value {
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => (true, &*unary.expr),
+        _ => (false, value),
+    };
+    let Expr::Lit(literal) = positive else { return None };
+    let magnitude: f32 = match &literal.lit {
+        Lit::Float(float) if matches!(float.suffix(), "" | "f32") => float.base10_parse().ok()?,
+        Lit::Int(int) if matches!(int.suffix(), "" | "f32") => int.base10_digits().parse().ok()?,
+        _ => return None,
+    };
+    magnitude.is_finite().then_some(if negative { -magnitude } else { magnitude })
 }
 
 /// A value that is a single word.

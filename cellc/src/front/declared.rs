@@ -117,9 +117,7 @@ impl DeclaredCell {
     }
 
     fn ledger(&self, cell: &Cell) -> Vec<LedgerEntry> {
-        let list = |activations: &[Activation]| {
-            activations.iter().map(|a| a.name()).collect::<Vec<_>>().join(", ") // as OpenVINO writes it
-        };
+        let list = |activations: &[Activation]| activations.iter().map(|a| a.label()).collect::<Vec<_>>().join(", ");
         let entry = |attribute: &str, said: Option<(String, &Origin)>, taken: String| {
             let (given, origin) = said.map_or((None, Origin::Unknown), |(text, origin)| (Some(text), origin.clone()));
             LedgerEntry { attribute: attribute.to_owned(), given, taken, origin }

@@ -104,7 +104,7 @@ impl<'m> Lowering<'m> {
 
     /// The function for an activation, symbolic until `pass::expand`.
     fn function(&mut self, activation: Activation) -> usize {
-        let name = activation.name();
+        let name = activation.label();
         if let Some(known) = self.program.functions.iter().position(|f| f.name == name) {
             return known;
         }

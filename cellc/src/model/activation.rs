@@ -1,5 +1,11 @@
+use std::fmt;
+use std::str::FromStr;
+
 /// An activation function by name; what it computes stands in [`crate::activation`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and two that only models as a whole use.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // alpha and beta are those of the formulas
 pub enum Activation {
     /// max(v, 0)
     Relu,
@@ -7,11 +13,106 @@ pub enum Activation {
     Sigmoid,
     /// tanh(v)
     Tanh,
+    /// alpha v + beta
+    Affine { alpha: f32, beta: f32 },
+    /// v, alpha v where v < 0
+    LeakyRelu { alpha: f32 },
+    /// v where v >= alpha, else 0
+    ThresholdedRelu { alpha: f32 },
+    /// alpha tanh(beta v)
+    ScaledTanh { alpha: f32, beta: f32 },
+    /// min(max(alpha v + beta, 0), 1)
+    HardSigmoid { alpha: f32, beta: f32 },
+    /// v, alpha (exp(v) - 1) where v < 0
+    Elu { alpha: f32 },
+    /// v / (1 + |v|)
+    Softsign,
+    /// log(1 + exp(v))
+    Softplus,
+    /// exp(v): not for cells
+    Exp,
+    /// log(v): not for cells
+    Log,
 }
 
+/// Why there is no such activation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ActivationError {
+    /// No activation is called so.
+    Name,
+    /// The activation needs this parameter, for which there is no default.
+    Missing(&'static str),
+    /// The activation does not take this parameter.
+    Surplus(&'static str),
+    /// This parameter is infinite or not a number.
+    NotFinite(&'static str),
+    /// The text is not a name, or a name and numbers: `hard_sigmoid(0.2, 0.5)`.
+    Text,
+}
+
+/// Parameters in the order in which they are written.
+pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
+
 impl Activation {
-    /// Every activation, in the order in which messages list them.
-    pub const ALL: [Self; 3] = [Self::Relu, Self::Sigmoid, Self::Tanh];
+    /// The names of the activations that cells take, in the order in which messages list them.
+    pub const NAMES: [&'static str; 11] = [
+        "relu",
+        "sigmoid",
+        "tanh",
+        "affine",
+        "leakyrelu",
+        "thresholdedrelu",
+        "scaledtanh",
+        "hardsigmoid",
+        "elu",
+        "softsign",
+        "softplus",
+    ];
+
+    /// The activation of that name, with what ONNX takes for a parameter that is not given. Letter case, surrounding space
+    /// and underscores do not matter.
+    ///
+    /// # Errors
+    /// If there is none of that name that cells take, or its parameters are others.
+    pub fn new(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
+        let name: String = name.trim().chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
+        for (given, parameter) in [alpha, beta].iter().zip(PARAMETERS) {
+            if given.is_some_and(|v| !v.is_finite()) {
+                return Err(ActivationError::NotFinite(parameter));
+            }
+        }
+        let alpha_or = |default| alpha.unwrap_or(default);
+        let beta_or = |default| beta.unwrap_or(default);
+        let activation = match &name[..] {
+            "relu" => Self::Relu,
+            "sigmoid" => Self::Sigmoid,
+            "tanh" => Self::Tanh,
+            "affine" => Self::Affine { alpha: alpha_or(1.0), beta: beta_or(0.0) },
+            "leakyrelu" => Self::LeakyRelu { alpha: alpha_or(0.01) },
+            "thresholdedrelu" => Self::ThresholdedRelu { alpha: alpha_or(1.0) },
+            "scaledtanh" => Self::ScaledTanh {
+                alpha: alpha.ok_or(ActivationError::Missing("alpha"))?,
+                beta: beta.ok_or(ActivationError::Missing("beta"))?,
+            },
+            "hardsigmoid" => Self::HardSigmoid { alpha: alpha_or(0.2), beta: beta_or(0.5) },
+            "elu" => Self::Elu { alpha: alpha_or(1.0) },
+            "softsign" => Self::Softsign,
+            "softplus" => Self::Softplus,
+            _ => return Err(ActivationError::Name),
+        };
+        match [alpha, beta].iter().rposition(Option::is_some) {
+            Some(last) if last >= activation.parameters().len() => Err(ActivationError::Surplus(PARAMETERS[last])),
+            _ => Ok(activation),
+        }
+    }
+
+    /// How many parameters the activation of that name takes, alpha before beta.
+    pub fn takes(name: &str) -> Option<usize> {
+        Self::new(name, None, None)
+            .or_else(|_| Self::new(name, Some(1.0), Some(1.0)))
+            .ok()
+            .map(|activation| activation.parameters().len())
+    }
 
     /// Its lower-case name, as OpenVINO writes it.
     pub fn name(self) -> &'static str {
@@ -19,12 +120,175 @@ impl Activation {
             Self::Relu => "relu",
             Self::Sigmoid => "sigmoid",
             Self::Tanh => "tanh",
+            Self::Affine { .. } => "affine",
+            Self::LeakyRelu { .. } => "leakyrelu",
+            Self::ThresholdedRelu { .. } => "thresholdedrelu",
+            Self::ScaledTanh { .. } => "scaledtanh",
+            Self::HardSigmoid { .. } => "hardsigmoid",
+            Self::Elu { .. } => "elu",
+            Self::Softsign => "softsign",
+            Self::Softplus => "softplus",
+            Self::Exp => "exp",
+            Self::Log => "log",
         }
     }
 
-    /// The activation of that name; letter case and surrounding space do not matter.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let name = name.trim();
-        Self::ALL.into_iter().find(|a| a.name().eq_ignore_ascii_case(name))
+    /// Alpha and beta, as far as it takes them.
+    pub fn parameters(self) -> Vec<f32> {
+        match self {
+            Self::Affine { alpha, beta } | Self::ScaledTanh { alpha, beta } | Self::HardSigmoid { alpha, beta } => {
+                vec![alpha, beta]
+            }
+            Self::LeakyRelu { alpha } | Self::ThresholdedRelu { alpha } | Self::Elu { alpha } => vec![alpha],
+            Self::Relu | Self::Sigmoid | Self::Tanh | Self::Softsign | Self::Softplus | Self::Exp | Self::Log => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Its name and parameters, to the last bit: `relu`, `leakyrelu(0.01)`.
+    pub fn label(self) -> String {
+        let parameters: Vec<String> = self.parameters().iter().map(|v| format!("{v:?}")).collect();
+        match &parameters[..] {
+            [] => self.name().to_owned(),
+            parameters => format!("{}({})", self.name(), parameters.join(", ")),
+        }
+    }
+
+    /// What [`Self::label`] is the label of.
+    pub fn from_label(label: &str) -> Option<Self> {
+        match label {
+            "exp" => Some(Self::Exp),
+            "log" => Some(Self::Log),
+            _ => label.parse().ok(),
+        }
+    }
+}
+
+/// The same function of the same parameters, bit by bit: -0 is not 0.
+impl PartialEq for Activation {
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |a: &Self| a.parameters().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        self.name() == other.name() && bits(self) == bits(other)
+    }
+}
+
+impl Eq for Activation {}
+
+impl fmt::Display for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label())
+    }
+}
+
+/// Reads what a macro or a build script says: `tanh`, `leaky_relu(0.01)`, `hard_sigmoid(0.2, 0.5)`.
+impl FromStr for Activation {
+    type Err = ActivationError;
+
+    fn from_str(text: &str) -> Result<Self, ActivationError> {
+        let text = text.trim();
+        let (name, list) = match text.split_once('(') {
+            None => return Self::new(text, None, None),
+            Some((name, rest)) => (name, rest.strip_suffix(')').ok_or(ActivationError::Text)?),
+        };
+        if Self::takes(name).is_none() {
+            return Err(ActivationError::Name);
+        }
+        let mut numbers = [None; 2];
+        for (i, text) in list.split(',').enumerate() {
+            let number = text.trim().parse::<f32>().map_err(|_| ActivationError::Text)?;
+            *numbers.get_mut(i).ok_or(ActivationError::Surplus("a third number"))? = Some(number);
+        }
+        Self::new(name, numbers[0], numbers[1])
+    }
+}
+
+impl fmt::Display for ActivationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name => write!(f, "no activation has this name: there are {}", Activation::NAMES.join(", ")),
+            Self::Missing(parameter) => write!(f, "{parameter} is missing, which has no default"),
+            Self::Surplus(parameter) => write!(f, "the activation does not take {parameter}"),
+            Self::NotFinite(parameter) => write!(f, "{parameter} is not a finite number"),
+            Self::Text => f.write_str("neither a name nor a name with numbers: tanh, leaky_relu(0.01)"),
+        }
+    }
+}
+
+impl std::error::Error for ActivationError {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Activation, ActivationError};
+
+    #[test]
+    fn names_and_defaults() {
+        for name in Activation::NAMES {
+            let given = |n: usize| (0..n).map(|i| 0.25 + i as f32).map(Some).chain([None, None]).collect::<Vec<_>>();
+            let takes = Activation::takes(name).expect("a listed name");
+            for n in 0..=2 {
+                let made = Activation::new(name, given(n)[0], given(n)[1]);
+                if n > takes {
+                    let surplus = super::PARAMETERS[n - 1];
+                    assert_eq!(made, Err(ActivationError::Surplus(surplus)), "{name}");
+                } else if name == "scaledtanh" && n < 2 {
+                    assert_eq!(made, Err(ActivationError::Missing(super::PARAMETERS[n])));
+                } else {
+                    let made = made.expect("parameters that fit");
+                    assert_eq!((made.name(), made.parameters().len()), (name, takes));
+                    assert!(made.parameters().iter().zip(given(n)).all(|(p, g)| g.is_none_or(|g| g == *p)), "{made}");
+                }
+            }
+        }
+        let default = |name| Activation::new(name, None, None).map(Activation::parameters);
+        assert_eq!(default("HardSigmoid"), Ok(vec![0.2, 0.5]));
+        assert_eq!(default(" leaky_relu "), Ok(vec![0.01]));
+        assert_eq!(default("ThresholdedRelu"), Ok(vec![1.0]));
+        assert_eq!(default("ELU"), Ok(vec![1.0]));
+        assert_eq!(default("affine"), Ok(vec![1.0, 0.0]));
+        assert_eq!([default("exp"), default("log"), default("")], [const { Err(ActivationError::Name) }; 3]);
+        assert_eq!(Activation::new("affine", Some(1.0), Some(f32::NAN)), Err(ActivationError::NotFinite("beta")));
+        assert_eq!(Activation::new("relu", None, Some(1.0)), Err(ActivationError::Surplus("beta")));
+    }
+
+    #[test]
+    fn labels_lead_back() {
+        let all = [
+            Activation::Relu,
+            Activation::Softplus,
+            Activation::Exp,
+            Activation::Log,
+            Activation::LeakyRelu { alpha: -0.0 },
+            Activation::Elu { alpha: 1e-45 },
+            Activation::Affine { alpha: f32::MAX, beta: 0.1 },
+            Activation::ScaledTanh { alpha: 1.7159, beta: 2.0 / 3.0 },
+        ];
+        for activation in all {
+            assert_eq!(Activation::from_label(&activation.label()), Some(activation));
+        }
+        assert_ne!(Activation::LeakyRelu { alpha: 0.0 }, Activation::LeakyRelu { alpha: -0.0 });
+        assert_eq!(Activation::LeakyRelu { alpha: 0.01 }.label(), "leakyrelu(0.01)");
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!("hard_sigmoid(0.2, 0.5)".parse(), Ok(Activation::HardSigmoid { alpha: 0.2, beta: 0.5 }));
+        assert_eq!(" Leaky_ReLU( 1e-3 ) ".parse(), Ok(Activation::LeakyRelu { alpha: 1e-3 }));
+        for (text, error) in [
+            ("softmax", ActivationError::Name),
+            ("softmax(1)", ActivationError::Name),
+            ("elu(", ActivationError::Text),
+            ("elu()", ActivationError::Text),
+            ("elu(x)", ActivationError::Text),
+            ("elu(1)x", ActivationError::Text),
+            ("elu(1, 2)", ActivationError::Surplus("beta")),
+            ("elu(1, 2, 3)", ActivationError::Surplus("a third number")),
+            ("elu(inf)", ActivationError::NotFinite("alpha")),
+            ("scaled_tanh", ActivationError::Missing("alpha")),
+            ("scaled_tanh(1)", ActivationError::Missing("beta")),
+            ("exp", ActivationError::Name),
+        ] {
+            assert_eq!(text.parse::<Activation>(), Err(error), "{text}");
+        }
     }
 }

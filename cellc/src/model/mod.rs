@@ -10,7 +10,7 @@ mod print;
 mod tensor;
 mod valid;
 
-pub use activation::Activation;
+pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{Cell, CellKind, Direction, LstmGateOrder, ResetGate};
 pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
 pub use tensor::{ElementType, Tensor};

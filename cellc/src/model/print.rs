@@ -136,7 +136,7 @@ impl Display for ValidCell {
             Some(ResetGate::BeforeMatMul) => f.write_str(", reset before the matrix product")?,
             Some(ResetGate::AfterMatMul) => f.write_str(", reset after the matrix product")?,
         }
-        let activations: Vec<_> = self.activations.iter().map(|a| a.name()).collect();
+        let activations: Vec<_> = self.activations.iter().map(|a| a.label()).collect();
         write!(f, ", {}", activations.join(" "))?;
         if let Some(clip) = self.clip {
             write!(f, ", clip {clip}")?;

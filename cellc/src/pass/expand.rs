@@ -5,11 +5,11 @@ use crate::model::Activation;
 /// Spells every activation that is still symbolic out in arithmetic.
 ///
 /// # Panics
-/// If a symbolic function does not have an activation's name: lowering's fault.
+/// If a symbolic function is not called by an activation's label: lowering's fault.
 pub fn expand(program: &mut Program) {
     for function in &mut program.functions {
         if function.result.is_none() {
-            let activation = Activation::from_name(&function.name);
+            let activation = Activation::from_label(&function.name);
             let activation = activation.unwrap_or_else(|| panic!("expand: no activation {:?}", function.name));
             *function = activation::expand(activation);
         }

@@ -10,7 +10,8 @@ use super::weights::Contents;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::{
-    Activation, Cell, CellKind, Dim, Direction, ElementType, LedgerEntry, LstmGateOrder, ResetGate, Tensor,
+    Activation, ActivationError, Cell, CellKind, Dim, Direction, ElementType, LedgerEntry, LstmGateOrder, PARAMETERS,
+    ResetGate, Tensor,
 };
 
 /// An attribute that was given.
@@ -228,9 +229,6 @@ impl<'a> Lowering<'a, '_> {
         };
         let defaults = kind.unwrap_or(CellKind::Gru(ResetGate::BeforeMatMul)).default_activations();
         let activations = self.activations(index, data, defaults, &mut ledger);
-        for name in ["activations_alpha", "activations_beta"] {
-            self.activation_parameters(index, data, name, &mut ledger);
-        }
 
         let clip = self.clip(index, data, &mut ledger);
         let direction = if is_sequence { self.direction(index, data, &mut ledger) } else { Some(Direction::Forward) };
@@ -347,6 +345,7 @@ impl<'a> Lowering<'a, '_> {
         Some(reset)
     }
 
+    /// `activations`, and by position what `activations_alpha` and `activations_beta` give each of them.
     fn activations(
         &mut self,
         index: usize,
@@ -354,69 +353,127 @@ impl<'a> Lowering<'a, '_> {
         defaults: &[Activation],
         ledger: &mut Ledger,
     ) -> Vec<Activation> {
-        const MOST_NAMED: usize = 5;
         let given = data.take(self.document, "activations");
-        let activations = match &given {
-            None => defaults.to_vec(),
-            Some(given) => {
-                // an empty text is an empty list; validate says how many are wanted
-                let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
-                let unknown: Vec<&str> = texts.clone().filter(|t| Activation::from_name(t).is_none()).collect();
-                if !unknown.is_empty() {
-                    let mut names: Vec<String> = unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
-                    if unknown.len() > MOST_NAMED {
-                        names.push(format!("and {} more", unknown.len() - MOST_NAMED));
-                    }
-                    let plural = if unknown.len() > 1 { "s" } else { "" };
-                    let found = format!("unknown activation{plural} {}", names.join(", "));
-                    let known = Activation::ALL.map(Activation::name).join(", ");
-                    let help = match unknown.iter().all(|t| is_onnx_activation(t.trim())) {
-                        true => "ONNX has this function, but it is not read; save the model with one that is",
-                        false => "correct the name",
-                    };
-                    let valid = format!("{known}, in any letter case, separated by commas");
-                    self.error(index, given.origin.clone(), found, valid, help);
-                    return defaults.to_vec();
-                }
-                texts.filter_map(Activation::from_name).collect()
-            }
+        let names: Option<Vec<&str>> = match &given {
+            None => Some(defaults.iter().map(|a| a.name()).collect()),
+            Some(given) => self.activation_names(index, given),
         };
-        let names: Vec<&str> = activations.iter().map(|a| a.name()).collect();
+        let parameters = PARAMETERS.map(|parameter| {
+            let attribute = format!("activations_{parameter}");
+            let given = data.take(self.document, &attribute);
+            let numbers = given.as_ref().and_then(|given| self.activation_numbers(index, &attribute, given));
+            (attribute, given, numbers.unwrap_or_default())
+        });
+        // what is wrong with the names has been said
+        let Some(names) = names else { return defaults.to_vec() };
+        let activations: Option<Vec<Activation>> =
+            (0..names.len()).map(|at| self.activation(index, &names, at, given.as_ref(), &parameters)).collect();
+        let Some(activations) = activations else { return defaults.to_vec() };
+
+        let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
         let default = if given.is_none() { ", the default" } else { "" };
-        ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&names.join(", "))));
+        ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&labels.join(", "))));
+        for (place, (attribute, given, numbers)) in parameters.iter().enumerate() {
+            if let Some(given) = given.as_ref().filter(|_| numbers.len() > names.len()) {
+                let found = format!("{attribute} holds {} numbers, but there are {}", numbers.len(), counted(&names));
+                let valid = format!("{} or fewer numbers: one for each activation, by position", names.len());
+                self.error(index, given.origin.clone(), found, valid, "remove what belongs to no activation");
+            }
+            let (with, without): (Vec<_>, Vec<_>) = std::iter::zip(&activations, numbers)
+                .map(|(activation, number)| (activation.name(), number))
+                .partition(|(name, _)| Activation::takes(name).is_some_and(|takes| takes > place));
+            if let Some(given) = given.as_ref().filter(|_| !without.is_empty()) {
+                let mut names: Vec<&str> = without.iter().map(|(name, _)| *name).collect();
+                names.dedup();
+                let found = format!(
+                    "{attribute} has no effect on {}, which takes no {}: numbers belong to activations by position",
+                    names.join(" and "),
+                    PARAMETERS[place]
+                );
+                self.warning(index, given.origin.clone(), found);
+            }
+            let taken: Vec<String> = with.iter().map(|(name, number)| format!("{number:?} for {name}")).collect();
+            let taken = match (&taken[..], &without[..]) {
+                ([], []) => "none".to_owned(),
+                ([], _) => "no effect".to_owned(),
+                (taken, _) => taken.join(", "),
+            };
+            ledger.add(attribute, given.as_ref(), taken);
+        }
         activations
     }
 
-    /// `activations_alpha` and `activations_beta`: none of the activations that are read takes any.
-    fn activation_parameters(&mut self, index: usize, data: &mut Data, name: &str, ledger: &mut Ledger) {
-        let given = data.take(self.document, name);
-        let Some(present) = given.as_ref().filter(|given| !given.text.trim().is_empty()) else {
-            ledger.add(name, given.as_ref(), "none".to_owned());
-            return;
+    /// The activation at a position of the list.
+    fn activation(
+        &mut self,
+        index: usize,
+        names: &[&str],
+        at: usize,
+        given: Option<&Given<'_>>,
+        parameters: &[(String, Option<Given<'_>>, Vec<f32>); 2],
+    ) -> Option<Activation> {
+        let name = names[at];
+        let takes = Activation::takes(name).unwrap_or_default();
+        let number = |place: usize| parameters[place].2.get(at).copied().filter(|_| place < takes);
+        let error = match Activation::new(name, number(0), number(1)) {
+            Ok(activation) => return Some(activation),
+            Err(error) => error,
         };
-        let origin = present.origin.clone();
-        if let Some(bad) = present.text.split(',').find(|text| text.trim().parse::<f32>().is_err()) {
-            let found = format!("{name} holds {}, which is not a number", quoted(bad.trim()));
-            self.error(
-                index,
-                origin,
-                found,
-                "numbers separated by commas, or nothing",
-                "remove the attribute: it has no effect",
-            );
-            return;
+        let place = match &error {
+            ActivationError::Missing(parameter) | ActivationError::NotFinite(parameter) => {
+                PARAMETERS.iter().position(|p| p == parameter).unwrap_or_default()
+            }
+            _ => 0,
+        };
+        let (attribute, numbers, _) = &parameters[place];
+        let origin =
+            numbers.as_ref().or(given).map_or(self.document.origin(self.layers[index].element), |g| g.origin.clone());
+        let found = format!("activation {} of the list, {}: {error}", at + 1, quoted(name.trim()));
+        let help = format!("write {attribute} with a number for every activation up to this one");
+        self.error(index, origin, found, "finite numbers, one for each activation, by position", help);
+        None
+    }
+
+    /// The names of the list, all of them known.
+    fn activation_names<'t>(&mut self, index: usize, given: &Given<'t>) -> Option<Vec<&'t str>> {
+        const MOST_NAMED: usize = 5;
+        // an empty text is an empty list; validate says how many are wanted
+        let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
+        let unknown: Vec<&str> = texts.clone().filter(|t| Activation::takes(t).is_none()).collect();
+        if unknown.is_empty() {
+            return Some(texts.collect());
         }
-        let found = format!("{name} has no effect: relu, sigmoid and tanh take no parameter");
-        self.warning(index, origin, found);
-        ledger.add(name, given.as_ref(), "no effect: the activations take no parameter".to_owned());
+        let mut names: Vec<String> = unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
+        if unknown.len() > MOST_NAMED {
+            names.push(format!("and {} more", unknown.len() - MOST_NAMED));
+        }
+        let plural = if unknown.len() > 1 { "s" } else { "" };
+        let found = format!("unknown activation{plural} {}", names.join(", "));
+        let valid = format!("{}, in any letter case, separated by commas", Activation::NAMES.join(", "));
+        self.error(index, given.origin.clone(), found, valid, "correct the name");
+        None
+    }
+
+    /// The numbers of `activations_alpha` or `activations_beta`.
+    fn activation_numbers(&mut self, index: usize, attribute: &str, given: &Given<'_>) -> Option<Vec<f32>> {
+        let texts = given.text.split(',').map(str::trim).filter(|_| !given.text.trim().is_empty());
+        if let Some(bad) = texts.clone().find(|text| text.parse::<f32>().is_err()) {
+            let found = format!("{attribute} holds {}, which is not a number", quoted(bad));
+            let valid = "numbers separated by commas, with a point where they have a fraction, or nothing";
+            let help = "correct the number, or remove the attribute for what ONNX takes";
+            self.error(index, given.origin.clone(), found, valid, help);
+            return None;
+        }
+        Some(texts.filter_map(|text| text.parse().ok()).collect())
     }
 }
 
-/// The activation functions of ONNX beyond those that are read.
-fn is_onnx_activation(name: &str) -> bool {
-    const NAMES: [&str; 8] =
-        ["affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu", "softsign", "softplus"];
-    NAMES.iter().any(|n| n.eq_ignore_ascii_case(name))
+/// How many activations.
+fn counted(names: &[&str]) -> String {
+    match names.len() {
+        1 => "1 activation".to_owned(),
+        n => format!("{n} activations"),
+    }
 }
 
 #[derive(Default)]

@@ -1,0 +1,21 @@
+use super::{Body, Error, U, UNDERFLOW, constant, mul_add};
+use crate::kernel::Function;
+
+pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
+    // the product is exact in f64
+    alpha * v + beta
+}
+
+/// One rounding; without fused multiply-add that of the product as well, which may be all that remains of the sum.
+pub(super) fn error(alpha: f64, fused: bool) -> Error {
+    match fused {
+        true => Error::ulp(0.5),
+        // the sum may end in the next binade, where half a unit is one of the exact value's
+        false => Error { ulp: 1.0, of_argument: U * alpha.abs(), absolute: UNDERFLOW },
+    }
+}
+
+pub(super) fn expand(alpha: f32, beta: f32) -> Function {
+    let (body, x) = Body::new("affine", &format!("{alpha:?} x + {beta:?}."));
+    body.finish(mul_add(&x, &constant(alpha), &constant(beta)))
+}

@@ -1,0 +1,31 @@
+use super::{Body, Error, U, UNDERFLOW, at_least, at_most, constant, mul_add};
+use crate::kernel::Function;
+
+pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
+    let sum = alpha * v + beta;
+    // not `clamp` by way of `min` and `max`, which lose NaN
+    if sum < 0.0 {
+        0.0
+    } else if sum > 1.0 {
+        1.0
+    } else {
+        sum
+    }
+}
+
+/// One rounding; without fused multiply-add that of the product as well, which is at most `1 + |beta|` where the value is
+/// neither 0 nor 1.
+pub(super) fn error(beta: f64, fused: bool) -> Error {
+    match fused {
+        true => Error::ulp(0.5),
+        // as for affine
+        false => Error { ulp: 1.0, of_argument: 0.0, absolute: U * (1.0 + 2.0 * U) * (1.0 + beta.abs()) + UNDERFLOW },
+    }
+}
+
+pub(super) fn expand(alpha: f32, beta: f32) -> Function {
+    let doc = format!("{alpha:?} x + {beta:?}, but at least 0 and at most 1; NaN stays NaN.");
+    let (body, x) = Body::new("hard_sigmoid", &doc);
+    let sum = mul_add(&x, &constant(alpha), &constant(beta));
+    body.finish(at_most(1.0, &at_least(0.0, &sum)))
+}

@@ -1,0 +1,27 @@
+use super::{Body, Error, Image, constant, mul, select_less};
+use crate::kernel::Function;
+
+pub(super) fn exact(alpha: f64, v: f64) -> f64 {
+    if v < 0.0 { alpha * v } else { v }
+}
+
+/// One rounding.
+pub(super) const ERROR: Error = Error::ulp(0.5);
+
+pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
+    let end = exact(alpha, -magnitude);
+    Image {
+        slope: alpha.abs().max(1.0),
+        jump: 0.0,
+        low: end.min(0.0),
+        high: end.max(magnitude),
+        least: if alpha > 0.0 { f64::NEG_INFINITY } else { 0.0 },
+        most: f64::INFINITY,
+    }
+}
+
+pub(super) fn expand(alpha: f32) -> Function {
+    let (body, x) = Body::new("leaky_relu", &format!("x, or {alpha:?} x where x is below 0; NaN stays NaN."));
+    let below = mul(&x, &constant(alpha));
+    body.finish(select_less(&x, 0.0, &below, &x))
+}

@@ -1,0 +1,23 @@
+use super::{Body, Image, constant, select_less};
+use crate::kernel::Function;
+
+pub(super) fn exact(alpha: f64, v: f64) -> f64 {
+    // NaN stays
+    if v < alpha { 0.0 } else { v }
+}
+
+pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
+    Image {
+        slope: 1.0,
+        jump: alpha.abs(),
+        low: alpha.clamp(-magnitude, 0.0),
+        high: if magnitude < alpha { 0.0 } else { magnitude },
+        least: alpha.min(0.0),
+        most: f64::INFINITY,
+    }
+}
+
+pub(super) fn expand(alpha: f32) -> Function {
+    let (body, x) = Body::new("thresholded_relu", &format!("x, or 0 where x is below {alpha:?}; NaN stays NaN."));
+    body.finish(select_less(&x, alpha, &constant(0.0), &x))
+}
