@@ -3,9 +3,13 @@
 //! What sets the order of summation (panels never do; only which terms a sum has and in what order) depends on the
 //! model alone, so that every instruction set computes the same bits. Tiles depend on the instruction set.
 
+mod fusion;
+
+pub use fusion::{Along, Chain, Fusion, along};
+
 use std::fmt;
 
-use crate::model::{CellKind, ResetGate, ValidCell, ValidModel};
+use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::options::{Fma, Options, Unroll};
 use crate::target::Isa;
 
@@ -29,7 +33,7 @@ pub enum Operand {
     ResetHidden,
 }
 
-/// One pre-activation sum of a cell: `(x terms + h terms) + bias`, each part summed from zero in [`Phase::chains`] chains.
+/// One sum of a product: `(x terms + h terms) + bias`, each part summed from zero in [`Phase::chains`] chains.
 ///
 /// The bias comes last because short chains round less: on the corpus this halves the 95th percentile of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,47 +41,108 @@ pub struct Sum {
     /// What generated code calls it.
     pub name: &'static str,
     /// Which part of B is added last.
-    pub bias: usize,
+    pub bias: Option<usize>,
     /// Which gate of W adds to it.
     pub w: Option<usize>,
     /// Which gate of R adds to it, and times what.
     pub r: Option<(usize, Operand)>,
+    /// Which part of P, times a cell state, is added after the bias.
+    pub peephole: Option<usize>,
 }
 
 const fn sum(name: &'static str, bias: usize, w: Option<usize>, r: Option<(usize, Operand)>) -> Sum {
-    Sum { name, bias, w, r }
+    Sum { name, bias: Some(bias), w, r, peephole: None }
 }
 
 /// The sums of a cell, in the order in which a row of packed weights holds them.
-pub fn sums(kind: CellKind) -> &'static [Sum] {
+pub fn sums(cell: &ValidCell) -> Vec<Sum> {
     use Operand::{Hidden, ResetHidden};
-    const RNN: &[Sum] = &[sum("s", 0, Some(0), Some((0, Hidden)))];
-    const GRU_BEFORE: &[Sum] = &[
-        sum("z", 0, Some(0), Some((0, Hidden))),
-        sum("r", 1, Some(1), Some((1, Hidden))),
-        sum("n", 2, Some(2), Some((2, ResetHidden))),
-    ];
-    const GRU_AFTER: &[Sum] = &[
-        sum("z", 0, Some(0), Some((0, Hidden))),
-        sum("r", 1, Some(1), Some((1, Hidden))),
-        sum("n", 2, Some(2), None),
-        sum("m", 3, None, Some((2, Hidden))),
-    ];
-    const LSTM: &[Sum] = &[
-        sum("f", 0, Some(0), Some((0, Hidden))),
-        sum("i", 1, Some(1), Some((1, Hidden))),
-        sum("c", 2, Some(2), Some((2, Hidden))),
-        sum("o", 3, Some(3), Some((3, Hidden))),
-    ];
-    match kind {
-        CellKind::Rnn => RNN,
-        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => GRU_BEFORE,
-        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => GRU_AFTER,
-        CellKind::Lstm => LSTM,
+    let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
+    match (cell.kind, cell.kind.reset_gate()) {
+        (CellKind::Lstm, _) => {
+            let places = cell.gate_order.places();
+            let all = ["f", "i", "c", "o"].into_iter().zip(places).zip([Some(0), Some(1), None, Some(2)]);
+            all.filter(|((name, _), _)| *name != "i" || !cell.input_forget)
+                .map(|((name, place), p)| Sum { peephole: p.filter(|_| cell.p.is_some()), ..gate(name, place) })
+                .collect()
+        }
+        (_, Some(ResetGate::BeforeMatMul)) => {
+            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), Some((2, ResetHidden)))]
+        }
+        (_, Some(ResetGate::AfterMatMul)) => {
+            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), None), sum("m", 3, None, Some((2, Hidden)))]
+        }
+        (_, None) => vec![gate("s", 0)],
     }
 }
 
-/// A phase of a cell: which rows of weights are walked.
+/// Vectors times fixed matrices: the gates of a cell, or a dense layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// The sums of each unit.
+    pub sums: Vec<Sum>,
+    /// The length of a row of x.
+    pub input_size: usize,
+    /// How many units there are: hidden_size, or the length of a row of y.
+    pub units: usize,
+    /// How many rows are computed, one after the other.
+    pub rows: usize,
+    /// How many times that is done: the steps of a sequence.
+    pub steps: usize,
+}
+
+impl From<&ValidCell> for Product {
+    fn from(cell: &ValidCell) -> Self {
+        Self {
+            sums: sums(cell),
+            input_size: cell.input_size,
+            units: cell.hidden_size,
+            rows: cell.batch,
+            steps: cell.sequence.as_ref().map_or(1, |s| s.steps),
+        }
+    }
+}
+
+impl From<&Dense> for Product {
+    fn from(dense: &Dense) -> Self {
+        let y = Sum { name: "y", bias: None, w: Some(0), r: None, peephole: None };
+        Self { sums: vec![y], input_size: dense.inputs, units: dense.outputs, rows: dense.rows, steps: 1 }
+    }
+}
+
+impl Product {
+    /// How many rows of weights a phase walks.
+    pub fn phase_rows(&self, phase: Phase) -> usize {
+        match phase {
+            Phase::Input => self.input_size,
+            Phase::Hidden | Phase::ResetHidden => self.units,
+        }
+    }
+
+    /// How many sums take part in a phase.
+    pub fn active(&self, phase: Phase) -> usize {
+        self.sums.iter().filter(|s| s.gate(phase).is_some()).count()
+    }
+
+    /// In which row of a panel's biases that of a sum stands: among the early ones, or among the late ones.
+    pub fn bias_row(&self, sum: usize) -> usize {
+        let late = self.sums[sum].is_late();
+        self.sums[..sum].iter().filter(|s| s.is_late() == late && s.bias.is_some()).count()
+    }
+
+    /// In which row of a panel's biases the peepholes of a sum stand: after all early biases.
+    pub fn peephole_row(&self, sum: usize) -> usize {
+        let biases = self.sums.iter().filter(|s| !s.is_late() && s.bias.is_some()).count();
+        biases + self.sums[..sum].iter().filter(|s| s.peephole.is_some()).count()
+    }
+
+    /// The multiply-adds of one row, once.
+    pub fn multiply_adds(&self) -> usize {
+        Phase::ALL.iter().map(|&p| self.active(p) * self.phase_rows(p) * self.units).sum()
+    }
+}
+
+/// A phase of a product: which rows of weights are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The rows of W, one for each element of x.
@@ -124,7 +189,7 @@ impl Sum {
 
 /// Equal panels: `count` times `columns` neighbouring elements of h, and where their weights stand.
 ///
-/// The weights of one panel are, from `offset + p * stride`: a row of biases, the rows of the Input phase and those of the
+/// The weights of one panel are, from `offset + p * stride`: a row of biases, one of peepholes, the rows of the Input phase and those of the
 /// Hidden phase; for sums that are complete only after the ResetHidden phase, biases and rows of that phase stand after
 /// all panels, from `late_offset + p * late_stride`. A row holds the columns of each sum that takes part, sum after sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,9 +227,11 @@ pub enum Tiling {
     Runs,
 }
 
-/// How one cell is computed.
+/// How one product is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellPlan {
+pub struct ProductPlan {
+    /// What is computed.
+    pub product: Product,
     /// Its panels: full ones, then what is left.
     pub panels: Vec<Panels>,
     /// Packed f32, biases and alignment included.
@@ -182,8 +249,10 @@ pub struct CellPlan {
 pub struct Plan {
     /// The instruction sets, generic first, and whether each fuses multiply-add.
     pub isas: Vec<(&'static Isa, bool)>,
-    /// One for each cell of the model.
-    pub cells: Vec<CellPlan>,
+    /// One for each cell and each dense layer of [`ValidModel::all_nodes`].
+    pub products: Vec<ProductPlan>,
+    /// What is done in registers where its operand is computed.
+    pub fusion: Fusion,
     /// Whether states below [`FLUSH_BELOW`] become 0.
     pub flush_denormals: bool,
 }
@@ -191,46 +260,55 @@ pub struct Plan {
 /// Plans a model.
 pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
-    let cells = model.cells().into_iter().map(|cell| plan_cell(cell, options, &isas)).collect();
-    Plan { isas, cells, flush_denormals: options.flush_denormals }
+    let product = |op: &ValidOp| {
+        let mut reasons = Vec::new();
+        let (product, width) = match op {
+            ValidOp::Cell(cell) => (Product::from(cell), panel_columns(cell, &mut reasons)),
+            ValidOp::Dense(dense) => (Product::from(dense), dense_columns(dense, &mut reasons)),
+            _ => return None,
+        };
+        Some(plan_product(product, width, reasons, options, &isas))
+    };
+    let products = model.all_nodes().into_iter().filter_map(|node| product(&node.op)).collect();
+    Plan { isas, products, fusion: Fusion::new(model), flush_denormals: options.flush_denormals }
 }
 
-fn plan_cell(cell: &ValidCell, options: &Options, isas: &[(&'static Isa, bool)]) -> CellPlan {
-    let mut reasons = Vec::new();
-    let width = panel_columns(cell, &mut reasons);
-    let (panels, weights) = layout(cell, width);
-    let sums = sums(cell.kind);
-    let work = Phase::ALL
-        .iter()
-        .map(|&phase| {
-            let lanes = sums.iter().filter(|s| s.gate(phase).is_some()).count() * cell.hidden_size;
-            rows(cell, phase) * lanes.div_ceil(LINE)
-        })
-        .sum::<usize>();
+fn plan_product(
+    product: Product,
+    width: usize,
+    mut reasons: Vec<String>,
+    options: &Options,
+    isas: &[(&'static Isa, bool)],
+) -> ProductPlan {
+    let (panels, weights) = layout(&product, width);
+    let vectors = |phase| product.phase_rows(phase) * (product.active(phase) * product.units).div_ceil(LINE);
+    let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
+    let once = product.rows == 1 && product.steps == 1;
     let unroll = match options.unroll {
         Unroll::Full => true,
         Unroll::None => false,
-        Unroll::Auto => work <= UNROLL_BUDGET && cell.batch == 1,
+        Unroll::Auto => work <= UNROLL_BUDGET && once,
     };
     reasons.push(match options.unroll {
         Unroll::Auto if unroll => {
             format!("unrolled: {work} vectors of weights are within the budget of {UNROLL_BUDGET}")
         }
-        Unroll::Auto if cell.batch > 1 => "loops kept: batch above 1".to_string(),
+        Unroll::Auto if product.rows > 1 => "loops kept: batch above 1".to_string(),
+        Unroll::Auto if product.steps > 1 => "loops kept: several steps".to_string(),
         Unroll::Auto => format!("loops kept: {work} vectors of weights are over the budget of {UNROLL_BUDGET}"),
         Unroll::Full => "unrolled: asked for".to_string(),
         Unroll::None => "loops kept: asked for".to_string(),
     });
-    let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tiling(sums, p.columns, isa)).collect()).collect();
-    CellPlan { panels, weights, unroll, tilings, reasons }
+    let tile = |p: &Panels, isa| tiling(&product.sums, p.columns, isa);
+    let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
+    ProductPlan { product, panels, weights, unroll, tilings, reasons }
 }
 
-/// How many rows a phase walks.
-pub fn rows(cell: &ValidCell, phase: Phase) -> usize {
-    match phase {
-        Phase::Input => cell.input_size,
-        Phase::Hidden | Phase::ResetHidden => cell.hidden_size,
-    }
+/// Columns of a full panel of a dense layer: one sum, so as for an RNN.
+fn dense_columns(dense: &Dense, reasons: &mut Vec<String>) -> usize {
+    let columns = dense.outputs.min(128);
+    reasons.push(format!("panels of {columns} columns: one sum, 8 vectors of 16 in flight"));
+    columns
 }
 
 /// Columns of a full panel.
@@ -240,7 +318,7 @@ pub fn rows(cell: &ValidCell, phase: Phase) -> usize {
 fn panel_columns(cell: &ValidCell, reasons: &mut Vec<String>) -> usize {
     let (whole, wide, why) = match cell.kind {
         CellKind::Rnn => (128, 128, "one gate: 8 vectors of 16 in flight"),
-        CellKind::Lstm => (32, 32, "two vectors of 16 for each of f, i, c and o"),
+        CellKind::Lstm => (64, 32, "two vectors of 16 for each of f, i, c and o"),
         CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => {
             (96, 32, "reset before: all columns at once up to 96")
         }
@@ -253,24 +331,24 @@ fn panel_columns(cell: &ValidCell, reasons: &mut Vec<String>) -> usize {
     columns
 }
 
-fn layout(cell: &ValidCell, width: usize) -> (Vec<Panels>, usize) {
+fn layout(product: &Product, width: usize) -> (Vec<Panels>, usize) {
     let line = |n: usize| n.next_multiple_of(LINE);
-    let sums = sums(cell.kind);
-    let lanes = |phase, columns| sums.iter().filter(|s| s.gate(phase).is_some()).count() * columns;
+    let biases = |late: bool| product.sums.iter().filter(|s| s.is_late() == late && s.bias.is_some()).count();
+    let peepholes = product.sums.iter().filter(|s| s.peephole.is_some()).count();
     let mut panels = Vec::new();
     let mut at = 0;
-    let full = cell.hidden_size / width;
-    let rest = cell.hidden_size % width;
+    let full = product.units / width;
+    let rest = product.units % width;
     for (count, columns, first) in [(full, width, 0), (1, rest, full * width)] {
         if columns == 0 {
             continue;
         }
-        let late = sums.iter().filter(|s| s.is_late()).count();
-        let input = line((sums.len() - late) * columns);
-        let hidden = input + line(cell.input_size * lanes(Phase::Input, columns));
-        let stride = hidden + line(cell.hidden_size * lanes(Phase::Hidden, columns));
-        let late_rows = line(late * columns);
-        let late_stride = late_rows + line(cell.hidden_size * lanes(Phase::ResetHidden, columns));
+        let rows = |phase| line(product.phase_rows(phase) * product.active(phase) * columns);
+        let input = line((biases(false) + peepholes) * columns);
+        let hidden = input + rows(Phase::Input);
+        let stride = hidden + rows(Phase::Hidden);
+        let late_rows = line(biases(true) * columns);
+        let late_stride = late_rows + rows(Phase::ResetHidden);
         let offset = at;
         panels.push(Panels {
             count,
@@ -338,8 +416,12 @@ impl fmt::Display for Plan {
         if self.flush_denormals {
             writeln!(f, "states below 2^-100 become 0")?;
         }
-        for (i, cell) in self.cells.iter().enumerate() {
-            writeln!(f, "cell {i}: {} packed weights ({} bytes)", cell.weights, cell.weights * 4)?;
+        for chain in self.fusion.chains() {
+            let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();
+            writeln!(f, "value {}: on to {} in registers", chain.root, links.join(", "))?;
+        }
+        for (i, cell) in self.products.iter().enumerate() {
+            writeln!(f, "product {i}: {} packed weights ({} bytes)", cell.weights, cell.weights * 4)?;
             for reason in &cell.reasons {
                 writeln!(f, "  {reason}")?;
             }

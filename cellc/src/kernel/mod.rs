@@ -361,6 +361,8 @@ pub struct Kernel {
     pub locals: Vec<Local>,
     /// What it does.
     pub body: Vec<Stmt>,
+    /// Whether its loops are to be written out, turn by turn.
+    pub unroll: bool,
 }
 
 /// One step of a model on one instruction set.

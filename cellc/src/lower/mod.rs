@@ -1,78 +1,148 @@
-//! Model and plan become a kernel program: cells disappear, only loops over buffers remain.
+//! Model and plan become a kernel program: operations disappear, only loops over buffers remain.
+//!
+//! Every operation that computes becomes a kernel of its own, together with the pointwise work that is fused into it; views
+//! cost nothing where the elements lie in order already. `storage` decides where values lie, `block` which of them
+//! share a place.
 
-mod gates;
+mod block;
+mod builder;
+mod cell;
+mod dense;
 mod gru;
+mod layout;
+mod loops;
+mod lstm;
+mod matmul;
+mod pointwise;
+mod product;
 mod rnn;
+mod softmax;
+mod storage;
+
+use std::collections::HashMap;
 
 use crate::kernel::{
-    Buffer, BufferId, Expr, Function, Kernel, Move, MoveDim, Place, Program, Role, Stmt, Type, Walk, WindowId,
+    Buffer, BufferId, Element, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
 };
-use crate::model::{Activation, CellKind, Source, ValidModel, WeightSource};
-use crate::plan::{self, Phase, Plan};
+use crate::model::{
+    Activation, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource,
+};
+use crate::plan::{Phase, Plan, Product, ProductPlan};
+use crate::target::Isa;
+use builder::Builder;
+use layout::copy;
 
 /// Lowers a model for one of the plan's instruction sets, given by its position in [`Plan::isas`].
 pub fn lower(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
-    let mut lowering = Lowering::new(model);
-    let weights: Vec<_> =
-        model.cells().into_iter().enumerate().map(|(index, cell)| lowering.pack(index, cell, plan)).collect();
-    // From here on buffers are made that only this instruction set has.
-    for (index, (cell, weights)) in model.cells().into_iter().zip(weights).enumerate() {
-        let kernel = gates::Cell::new(&mut lowering, cell, plan, isa, weights, index);
-        let kernel = match cell.kind {
-            CellKind::Rnn => rnn::lower(kernel),
-            _ => gru::lower(kernel),
-        };
-        lowering.program.kernels.push(kernel);
+    let mut lowering = Lowering::new(model, plan, isa);
+    let wanted = lowering.wanted_by_results();
+    lowering.place(&model.nodes, wanted);
+    for node in &model.nodes {
+        lowering.kernel_of(node);
     }
     lowering.copies();
+    lowering.assignments();
+    lowering.program.allocate_block();
     lowering.program
 }
 
 /// The program under construction, and which buffer holds what.
 struct Lowering<'m> {
     model: &'m ValidModel,
+    plan: &'m Plan,
+    isa_index: usize,
+    isa: &'static Isa,
     program: Program,
     parameters: Vec<BufferId>,
     constants: Vec<Option<BufferId>>,
+    variables: Vec<BufferId>,
     results: Vec<BufferId>,
-    /// Where each cell's new state is written: a result where one takes it, else scratch.
-    cells: Vec<BufferId>,
+    /// By product of the plan: its packed weights.
+    weights: Vec<BufferId>,
+    /// By the first value of a cell or a dense layer: which product of the plan it is.
+    products: HashMap<usize, usize>,
+    /// By value: where it lies, once that is decided.
+    places: Vec<Option<Place>>,
+    /// By value: the operation that computes it.
+    producers: HashMap<usize, &'m ValidNode>,
+    /// Tables of sequence lengths, by contents.
+    tables: Vec<(Vec<usize>, BufferId)>,
+    /// How many kernels of each name there are.
+    named: HashMap<&'static str, usize>,
 }
 
 impl<'m> Lowering<'m> {
-    fn new(model: &'m ValidModel) -> Self {
+    /// Makes all buffers that every instruction set's program has, in the same order for each.
+    fn new(model: &'m ValidModel, plan: &'m Plan, isa_index: usize) -> Self {
+        let nodes = model.all_nodes();
         let mut lowering = Self {
             model,
+            plan,
+            isa_index,
+            isa: plan.isas[isa_index].0,
             program: Program::default(),
             parameters: Vec::new(),
             constants: vec![None; model.constants.len()],
+            variables: Vec::new(),
             results: Vec::new(),
-            cells: Vec::new(),
+            weights: Vec::new(),
+            products: HashMap::new(),
+            places: vec![None; model.values.len()],
+            producers: HashMap::new(),
+            tables: Vec::new(),
+            named: HashMap::new(),
         };
         for (i, parameter) in model.parameters.iter().enumerate() {
-            let id = lowering.buffer(format!("in{i}"), Role::Parameter(i), parameter.shape.iter().product());
+            let element = match parameter.element {
+                ElementType::I32 => Element::I32,
+                ElementType::I64 => Element::I64,
+                _ => Element::F32,
+            };
+            let id = lowering.typed(format!("in{i}"), Role::Parameter(i), element, parameter.shape.iter().product());
             lowering.parameters.push(id);
         }
         for (i, result) in model.results.iter().enumerate() {
             let id = lowering.buffer(format!("out{i}"), Role::Result(i), result.shape.iter().product());
             lowering.results.push(id);
         }
-        for (i, cell) in model.cells().into_iter().enumerate() {
-            let taken = model.results.iter().position(|r| r.source == Source::Value(i));
-            let id = match taken {
-                Some(result) => lowering.results[result],
-                None => lowering.buffer(format!("hidden{i}"), Role::Scratch, cell.batch * cell.hidden_size),
-            };
-            lowering.cells.push(id);
+        for (i, variable) in model.variables.iter().enumerate() {
+            let id = lowering.buffer(format!("variable{i}"), Role::Variable(i), variable.shape.iter().product());
+            lowering.variables.push(id);
         }
-        for source in model.cells().into_iter().flat_map(|c| [c.x, c.h]).chain(model.results.iter().map(|r| r.source)) {
-            lowering.source(source);
+        let read = nodes.iter().flat_map(|node| node.op.reads());
+        let read = read.chain(model.results.iter().map(|r| r.source));
+        let read = read.chain(model.variables.iter().filter_map(|v| v.next));
+        for source in read.collect::<Vec<_>>() {
+            if let Source::Constant(i) = source {
+                lowering.constant(i);
+            }
+        }
+        for node in &nodes {
+            for value in node.op.outputs() {
+                lowering.producers.insert(value, node);
+            }
+            if let ValidOp::Cell(ValidCell { sequence: Some(sequence), .. }) = &node.op
+                && let Lengths::Constant(lengths) = &sequence.lengths
+            {
+                lowering.table(lengths);
+            }
+        }
+        let products = nodes.into_iter().filter(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_)));
+        for (index, node) in products.enumerate() {
+            let weights = lowering.pack(index, &node.op);
+            lowering.weights.push(weights);
+            // an operation without a value that is read has been dropped
+            lowering.products.insert(node.op.outputs()[0], index);
         }
         lowering
     }
 
     fn buffer(&mut self, name: impl Into<String>, role: Role, len: usize) -> BufferId {
-        self.program.buffers.push(Buffer { name: name.into(), role, element: Default::default(), len });
+        self.typed(name, role, Element::F32, len)
+    }
+
+    fn typed(&mut self, name: impl Into<String>, role: Role, element: Element, len: usize) -> BufferId {
+        self.program.buffers.push(Buffer { name: name.into(), role, element, len });
         BufferId(self.program.buffers.len() - 1)
     }
 
@@ -85,13 +155,16 @@ impl<'m> Lowering<'m> {
         id
     }
 
-    fn source(&mut self, source: Source) -> BufferId {
-        match source {
-            Source::Parameter(i) => self.parameters[i],
-            Source::Constant(i) => self.constant(i),
-            Source::Value(i) => self.cells[i],
-            Source::Variable(_) => unreachable!("lower: not yet"),
+    /// The buffer that holds these lengths.
+    fn table(&mut self, lengths: &[usize]) -> BufferId {
+        if let Some((_, id)) = self.tables.iter().find(|(known, _)| known == lengths) {
+            return *id;
         }
+        let id = self.typed(format!("lengths{}", self.tables.len()), Role::Table, Element::U32, lengths.len());
+        // validate: no length is above T, no T above 2^28
+        self.program.tables.push((id, lengths.iter().map(|&n| n as u32).collect()));
+        self.tables.push((lengths.to_vec(), id));
+        id
     }
 
     fn weight(&mut self, source: WeightSource) -> Option<BufferId> {
@@ -102,6 +175,26 @@ impl<'m> Lowering<'m> {
         }
     }
 
+    /// Where the elements of a tensor lie, in C order.
+    fn source(&mut self, source: Source) -> Place {
+        match source {
+            Source::Parameter(i) => self.parameters[i].into(),
+            Source::Constant(i) => self.constant(i).into(),
+            Source::Variable(i) => self.variables[i].into(),
+            Source::Value(i) => self.places[i].expect("lower: a value is computed before it is read"),
+        }
+    }
+
+    fn len(&self, source: Source) -> usize {
+        self.model.len(source)
+    }
+
+    /// Which product of the plan an operation is, and its packed weights.
+    fn product(&self, op: &ValidOp) -> (&'m ProductPlan, BufferId) {
+        let index = self.products[&op.outputs()[0]];
+        (&self.plan.products[index], self.weights[index])
+    }
+
     /// The function for an activation, symbolic until `pass::expand`.
     fn function(&mut self, activation: Activation) -> usize {
         let name = activation.label();
@@ -109,9 +202,9 @@ impl<'m> Lowering<'m> {
             return known;
         }
         self.program.functions.push(Function {
-            name: name.to_string(),
+            name,
             doc: Vec::new(),
-            locals: vec![crate::kernel::Local { name: "x".into(), ty: Type::f32(1) }],
+            locals: vec![Local { name: "x".into(), ty: Type::f32(1) }],
             params: 1,
             body: Vec::new(),
             result: None,
@@ -119,50 +212,108 @@ impl<'m> Lowering<'m> {
         self.program.functions.len() - 1
     }
 
-    /// How the weights of a cell get from the model's order into the order of [`plan::Panels`].
-    fn pack(&mut self, index: usize, cell: &crate::model::ValidCell, plan: &Plan) -> BufferId {
-        let plan = &plan.cells[index];
-        let (w, r, b) = (self.weight(cell.w), self.weight(cell.r), self.weight(cell.b));
+    /// `dense0`, `dense1`, ...
+    fn name(&mut self, kind: &'static str) -> String {
+        let count = self.named.entry(kind).or_default();
+        *count += 1;
+        format!("{kind}{}", *count - 1)
+    }
+
+    /// The kernel of one operation, if it needs one.
+    fn kernel_of(&mut self, node: &'m ValidNode) {
+        if !self.is_computed(node) {
+            return;
+        }
+        let op = self.root(node);
+        let unroll = match op {
+            ValidOp::Cell(_) | ValidOp::Dense(_) => self.product(op).0.unroll,
+            _ => false,
+        };
+        let name = self.name(match op {
+            ValidOp::Cell(ValidCell { sequence: None, .. }) => "cell",
+            ValidOp::Cell(_) => "sequence",
+            ValidOp::Dense(_) => "dense",
+            ValidOp::MatMul(_) => "matmul",
+            ValidOp::Pointwise(_) => "pointwise",
+            ValidOp::Softmax(_) => "softmax",
+            ValidOp::View(_) => "view",
+            ValidOp::Concat(_) => "concat",
+            ValidOp::Loop(_) => "loop",
+        });
+        let mut builder = Builder::new(self);
+        let (doc, body) = builder.statements(node);
+        builder.finish(name, doc, body, unroll);
+    }
+
+    /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`].
+    fn pack(&mut self, index: usize, op: &ValidOp) -> BufferId {
+        // W, R, B, P, how many parts P has, and which of the sets of W, R, B is meant
+        let (w, r, b, p, set, input_stride, transposed) = match op {
+            ValidOp::Cell(cell) => {
+                let p = cell.p.and_then(|p| self.weight(p));
+                (self.weight(cell.w), self.weight(cell.r), self.weight(cell.b), p, cell.weight_set, 1, true)
+            }
+            ValidOp::Dense(dense) => {
+                let stride = if dense.transposed { 1 } else { dense.outputs };
+                (self.weight(dense.w), None, None, None, 0, stride, dense.transposed)
+            }
+            _ => unreachable!("lower: only products have weights"),
+        };
+        let plan = &self.plan.products[index];
         let to = self.buffer(format!("weights{index}"), Role::Weights, plan.weights);
-        let hidden_size = cell.hidden_size;
+        let Product { sums, units, .. } = &plan.product;
+        let (gates, parts) = match op {
+            ValidOp::Cell(cell) => (cell.kind.gates(), cell.kind.bias_parts()),
+            _ => (1, 0),
+        };
+        let dim = |extent, from_stride, to_stride| MoveDim { extent, from_stride, to_stride };
         for panels in &plan.panels {
             let (count, columns, first) = (panels.count, panels.columns, panels.first);
-            let dim = |extent, from_stride, to_stride| MoveDim { extent, from_stride, to_stride };
-            for (i, sum) in plan::sums(cell.kind).iter().enumerate() {
-                let Some(from) = b else { break };
-                let before = &plan::sums(cell.kind)[..i];
-                let position = before.iter().filter(|s| s.is_late() == sum.is_late()).count();
-                let (start, stride) = match sum.is_late() {
-                    true => (panels.late_offset, panels.late_stride),
-                    false => (panels.offset, panels.stride),
-                };
-                self.program.packing.push(Move {
-                    from,
-                    from_offset: sum.bias * hidden_size + first,
-                    to,
-                    to_offset: start + position * columns,
-                    dims: vec![dim(count, columns, stride), dim(columns, 1, 1)],
-                });
+            for (i, sum) in sums.iter().enumerate() {
+                if let (Some(from), Some(bias)) = (b, sum.bias) {
+                    let (start, stride) = match sum.is_late() {
+                        true => (panels.late_offset, panels.late_stride),
+                        false => (panels.offset, panels.stride),
+                    };
+                    self.program.packing.push(Move {
+                        from,
+                        from_offset: (set * parts + bias) * units + first,
+                        to,
+                        to_offset: start + plan.product.bias_row(i) * columns,
+                        dims: vec![dim(count, columns, stride), dim(columns, 1, 1)],
+                    });
+                }
+                if let (Some(from), Some(part)) = (p, sum.peephole) {
+                    self.program.packing.push(Move {
+                        from,
+                        from_offset: part * units + first,
+                        to,
+                        to_offset: panels.offset + plan.product.peephole_row(i) * columns,
+                        dims: vec![dim(count, columns, panels.stride), dim(columns, 1, 1)],
+                    });
+                }
             }
             for phase in Phase::ALL {
-                let rows = plan::rows(cell, phase);
-                let gates: Vec<_> = plan::sums(cell.kind).iter().filter_map(|s| s.gate(phase)).collect();
+                let rows = plan.product.phase_rows(phase);
+                let taking_part: Vec<_> = sums.iter().filter_map(|s| s.gate(phase)).collect();
                 let (from, start, stride) = match phase {
                     Phase::Input => (w, panels.offset + panels.input, panels.stride),
                     Phase::Hidden => (r, panels.offset + panels.hidden, panels.stride),
                     Phase::ResetHidden => (r, panels.late_offset + panels.late_rows, panels.late_stride),
                 };
                 let Some(from) = from else { continue };
-                for (i, gate) in gates.iter().enumerate() {
+                // elements between units, and between what multiplies neighbouring elements of the operand
+                let (unit, element) = if transposed { (rows, 1) } else { (1, input_stride) };
+                for (i, gate) in taking_part.iter().enumerate() {
                     self.program.packing.push(Move {
                         from,
-                        from_offset: (gate * hidden_size + first) * rows,
+                        from_offset: (set * gates + gate) * units * rows + first * unit,
                         to,
                         to_offset: start + i * columns,
                         dims: vec![
-                            dim(count, columns * rows, stride),
-                            dim(columns, rows, 1),
-                            dim(rows, 1, gates.len() * columns),
+                            dim(count, columns * unit, stride),
+                            dim(columns, unit, 1),
+                            dim(rows, element, taking_part.len() * columns),
                         ],
                     });
                 }
@@ -171,52 +322,49 @@ impl<'m> Lowering<'m> {
         to
     }
 
-    /// Results that no cell writes itself: a parameter, a constant, or a state that another result already took.
+    /// Results that no operation writes itself: a parameter, a constant, or a value that lies elsewhere.
     fn copies(&mut self) {
         for (i, result) in self.model.results.iter().enumerate() {
             let from = self.source(result.source);
-            let to = self.results[i];
-            if from == to {
-                continue;
+            let to: Place = self.results[i].into();
+            if from != to {
+                let body = vec![copy(from, to, self.len(result.source))];
+                self.copy_kernel("copy", "a result that is given as it comes", body);
             }
-            let len = self.program.buffer(to).len;
-            let copy = |at: usize, lanes: usize, from: Place, to: Place| Stmt::Store {
-                to: to.at(at),
-                value: Expr::Load { from: from.at(at), lanes },
-            };
-            const TURN: usize = 16;
-            let mut body = Vec::new();
-            let turns = len / TURN;
-            if turns > 0 {
-                let (a, b) = (WindowId(0), WindowId(1));
-                body.push(Stmt::For {
-                    count: turns,
-                    turn: None,
-                    walks: vec![
-                        Walk {
-                            window: a,
-                            name: "from".into(),
-                            of: from.into(),
-                            len: TURN,
-                            written: false,
-                            reverse: false,
-                        },
-                        Walk { window: b, name: "to".into(), of: to.into(), len: TURN, written: true, reverse: false },
-                    ],
-                    body: plan::vectors(TURN, 4).into_iter().map(|(at, l)| copy(at, l, a.into(), b.into())).collect(),
-                });
-            }
-            for (at, lanes) in plan::vectors(len % TURN, 4) {
-                body.push(copy(turns * TURN + at, lanes, from.into(), to.into()));
-            }
-            self.program.kernels.push(Kernel {
-                name: format!("copy{i}"),
-                doc: vec!["a result that is given as it comes".to_string()],
-                params: vec![(from, false), (to, true)],
-                scratch: Vec::new(),
-                locals: Vec::new(),
-                body,
-            });
         }
+    }
+
+    /// Variables take their new values, when everything has read the old ones.
+    fn assignments(&mut self) {
+        let model = self.model;
+        let mut first = Vec::new();
+        let mut then = Vec::new();
+        for (i, variable) in model.variables.iter().enumerate() {
+            let Some(next) = variable.next.filter(|next| *next != Source::Variable(i)) else { continue };
+            let len = self.len(next);
+            let mut from = self.source(next);
+            if let Source::Variable(_) = next {
+                // which may have its own new value before this one is given
+                let kept = self.buffer(format!("kept{i}"), Role::Scratch, len);
+                first.push(copy(from, kept.into(), len));
+                from = kept.into();
+            }
+            then.push(copy(from, self.variables[i].into(), len));
+        }
+        if !first.is_empty() {
+            self.copy_kernel("keep", "values of variables that others take over", first);
+        }
+        if !then.is_empty() {
+            self.copy_kernel("assign", "variables take their new values", then);
+        }
+    }
+
+    fn copy_kernel(&mut self, kind: &'static str, doc: &str, body: Vec<Stmt>) {
+        let name = self.name(kind);
+        Builder::new(self).finish(name, vec![doc.to_owned()], body, false);
+    }
+
+    fn push(&mut self, kernel: Kernel) {
+        self.program.kernels.push(kernel);
     }
 }

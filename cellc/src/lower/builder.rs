@@ -1,0 +1,192 @@
+//! A kernel under construction.
+
+use std::collections::BTreeMap;
+
+use super::Lowering;
+use crate::kernel::{
+    Base, BufferId, Expr, Kernel, Local, Operation, Place, Role, Scalar, Stmt, Type, Var, Walk, WindowId,
+};
+use crate::model::{Activation, PointwiseFunction, ValidNode, ValidOp};
+
+/// A kernel under construction, and the program around it.
+pub(super) struct Builder<'a, 'm> {
+    pub(super) lowering: &'a mut Lowering<'m>,
+    kernel: Kernel,
+    windows: usize,
+}
+
+impl<'a, 'm> Builder<'a, 'm> {
+    pub(super) fn new(lowering: &'a mut Lowering<'m>) -> Self {
+        let kernel = Kernel {
+            name: String::new(),
+            doc: Vec::new(),
+            params: Vec::new(),
+            scratch: Vec::new(),
+            locals: Vec::new(),
+            body: Vec::new(),
+            unroll: false,
+        };
+        Self { lowering, kernel, windows: 0 }
+    }
+
+    /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
+    pub(super) fn statements(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
+        match self.lowering.root(node) {
+            ValidOp::Cell(cell) => self.cell(cell),
+            ValidOp::Dense(dense) => self.dense(dense),
+            ValidOp::MatMul(matmul) => self.matmul(matmul),
+            ValidOp::Pointwise(pointwise) => self.pointwise(pointwise),
+            ValidOp::Softmax(softmax) => self.softmax(softmax),
+            ValidOp::View(view) => self.view(view),
+            ValidOp::Concat(concat) => self.concat(concat),
+            ValidOp::Loop(body) => self.body(body),
+        }
+    }
+
+    /// Ends the kernel, whose parameters are what its body uses.
+    pub(super) fn finish(mut self, name: String, doc: Vec<String>, body: Vec<Stmt>, unroll: bool) {
+        let mut used = BTreeMap::new();
+        uses(&body, &mut used);
+        let own = |id: &BufferId| self.kernel.scratch.contains(id);
+        let mut params: Vec<(BufferId, bool)> = used.into_iter().filter(|(id, _)| !own(id)).collect();
+        // weights, then what is read, then what is written
+        let role = |id: BufferId| self.lowering.program.buffer(id).role;
+        params.sort_by_key(|(id, written)| (*written, role(*id) != Role::Weights, *id));
+        self.kernel = Kernel { name, doc, params, body, unroll, ..self.kernel };
+        self.lowering.push(self.kernel);
+    }
+
+    pub(super) fn window(&mut self) -> WindowId {
+        self.windows += 1;
+        WindowId(self.windows - 1)
+    }
+
+    /// A new window, and how it moves.
+    pub(super) fn walk(&mut self, name: &str, of: Place, len: usize, written: bool) -> (Place, Walk) {
+        let window = self.window();
+        (window.into(), Walk { window, name: name.into(), of, len, written, reverse: false })
+    }
+
+    /// A buffer that only this kernel uses.
+    pub(super) fn scratch(&mut self, name: &str, len: usize) -> BufferId {
+        let id = self.lowering.buffer(name, Role::Scratch, len);
+        self.kernel.scratch.push(id);
+        id
+    }
+
+    /// A buffer in the block, which other kernels use before and after.
+    pub(super) fn block(&mut self, name: &str, len: usize) -> Place {
+        self.lowering.buffer(name, Role::Scratch, len).into()
+    }
+
+    pub(super) fn local(&mut self, name: impl Into<String>, ty: Type) -> Var {
+        self.kernel.local(name, ty)
+    }
+
+    pub(super) fn locals(&self) -> &[Local] {
+        &self.kernel.locals
+    }
+
+    /// Names a f32 value.
+    pub(super) fn let_(&mut self, body: &mut Vec<Stmt>, name: impl Into<String>, lanes: usize, value: Expr) -> Expr {
+        let var = self.local(name, Type::f32(lanes));
+        body.push(Stmt::Let { var, mutable: false, value });
+        Expr::Var(var)
+    }
+
+    /// Names a value that statements change.
+    pub(super) fn accumulator(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr) -> Var {
+        let var = self.local(name, Type::f32(lanes));
+        body.push(Stmt::Let { var, mutable: true, value });
+        var
+    }
+
+    /// The number of a turn.
+    pub(super) fn turn(&mut self, name: &str) -> Var {
+        self.local(name, Type { scalar: Scalar::U32, lanes: 1 })
+    }
+
+    pub(super) fn call(&mut self, activation: Activation, value: Expr) -> Expr {
+        Expr::Call(self.lowering.function(activation), vec![value])
+    }
+
+    /// One operation element by element; a value that is used twice is named first.
+    pub(super) fn apply(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        function: PointwiseFunction,
+        mut args: Vec<Expr>,
+        lanes: usize,
+    ) -> Expr {
+        use PointwiseFunction as F;
+        match function {
+            F::Activation(activation) => self.call(activation, args.remove(0)),
+            F::Add => op(Operation::Add, args),
+            F::Subtract => op(Operation::Sub, args),
+            F::Multiply => op(Operation::Mul, args),
+            F::Divide => op(Operation::Div, args),
+            F::Maximum => op(Operation::Max, args),
+            F::Minimum => op(Operation::Min, args),
+            F::PRelu => {
+                let value = self.let_(body, "v", lanes, args.remove(0));
+                let scaled = op(Operation::Mul, vec![value.clone(), args.remove(0)]);
+                // so that a NaN takes the product, which is one
+                op(Operation::SelectLess, vec![Expr::f32(0.0, lanes), value.clone(), value, scaled])
+            }
+        }
+    }
+}
+
+pub(super) fn op(operation: Operation, args: Vec<Expr>) -> Expr {
+    Expr::Op(operation, args)
+}
+
+pub(super) fn load(from: Place, lanes: usize) -> Expr {
+    Expr::Load { from, lanes }
+}
+
+/// The buffers that statements use, and whether they write them.
+fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
+    let mut note = |place: Place, written: bool| {
+        if let Base::Buffer(id) = place.base {
+            *used.entry(id).or_default() |= written;
+        }
+    };
+    for stmt in body {
+        match stmt {
+            Stmt::Let { value, .. } | Stmt::Set { value, .. } => reads(value, &mut note),
+            Stmt::Store { to, value } => {
+                note(*to, true);
+                reads(value, &mut note);
+            }
+            Stmt::Copy(copied) => {
+                note(copied.from, false);
+                note(copied.to, true);
+            }
+            Stmt::For { walks, .. } => walks.iter().for_each(|walk| note(walk.of, walk.written)),
+            Stmt::If { less, .. } => {
+                reads(&less.0, &mut note);
+                reads(&less.1, &mut note);
+            }
+            Stmt::Comment(_) => {}
+        }
+    }
+    for stmt in body {
+        match stmt {
+            Stmt::For { body, .. } => uses(body, used),
+            Stmt::If { then, otherwise, .. } => {
+                uses(then, used);
+                uses(otherwise, used);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn reads(expr: &Expr, note: &mut impl FnMut(Place, bool)) {
+    match expr {
+        Expr::Load { from, .. } | Expr::Splat { from, .. } | Expr::Length { from, .. } => note(*from, false),
+        Expr::Op(_, args) | Expr::Call(_, args) => args.iter().for_each(|arg| reads(arg, note)),
+        Expr::Const { .. } | Expr::Var(_) => {}
+    }
+}

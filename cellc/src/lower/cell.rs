@@ -1,0 +1,261 @@
+//! Recurrent cells: the loops over rows and steps around one step of one row, which [`super::gru`] and its neighbours know.
+
+use super::builder::{Builder, op};
+use super::layout::copy;
+use super::product::{Rows, for_rows};
+use super::{gru, lstm, rnn};
+use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type};
+use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell};
+use crate::plan;
+
+/// One step of one row.
+#[derive(Clone, Copy)]
+pub(super) struct Step<'m> {
+    pub(super) cell: &'m ValidCell,
+    /// x, input_size long.
+    pub(super) x: Place,
+    /// h, hidden_size long.
+    pub(super) h: Place,
+    /// c, hidden_size long; where the cell has one.
+    pub(super) c: Option<Place>,
+    /// a, one element; where the cell has one.
+    pub(super) a: Option<Place>,
+    /// The new h; nowhere else than h.
+    pub(super) out: Place,
+    /// The new c, where it is wanted; perhaps where c is.
+    pub(super) c_out: Option<Place>,
+}
+
+/// The statements of one step of one row.
+fn step(builder: &mut Builder<'_, '_>, step: &Step<'_>, product: (&plan::ProductPlan, crate::kernel::BufferId)) -> Vec<Stmt> {
+    let rows = Rows::new(builder, product);
+    match step.cell.kind {
+        CellKind::Rnn => rnn::step(rows, step),
+        CellKind::Gru(_) | CellKind::Augru(_) => gru::step(rows, step),
+        CellKind::Lstm => lstm::step(rows, step),
+    }
+}
+
+impl<'m> Builder<'_, 'm> {
+    pub(super) fn cell(&mut self, cell: &'m ValidCell) -> (Vec<String>, Vec<Stmt>) {
+        let mut doc = match cell.kind {
+            CellKind::Rnn => rnn::doc(),
+            CellKind::Gru(_) | CellKind::Augru(_) => gru::doc(cell),
+            CellKind::Lstm => lstm::doc(cell),
+        };
+        let body = match &cell.sequence {
+            None => self.one_step(cell),
+            Some(sequence) => {
+                let direction = if sequence.reverse { ", the last first" } else { "" };
+                doc.push(format!("{} steps{direction}.", sequence.steps));
+                self.sequence(cell, sequence)
+            }
+        };
+        (doc, body)
+    }
+
+    fn product_of(&self, cell: &ValidCell) -> (&'m plan::ProductPlan, crate::kernel::BufferId) {
+        let first = [cell.y, cell.h_out, cell.c_out].into_iter().flatten().next();
+        let index = self.lowering.products[&first.expect("validate: an operation has a value that is read")];
+        (&self.lowering.plan.products[index], self.lowering.weights[index])
+    }
+
+    fn value(&mut self, value: Option<usize>) -> Option<Place> {
+        value.map(|value| self.lowering.source(Source::Value(value)))
+    }
+
+    fn one_step(&mut self, cell: &'m ValidCell) -> Vec<Stmt> {
+        let (inputs, units) = (cell.input_size, cell.hidden_size);
+        let product = self.product_of(cell);
+        let x = self.lowering.source(cell.x);
+        let h = self.lowering.source(cell.h);
+        let c = cell.c.map(|c| self.lowering.source(c));
+        let a = cell.a.map(|a| self.lowering.source(a));
+        let out = self.value(cell.h_out);
+        let c_out = self.value(cell.c_out);
+        // h' that nothing reads still feeds nothing: c' alone was wanted
+        let unread = out.is_none().then(|| self.block("unread", units));
+        let mut rows = vec![("x_row", x, inputs, false), ("h_row", h, units, false)];
+        let mut add = |name, place: Option<Place>, len, written| {
+            place.map(|place| {
+                rows.push((name, place, len, written));
+                rows.len() - 1
+            })
+        };
+        let c = add("c_row", c, units, false);
+        let a = add("a_row", a, 1, false);
+        let out = add("out_row", out, units, true);
+        let c_out = add("c_out_row", c_out, units, true);
+        for_rows(self, cell.batch, &rows, |builder, places| {
+            let at = |index: Option<usize>| index.map(|i| places[i]);
+            let out = at(out).or(unread).expect("lower: h' has a place");
+            step(builder, &Step { cell, x: places[0], h: places[1], c: at(c), a: at(a), out, c_out: at(c_out) }, product)
+        })
+    }
+
+    fn sequence(&mut self, cell: &'m ValidCell, sequence: &'m Sequence) -> Vec<Stmt> {
+        let (inputs, units, steps) = (cell.input_size, cell.hidden_size, sequence.steps);
+        let x = self.lowering.source(cell.x);
+        let h = self.lowering.source(cell.h);
+        let c = cell.c.map(|c| self.lowering.source(c));
+        let a = cell.a.map(|a| self.lowering.source(a));
+        let (h_out, c_out, y) = (self.value(cell.h_out), self.value(cell.c_out), self.value(cell.y));
+        let lengths: Option<Place> = match &sequence.lengths {
+            Lengths::Full => None,
+            Lengths::Constant(lengths) => Some(self.lowering.table(lengths).into()),
+            Lengths::Parameter(i) => Some(self.lowering.source(Source::Parameter(*i))),
+        };
+        // the states between steps: where Ho and Co go, if anything reads them
+        let own_h = h_out.is_none().then(|| self.block("h_state", units));
+        let own_c = (cell.c.is_some() && c_out.is_none()).then(|| self.block("c_state", units));
+        // a step reads all of h while it writes the new one
+        let own_out = y.is_none().then(|| self.block("h_next", units));
+        let mut rows = vec![("x_row", x, steps * inputs, false), ("h_row", h, units, false)];
+        let mut add = |name, place: Option<Place>, len, written| {
+            place.map(|place| {
+                rows.push((name, place, len, written));
+                rows.len() - 1
+            })
+        };
+        let c = add("c_row", c, units, false);
+        let a = add("a_row", a, steps, false);
+        let y = add("y_row", y, steps * units, true);
+        let h_out = add("h_out_row", h_out, units, true);
+        let c_out = add("c_out_row", c_out, units, true);
+        let lengths = add("length", lengths, 1, false);
+        for_rows(self, cell.batch, &rows, |builder, places| {
+            let at = |index: Option<usize>| index.map(|i| places[i]);
+            let row = SequenceRow {
+                cell,
+                sequence,
+                x: places[0],
+                h: places[1],
+                c: at(c),
+                a: at(a),
+                y: at(y),
+                own_out,
+                h_state: at(h_out).or(own_h).expect("lower: the state has a place"),
+                c_state: at(c_out).or(own_c),
+                length: at(lengths),
+            };
+            builder.sequence_row(&row)
+        })
+    }
+
+    fn sequence_row(&mut self, row: &SequenceRow<'m>) -> Vec<Stmt> {
+        let SequenceRow { cell, sequence, .. } = *row;
+        let (units, steps) = (cell.hidden_size, sequence.steps);
+        let product = self.product_of(cell);
+        let states = [Some((row.h, row.h_state)), row.c.zip(row.c_state)];
+        let begin: Vec<Stmt> = states.iter().flatten().map(|&(from, to)| copy(from, to, units)).collect();
+        let mut body = Vec::new();
+        // how many steps this row has, if not all
+        let length = row.length.map(|from| {
+            let var = self.local("length", Type { scalar: Scalar::U32, lanes: 1 });
+            body.push(Stmt::Let { var, mutable: false, value: Expr::Length { from, most: steps } });
+            Expr::Var(var)
+        });
+        match &length {
+            None => body.extend(begin),
+            Some(length) => {
+                // a row without steps ends in zeros, not in its initial state
+                let mut otherwise = Vec::new();
+                for (_, to) in states.into_iter().flatten() {
+                    otherwise.extend(self.zeros(to, units));
+                }
+                body.push(Stmt::If { less: (Expr::u32(0, 1), length.clone()), then: begin, otherwise });
+            }
+        }
+        let (x, walk_x) = self.walk("x_t", row.x, cell.input_size, false);
+        let mut walks = vec![walk_x];
+        let a = row.a.map(|a| {
+            let (place, walk) = self.walk("a_t", a, 1, false);
+            walks.push(walk);
+            place
+        });
+        let y = row.y.map(|y| {
+            let (place, walk) = self.walk("y_t", y, units, true);
+            walks.push(walk);
+            place
+        });
+        walks.iter_mut().for_each(|walk| walk.reverse = sequence.reverse);
+        let out = y.or(row.own_out).expect("lower: h' has a place");
+        let one = Step { cell, x, h: row.h_state, c: row.c_state, a, out, c_out: row.c_state };
+        let mut turn = step(self, &one, product);
+        turn.push(copy(out, row.h_state, units));
+        let mut number = None;
+        if let Some(length) = length {
+            let k = self.turn("t");
+            number = Some(k);
+            let t = match sequence.reverse {
+                false => Expr::Var(k),
+                true => op(Operation::WrappingSub, vec![Expr::u32(steps as u32 - 1, 1), Expr::Var(k)]),
+            };
+            let otherwise = y.map_or_else(Vec::new, |y| self.zeros(y, units));
+            turn = vec![Stmt::If { less: (t, length), then: turn, otherwise }];
+        }
+        body.push(Stmt::For { count: steps, turn: number, walks, body: turn });
+        body
+    }
+
+    /// Fills `len` elements with 0.
+    fn zeros(&mut self, to: Place, len: usize) -> Vec<Stmt> {
+        const TURN: usize = 16;
+        let store = |to: Place, at: usize, lanes: usize| Stmt::Store { to: to.at(at), value: Expr::f32(0.0, lanes) };
+        let mut body = Vec::new();
+        let turns = len / TURN;
+        if turns > 0 {
+            let (window, walk) = self.walk("zeros", to, TURN, true);
+            let inner = plan::vectors(TURN, 4).into_iter().map(|(at, lanes)| store(window, at, lanes)).collect();
+            body.push(Stmt::For { count: turns, turn: None, walks: vec![walk], body: inner });
+        }
+        let rest = plan::vectors(len % TURN, 4).into_iter().map(|(at, lanes)| store(to, turns * TURN + at, lanes));
+        body.extend(rest);
+        body
+    }
+
+    /// The activation of a sum: clipped first where the cell clips.
+    pub(super) fn activate(&mut self, cell: &ValidCell, activation: Activation, value: Expr) -> Expr {
+        let lanes = value.ty(self.locals()).lanes;
+        let value = match cell.clip {
+            None => value,
+            // in this order of arguments a NaN stays a NaN
+            Some(clip) => op(
+                Operation::Min,
+                vec![Expr::f32(clip, lanes), op(Operation::Max, vec![Expr::f32(-clip, lanes), value])],
+            ),
+        };
+        self.call(activation, value)
+    }
+
+    /// Stores a new state, denormals flushed where that was asked for.
+    pub(super) fn store_state(&mut self, body: &mut Vec<Stmt>, to: Place, value: Expr, lanes: usize) {
+        if !self.lowering.plan.flush_denormals {
+            body.push(Stmt::Store { to, value });
+            return;
+        }
+        let value = self.let_(body, "state", lanes, value);
+        let bits = op(Operation::And, vec![op(Operation::ToBits, vec![value.clone()]), Expr::u32(0x7fff_ffff, lanes)]);
+        let magnitude = op(Operation::FromBits, vec![bits]);
+        let limit = Expr::f32(plan::FLUSH_BELOW, lanes);
+        let args = vec![magnitude, limit, Expr::f32(0.0, lanes), value];
+        body.push(Stmt::Store { to, value: op(Operation::SelectLess, args) });
+    }
+}
+
+/// One row of a batch of sequences.
+#[derive(Clone, Copy)]
+struct SequenceRow<'m> {
+    cell: &'m ValidCell,
+    sequence: &'m Sequence,
+    x: Place,
+    h: Place,
+    c: Option<Place>,
+    a: Option<Place>,
+    y: Option<Place>,
+    /// Where the new h goes if not to y.
+    own_out: Option<Place>,
+    h_state: Place,
+    c_state: Option<Place>,
+    length: Option<Place>,
+}

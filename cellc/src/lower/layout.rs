@@ -1,0 +1,87 @@
+//! Copies: views whose elements do not lie in order, and values put side by side.
+
+use super::builder::Builder;
+use crate::kernel::{Copied, CopiedDim, Place, Stmt};
+use crate::model::{Concat, Source, View};
+
+/// `len` neighbouring elements.
+pub(super) fn copy(from: Place, to: Place, len: usize) -> Stmt {
+    Stmt::Copy(Copied { from, to, dims: vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }] })
+}
+
+/// Elements between neighbours along each dimension of a tensor in C order.
+pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// A strided copy with as few loops as it needs.
+pub(super) fn strided(from: Place, to: Place, dims: impl IntoIterator<Item = (usize, isize, usize)>) -> Stmt {
+    let mut merged: Vec<CopiedDim> = Vec::new();
+    for (extent, from_stride, to_stride) in dims {
+        if extent == 1 {
+            continue;
+        }
+        // a dimension that goes on where the one inside it ends is part of it
+        match merged.last_mut() {
+            Some(outer)
+                if outer.from_stride == from_stride * extent as isize && outer.to_stride == to_stride * extent =>
+            {
+                *outer = CopiedDim { extent: outer.extent * extent, from_stride, to_stride };
+            }
+            _ => merged.push(CopiedDim { extent, from_stride, to_stride }),
+        }
+    }
+    if merged.is_empty() {
+        return copy(from, to, 1);
+    }
+    Stmt::Copy(Copied { from, to, dims: merged })
+}
+
+/// Whether a view's elements lie in C order, one after the other, from its first.
+pub(super) fn is_contiguous(view: &View, shape: &[usize]) -> bool {
+    let dims = shape.iter().zip(strides(shape)).zip(&view.strides);
+    dims.into_iter().all(|((&size, wanted), &stride)| size == 1 || stride == wanted as isize)
+}
+
+impl<'m> Builder<'_, 'm> {
+    pub(super) fn view(&mut self, view: &'m View) -> (Vec<String>, Vec<Stmt>) {
+        let shape = &self.lowering.model.values[view.out].shape;
+        let from = self.lowering.source(view.input).at(view.offset);
+        let to = self.lowering.source(Source::Value(view.out));
+        if from == to {
+            return (Vec::new(), Vec::new());
+        }
+        let dims = shape.iter().zip(&view.strides).zip(strides(shape)).map(|((&n, &from), to)| (n, from, to));
+        (vec!["Elements in another order.".to_owned()], vec![strided(from, to, dims)])
+    }
+
+    pub(super) fn concat(&mut self, concat: &'m Concat) -> (Vec<String>, Vec<Stmt>) {
+        let to = self.lowering.source(Source::Value(concat.out));
+        let shape = &self.lowering.model.values[concat.out].shape;
+        let outer: usize = shape[..concat.axis].iter().product();
+        let inner: usize = shape[concat.axis + 1..].iter().product();
+        let stride = shape[concat.axis] * inner;
+        let mut at = 0;
+        let mut body = Vec::new();
+        for &input in &concat.inputs {
+            let from = self.lowering.source(input);
+            let len = self.lowering.len(input) / outer;
+            let place = to.at(at);
+            // what was computed in its place already needs no copy
+            if from.base == place.base && from != place {
+                // from one part of the whole to another
+                let kept: Place = self.block("kept", outer * len);
+                body.push(copy(from, kept, outer * len));
+                body.push(strided(kept, place, [(outer, len as isize, stride), (len, 1, 1)]));
+            } else if from != place {
+                body.push(strided(from, place, [(outer, len as isize, stride), (len, 1, 1)]));
+            }
+            at += len;
+        }
+        (vec!["Values side by side.".to_owned()], body)
+    }
+}

@@ -1,0 +1,145 @@
+//! TensorIterator and Loop: the statements of a body inside a loop over its trips.
+//!
+//! A piece is a window where the axis is the outermost one in memory; other axes are first brought there, or brought back
+//! afterwards. What a trip hands to the next lies in a place of its own, which the trip's end fills.
+
+use super::builder::Builder;
+use super::layout::{copy, strided, strides};
+use super::storage::Wanted;
+use crate::kernel::{Place, Stmt};
+use crate::model::{LoopResult, Source, ValidLoop};
+
+impl<'m> Builder<'_, 'm> {
+    pub(super) fn body(&mut self, body: &'m ValidLoop) -> (Vec<String>, Vec<Stmt>) {
+        let trips = body.trips;
+        let mut before = Vec::new();
+        let mut walks = Vec::new();
+        for slice in &body.slices {
+            let whole = self.lowering.source(slice.of);
+            let of = self.outermost(&mut before, slice.of, whole, slice.axis);
+            let len = self.lowering.len(Source::Value(slice.piece));
+            let (place, mut walk) = self.walk("piece", of, len, false);
+            walk.reverse = slice.reverse;
+            walks.push(walk);
+            self.lowering.places[slice.piece] = Some(place);
+        }
+        // a last value that trips hand on lies where they hand it on
+        let mut settled: Vec<usize> = Vec::new();
+        for carried in &body.carried {
+            let last = |r: &&LoopResult| r.pieces.is_none() && r.of == carried.next && !settled.contains(&r.out);
+            let place = match body.results.iter().find(last) {
+                Some(result) => {
+                    settled.push(result.out);
+                    self.lowering.source(Source::Value(result.out))
+                }
+                None => self.block("carried", self.lowering.len(Source::Value(carried.value))),
+            };
+            let initial = self.lowering.source(carried.initial);
+            before.push(copy(initial, place, self.lowering.len(carried.initial)));
+            self.lowering.places[carried.value] = Some(place);
+        }
+        // pieces are computed where they belong, if they can be
+        let mut wanted = Wanted::new();
+        let mut pieces: Vec<(&'m LoopResult, Place)> = Vec::new();
+        let mut after = Vec::new();
+        for result in &body.results {
+            let Some((axis, reverse)) = result.pieces else { continue };
+            let to = self.lowering.source(Source::Value(result.out));
+            let shape = &self.lowering.model.values[result.out].shape;
+            let of = if shape[..axis].iter().all(|&n| n == 1) {
+                to
+            } else {
+                let gathered = self.block("gathered", shape.iter().product());
+                // from axis first to axis in its place
+                let piece = shape[axis] / trips;
+                let len: usize = shape.iter().product::<usize>() / trips;
+                let to_strides = strides(shape);
+                let mut inner = shape.clone();
+                inner[axis] = piece;
+                let from_strides = strides(&inner);
+                let mut dims = vec![(trips, len as isize, piece * to_strides[axis])];
+                dims.extend((0..shape.len()).map(|d| (inner[d], from_strides[d] as isize, to_strides[d])));
+                after.push(strided(gathered, to, dims));
+                gathered
+            };
+            let len = self.lowering.len(result.of);
+            let (place, mut walk) = self.walk("result_piece", of, len, true);
+            walk.reverse = reverse;
+            walks.push(walk);
+            if let Source::Value(value) = result.of {
+                wanted.entry(value).or_insert(place);
+            }
+            pieces.push((result, place));
+        }
+        self.lowering.place(&body.body, wanted);
+        let mut trip = Vec::new();
+        for node in &body.body {
+            if self.lowering.is_computed(node) {
+                trip.extend(self.statements(node).1);
+            }
+        }
+        for (result, place) in pieces {
+            let from = self.lowering.source(result.of);
+            if from != place {
+                trip.push(copy(from, place, self.lowering.len(result.of)));
+            }
+        }
+        // last values that lie where only this trip can see them, or where the next trip writes
+        for result in body.results.iter().filter(|r| r.pieces.is_none() && !settled.contains(&r.out)) {
+            let from = self.lowering.source(result.of);
+            let to = self.lowering.source(Source::Value(result.out));
+            if from != to {
+                trip.push(copy(from, to, self.lowering.len(result.of)));
+            }
+        }
+        self.hand_on(&mut trip, body);
+        let mut all = before;
+        all.push(Stmt::For { count: trips, turn: None, walks, body: trip });
+        all.extend(after);
+        (vec![format!("{trips} trips.")], all)
+    }
+
+    /// What the next trip sees.
+    fn hand_on(&mut self, trip: &mut Vec<Stmt>, body: &'m ValidLoop) {
+        let mut then = Vec::new();
+        for carried in &body.carried {
+            if carried.next == Source::Value(carried.value) {
+                continue;
+            }
+            let len = self.lowering.len(carried.next);
+            let to = self.lowering.source(Source::Value(carried.value));
+            let mut from = self.lowering.source(carried.next);
+            // another one that is handed on: to be read before it is written
+            let other = body.carried.iter().any(|c| {
+                let place = self.lowering.places[c.value];
+                c.value != carried.value && place.is_some_and(|place| place.base == from.base)
+            });
+            if other || (from.base == to.base && from != to) {
+                let kept = self.block("kept", len);
+                trip.push(copy(from, kept, len));
+                from = kept;
+            }
+            if from != to {
+                then.push(copy(from, to, len));
+            }
+        }
+        trip.extend(then);
+    }
+
+    /// A tensor with that axis outermost: itself, where it is.
+    fn outermost(&mut self, before: &mut Vec<Stmt>, source: Source, whole: Place, axis: usize) -> Place {
+        let shape = self.lowering.model.shape(source).to_vec();
+        if shape[..axis].iter().all(|&n| n == 1) {
+            return whole;
+        }
+        let turned = self.block("turned", shape.iter().product());
+        let from = strides(&shape);
+        let mut order = vec![axis];
+        order.extend((0..shape.len()).filter(|d| *d != axis));
+        let sizes: Vec<usize> = order.iter().map(|&d| shape[d]).collect();
+        let to = strides(&sizes);
+        let dims = order.iter().zip(to).map(|(&d, to)| (shape[d], from[d] as isize, to));
+        before.push(strided(whole, turned, dims));
+        turned
+    }
+}

@@ -1,0 +1,255 @@
+//! Work element by element: on its own, or as the end of an operation whose result is in registers.
+
+use super::builder::{Builder, load};
+use crate::kernel::{Expr, Place, Stmt, Walk};
+use crate::model::{Pointwise, Source, ValidOp};
+use crate::plan::{self, Along};
+
+/// The pointwise operations at the end of an operation whose result has rows of a fixed number of columns.
+pub(super) struct Epilogue<'m> {
+    links: Vec<&'m Pointwise>,
+    /// What they read besides, and how that lies along rows and columns.
+    operands: Vec<(Source, Along)>,
+}
+
+impl Epilogue<'_> {
+    /// By operand: whether it has an element for each column.
+    pub(super) fn by_column(&self) -> Vec<bool> {
+        self.operands.iter().map(|(_, along)| matches!(along, Along::Both | Along::Columns)).collect()
+    }
+
+    /// What is done, for the reader.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        self.links.iter().map(|link| link.function.name()).collect()
+    }
+}
+
+/// Turns of a loop over vectors below which the vectors are written one after the other.
+const FEW: usize = 4;
+
+impl<'m> Builder<'_, 'm> {
+    /// What is fused into the operation that computes `root`, whose rows have `columns` elements.
+    pub(super) fn epilogue(&self, root: usize, columns: usize) -> Epilogue<'m> {
+        let links = self.links(root);
+        let mut operands: Vec<(Source, Along)> = Vec::new();
+        for link in &links {
+            let shape = &self.lowering.model.values[link.out].shape;
+            for &input in link.inputs.iter().filter(|input| !self.is_handed_on(**input)) {
+                let along = plan::along(shape, self.lowering.model.shape(input), columns);
+                let operand = (input, along.expect("plan: fused operands lie along rows and columns"));
+                if !operands.contains(&operand) {
+                    operands.push(operand);
+                }
+            }
+        }
+        Epilogue { links, operands }
+    }
+
+    /// Where the last of the operations stores, or the first if there is no other.
+    pub(super) fn stored(&mut self, root: usize) -> Place {
+        let last = self.lowering.plan.fusion.links(root).last().copied().unwrap_or(root);
+        self.lowering.source(Source::Value(last))
+    }
+
+    fn links(&self, root: usize) -> Vec<&'m Pointwise> {
+        let link = |value: &usize| match &self.lowering.producers[value].op {
+            ValidOp::Pointwise(pointwise) => pointwise,
+            _ => unreachable!("plan: only pointwise operations are fused"),
+        };
+        self.lowering.plan.fusion.links(root).iter().map(link).collect()
+    }
+
+    /// Whether a tensor is what the operation before hands on.
+    fn is_handed_on(&self, source: Source) -> bool {
+        matches!(source, Source::Value(value) if self.lowering.plan.fusion.is_inner(value))
+    }
+
+    /// The operands of an epilogue as rows to walk: name, place, length of a row; those that are the same for all rows have none.
+    pub(super) fn operand_rows(&mut self, epilogue: &Epilogue<'m>, columns: usize) -> Vec<(Place, Option<usize>)> {
+        let row = |(source, along): &(Source, Along)| {
+            let place = self.lowering.source(*source);
+            match along {
+                Along::Both => (place, Some(columns)),
+                Along::Rows => (place, Some(1)),
+                Along::Columns | Along::Nothing => (place, None),
+            }
+        };
+        epilogue.operands.iter().map(row).collect()
+    }
+
+    /// One vector of the result of an operation, once the epilogue has been applied. `operands` are the places of the
+    /// operands' elements for the vector's first column, or of the one element.
+    pub(super) fn finish_vector(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        epilogue: &Epilogue<'m>,
+        mut value: Expr,
+        lanes: usize,
+        operands: &[Place],
+    ) -> Expr {
+        for link in &epilogue.links {
+            let inputs: Vec<Option<usize>> = link
+                .inputs
+                .iter()
+                .map(|input| epilogue.operands.iter().position(|(s, _)| s == input).filter(|_| !self.is_handed_on(*input)))
+                .collect();
+            if inputs.iter().filter(|i| i.is_none()).count() > 1 {
+                value = self.let_(body, "v", lanes, value);
+            }
+            let args = inputs
+                .into_iter()
+                .map(|input| match input {
+                    None => value.clone(),
+                    Some(i) => match epilogue.operands[i].1 {
+                        Along::Both | Along::Columns => load(operands[i], lanes),
+                        Along::Rows | Along::Nothing => Expr::Splat { from: operands[i], lanes },
+                    },
+                })
+                .collect();
+            value = self.apply(body, link.function, args, lanes);
+        }
+        value
+    }
+
+    /// Pointwise work on its own: nested loops over what the operands' shapes leave apart.
+    pub(super) fn pointwise(&mut self, root: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
+        let mut links = vec![root];
+        links.extend(self.links(root.out));
+        let out = self.stored(root.out);
+        let shape = &self.lowering.model.values[root.out].shape;
+        let mut sources: Vec<Source> = Vec::new();
+        for &input in links.iter().flat_map(|link| &link.inputs) {
+            if !sources.contains(&input) && !self.is_handed_on(input) {
+                sources.push(input);
+            }
+        }
+        let repeats: Vec<Vec<bool>> = sources.iter().map(|&s| repeated(shape, self.lowering.model.shape(s))).collect();
+        let dims = merged(shape, &repeats);
+        let places: Vec<Place> = sources.iter().map(|&s| self.lowering.source(s)).collect();
+        let names: Vec<&str> = links.iter().map(|link| link.function.name()).collect();
+        let work = Work { links, sources };
+        let body = self.level(&work, &dims, &places, out);
+        (vec![format!("Element by element: {}.", names.join(", "))], body)
+    }
+
+    fn level(&mut self, work: &Work<'m>, dims: &[(usize, Vec<bool>)], places: &[Place], out: Place) -> Vec<Stmt> {
+        let (size, repeats) = &dims[0];
+        if dims.len() == 1 {
+            return self.innermost(work, *size, repeats, places, out);
+        }
+        let mut walks: Vec<Walk> = Vec::new();
+        let mut inner = Vec::new();
+        for (i, (&place, repeated)) in places.iter().zip(repeats).enumerate() {
+            if *repeated {
+                inner.push(place);
+                continue;
+            }
+            let len = dims[1..].iter().filter(|(_, r)| !r[i]).map(|(n, _)| n).product();
+            let (place, walk) = self.walk("part", place, len, false);
+            inner.push(place);
+            walks.push(walk);
+        }
+        let len = dims[1..].iter().map(|(n, _)| n).product();
+        let (to, walk) = self.walk("out_part", out, len, true);
+        walks.push(walk);
+        let body = self.level(work, &dims[1..], &inner, to);
+        vec![Stmt::For { count: *size, turn: None, walks, body }]
+    }
+
+    fn innermost(
+        &mut self,
+        work: &Work<'m>,
+        size: usize,
+        repeats: &[bool],
+        places: &[Place],
+        out: Place,
+    ) -> Vec<Stmt> {
+        let width = self.lowering.isa.lanes;
+        let mut body = Vec::new();
+        let mut done = 0;
+        if size / width > FEW {
+            let mut walks = Vec::new();
+            let mut inner = Vec::new();
+            for (&place, repeated) in places.iter().zip(repeats) {
+                if *repeated {
+                    inner.push(place);
+                    continue;
+                }
+                let (place, walk) = self.walk("lanes", place, width, false);
+                inner.push(place);
+                walks.push(walk);
+            }
+            let (to, walk) = self.walk("out_lanes", out, width, true);
+            walks.push(walk);
+            let mut turn = Vec::new();
+            self.vector(work, &mut turn, width, repeats, &inner, to);
+            body.push(Stmt::For { count: size / width, turn: None, walks, body: turn });
+            done = size / width * width;
+        }
+        for (at, lanes) in plan::vectors(size - done, width) {
+            let at = done + at;
+            let places: Vec<Place> =
+                places.iter().zip(repeats).map(|(place, repeated)| if *repeated { *place } else { place.at(at) }).collect();
+            self.vector(work, &mut body, lanes, repeats, &places, out.at(at));
+        }
+        body
+    }
+
+    fn vector(
+        &mut self,
+        work: &Work<'m>,
+        body: &mut Vec<Stmt>,
+        lanes: usize,
+        repeats: &[bool],
+        places: &[Place],
+        out: Place,
+    ) {
+        let mut value: Option<Expr> = None;
+        for link in &work.links {
+            let chained = link.inputs.iter().filter(|input| self.is_handed_on(**input)).count();
+            if let (2.., Some(before)) = (chained, value.take_if(|_| chained > 1)) {
+                value = Some(self.let_(body, "v", lanes, before));
+            }
+            let args = link
+                .inputs
+                .iter()
+                .map(|input| match work.sources.iter().position(|s| s == input) {
+                    Some(i) if repeats[i] => Expr::Splat { from: places[i], lanes },
+                    Some(i) => load(places[i], lanes),
+                    None => value.clone().expect("plan: a link follows what it reads"),
+                })
+                .collect();
+            value = Some(self.apply(body, link.function, args, lanes));
+        }
+        body.push(Stmt::Store { to: out, value: value.expect("lower: there is an operation") });
+    }
+}
+
+/// Pointwise operations, one after the other, and what they read.
+struct Work<'m> {
+    links: Vec<&'m Pointwise>,
+    sources: Vec<Source>,
+}
+
+/// By dimension of `shape`: whether an operand is repeated along it.
+fn repeated(shape: &[usize], operand: &[usize]) -> Vec<bool> {
+    let missing = shape.len().saturating_sub(operand.len());
+    let own = |axis: usize| if axis < missing { 1 } else { operand[axis - missing] };
+    shape.iter().enumerate().map(|(axis, &n)| n > 1 && own(axis) == 1).collect()
+}
+
+/// Dimensions that all operands treat alike become one; those of size 1 go.
+fn merged(shape: &[usize], repeats: &[Vec<bool>]) -> Vec<(usize, Vec<bool>)> {
+    let mut dims: Vec<(usize, Vec<bool>)> = Vec::new();
+    for (axis, &size) in shape.iter().enumerate().filter(|(_, n)| **n > 1) {
+        let own: Vec<bool> = repeats.iter().map(|r| r[axis]).collect();
+        match dims.last_mut() {
+            Some((n, before)) if *before == own => *n *= size,
+            _ => dims.push((size, own)),
+        }
+    }
+    if dims.is_empty() {
+        dims.push((1, vec![false; repeats.len()]));
+    }
+    dims
+}

@@ -1,0 +1,151 @@
+//! Where values lie.
+//!
+//! A value that a Result, a Concat or a turn of a loop wants in a certain place is computed there; a view whose elements lie
+//! in order is a place inside its input; everything else gets a place of its own.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Lowering;
+use super::layout::is_contiguous;
+use crate::kernel::{Base, Place, Role};
+use crate::model::{Source, ValidNode, ValidOp, View};
+
+/// By value: where it is to be computed.
+pub(super) type Wanted = HashMap<usize, Place>;
+
+impl<'m> Lowering<'m> {
+    /// Every Result wants its value where the caller reads it; where several want the same, the first gets it.
+    pub(super) fn wanted_by_results(&self) -> Wanted {
+        let mut wanted = Wanted::new();
+        for (result, buffer) in self.model.results.iter().zip(&self.results) {
+            if let Source::Value(value) = result.source {
+                wanted.entry(value).or_insert((*buffer).into());
+            }
+        }
+        wanted
+    }
+
+    /// Decides where the values of one level lie: those of the model, or those of one loop's body.
+    pub(super) fn place(&mut self, nodes: &'m [ValidNode], mut wanted: Wanted) {
+        let own: HashSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
+        for node in nodes.iter().rev() {
+            match &node.op {
+                ValidOp::View(view) => {
+                    if let (Some(place), Source::Value(input)) = (wanted.get(&view.out).copied(), view.input)
+                        && self.is_whole(view)
+                        && own.contains(&input)
+                    {
+                        wanted.entry(input).or_insert(place);
+                    }
+                }
+                ValidOp::Concat(concat) => {
+                    let model = self.model;
+                    let shape = &model.values[concat.out].shape;
+                    let place = match wanted.get(&concat.out) {
+                        Some(place) => *place,
+                        None => self.new_place(concat.out),
+                    };
+                    wanted.insert(concat.out, place);
+                    if shape[..concat.axis].iter().any(|&n| n > 1) {
+                        continue;
+                    }
+                    let mut at = 0;
+                    for &input in &concat.inputs {
+                        if let Source::Value(value) = input
+                            && own.contains(&value)
+                        {
+                            wanted.entry(value).or_insert(place.at(at));
+                        }
+                        at += self.len(input);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for node in nodes {
+            // no kernel reads from a buffer that it writes to elsewhere
+            let mut busy = self.bases_read(node);
+            for value in node.op.outputs() {
+                let place = match (wanted.get(&value).filter(|place| !busy.contains(&place.base)), &node.op) {
+                    (Some(place), _) => Some(*place),
+                    (None, ValidOp::View(view)) if is_contiguous(view, &self.model.values[view.out].shape) => {
+                        self.known_place(view.input).map(|place| place.at(view.offset))
+                    }
+                    // handed on in registers
+                    _ if self.plan.fusion.is_inner(value) => None,
+                    _ => Some(self.new_place(value)),
+                };
+                busy.extend(place.map(|place| place.base));
+                self.places[value] = place;
+            }
+        }
+    }
+
+    /// What the operation and those that are fused with it read.
+    fn bases_read(&mut self, node: &'m ValidNode) -> Vec<Base> {
+        let root = self.root(node);
+        let first = root.outputs()[0];
+        let mut reads = root.reads();
+        for link in self.plan.fusion.links(first) {
+            reads.extend(self.producers[link].op.reads());
+        }
+        let known = |source: Source| self.known_place(source).map(|place| place.base);
+        // a whole view of what lies in a wanted place is no reading
+        if let ValidOp::View(view) = &node.op
+            && self.is_whole(view)
+        {
+            return Vec::new();
+        }
+        if let ValidOp::Concat(_) = &node.op {
+            return Vec::new();
+        }
+        reads.into_iter().filter_map(known).collect()
+    }
+
+    /// A place of its own.
+    pub(super) fn new_place(&mut self, value: usize) -> Place {
+        let len = self.len(Source::Value(value));
+        self.buffer(format!("value{value}"), Role::Scratch, len).into()
+    }
+
+    fn known_place(&mut self, source: Source) -> Option<Place> {
+        match source {
+            Source::Value(value) => self.places[value],
+            other => Some(self.source(other)),
+        }
+    }
+
+    /// Whether a view is all of its input in its order: only the shape differs.
+    pub(super) fn is_whole(&self, view: &View) -> bool {
+        let shape = &self.model.values[view.out].shape;
+        view.offset == 0 && self.len(view.input) == shape.iter().product::<usize>() && is_contiguous(view, shape)
+    }
+
+    /// Whether an operation needs statements: not where a view serves, nor where another operation does the work.
+    pub(super) fn is_computed(&mut self, node: &ValidNode) -> bool {
+        match &node.op {
+            ValidOp::View(view) => {
+                self.places[view.out].is_some_and(|place| {
+                    self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place)
+                }) && !self.plan.fusion.is_inner(view.out)
+            }
+            ValidOp::Concat(concat) => {
+                let Some(mut place) = self.places[concat.out] else { return true };
+                let outer: usize = self.model.values[concat.out].shape[..concat.axis].iter().product();
+                let mut in_place = outer == 1;
+                for &input in &concat.inputs {
+                    in_place &= self.source(input) == place;
+                    place = place.at(self.len(input));
+                }
+                !in_place
+            }
+            op => !op.outputs().iter().any(|&value| self.plan.fusion.is_inner(value)),
+        }
+    }
+
+    /// The operation into which the work of a node is fused: itself where nothing is.
+    pub(super) fn root(&self, node: &'m ValidNode) -> &'m ValidOp {
+        let root = node.op.outputs().first().and_then(|value| self.plan.fusion.root(*value));
+        root.map_or(&node.op, |root| &self.producers[&root].op)
+    }
+}
