@@ -59,7 +59,7 @@ fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
         pass::split(&mut program);
         check(&program, "split");
     }
-    pass::unroll(&mut program, plan);
+    pass::unroll(&mut program);
     check(&program, "unroll");
     program
 }

@@ -4,9 +4,9 @@ use super::builder::{Builder, op};
 use super::layout::copy;
 use super::product::{Rows, for_rows};
 use super::{gru, lstm, rnn};
-use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type};
+use crate::kernel::{BufferId, Expr, Operation, Place, Scalar, Stmt, Type};
 use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell};
-use crate::plan;
+use crate::plan::{self, ProductPlan};
 
 /// One step of one row.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ pub(super) struct Step<'m> {
 }
 
 /// The statements of one step of one row.
-fn step(builder: &mut Builder<'_, '_>, step: &Step<'_>, product: (&plan::ProductPlan, crate::kernel::BufferId)) -> Vec<Stmt> {
+fn step<'m>(builder: &mut Builder<'_, 'm>, step: &Step<'m>, product: (&'m ProductPlan, BufferId)) -> Vec<Stmt> {
     let rows = Rows::new(builder, product);
     match step.cell.kind {
         CellKind::Rnn => rnn::step(rows, step),
@@ -54,7 +54,7 @@ impl<'m> Builder<'_, 'm> {
         (doc, body)
     }
 
-    fn product_of(&self, cell: &ValidCell) -> (&'m plan::ProductPlan, crate::kernel::BufferId) {
+    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, BufferId) {
         let first = [cell.y, cell.h_out, cell.c_out].into_iter().flatten().next();
         let index = self.lowering.products[&first.expect("validate: an operation has a value that is read")];
         (&self.lowering.plan.products[index], self.lowering.weights[index])

@@ -1,7 +1,7 @@
 //! The matrix-vector part that cells and dense layers share: sums over rows of packed weights.
 
 use super::builder::{Builder, load, op};
-use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};
+use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Walk};
 use crate::plan::{self, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 
 /// One row of a product being computed.
@@ -312,17 +312,12 @@ pub(super) fn add(a: Expr, b: Expr) -> Expr {
     op(Operation::Add, vec![a, b])
 }
 
-/// Names `value` for a statement that comes later.
-pub(super) fn var(value: Var) -> Expr {
-    Expr::Var(value)
-}
-
 /// One loop over rows: each of `walks` moves a row a turn. One row needs no loop.
-pub(super) fn for_rows(
-    builder: &mut Builder<'_, '_>,
+pub(super) fn for_rows<'a, 'm>(
+    builder: &mut Builder<'a, 'm>,
     count: usize,
     rows: &[(&str, Place, usize, bool)],
-    body: impl FnOnce(&mut Builder<'_, '_>, &[Place]) -> Vec<Stmt>,
+    body: impl FnOnce(&mut Builder<'a, 'm>, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
     if count == 1 {
         let places: Vec<_> = rows.iter().map(|(_, of, _, _)| *of).collect();

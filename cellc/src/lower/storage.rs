@@ -89,7 +89,6 @@ impl<'m> Lowering<'m> {
         for link in self.plan.fusion.links(first) {
             reads.extend(self.producers[link].op.reads());
         }
-        let known = |source: Source| self.known_place(source).map(|place| place.base);
         // a whole view of what lies in a wanted place is no reading
         if let ValidOp::View(view) = &node.op
             && self.is_whole(view)
@@ -99,7 +98,7 @@ impl<'m> Lowering<'m> {
         if let ValidOp::Concat(_) = &node.op {
             return Vec::new();
         }
-        reads.into_iter().filter_map(known).collect()
+        reads.into_iter().filter_map(|source| self.known_place(source)).map(|place| place.base).collect()
     }
 
     /// A place of its own.

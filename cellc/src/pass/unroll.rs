@@ -1,12 +1,11 @@
 use std::collections::BTreeMap;
 
 use crate::kernel::{Base, Copied, Expr, Kernel, Place, Program, Stmt, Var, WindowId};
-use crate::plan::Plan;
 
-/// Unrolls every loop of the kernels of those cells for which the plan says so: windows become constant offsets.
-pub fn unroll(program: &mut Program, plan: &Plan) {
-    for (kernel, cell) in program.kernels.iter_mut().zip(&plan.cells) {
-        if cell.unroll {
+/// Unrolls every loop of the kernels for which the plan said so: windows become constant offsets.
+pub fn unroll(program: &mut Program) {
+    for kernel in &mut program.kernels {
+        if kernel.unroll {
             let body = std::mem::take(&mut kernel.body);
             let mut scope = Unroll { kernel, windows: BTreeMap::new(), renamed: BTreeMap::new() };
             let mut out = Vec::new();
