@@ -89,7 +89,11 @@ impl<'m> Builder<'_, 'm> {
         for_rows(self, cell.batch, &rows, |builder, places| {
             let at = |index: Option<usize>| index.map(|i| places[i]);
             let out = at(out).or(unread).expect("lower: h' has a place");
-            step(builder, &Step { cell, x: places[0], h: places[1], c: at(c), a: at(a), out, c_out: at(c_out) }, product)
+            step(
+                builder,
+                &Step { cell, x: places[0], h: places[1], c: at(c), a: at(a), out, c_out: at(c_out) },
+                product,
+            )
         })
     }
 

@@ -40,19 +40,27 @@ impl<'m> Builder<'_, 'm> {
             let mut all = Vec::new();
             for (group, panels) in rows.plan.panels.iter().enumerate() {
                 all.extend(rows.panels(panels, panels.offset, panels.stride, &columns, |rows, weights, columns| {
-                    rows.early(group, panels, weights, with, None, |_, _, value| value, |rows, body, pass| {
-                        for sums in pass {
-                            let mut moving = columns[1..].iter();
-                            let mut at = |(place, by): (&crate::kernel::Place, &bool)| match by {
-                                true => moving.next().map_or(*place, |place| place.at(sums.lane)),
-                                false => *place,
-                            };
-                            let places: Vec<_> = own.iter().zip(&by_column).map(&mut at).collect();
-                            let value = sums.values[0].clone();
-                            let value = rows.builder.finish_vector(body, &epilogue, value, sums.lanes, &places);
-                            body.push(Stmt::Store { to: columns[0].at(sums.lane), value });
-                        }
-                    })
+                    rows.early(
+                        group,
+                        panels,
+                        weights,
+                        with,
+                        None,
+                        |_, _, value| value,
+                        |rows, body, pass| {
+                            for sums in pass {
+                                let mut moving = columns[1..].iter();
+                                let mut at = |(place, by): (&crate::kernel::Place, &bool)| match by {
+                                    true => moving.next().map_or(*place, |place| place.at(sums.lane)),
+                                    false => *place,
+                                };
+                                let places: Vec<_> = own.iter().zip(&by_column).map(&mut at).collect();
+                                let value = sums.values[0].clone();
+                                let value = rows.builder.finish_vector(body, &epilogue, value, sums.lanes, &places);
+                                body.push(Stmt::Store { to: columns[0].at(sums.lane), value });
+                            }
+                        },
+                    )
                 }));
             }
             all
@@ -61,4 +69,3 @@ impl<'m> Builder<'_, 'm> {
         (vec![format!("Dense layer, {inputs} to {outputs}{names}.")], body)
     }
 }
-

@@ -26,26 +26,32 @@ pub(super) fn step(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
     let operands = Operands { x: step.x, h: Some(step.h) };
     // where c becomes c' in its place, one window serves both
     let in_place = step.c_out == Some(c);
-    let mut columns = vec![
-        Column { name: "out", of: step.out, written: true },
-        Column { name: "c", of: c, written: in_place },
-    ];
+    let mut columns =
+        vec![Column { name: "out", of: step.out, written: true }, Column { name: "c", of: c, written: in_place }];
     if let Some(of) = step.c_out.filter(|_| !in_place) {
         columns.push(Column { name: "c_out", of, written: true });
     }
     let mut all = Vec::new();
     for (group, panels) in rows.plan.panels.iter().enumerate() {
         all.extend(rows.panels(panels, panels.offset, panels.stride, &columns, |rows, weights, columns| {
-            rows.early(group, panels, weights, operands, stored, |_, _, value| value, |rows, body, pass| {
-                for sums in pass {
-                    let c_out = match (step.c_out, in_place) {
-                        (None, _) => None,
-                        (Some(_), true) => Some(columns[1]),
-                        (Some(_), false) => Some(columns[2]),
-                    };
-                    update(rows, body, step.cell, panels, weights, &sums, [columns[0], columns[1]], c_out);
-                }
-            })
+            rows.early(
+                group,
+                panels,
+                weights,
+                operands,
+                stored,
+                |_, _, value| value,
+                |rows, body, pass| {
+                    for sums in pass {
+                        let c_out = match (step.c_out, in_place) {
+                            (None, _) => None,
+                            (Some(_), true) => Some(columns[1]),
+                            (Some(_), false) => Some(columns[2]),
+                        };
+                        update(rows, body, step.cell, panels, weights, &sums, [columns[0], columns[1]], c_out);
+                    }
+                },
+            )
         }));
     }
     all

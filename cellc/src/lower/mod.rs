@@ -24,9 +24,7 @@ use std::collections::HashMap;
 use crate::kernel::{
     Buffer, BufferId, Element, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
 };
-use crate::model::{
-    Activation, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource,
-};
+use crate::model::{Activation, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource};
 use crate::plan::{Phase, Plan, Product, ProductPlan};
 use crate::target::Isa;
 use builder::Builder;

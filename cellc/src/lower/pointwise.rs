@@ -91,7 +91,9 @@ impl<'m> Builder<'_, 'm> {
             let inputs: Vec<Option<usize>> = link
                 .inputs
                 .iter()
-                .map(|input| epilogue.operands.iter().position(|(s, _)| s == input).filter(|_| !self.is_handed_on(*input)))
+                .map(|input| {
+                    epilogue.operands.iter().position(|(s, _)| s == input).filter(|_| !self.is_handed_on(*input))
+                })
                 .collect();
             if inputs.iter().filter(|i| i.is_none()).count() > 1 {
                 value = self.let_(body, "v", lanes, value);
@@ -156,14 +158,7 @@ impl<'m> Builder<'_, 'm> {
         vec![Stmt::For { count: *size, turn: None, walks, body }]
     }
 
-    fn innermost(
-        &mut self,
-        work: &Work<'m>,
-        size: usize,
-        repeats: &[bool],
-        places: &[Place],
-        out: Place,
-    ) -> Vec<Stmt> {
+    fn innermost(&mut self, work: &Work<'m>, size: usize, repeats: &[bool], places: &[Place], out: Place) -> Vec<Stmt> {
         let width = self.lowering.isa.lanes;
         let mut body = Vec::new();
         let mut done = 0;
@@ -188,8 +183,11 @@ impl<'m> Builder<'_, 'm> {
         }
         for (at, lanes) in plan::vectors(size - done, width) {
             let at = done + at;
-            let places: Vec<Place> =
-                places.iter().zip(repeats).map(|(place, repeated)| if *repeated { *place } else { place.at(at) }).collect();
+            let places: Vec<Place> = places
+                .iter()
+                .zip(repeats)
+                .map(|(place, repeated)| if *repeated { *place } else { place.at(at) })
+                .collect();
             self.vector(work, &mut body, lanes, repeats, &places, out.at(at));
         }
         body

@@ -56,19 +56,19 @@ impl<'m> Builder<'_, 'm> {
         // what is stored at first: e, or v - m
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
             let difference = op(Operation::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
-            if log { difference } else { builder.call(Activation::Tanh, difference) }
+            if log { difference } else { builder.call(Activation::Exp, difference) }
         });
         let sum = self.accumulator(&mut body, "sum", 1, Expr::f32(0.0, 1));
         let (element, walk) = self.walk("element", to, 1, false);
         let mut term = load(element, 1);
         if log {
-            term = self.call(Activation::Tanh, term);
+            term = self.call(Activation::Exp, term);
         }
         let more = op(Operation::Add, vec![Expr::Var(sum), term]);
         let turn = vec![Stmt::Set { var: sum, value: more }];
         body.push(Stmt::For { count: size, turn: None, walks: vec![walk], body: turn });
         let total = match log {
-            true => self.call(Activation::Tanh, Expr::Var(sum)),
+            true => self.call(Activation::Log, Expr::Var(sum)),
             false => Expr::Var(sum),
         };
         body.push(Stmt::Store { to: at_sum, value: total });

@@ -124,9 +124,9 @@ impl<'m> Lowering<'m> {
     pub(super) fn is_computed(&mut self, node: &ValidNode) -> bool {
         match &node.op {
             ValidOp::View(view) => {
-                self.places[view.out].is_some_and(|place| {
-                    self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place)
-                }) && !self.plan.fusion.is_inner(view.out)
+                self.places[view.out]
+                    .is_some_and(|place| self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place))
+                    && !self.plan.fusion.is_inner(view.out)
             }
             ValidOp::Concat(concat) => {
                 let Some(mut place) = self.places[concat.out] else { return true };
