@@ -3,34 +3,37 @@
 //! This is the only place where legality is decided: after it, nothing can fail.
 
 mod cell;
+mod elementwise;
+mod fold;
 mod interface;
+mod layout;
+mod limits;
+mod loops;
+mod matmul;
 mod parameters;
 mod rounding;
+mod sequence;
+mod shape;
+mod structure;
+mod sweep;
 #[cfg(test)]
 mod tests;
+mod uses;
+mod variables;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{
-    CellKind, Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidCell, ValidModel,
-    ValidNode, ValidOp, ValidValue, ValueId, shape_text,
+    Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode, ValidOp,
+    ValidValue, ValueId, shape_text,
 };
-use crate::options::{Options, State, Unroll};
+use crate::options::{Options, State};
 use interface::names;
+use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED};
 use rounding::rounded;
-
-/// The most elements of one tensor: 1 GiB of f32.
-const MOST_ELEMENTS: usize = 1 << 28;
-/// The most elements of all tensors together.
-const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
-/// The most cells, Parameters and Results, each: what is generated is source, and must stay source that a compiler takes.
-const MOST_NODES: usize = 1000;
-/// The most multiply-adds of a model that `--unroll full` writes out: straight-line code takes rustc more than linear
-/// time, and 3,456 of them take some 20 seconds.
-const MOST_UNROLLED: usize = 1 << 13;
-/// What the inputs of a cell are called, in port order.
-const INPUTS: [&str; 5] = ["x", "h", "W", "R", "B"];
+use uses::Uses;
+use variables::Variables;
 
 /// What to do about a model that no front end should have made.
 const MALFORMED: &str = "this model cannot be written down by any input: correct what built it";
@@ -59,46 +62,62 @@ pub(crate) fn problems(model: &Model) -> Diagnostics {
 }
 
 /// What a tensor is, as far as it is right.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 enum Known {
-    /// Known when compiling; the value that holds the bytes, so that each stands once.
-    Constant(ValueId, Tensor),
+    /// Known when compiling. The element type is what the model calls it; the bytes may be of another that holds the same.
+    Constant(Tensor, ElementType),
     /// Anything else. Never a constant.
-    Source(Source),
+    Source(Source, ElementType),
+    /// The number of a loop's iteration, of this shape.
+    Iteration(Vec<usize>, ElementType),
 }
 
-/// One input of one node.
-type Use = (usize, usize);
+impl Known {
+    fn element(&self) -> ElementType {
+        match self {
+            Self::Constant(_, element) | Self::Source(_, element) | Self::Iteration(_, element) => *element,
+        }
+    }
 
-/// What reads a Parameter, Converts looked through.
-#[derive(Clone, Default)]
-struct Uses {
-    /// As W, R or B of a cell.
-    weight: Option<Use>,
-    /// As x or h of a cell.
-    batch: Option<Use>,
-    /// As anything but W, R or B.
-    data: Option<Use>,
-    /// Nodes that read it as anything but W, R or B.
-    data_reads: usize,
-    /// The cell of which it is the initial state.
-    initial_state_of: Option<usize>,
+    fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::Constant(tensor, _) => Some(tensor),
+            Self::Source(..) | Self::Iteration(..) => None,
+        }
+    }
 }
+
+/// Which constant: its bytes, its element type, its shape.
+type Place = (*const u8, usize, ElementType, Vec<usize>);
 
 struct Validation<'a> {
+    /// The graph that is looked at: the model, or the body of a loop in it.
     model: &'a Model,
     options: &'a Options,
     /// Whether only a part of the model is there, which has been reported.
     partial: bool,
     diagnostics: Diagnostics,
-    /// By value; `None` before its node, or after an error.
+    /// By value; `None` before its node, after its last reader, or after an error.
     known: Vec<Option<Known>>,
-    /// Values that are in the list of constants.
-    interned: HashMap<ValueId, usize>,
-    /// By parameter.
+    /// Constants that are in the list.
+    interned: HashMap<Place, usize>,
+    /// Constants of one element that no input says, by their bits.
+    scalars: HashMap<u32, Tensor>,
+    /// By parameter of the model.
     uses: Vec<Uses>,
-    /// By parameter; `None` after an error.
+    /// By parameter of the model; `None` after an error.
     shapes: Vec<Option<Vec<usize>>>,
+    /// New states of cells of the model itself by node: h, c.
+    new_states: HashMap<usize, [Option<usize>; 2]>,
+    variables: Variables<'a>,
+    /// What the graph that is looked at computes.
+    nodes: Vec<ValidNode>,
+    /// How many loops it is in.
+    depth: usize,
+    /// How many operations there are, those of bodies too.
+    operations: usize,
+    /// How many elements operations on constants have given.
+    folded: usize,
     valid: ValidModel,
 }
 
@@ -111,58 +130,25 @@ impl<'a> Validation<'a> {
             diagnostics: Diagnostics::default(),
             known: vec![None; model.values.len()],
             interned: HashMap::new(),
+            scalars: HashMap::new(),
             uses: vec![Uses::default(); model.parameters.len()],
             shapes: vec![None; model.parameters.len()],
+            new_states: HashMap::new(),
+            variables: Variables::default(),
+            nodes: Vec::new(),
+            depth: 0,
+            operations: 0,
+            folded: 0,
             valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
         }
     }
 
     fn run(&mut self) {
-        if !self.structure() {
+        if !self.structure(self.model, 0) {
             return;
         }
         self.read_uses();
         self.shapes = self.parameter_shapes();
-        let mut results: HashMap<usize, ResultValue> = HashMap::new();
-        // the cell, by index of its node
-        let mut cells: HashMap<usize, usize> = HashMap::new();
-        let parameters: HashMap<usize, usize> =
-            self.model.parameters.iter().enumerate().map(|(index, &node)| (node, index)).collect();
-        for (index, node) in self.model.nodes.iter().enumerate() {
-            match &node.op {
-                Op::Parameter => {
-                    let parameter = parameters[&index];
-                    // shapes that are not known have been reported
-                    if self.shapes[parameter].is_some() {
-                        self.known[node.outputs[0].0] = Some(Known::Source(Source::Parameter(parameter)));
-                    }
-                }
-                Op::Constant(tensor) => self.constant(node, tensor),
-                Op::Convert => self.convert(node),
-                Op::Cell(cell) => {
-                    if let Some(cell) = self.cell(node, cell) {
-                        let value = self.valid.values.len();
-                        cells.insert(index, value);
-                        let shape = vec![cell.batch, cell.hidden_size];
-                        self.check_stated(node, &shape);
-                        self.valid.values.push(ValidValue { shape });
-                        self.valid.nodes.push(ValidNode {
-                            name: node.name.clone(),
-                            kind: cell.kind.op_name().to_owned(),
-                            ledger: cell.ledger.clone(),
-                            op: ValidOp::Cell(ValidCell { h_out: Some(value), ..cell }),
-                        });
-                        self.known[node.outputs[0].0] = Some(Known::Source(Source::Value(value)));
-                    }
-                }
-                Op::Result => {
-                    if let Some(result) = self.result(node) {
-                        results.insert(index, result);
-                    }
-                }
-                _ => {}
-            }
-        }
         for (index, &node) in self.model.parameters.iter().enumerate() {
             let node = &self.model.nodes[node];
             let value = &self.model.values[node.outputs[0].0];
@@ -173,157 +159,127 @@ impl<'a> Validation<'a> {
                 weight: self.uses[index].weight.is_some(),
                 length: None,
             });
+            // shapes that are not known have been reported
+            if self.shapes[index].is_some() {
+                self.known[node.outputs[0].0] = Some(Known::Source(Source::Parameter(index), value.element));
+            }
         }
+        let mut results: HashMap<usize, ResultValue> = HashMap::new();
+        self.graph(|this, index, node| {
+            if let Some(result) = this.result(node) {
+                results.insert(index, result);
+            }
+        });
+        self.valid.nodes = std::mem::take(&mut self.nodes);
+        self.assignments();
         if self.diagnostics.has_errors() {
             return;
         }
         self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
+        self.states();
+        sweep::sweep(&mut self.valid);
         self.total_size();
         self.source_size();
-        if self.diagnostics.has_errors() {
-            return;
-        }
-        self.states(&cells);
     }
 
-    /// Whether the graph holds together. A front end may have been given anything.
-    fn structure(&mut self) -> bool {
+    /// Looks at every node of the graph, in order; what to do with a Result is the caller's to say.
+    fn graph(&mut self, mut result: impl FnMut(&mut Self, usize, &'a Node)) {
         let model = self.model;
-        let mut produced = vec![false; model.values.len()];
-        for node in &model.nodes {
-            let (inputs, outputs) = match &node.op {
-                Op::Parameter | Op::Constant(_) => (0..=0, 1..=1),
-                Op::Convert => (1..=1, 1..=1),
-                Op::Cell(_) => (4..=5, 1..=1),
-                Op::Result => (1..=1, 0..=1),
-                _ => continue,
-            };
-            if !inputs.contains(&node.inputs.len()) {
-                let (name, valid) = match &node.op {
-                    Op::Cell(cell) if cell.kind == CellKind::Rnn => ("RNNCell", "5: x, h, W, R and B".to_owned()),
-                    Op::Cell(_) => ("GRUCell", "4 or 5: x, h, W, R and, if wanted, B".to_owned()),
-                    _ => ("a layer", inputs.end().to_string()),
-                };
-                let found = format!("{name} with {} inputs", node.inputs.len());
-                self.error(node, &node.origin, found, valid, "connect what is missing, remove what is too much");
+        let mut readers = vec![0usize; model.values.len()];
+        model.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| readers[input.0] += 1);
+        for (index, node) in model.nodes.iter().enumerate() {
+            match &node.op {
+                Op::Result => result(self, index, node),
+                // whoever looks at the graph knows what they are
+                Op::Parameter => {}
+                _ if self.reads_iteration(node) => {}
+                op => self.operation(index, node, op),
             }
-            if !outputs.contains(&node.outputs.len()) {
-                let found = format!("{} outputs", node.outputs.len());
-                self.error(node, &node.origin, found, outputs.end().to_string(), MALFORMED);
-            }
-            let exists = |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.partial);
-            if !node.inputs.iter().all(exists) {
-                let found = "an input that no earlier operation produces";
-                self.error(node, &node.origin, found, "operations in the order in which they are computed", MALFORMED);
-            }
-            for output in &node.outputs {
-                if produced.get_mut(output.0).is_none_or(|p| std::mem::replace(p, true)) {
-                    let found = "an output that something else produces too, or that does not exist";
-                    self.error(node, &node.origin, found, "outputs of its own", MALFORMED);
+            // folded weights are large: they go when nothing needs them any more
+            for input in &node.inputs {
+                readers[input.0] -= 1;
+                if readers[input.0] == 0 {
+                    self.known[input.0] = None;
                 }
             }
-        }
-        for (list, what) in [(&model.parameters, "Parameter"), (&model.results, "Result")] {
-            let listed: HashSet<usize> = list.iter().copied().collect();
-            let is = |op: &Op| match op {
-                Op::Parameter => what == "Parameter",
-                Op::Result => what == "Result",
-                _ => false,
-            };
-            let all = model.nodes.iter().enumerate().filter(|(_, node)| is(&node.op));
-            if listed.len() != list.len() || !all.map(|(index, _)| index).eq(sorted(&listed)) {
-                let found = format!("the list of {what}s of the model does not name each of them once");
-                let valid = "each of them, once";
-                self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
-            }
-        }
-        if model.results.is_empty() && !self.partial {
-            let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
-            self.diagnostics.push(diagnostic.valid("at least one Result").help("give the model an output"));
-        }
-        !self.diagnostics.has_errors()
-    }
-
-    fn read_uses(&mut self) {
-        let mut root: Vec<Option<usize>> = vec![None; self.model.values.len()];
-        for (index, &node) in self.model.parameters.iter().enumerate() {
-            root[self.model.nodes[node].outputs[0].0] = Some(index);
-        }
-        for (index, node) in self.model.nodes.iter().enumerate() {
-            if node.op == Op::Convert {
-                root[node.outputs[0].0] = root[node.inputs[0].0];
-                continue;
-            }
-            let is_cell = matches!(node.op, Op::Cell(_));
-            for (port, input) in node.inputs.iter().enumerate() {
-                let Some(parameter) = root[input.0] else { continue };
-                let uses = &mut self.uses[parameter];
-                let this = (index, port);
-                if is_cell && port >= 2 {
-                    uses.weight.get_or_insert(this);
-                    continue;
-                }
-                uses.data.get_or_insert(this);
-                uses.data_reads += 1;
-                if is_cell {
-                    uses.batch.get_or_insert(this);
-                }
-                if is_cell && port == 1 {
-                    uses.initial_state_of = Some(index);
-                }
-            }
-        }
-        for (index, uses) in self.uses.clone().into_iter().enumerate() {
-            let (Some(weight), Some(data)) = (uses.weight, uses.data) else { continue };
-            let node = &self.model.nodes[self.model.parameters[index]];
-            let found = format!("the input is both {} and {}", self.describe_use(weight), self.describe_use(data));
-            self.error(
-                node,
-                &node.origin,
-                found,
-                "an input that is W, R or B of cells and nothing else, or none of them",
-                "declare two inputs and give both the same contents",
-            );
         }
     }
 
-    fn describe_use(&self, (node, port): Use) -> String {
-        let node = &self.model.nodes[node];
-        match node.op {
-            Op::Cell(_) => format!("{} of {}", INPUTS[port], node.label()),
-            _ => format!("read by {}", node.label()),
+    fn operation(&mut self, index: usize, node: &'a Node, op: &'a Op) {
+        match op {
+            Op::Parameter | Op::Result => {}
+            Op::Constant(tensor) => self.constant(node, tensor),
+            Op::Convert => self.convert(node),
+            Op::Cell(cell) => self.cell(index, node, cell, None),
+            Op::Sequence(cell, direction) => self.cell(index, node, cell, Some(*direction)),
+            Op::Elementwise(function) => self.elementwise(node, *function),
+            Op::MatMul { transpose_a, transpose_b } => self.matmul(node, *transpose_a, *transpose_b),
+            Op::Softmax { axis, log } => self.softmax(node, *axis, *log),
+            Op::Concat { axis } => self.concat(node, *axis),
+            Op::Split { parts } => self.split(node, *parts),
+            Op::VariadicSplit => self.variadic_split(node),
+            Op::Reshape { special_zero } => self.reshape(node, *special_zero),
+            Op::Squeeze => self.squeeze(node),
+            Op::Unsqueeze => self.unsqueeze(node),
+            Op::Transpose => self.transpose(node),
+            Op::Gather { batch_dims } => self.gather(node, *batch_dims),
+            Op::Slice => self.slice(node),
+            Op::StridedSlice { .. } => self.strided_slice(node, op),
+            Op::Broadcast(mode) => self.broadcast(node, *mode),
+            Op::ShapeOf => self.shape_of_op(node),
+            Op::ReadValue { variable } => self.read_value(node, variable),
+            Op::Assign { variable } => self.assign(node, variable),
+            Op::Loop(body) => self.iterate(node, body),
         }
+    }
+
+    /// Refuses what is computed from the number of an iteration, which is known to no shape and no kernel.
+    fn reads_iteration(&mut self, node: &Node) -> bool {
+        let reads = node.inputs.iter().any(|input| matches!(self.known[input.0], Some(Known::Iteration(..))));
+        // a Loop may hand it on to nothing
+        if !reads || node.op == Op::ShapeOf {
+            return false;
+        }
+        let found = "the number of the iteration is read";
+        let help = "rewrite the body so that every iteration computes the same from what it is given";
+        self.error(node, &node.origin, found, "a body that does not depend on it", help);
+        true
     }
 
     fn constant(&mut self, node: &Node, tensor: &Tensor) {
         let value = node.outputs[0];
-        if tensor.shape().contains(&0) {
+        if tensor.shape().contains(&0) && tensor.element().is_float() {
             let found = format!("a constant of shape {:?}: a size of 0", tensor.shape());
             self.error(node, &self.model.values[value.0].origin, found, "sizes of 1 or more", "correct the shape");
         } else if tensor.len() > MOST_ELEMENTS {
             self.too_large(node, &self.model.values[value.0].origin, tensor.shape());
         } else {
-            self.known[value.0] = Some(Known::Constant(value, tensor.clone()));
+            self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
         }
     }
 
     fn convert(&mut self, node: &Node) {
-        let (from, to) = (node.inputs[0], node.outputs[0]);
-        let element = self.model.values[to.0].element;
-        if !element.is_float() {
-            let origin = node.attribute_origin("destination_type");
-            let help = "cells take floating point only: remove the conversion";
-            self.error(node, origin, format!("a conversion to {}", element.name()), floats(), help);
-            return;
-        }
-        let Some(known) = self.known[from.0].clone() else { return };
-        self.known[to.0] = Some(match known {
-            Known::Constant(value, tensor) => match rounded(&tensor, element) {
-                None => Known::Constant(value, tensor),
-                Some(tensor) => Known::Constant(to, tensor),
-            },
-            Known::Source(source) => {
-                let before = self.model.values[from.0].element;
+        let element = self.model.values[node.outputs[0].0].element;
+        let Some(known) = self.input(node, 0) else { return };
+        let before = known.element();
+        let converted = match known {
+            Known::Constant(tensor, _) if before.is_float() && element.is_float() => {
+                // what was computed when compiling is f32 whatever it is called
+                let same = before == element || tensor.element() == ElementType::F32 && before != ElementType::F32;
+                let tensor = if same { tensor } else { rounded(&tensor, element).unwrap_or(tensor) };
+                Known::Constant(tensor, element)
+            }
+            Known::Constant(tensor, _) if element.is_float() => {
+                Known::Constant(rounded(&tensor, element).unwrap_or(tensor), element)
+            }
+            Known::Constant(tensor, _) => {
+                let Some(()) = self.spend(node, tensor.len()) else { return };
+                Known::Constant(fold::to_integers(&tensor, element), element)
+            }
+            Known::Source(source @ Source::Parameter(i), _) if self.uses[i].is_length() && !element.is_float() => {
+                Known::Source(source, element)
+            }
+            Known::Source(source, _) if element.is_float() && before.is_float() => {
                 if matches!(element, ElementType::F16 | ElementType::Bf16) && before != element {
                     let found = format!(
                         "the conversion from {} to {} has no effect: the generated code computes in f32",
@@ -332,42 +288,122 @@ impl<'a> Validation<'a> {
                     );
                     self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
                 }
-                Known::Source(source)
+                Known::Source(source, element)
             }
-        });
-        if let Some(shape) = self.shape_of(to) {
-            self.check_stated(node, &shape);
-        }
+            Known::Source(..) | Known::Iteration(..) => {
+                let origin = node.attribute_origin("destination_type");
+                let found = format!("a conversion from {} to {} at run time", before.name(), element.name());
+                let help = "integers are known when compiling, or lengths of sequences: remove the conversion";
+                self.error(node, origin, found, floats(), help);
+                return;
+            }
+        };
+        self.set(node, 0, converted);
     }
 
     fn result(&mut self, node: &Node) -> Option<ResultValue> {
         let input = node.inputs[0];
-        let shape = self.shape_of(input)?;
+        let known = self.input(node, 0)?;
+        let (shape, element) = (self.shape_of(&known), known.element());
         let value = &self.model.values[input.0];
-        if !value.element.is_float() {
-            let found = format!("an output of type {}", value.element.name());
+        if !element.is_float() {
+            let found = format!("an output of type {}", element.name());
             self.error(node, &node.origin, found, floats(), "remove the output, or convert the constant to f32");
             return None;
         }
-        if value.element != ElementType::F32 {
-            let found = format!("the output is {} in the model; the generated code gives f32", value.element.name());
+        if element != ElementType::F32 {
+            let found = format!("the output is {} in the model; the generated code gives f32", element.name());
             self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
         }
         let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
-        Some(ResultValue {
-            names: names(&[own, &value.names], &node.name),
-            shape,
-            element: value.element,
-            source: self.source(input)?,
-        })
+        let names = names(&[own, &value.names], &node.name);
+        Some(ResultValue { names, shape, element, source: self.source(&known)? })
+    }
+
+    /// What an input of a node is; `None` after an error.
+    fn input(&self, node: &Node, port: usize) -> Option<Known> {
+        self.known[node.inputs.get(port)?.0].clone()
+    }
+
+    /// What every input of a node is; `None` after an error with one of them.
+    fn inputs(&self, node: &Node) -> Option<Vec<Known>> {
+        (0..node.inputs.len()).map(|port| self.input(node, port)).collect()
+    }
+
+    /// Says what an output of a node is.
+    fn set(&mut self, node: &Node, port: usize, known: Known) {
+        let Some(output) = node.outputs.get(port) else { return };
+        self.check_stated(node, *output, &self.shape_of(&known));
+        self.known[output.0] = Some(known);
+    }
+
+    /// A value that a node computes.
+    fn value(&mut self, shape: Vec<usize>) -> usize {
+        self.valid.values.push(ValidValue { shape });
+        self.valid.values.len() - 1
+    }
+
+    /// Adds an operation.
+    fn emit(&mut self, node: &Node, op: ValidOp) {
+        let kind = match &op {
+            ValidOp::Cell(cell) if cell.sequence.is_some() => cell.kind.sequence_name(),
+            ValidOp::Cell(cell) => cell.kind.op_name(),
+            _ => node.kind.split(',').next().unwrap_or_default(),
+        };
+        self.operations += 1;
+        self.nodes.push(ValidNode { name: node.name.clone(), kind: kind.to_owned(), op, ledger: node.ledger.clone() });
+    }
+
+    /// Refuses a shape that nothing may compute.
+    fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
+        if self.operations >= limits::MOST_OPERATIONS {
+            // once is enough
+            if self.operations == limits::MOST_OPERATIONS {
+                self.operations += 1;
+                let found = format!("the model has more than {} operations", limits::MOST_OPERATIONS);
+                let valid = format!("{} or fewer", limits::MOST_OPERATIONS);
+                self.error(node, &node.origin, found, valid, "split the model, and compile its parts one by one");
+            }
+            return None;
+        }
+        if shape.contains(&0) {
+            let found = format!("a tensor of shape {}: a size of 0", shape_text(shape));
+            self.error(node, &node.origin, found, "sizes of 1 or more", "an empty tensor has no use: remove the layer");
+            return None;
+        }
+        if shape.len() > MOST_DIMS {
+            let found = format!("a tensor of {} dimensions", shape.len());
+            self.error(node, &node.origin, found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer");
+            return None;
+        }
+        if element_count(shape).is_none_or(|n| n > MOST_ELEMENTS) {
+            self.too_large(node, &node.origin, shape);
+            return None;
+        }
+        Some(())
+    }
+
+    /// Takes note of that many elements that are computed when compiling, of which there may not be any number.
+    fn spend(&mut self, node: &Node, elements: usize) -> Option<()> {
+        let before = self.folded;
+        self.folded = self.folded.saturating_add(elements);
+        if self.folded <= MOST_FOLDED {
+            return Some(());
+        }
+        if before <= MOST_FOLDED {
+            let found = "operations on constants give too many elements";
+            let valid = format!("{MOST_FOLDED} or fewer, all together");
+            self.error(node, &node.origin, found, valid, "compute the constants before the model is saved");
+        }
+        None
     }
 
     /// Says what the model promises about a tensor and does not keep.
-    fn check_stated(&mut self, node: &Node, shape: &[usize]) {
-        let value = &self.model.values[node.outputs[0].0];
+    fn check_stated(&mut self, node: &Node, output: ValueId, shape: &[usize]) {
+        let value = &self.model.values[output.0];
         let Some(stated) = &value.shape else { return };
         let fits = stated.len() == shape.len() && stated.iter().zip(shape).all(|(dim, &size)| admits(*dim, size));
-        if !fits {
+        if !fits && !shape.contains(&0) {
             let found = format!(
                 "the output is said to have the shape {}, but it has {shape:?}: the latter counts",
                 shape_text(stated)
@@ -376,76 +412,45 @@ impl<'a> Validation<'a> {
         }
     }
 
-    fn total_size(&mut self) {
-        let valid = &self.valid;
-        let sizes = valid.parameters.iter().map(|p| element_count(&p.shape));
-        let sizes = sizes.chain(valid.constants.iter().map(|t| Some(t.len())));
-        let mut sizes = sizes.chain(valid.values.iter().map(|v| element_count(&v.shape)));
-        let total = sizes.try_fold(0usize, |total, size| total.checked_add(size?));
-        if total.is_none_or(|total| total > MOST_ELEMENTS_IN_ALL) {
-            let found = "all tensors together have too many elements";
-            let valid = format!("{MOST_ELEMENTS_IN_ALL} or fewer");
-            self.diagnostics.push(Diagnostic::error(self.somewhere(), found).valid(valid).help("split the model"));
-        }
-    }
-
-    /// What would become more source than a compiler can take is refused, not tried.
-    fn source_size(&mut self) {
-        let origin = self.somewhere();
-        let valid = &self.valid;
-        let counts =
-            [("operations", valid.nodes.len()), ("inputs", valid.parameters.len()), ("outputs", valid.results.len())];
-        for (what, count) in counts {
-            if count > MOST_NODES {
-                let found = format!("the model has {count} {what}");
-                let diagnostic = Diagnostic::error(origin.clone(), found).valid(format!("{MOST_NODES} or fewer"));
-                self.diagnostics.push(diagnostic.help("split the model, and compile its parts one by one"));
-            }
-        }
-        let work = |c: &ValidCell| {
-            c.batch as u128 * (c.kind.gates() * c.hidden_size) as u128 * (c.input_size + c.hidden_size) as u128
-        };
-        let work = valid.cells().into_iter().map(work).sum::<u128>();
-        if self.options.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
-            let found = format!("full unrolling of {work} multiply-adds");
-            let diagnostic = Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
-            self.diagnostics.push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));
-        }
-    }
-
-    /// A place for what concerns the whole model, so that the file is named: its first Result.
-    fn somewhere(&self) -> Origin {
-        let result = self.model.results.first().map(|&node| &self.model.nodes[node]);
-        result.map_or(Origin::Unknown, |node| node.origin.clone())
-    }
-
     fn parameter_names(&self, node: usize) -> Vec<String> {
         let node = &self.model.nodes[node];
         names(&[&self.model.values[node.outputs[0].0].names], &node.name)
     }
 
-    /// What a tensor is, constants taken into the list.
-    fn source(&mut self, value: ValueId) -> Option<Source> {
-        match self.known[value.0].clone()? {
-            Known::Source(source) => Some(source),
-            Known::Constant(value, tensor) => {
-                let constants = &mut self.valid.constants;
-                let index = *self.interned.entry(value).or_insert_with(|| {
-                    constants.push(tensor);
-                    constants.len() - 1
-                });
-                Some(Source::Constant(index))
-            }
+    /// What a tensor is, constants taken into the list. `None` for the number of an iteration, which has been reported.
+    fn source(&mut self, known: &Known) -> Option<Source> {
+        match known {
+            Known::Source(source, _) => Some(*source),
+            Known::Constant(tensor, _) => Some(Source::Constant(self.intern(tensor))),
+            Known::Iteration(..) => None,
         }
     }
 
-    fn shape_of(&self, value: ValueId) -> Option<Vec<usize>> {
-        match self.known[value.0].as_ref()? {
-            Known::Constant(_, tensor) => Some(tensor.shape().to_vec()),
-            Known::Source(Source::Parameter(index)) => self.shapes[*index].clone(),
-            Known::Source(Source::Value(index)) => Some(self.valid.values[*index].shape.clone()),
-            Known::Source(Source::Constant(_) | Source::Variable(_)) => None,
+    /// The place of a constant in the list.
+    fn intern(&mut self, tensor: &Tensor) -> usize {
+        let constants = &mut self.valid.constants;
+        let (bytes, start) = tensor.place();
+        *self.interned.entry((bytes, start, tensor.element(), tensor.shape().to_vec())).or_insert_with(|| {
+            constants.push(tensor.clone());
+            constants.len() - 1
+        })
+    }
+
+    fn shape_of(&self, known: &Known) -> Vec<usize> {
+        match known {
+            Known::Constant(tensor, _) => tensor.shape().to_vec(),
+            Known::Source(source, _) => self.valid.shape(*source).to_vec(),
+            Known::Iteration(shape, _) => shape.clone(),
         }
+    }
+
+    /// Refuses tensors of integers or booleans that are computed at run time.
+    fn all_floats(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
+        let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float()) else { return Some(()) };
+        let found = format!("{} at run time", wrong.name());
+        let help = "integers and booleans are known when compiling, or lengths of sequences: compute in f32";
+        self.error(node, &node.origin, found, floats(), help);
+        None
     }
 
     fn too_large(&mut self, node: &Node, origin: &Origin, shape: &[usize]) {
@@ -465,12 +470,6 @@ impl<'a> Validation<'a> {
         let diagnostic = Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help);
         self.diagnostics.push(diagnostic);
     }
-}
-
-fn sorted(set: &HashSet<usize>) -> Vec<usize> {
-    let mut list: Vec<usize> = set.iter().copied().collect();
-    list.sort_unstable();
-    list
 }
 
 fn floats() -> String {

@@ -1,14 +1,126 @@
-//! Whether a cell is right, and what a wrong shape looks like.
+//! Whether a recurrent cell, or one over time, is right, and what a wrong shape looks like.
 
-use super::{INPUTS, Validation, floats};
+use super::{MALFORMED, Known, Validation, floats};
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::model::{
-    Activation, Cell, CellKind, LedgerEntry, Node, ResetGate, Source, ValidCell, WeightSource, shape_text,
+    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, WeightSource, shape_text,
 };
 
-impl Validation<'_> {
-    pub(super) fn cell(&mut self, node: &Node, cell: &Cell) -> Option<ValidCell> {
-        let op = cell.kind.op_name();
+/// What an input of a recurrent operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    X,
+    H,
+    C,
+    Lengths,
+    W,
+    R,
+    B,
+    P,
+    A,
+}
+
+impl Role {
+    /// What it is called.
+    pub(super) fn name(self, sequence: bool) -> &'static str {
+        match self {
+            Self::X if sequence => "X",
+            Self::H if sequence => "h0",
+            Self::C if sequence => "c0",
+            Self::A if sequence => "A",
+            Self::X => "x",
+            Self::H => "h",
+            Self::C => "c",
+            Self::A => "a",
+            Self::Lengths => "sequence_lengths",
+            Self::W => "W",
+            Self::R => "R",
+            Self::B => "B",
+            Self::P => "P",
+        }
+    }
+
+    fn is_weight(self) -> bool {
+        matches!(self, Self::W | Self::R | Self::B | Self::P)
+    }
+}
+
+/// What the inputs of a recurrent operation are, in port order; `None` if it has not so many. Only B may be missing, and
+/// only for one step.
+pub(super) fn roles(op: &Op, inputs: usize) -> Option<Vec<Role>> {
+    let (cell, sequence) = match op {
+        Op::Cell(cell) => (cell, false),
+        Op::Sequence(cell, _) => (cell, true),
+        _ => return None,
+    };
+    let all = [
+        (Role::X, true),
+        (Role::H, true),
+        (Role::C, cell.kind.has_cell_state()),
+        (Role::Lengths, sequence),
+        (Role::W, true),
+        (Role::R, true),
+        (Role::B, true),
+        (Role::P, cell.peepholes),
+        (Role::A, cell.kind.has_attention()),
+    ];
+    let mut roles: Vec<Role> = all.into_iter().filter(|(_, there)| *there).map(|(role, _)| role).collect();
+    let optional = !sequence && !cell.peepholes && !cell.kind.has_attention();
+    if optional && inputs + 1 == roles.len() {
+        roles.retain(|role| *role != Role::B);
+    }
+    (inputs == roles.len()).then_some(roles)
+}
+
+/// A recurrent operation, its inputs by role.
+pub(super) struct Recurrent<'n> {
+    pub(super) node: &'n Node,
+    pub(super) cell: &'n Cell,
+    pub(super) direction: Option<Direction>,
+    roles: Vec<Role>,
+    /// `None` where nothing is known.
+    inputs: Vec<Option<(Known, Vec<usize>)>>,
+}
+
+impl Recurrent<'_> {
+    pub(super) fn known(&self, role: Role) -> Option<&Known> {
+        let port = self.roles.iter().position(|&r| r == role)?;
+        self.inputs[port].as_ref().map(|(known, _)| known)
+    }
+
+    fn sequence(&self) -> bool {
+        self.direction.is_some()
+    }
+
+    fn op_name(&self) -> &'static str {
+        if self.sequence() { self.cell.kind.sequence_name() } else { self.cell.kind.op_name() }
+    }
+
+    fn shapes(&self) -> impl Iterator<Item = (Role, Option<&Vec<usize>>)> {
+        self.roles.iter().zip(&self.inputs).map(|(role, input)| (*role, input.as_ref().map(|(_, shape)| shape)))
+    }
+}
+
+/// The sizes of a recurrent operation.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) batch: usize,
+    /// 1 of a single step.
+    pub(super) steps: usize,
+    pub(super) input: usize,
+}
+
+/// Where the weights of a recurrent operation come from.
+#[derive(Clone, Copy)]
+pub(super) struct Weights {
+    pub(super) w: WeightSource,
+    pub(super) r: WeightSource,
+    pub(super) b: WeightSource,
+    pub(super) p: Option<WeightSource>,
+}
+
+impl<'a> Validation<'a> {
+    pub(super) fn cell(&mut self, index: usize, node: &'a Node, cell: &Cell, direction: Option<Direction>) {
         if cell.hidden_size == 0 {
             let found = "hidden_size is 0";
             self.error(
@@ -18,15 +130,41 @@ impl Validation<'_> {
                 "an integer of 1 or more",
                 "write the length of the state h",
             );
-            return None;
+            return;
         }
-        let mut right = self.cell_types(node, cell);
+        let Some(roles) = roles(&node.op, node.inputs.len()) else { return };
+        let inputs = (0..roles.len()).map(|port| self.input(node, port)).map(|known| {
+            let known = known?;
+            let shape = self.shape_of(&known);
+            Some((known, shape))
+        });
+        let recurrent = Recurrent { node, cell, direction, inputs: inputs.collect(), roles };
+        let mut right = self.cell_types(&recurrent);
+        right &= self.cell_attributes(&recurrent);
+        let Some(sizes) = self.cell_shapes(&recurrent).filter(|_| right) else { return };
+        let Some(weights) = self.cell_weights(&recurrent) else { return };
+        let mut ledger = node.ledger.clone();
+        if weights.b == WeightSource::Zero {
+            ledger.push(LedgerEntry {
+                attribute: "B".to_owned(),
+                given: None,
+                taken: "zero".to_owned(),
+                origin: Origin::Unknown,
+            });
+        }
+        self.recur(index, &recurrent, sizes, weights, ledger);
+    }
+
+    /// Whether what is said about the cell holds together.
+    fn cell_attributes(&mut self, recurrent: &Recurrent) -> bool {
+        let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
+        let mut right = true;
         let wanted = cell.kind.default_activations();
         if cell.activations.len() != wanted.len() {
             let (takes, roles) = match cell.kind {
                 CellKind::Rnn => ("1", "f"),
-                CellKind::Lstm => ("3", "f for f, i and o, g for the candidate and h for the cell state"),
                 CellKind::Gru(_) | CellKind::Augru(_) => ("2", "f for z and r, and g for the candidate"),
+                CellKind::Lstm => ("3", "f for f, i and o, g for the candidate, and h for the cell state"),
             };
             let found = match cell.activations.len() {
                 1 => format!("1 activation, but {op} takes {takes}"),
@@ -47,94 +185,105 @@ impl Validation<'_> {
             );
             right = false;
         }
-        if cell.kind == CellKind::Rnn && node.inputs.len() < 5 {
+        if cell.kind == CellKind::Rnn && !recurrent.roles.contains(&Role::B) {
             let help = "connect a B of zeros if the cell has no bias";
             self.error(node, &node.origin, "RNNCell without B", format!("B of shape [{}]", cell.hidden_size), help);
             right = false;
         }
-        let shapes: Vec<Option<Vec<usize>>> = node.inputs.iter().map(|&value| self.shape_of(value)).collect();
-        let (batch, input_size) = self.cell_shapes(node, cell, &shapes).filter(|_| right)?;
-        let mut ledger = node.ledger.clone();
-        let weight = |this: &mut Self, port: usize| match node.inputs.get(port) {
-            None => Some(WeightSource::Zero),
-            Some(&value) => match this.source(value)? {
+        let lstm = cell.kind.has_cell_state();
+        if (cell.peepholes && recurrent.sequence()) || (!lstm && (cell.peepholes || cell.input_forget)) {
+            let found = format!("{op} with peepholes or input_forget");
+            self.error(node, &node.origin, found, "LSTMCell with them", MALFORMED);
+            right = false;
+        }
+        if cell.kind.has_attention() {
+            right &= self.attention_attributes(recurrent);
+        }
+        right
+    }
+
+    /// A GRU with attention is nothing else than its specification says.
+    fn attention_attributes(&mut self, recurrent: &Recurrent) -> bool {
+        let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
+        let before = self.diagnostics.0.len();
+        let wanted = cell.kind.default_activations();
+        if cell.activations.len() == wanted.len() && cell.activations != wanted {
+            let found = format!("{op} with the activations {}", names_of(&cell.activations));
+            let help = "leave activations out";
+            self.error(node, node.attribute_origin("activations"), found, names_of(wanted), help);
+        }
+        if let Some(clip) = cell.clip {
+            let found = format!("{op} with the clip {clip}");
+            self.error(node, node.attribute_origin("clip"), found, "no clip", "leave clip out");
+        }
+        if let Some(direction) = recurrent.direction.filter(|d| *d != Direction::Forward) {
+            let found = format!("{op} with the direction {}", direction.name());
+            let help = "only a forward sequence is specified";
+            self.error(node, node.attribute_origin("direction"), found, Direction::Forward.name(), help);
+        }
+        before == self.diagnostics.0.len()
+    }
+
+    fn cell_weights(&mut self, recurrent: &Recurrent) -> Option<Weights> {
+        let mut weight = |role: Role| -> Option<WeightSource> {
+            let Some(known) = recurrent.known(role) else { return Some(WeightSource::Zero) };
+            match self.source(known)? {
                 Source::Constant(i) => Some(WeightSource::Constant(i)),
                 Source::Parameter(i) => Some(WeightSource::Parameter(i)),
                 Source::Value(_) | Source::Variable(_) => {
-                    let found = format!("{} is what another cell computes", INPUTS[port]);
+                    let found = format!("{} is computed at every step", role.name(recurrent.sequence()));
                     let valid = "a constant or an input of the model";
                     let help = "weights do not change from step to step: connect a constant or an input";
-                    this.error(node, &node.origin, found, valid, help);
+                    self.error(recurrent.node, &recurrent.node.origin, found, valid, help);
                     None
                 }
-            },
+            }
         };
-        let (w, r, b) = (weight(self, 2), weight(self, 3), weight(self, 4));
-        if node.inputs.len() < 5 {
-            ledger.push(LedgerEntry {
-                attribute: "B".to_owned(),
-                given: None,
-                taken: "zero".to_owned(),
-                origin: Origin::Unknown,
-            });
-        }
-        Some(ValidCell {
-            name: node.name.clone(),
-            kind: cell.kind,
-            batch,
-            input_size,
-            hidden_size: cell.hidden_size,
-            activations: cell.activations.clone(),
-            clip: cell.clip,
-            x: self.source(node.inputs[0])?,
-            h: self.source(node.inputs[1])?,
-            w: w?,
-            r: r?,
-            b: b?,
-            gate_order: cell.gate_order,
-            input_forget: cell.input_forget,
-            c: None,
-            a: None,
-            p: None,
-            weight_set: 0,
-            sequence: None,
-            h_out: None,
-            c_out: None,
-            y: None,
-            ledger,
-        })
+        let (w, r, b) = (weight(Role::W), weight(Role::R), weight(Role::B));
+        let p = if recurrent.cell.peepholes { Some(weight(Role::P)?) } else { None };
+        Some(Weights { w: w?, r: r?, b: b?, p })
     }
 
-    /// Whether all inputs of a cell are floating point.
-    fn cell_types(&mut self, node: &Node, cell: &Cell) -> bool {
+    /// Whether all inputs of a cell but lengths are floating point.
+    fn cell_types(&mut self, recurrent: &Recurrent) -> bool {
+        let node = recurrent.node;
         let mut right = true;
         let mut elements = Vec::new();
-        for (port, value) in node.inputs.iter().enumerate() {
-            let element = self.model.values[value.0].element;
-            elements.push(element);
+        for (port, (role, input)) in recurrent.roles.iter().zip(&recurrent.inputs).enumerate() {
             // what is wrong with an input of the model has been reported there
-            if !element.is_float() && self.known[value.0].is_some() {
-                let found = format!("{} is {}", INPUTS[port], element.name());
+            let Some((known, _)) = input else { continue };
+            let (name, element) = (role.name(recurrent.sequence()), known.element());
+            let origin = &self.model.values[node.inputs[port].0].origin;
+            if *role == Role::Lengths {
+                if element.is_float() {
+                    let help = "give the number of steps of each row as integers";
+                    self.error(node, origin, format!("{name} is {}", element.name()), "i32, i64", help);
+                    right = false;
+                }
+                continue;
+            }
+            elements.push((element, name));
+            if !element.is_float() {
+                let found = format!("{name} is {}", element.name());
                 let help = "convert it to f32, if its integers are meant as such";
-                self.error(node, &self.model.values[value.0].origin, found, floats(), help);
+                self.error(node, origin, found, floats(), help);
                 right = false;
             }
         }
-        if elements.windows(2).any(|w| w[0] != w[1]) && elements.iter().all(|e| e.is_float()) {
-            let texts: Vec<String> =
-                elements.iter().zip(INPUTS).map(|(e, name)| format!("{name} {}", e.name())).collect();
-            let found = format!("the inputs of {} differ in type: {}", cell.kind.op_name(), texts.join(", "));
+        if elements.windows(2).any(|w| w[0].0 != w[1].0) && elements.iter().all(|(e, _)| e.is_float()) {
+            let texts: Vec<String> = elements.iter().map(|(e, name)| format!("{name} {}", e.name())).collect();
+            let found = format!("the inputs of {} differ in type: {}", recurrent.op_name(), texts.join(", "));
             let diagnostic = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
             self.diagnostics.push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
         }
         right
     }
 
-    /// Checks every shape that is known against hidden_size and the others, and gives N and I if all are right.
-    fn cell_shapes(&mut self, node: &Node, cell: &Cell, shapes: &[Option<Vec<usize>>]) -> Option<(usize, usize)> {
+    /// Checks every shape that is known against hidden_size and the others, and gives the sizes if all are right.
+    fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<Sizes> {
+        let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
         let hidden = cell.hidden_size;
-        let (gates, parts) = (cell.kind.gates(), cell.kind.bias_parts());
-        let (Some(rows), Some(bias)) = (hidden.checked_mul(gates), hidden.checked_mul(parts)) else {
+        if hidden.checked_mul(cell.kind.gates().max(cell.kind.bias_parts())).is_none() {
             let found = format!("hidden_size is {hidden}");
             self.error(
                 node,
@@ -144,59 +293,56 @@ impl Validation<'_> {
                 "write the length of the state h",
             );
             return None;
-        };
-        if let Some(other) = other_hidden_size(cell, shapes) {
-            let known = shapes.iter().zip(INPUTS).skip(1);
-            let texts: Vec<String> = known
-                .filter_map(|(shape, name)| shape.as_ref().map(|shape| format!("{name} {}", shape_text(shape))))
-                .collect();
-            let found = format!("hidden_size is {hidden}, but the tensors are made for {other}: {}", texts.join(", "));
-            let valid =
-                format!("h [N, {hidden}], W [{rows}, I], R [{rows}, {hidden}], B [{bias}], or hidden_size {other}");
-            let help = format!("write hidden_size={other}, or give tensors of the other size");
-            self.error(node, node.attribute_origin("hidden_size"), found, valid, help);
+        }
+        if let Some(other) = other_hidden_size(recurrent) {
+            self.other_hidden_size(recurrent, other);
             return None;
         }
-        let of_x = |axis: usize| shapes[0].as_ref().filter(|x| x.len() == 2).map(|x| x[axis]);
-        let (batch, input_size) = (of_x(0), of_x(1));
-        // what is not known may be any size at all
-        let wanted = [
-            vec![batch, input_size],
-            vec![batch, Some(hidden)],
-            vec![Some(rows), input_size],
-            vec![Some(rows), Some(hidden)],
-            vec![Some(bias)],
-        ];
+        let rank = if sequence { 3 } else { 2 };
+        let x = recurrent.shapes().next().and_then(|(_, shape)| shape).filter(|x| x.len() == rank);
+        let of_x = |axis: usize| x.map(|x| x[axis]);
+        let (batch, steps, input) = (of_x(0), if sequence { of_x(1) } else { Some(1) }, of_x(rank - 1));
         let mut right = true;
-        for (port, shape) in shapes.iter().enumerate() {
+        for (port, (role, shape)) in recurrent.shapes().enumerate() {
             let Some(shape) = shape else {
                 right = false;
                 continue;
             };
-            let wanted = &wanted[port];
-            let fits = shape.len() == wanted.len() && shape.iter().zip(wanted).all(|(s, w)| w.is_none_or(|w| w == *s));
+            let wanted = wanted(recurrent, role, hidden, [batch, steps, input]);
+            let fits = shape.len() == wanted.len()
+                && shape.iter().zip(&wanted).all(|(size, (_, want))| want.is_none_or(|want| want == *size));
             if fits {
                 continue;
             }
             right = false;
             let sizes: Vec<String> = wanted
                 .iter()
-                .zip(if port < 2 { ["N", "I"] } else { ["rows", "I"] })
-                .map(|(size, letter)| size.map_or_else(|| letter.to_owned(), |n| n.to_string()))
+                .map(|(letter, size)| size.map_or_else(|| (*letter).to_owned(), |n| n.to_string()))
                 .collect();
-            let gates = if gates == 1 { String::new() } else { format!("{gates} * ") };
-            let meaning = match port {
-                0 => "N rows of I elements".to_owned(),
-                1 => "[N, H], N as in x".to_owned(),
-                2 => format!("[{gates}H, I], I as in x"),
-                3 => format!("[{gates}H, H]"),
-                _ => bias_layout(cell.kind).to_owned(),
-            };
-            let (found, help) = advice(cell, port, shape, wanted);
-            let valid = format!("[{}]: {meaning}", sizes.join(", "));
+            let (found, help) = advice(recurrent, role, shape, &wanted);
+            let valid = format!("[{}]: {}", sizes.join(", "), meaning(recurrent, role));
             self.error(node, &self.model.values[node.inputs[port].0].origin, found, valid, help);
         }
-        Some((batch?, input_size?)).filter(|_| right)
+        Some(Sizes { batch: batch?, steps: steps?, input: input? }).filter(|_| right)
+    }
+
+    fn other_hidden_size(&mut self, recurrent: &Recurrent, other: usize) {
+        let (node, hidden, sequence) = (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
+        let of = |(role, shape): (Role, Option<&Vec<usize>>)| {
+            shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
+        };
+        let texts: Vec<String> =
+            recurrent.shapes().filter(|(role, _)| !matches!(role, Role::X | Role::Lengths)).filter_map(of).collect();
+        let found = format!("hidden_size is {hidden}, but the tensors are made for {other}: {}", texts.join(", "));
+        let all = recurrent.roles.iter().filter(|r| !matches!(r, Role::X | Role::Lengths | Role::A)).map(|&role| {
+            let sizes = wanted(recurrent, role, hidden, [None; 3]);
+            let sizes: Vec<String> =
+                sizes.iter().map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string())).collect();
+            format!("{} [{}]", role.name(sequence), sizes.join(", "))
+        });
+        let valid = format!("{}, or hidden_size {other}", all.collect::<Vec<_>>().join(", "));
+        let help = format!("write hidden_size={other}, or give tensors of the other size");
+        self.error(node, node.attribute_origin("hidden_size"), found, valid, help);
     }
 }
 
@@ -205,17 +351,76 @@ fn names_of(activations: &[Activation]) -> String {
     names.join(", ")
 }
 
-/// The one hidden size for which h, W, R and B are made, if it is not the one that is said.
-fn other_hidden_size(cell: &Cell, shapes: &[Option<Vec<usize>>]) -> Option<usize> {
-    let [h, w, r] = [shapes.get(1), shapes.get(2), shapes.get(3)].map(|shape| shape.and_then(Option::as_ref));
-    let other = *r?.get(1)?;
-    let rows = other.checked_mul(cell.kind.gates())?;
-    let bias = other.checked_mul(cell.kind.bias_parts())?;
-    let fits = *r? == [rows, other]
-        && h.is_none_or(|h| h.len() == 2 && h[1] == other)
-        && w.is_none_or(|w| w.len() == 2 && w[0] == rows)
-        && shapes.get(4).and_then(Option::as_ref).is_none_or(|b| *b == [bias]);
-    (fits && other != cell.hidden_size).then_some(other)
+/// The sizes that an input has, each with its letter; what is not known may be any size at all. `of_x`: N, T and I.
+fn wanted(
+    recurrent: &Recurrent,
+    role: Role,
+    hidden: usize,
+    of_x: [Option<usize>; 3],
+) -> Vec<(&'static str, Option<usize>)> {
+    let [batch, steps, input] = of_x;
+    let kind = recurrent.cell.kind;
+    let rows = hidden.checked_mul(kind.gates());
+    let bias = hidden.checked_mul(kind.bias_parts());
+    let directions = ("D", recurrent.direction.map(Direction::count));
+    let mut sizes = match role {
+        Role::X => vec![("N", batch), ("I", input)],
+        Role::H | Role::C => vec![("N", batch), ("H", Some(hidden))],
+        Role::Lengths => vec![("N", batch)],
+        Role::W => vec![("rows", rows), ("I", input)],
+        Role::R => vec![("rows", rows), ("H", Some(hidden))],
+        Role::B => vec![("rows", bias)],
+        Role::P => vec![("3H", hidden.checked_mul(3))],
+        Role::A => vec![("N", batch), ("1", Some(1))],
+    };
+    if recurrent.sequence() {
+        match role {
+            Role::X | Role::A => sizes.insert(1, ("T", steps)),
+            Role::H | Role::C => sizes.insert(1, directions),
+            Role::W | Role::R | Role::B => sizes.insert(0, directions),
+            Role::Lengths | Role::P => {}
+        }
+    }
+    sizes
+}
+
+/// What an input holds, for messages.
+fn meaning(recurrent: &Recurrent, role: Role) -> String {
+    let kind = recurrent.cell.kind;
+    let gates = if kind.gates() == 1 { String::new() } else { format!("{} * ", kind.gates()) };
+    match (role, recurrent.direction.is_some()) {
+        (Role::X, false) => "N rows of I elements".to_owned(),
+        (Role::X, true) => "N rows of T steps of I elements".to_owned(),
+        (Role::H | Role::C, false) => "[N, H], N as in x".to_owned(),
+        (Role::H | Role::C, true) => "[N, D, H], N as in X, D the number of directions".to_owned(),
+        (Role::Lengths, _) => "the number of steps of each row of X".to_owned(),
+        (Role::W, false) => format!("[{gates}H, I], I as in x"),
+        (Role::W, true) => format!("[D, {gates}H, I], I as in X"),
+        (Role::R, false) => format!("[{gates}H, H]"),
+        (Role::R, true) => format!("[D, {gates}H, H]"),
+        (Role::B, false) => bias_layout(kind).to_owned(),
+        (Role::B, true) => format!("for each direction {}", bias_layout(kind)),
+        (Role::P, _) => "3 times hidden_size: the peepholes of f, i, o".to_owned(),
+        (Role::A, false) => "[N, 1], N as in x".to_owned(),
+        (Role::A, true) => "[N, T, 1], N and T as in X".to_owned(),
+    }
+}
+
+/// The one hidden size for which all but X are made, if it is not the one that is said.
+fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
+    let r = recurrent.shapes().find(|(role, _)| *role == Role::R)?.1?;
+    let other = *r.last()?;
+    let fits = recurrent.shapes().all(|(role, shape)| {
+        let Some(shape) = shape else { return true };
+        let wanted = wanted(recurrent, role, other, [None; 3]);
+        // what overflows fits nothing
+        let sizes = wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
+        role == Role::X
+            || shape.len() == wanted.len()
+                && sizes == wanted.len()
+                && shape.iter().zip(wanted).all(|(size, (_, want))| want.is_none_or(|want| want == *size))
+    });
+    (fits && other != recurrent.cell.hidden_size && other > 0).then_some(other)
 }
 
 /// What B holds, for messages.
@@ -233,29 +438,39 @@ fn bias_layout(kind: CellKind) -> &'static str {
 }
 
 /// What to say about a wrong shape, and what to do, going by what it looks like.
-fn advice(cell: &Cell, port: usize, shape: &[usize], wanted: &[Option<usize>]) -> (String, &'static str) {
-    let found = format!("{} has the shape {}", INPUTS[port], shape_text(shape));
-    let of_sequence = shape.len() == wanted.len() + 1 && shape[0] == 1;
-    let length = shape.last().copied().filter(|_| shape.len() == 1 || of_sequence);
-    if let Some(length) = length.filter(|length| port == 4 && length % cell.hidden_size == 0) {
+fn advice(
+    recurrent: &Recurrent,
+    role: Role,
+    shape: &[usize],
+    wanted: &[(&'static str, Option<usize>)],
+) -> (String, &'static str) {
+    let (cell, sequence) = (recurrent.cell, recurrent.sequence());
+    let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
+    let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
+    let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
+    if let Some(length) = length.filter(|length| role == Role::B && length % cell.hidden_size == 0) {
         const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
         let parts = length / cell.hidden_size;
-        let layout = match (cell.kind, parts) {
-            (CellKind::Gru(ResetGate::AfterMatMul), 6) => {
+        let layout = match (cell.kind.reset_gate(), cell.kind, parts) {
+            (Some(ResetGate::AfterMatMul), _, 6) => {
                 Some((ONNX, "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, Rbh]"))
             }
-            (CellKind::Gru(ResetGate::BeforeMatMul), 6) => {
+            (Some(ResetGate::BeforeMatMul), _, 6) => {
                 Some((ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]"))
             }
-            (CellKind::Gru(ResetGate::AfterMatMul), 3) => Some((
+            (Some(ResetGate::AfterMatMul), _, 3) => Some((
                 "this is the layout for linear_before_reset false",
                 "set linear_before_reset to false, or give Wb and Rb of h apart",
             )),
-            (CellKind::Gru(ResetGate::BeforeMatMul), 4) => Some((
+            (Some(ResetGate::BeforeMatMul), _, 4) => Some((
                 "this is the layout for linear_before_reset true",
                 "set linear_before_reset to true, or add the last two parts",
             )),
-            (CellKind::Rnn, 2) => Some(("this is ONNX's layout, Wb, then Rb", "add the two halves")),
+            (None, CellKind::Rnn, 2) => Some(("this is ONNX's layout, Wb, then Rb", "add the two halves")),
+            (None, CellKind::Lstm, 8) => Some((
+                "this is ONNX's layout, Wb of i, o, f, c, then Rb of them",
+                "add the two halves, and put the gates in the order f, i, c, o",
+            )),
             _ => None,
         };
         if let Some((layout, help)) = layout {
@@ -263,24 +478,37 @@ fn advice(cell: &Cell, port: usize, shape: &[usize], wanted: &[Option<usize>]) -
         }
     }
     if of_sequence {
-        let help = match port {
-            0 => "remove the first dimension: a cell takes one step, without a dimension of time",
+        let help = match role {
+            Role::X => "remove the first dimension: a cell takes one step, without a dimension of time",
             _ => "remove the first dimension: directions belong to sequences and to ONNX, a cell has one",
         };
         return (found, help);
     }
-    if let ([a, b], [rows, columns]) = (shape, wanted)
-        && port >= 2
+    if sequence && shape.len() + 1 == wanted.len() {
+        let help = match role {
+            Role::X | Role::A => "add a dimension of time: a sequence takes all steps at once",
+            _ => "add a dimension of directions: 1 of one direction, 2 of both",
+        };
+        return (found, help);
+    }
+    if let ([.., a, b], [.., (_, rows), (_, columns)]) = (shape, wanted)
+        && role.is_weight()
+        && shape.len() == wanted.len()
         && rows.is_none_or(|n| n == *b)
         && columns.is_none_or(|n| n == *a)
     {
         return (found, "transpose it: the weights of one unit are a row here, a column in Keras");
     }
-    let help = match (port, cell.kind) {
-        (0, _) => "give x two dimensions",
-        (1, _) if shape.len() == 2 && shape[1] == cell.hidden_size => "give x and h the same number of rows",
-        (2, _) if shape.len() == 2 && Some(shape[0]) == wanted[0] => "give the rows of x and of W the same length",
-        (4, CellKind::Gru(_)) => "give the tensor this shape, or correct hidden_size or linear_before_reset",
+    let last = shape.len() == wanted.len();
+    let help = match (role, cell.kind) {
+        (Role::X, _) if sequence => "give X three dimensions",
+        (Role::X, _) => "give x two dimensions",
+        (Role::H, _) if !sequence && last && shape[1] == cell.hidden_size => "give x and h the same number of rows",
+        (Role::H | Role::C | Role::Lengths | Role::A, _) if last => "give all of them the same N, D and T",
+        (Role::W, _) if last && Some(shape[0]) == wanted[0].1 => "give the rows of x and of W the same length",
+        (Role::B, CellKind::Gru(_) | CellKind::Augru(_)) => {
+            "give the tensor this shape, or correct hidden_size or linear_before_reset"
+        }
         _ => "give the tensor this shape, or correct hidden_size",
     };
     (found, help)

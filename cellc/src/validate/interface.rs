@@ -8,16 +8,16 @@ use crate::model::{Source, StatePair};
 use crate::options::State;
 
 impl Validation<'_> {
-    pub(super) fn states(&mut self, cells: &HashMap<usize, usize>) {
+    pub(super) fn states(&mut self) {
         match &self.options.state {
             State::None => {}
-            State::Auto => self.valid.states = self.automatic_states(cells),
+            State::Auto => self.valid.states = self.automatic_states(),
             State::Pairs(pairs) => self.valid.states = self.given_states(pairs),
         }
     }
 
     /// Parameters that serve only as the initial state of one cell whose new state goes to one Result.
-    fn automatic_states(&self, cells: &HashMap<usize, usize>) -> Vec<StatePair> {
+    fn automatic_states(&self) -> Vec<StatePair> {
         let mut results: HashMap<usize, Vec<usize>> = HashMap::new();
         for (index, result) in self.valid.results.iter().enumerate() {
             if let Source::Value(value) = result.source {
@@ -26,11 +26,13 @@ impl Validation<'_> {
         }
         let mut pairs = Vec::new();
         for (parameter, uses) in self.uses.iter().enumerate() {
-            let Some(cell) = uses.initial_state_of.filter(|_| uses.weight.is_none() && uses.data_reads == 1) else {
+            let Some((cell, place)) = uses.initial_state_of.filter(|_| uses.weight.is_none() && uses.data_reads == 1)
+            else {
                 continue;
             };
-            // h and the new state have the same shape, [N, H]
-            if let Some([result]) = cells.get(&cell).and_then(|cell| results.get(cell)).map(Vec::as_slice) {
+            // a state and the new one have the same shape
+            let new = self.new_states.get(&cell).and_then(|new| new[place]);
+            if let Some([result]) = new.and_then(|value| results.get(&value)).map(Vec::as_slice) {
                 pairs.push(StatePair { parameter, result: *result });
             }
         }
@@ -53,8 +55,9 @@ impl Validation<'_> {
                 .map_err(|problem| refuse(problem, format!("the outputs of the model: {}", list_names(&outputs))));
             let (Ok(parameter), Ok(result)) = (parameter, result) else { continue };
             let (p, r) = (&self.valid.parameters[parameter], &self.valid.results[result]);
-            if p.weight {
-                refuse("the input is W, R or B of a cell".to_owned(), "an input that is not".to_owned());
+            if p.weight || p.length.is_some() {
+                let what = if p.weight { "W, R or B of a cell" } else { "lengths of a sequence" };
+                refuse(format!("the input is {what}"), "an input that is not".to_owned());
             } else if p.shape != r.shape {
                 let found = format!("the input has the shape {:?}, the output {:?}", p.shape, r.shape);
                 refuse(found, "an input and an output of the same shape".to_owned());

@@ -46,17 +46,18 @@ impl Validation<'_> {
         let value = &self.model.values[node.outputs[0].0];
         let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
         let is_weight = self.uses[index].weight.is_some();
-        if !value.element.is_float() {
+        let is_length = self.uses[index].is_length() && matches!(value.element, ElementType::I32 | ElementType::I64);
+        if !value.element.is_float() && !is_length {
             self.error(
                 node,
                 &value.origin,
                 format!("an input of type {}", value.element.name()),
-                floats(),
-                "integer inputs are not read: remove the input, or convert it before it enters the model",
+                format!("{}; i32 or i64 for the lengths of sequences", floats()),
+                "other integers are not read: remove the input, or convert it before it enters the model",
             );
             return None;
         }
-        if value.element != ElementType::F32 {
+        if value.element.is_float() && value.element != ElementType::F32 {
             let found = format!(
                 "the input is {} in the model; the generated code takes f32 and computes in f32",
                 value.element.name()
@@ -122,7 +123,7 @@ impl Validation<'_> {
             self.too_large(node, &value.origin, &shape);
             return None;
         }
-        if let (Some(batch), Some(&size), Some(_)) = (self.options.batch, shape.first(), self.uses[index].batch) {
+        if let (Some(batch), Some(&size), true) = (self.options.batch, shape.first(), self.uses[index].batch) {
             *batch_used = true;
             if size != batch {
                 let found = format!("the batch size {batch} is given, but the input has the shape {shape:?}");

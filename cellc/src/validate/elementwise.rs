@@ -1,0 +1,206 @@
+//! Operations element by element, and along one axis.
+
+use super::layout::Geometry;
+use super::shape::broadcast;
+use super::{Known, Validation, fold};
+use crate::model::{
+    Activation, ElementType, Elementwise, Node, Pointwise, PointwiseFunction, Softmax, Source, Tensor, ValidOp,
+    shape_text,
+};
+
+impl Validation<'_> {
+    pub(super) fn elementwise(&mut self, node: &Node, function: Elementwise) {
+        let Some(mut inputs) = self.inputs(node) else { return };
+        if let Elementwise::Clamp { min, max } = function
+            && !(min <= max)
+        {
+            let found = format!("Clamp from {min} to {max}");
+            self.error(node, &node.origin, found, "min of max or less", "correct min or max");
+            return;
+        }
+        if function == Elementwise::HardSigmoid {
+            self.hard_sigmoid(node, &inputs);
+            return;
+        }
+        if function == Elementwise::PRelu && self.slope_by_channel(node, &mut inputs).is_none() {
+            return;
+        }
+        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
+        let Some(shape) = broadcast(shapes.iter().map(Vec::as_slice)) else {
+            let valid = "sizes that agree from the last one backwards, or are 1";
+            self.shapes_differ(node, &shapes, valid, "reshape or broadcast one of them");
+            return;
+        };
+        let operands = if function == Elementwise::Select { &inputs[1..] } else { &inputs[..] };
+        if operands.iter().any(|input| input.element().is_float() != operands[0].element().is_float()) {
+            self.differ_in_type(node, &inputs);
+            return;
+        }
+        let constants: Option<Vec<(&Tensor, ElementType)>> =
+            inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
+        match constants {
+            // what it computes is said in one place, for run time
+            Some(_) if matches!(function, Elementwise::Activation(_)) => self.at_run_time(node, function, &inputs, &shape),
+            Some(constants) => {
+                let of_floats = operands[0].element().is_float();
+                let fits = if of_floats || !shape.contains(&0) { self.computable(node, &shape) } else { Some(()) };
+                if fits.and_then(|()| self.spend(node, shape.iter().product())).is_none() {
+                    return;
+                }
+                match fold::elementwise(function, &constants, shape) {
+                    Ok((tensor, element)) => self.set(node, 0, Known::Constant(tensor, element)),
+                    Err(reason) => {
+                        let help = "correct the constants it is given";
+                        self.error(node, &node.origin, reason, "an operation that has a result", help);
+                    }
+                }
+            }
+            None => self.at_run_time(node, function, &inputs, &shape),
+        }
+    }
+
+    /// Inputs of which some are integers and some are not.
+    pub(super) fn differ_in_type(&mut self, node: &Node, inputs: &[Known]) {
+        let names: Vec<&str> = inputs.iter().take(8).map(|input| input.element().name()).collect();
+        let found = format!("inputs of the types {}", names.join(", "));
+        self.error(node, &node.origin, found, "one type for all inputs", "convert the others");
+    }
+
+    fn at_run_time(&mut self, node: &Node, function: Elementwise, inputs: &[Known], shape: &[usize]) {
+        use Elementwise as E;
+        use PointwiseFunction as P;
+        let simple = match function {
+            E::Activation(activation) => Some(P::Activation(activation)),
+            E::Exp => Some(P::Activation(Activation::Exp)),
+            E::Log => Some(P::Activation(Activation::Log)),
+            E::Add => Some(P::Add),
+            E::Subtract => Some(P::Subtract),
+            E::Multiply => Some(P::Multiply),
+            E::Divide => Some(P::Divide),
+            E::Maximum => Some(P::Maximum),
+            E::Minimum => Some(P::Minimum),
+            E::PRelu => Some(match inputs[1].tensor() {
+                Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
+                    P::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) })
+                }
+                _ => P::PRelu,
+            }),
+            E::Clamp { .. } | E::Negative | E::Abs | E::HardSigmoid => None,
+            _ => {
+                let found = "an operation that is computed on constants only";
+                let valid = "inputs that are known when compiling";
+                let help = "compute it outside of the model, or write it with arithmetic that is supported";
+                self.error(node, &node.origin, found, valid, help);
+                return;
+            }
+        };
+        if self.all_floats(node, inputs).is_none() {
+            return;
+        }
+        let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
+        let result = match (function, simple) {
+            (_, Some(function @ P::Activation(_))) => self.pointwise(node, function, &sources[..1], shape),
+            (_, Some(function)) => self.pointwise(node, function, &sources, shape),
+            (E::Clamp { min, max }, _) => self.clamp(node, sources[0], min, max, shape),
+            (E::Negative, _) => {
+                // not 0 - v, which has no negative zero
+                let minus = self.scalar(-1.0);
+                self.pointwise(node, P::Multiply, &[sources[0], minus], shape)
+            }
+            _ => self.absolute(node, sources[0], shape),
+        };
+        if let Some(source) = result {
+            self.set(node, 0, Known::Source(source, inputs[0].element()));
+        }
+    }
+
+    /// One operation.
+    fn pointwise(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        inputs: &[Source],
+        shape: &[usize],
+    ) -> Option<Source> {
+        self.computable(node, shape)?;
+        let out = self.value(shape.to_vec());
+        self.emit(node, ValidOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
+        Some(Source::Value(out))
+    }
+
+    fn clamp(&mut self, node: &Node, input: Source, min: f32, max: f32, shape: &[usize]) -> Option<Source> {
+        let bounds = [(min, PointwiseFunction::Maximum), (max, PointwiseFunction::Minimum)];
+        let mut value = input;
+        for (bound, function) in bounds.into_iter().filter(|(bound, _)| bound.is_finite()) {
+            let bound = self.scalar(bound);
+            // v comes second, so that a NaN stays one
+            value = self.pointwise(node, function, &[bound, value], shape)?;
+        }
+        Some(value)
+    }
+
+    fn absolute(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
+        let (minus, zero) = (self.scalar(-1.0), self.scalar(0.0));
+        let value = self.pointwise(node, PointwiseFunction::PRelu, &[input, minus], shape)?;
+        // 0 times -1 is the negative zero, and that plus zero is zero
+        self.pointwise(node, PointwiseFunction::Add, &[value, zero], shape)
+    }
+
+    /// A constant of one element.
+    fn scalar(&mut self, value: f32) -> Source {
+        let bits = value.to_bits();
+        let tensor = self.scalars.entry(bits).or_insert_with(|| {
+            Tensor::from_f32(Vec::new(), &[value]).expect("validate: a scalar has one element")
+        });
+        let tensor = tensor.clone();
+        Source::Constant(self.intern(&tensor))
+    }
+
+    fn hard_sigmoid(&mut self, node: &Node, inputs: &[Known]) {
+        let number = |known: &Known| {
+            known.tensor().filter(|tensor| tensor.len() == 1 && known.element().is_float()).map(|t| t.get_f32(0))
+        };
+        let (Some(alpha), Some(beta)) = (number(&inputs[1]), number(&inputs[2])) else {
+            let found = "HardSigmoid whose alpha or beta is not one number that is known when compiling";
+            self.error(node, &node.origin, found, "constants of one element", "connect constants");
+            return;
+        };
+        if !(alpha.is_finite() && beta.is_finite()) {
+            let found = format!("HardSigmoid with alpha {alpha} and beta {beta}");
+            self.error(node, &node.origin, found, "finite numbers", "correct them");
+            return;
+        }
+        let shape = self.shape_of(&inputs[0]);
+        let function = Elementwise::Activation(Activation::HardSigmoid { alpha, beta });
+        self.at_run_time(node, function, &inputs[..1], &shape);
+    }
+
+    /// A slope of one number a channel belongs to axis 1, whatever the other axes are.
+    fn slope_by_channel(&mut self, node: &Node, inputs: &mut [Known]) -> Option<()> {
+        let (shape, slope) = (self.shape_of(&inputs[0]), self.shape_of(&inputs[1]));
+        let channel = usize::from(shape.len() > 1);
+        if slope.len() == 1 && shape.get(channel) == Some(&slope[0]) {
+            let mut aligned = vec![1; shape.len()];
+            aligned[channel] = slope[0];
+            inputs[1] = self.view(node, &inputs[1], Geometry::reshaped(aligned))?;
+        } else if broadcast([&shape[..], &slope]).as_ref() != Some(&shape) {
+            let found = format!("a slope of shape {} for {}", shape_text(&slope), shape_text(&shape));
+            self.error(node, &node.origin, found, "one number, or one a channel", "correct the shape of the slope");
+            return None;
+        }
+        Some(())
+    }
+
+    pub(super) fn softmax(&mut self, node: &Node, axis: i64, log: bool) {
+        let Some(input) = self.input(node, 0) else { return };
+        let shape = self.shape_of(&input);
+        let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+        if self.all_floats(node, std::slice::from_ref(&input)).is_none() || self.computable(node, &shape).is_none() {
+            return;
+        }
+        let Some(source) = self.source(&input) else { return };
+        let out = self.value(shape);
+        self.emit(node, ValidOp::Softmax(Softmax { axis, log, input: source, out }));
+        self.set(node, 0, Known::Source(Source::Value(out), input.element()));
+    }
+}

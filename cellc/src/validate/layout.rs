@@ -1,0 +1,571 @@
+//! Operations that compute nothing: they say which elements stand where.
+
+use super::shape::{broadcast, broadcast_strides, counted, strides};
+use super::{Known, Validation, element_count, fold};
+use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
+
+/// The most indices of a Gather of a computed tensor that are no progression.
+const MOST_GATHERED: usize = 256;
+
+/// Which elements of a tensor another one is: `out[i0, ..] = input[offset + sum i_d * strides_d]`.
+#[derive(Clone, Debug)]
+pub(super) struct Geometry {
+    pub(super) offset: usize,
+    pub(super) strides: Vec<isize>,
+    pub(super) shape: Vec<usize>,
+}
+
+impl Geometry {
+    /// The elements in their order, under another shape.
+    pub(super) fn reshaped(shape: Vec<usize>) -> Self {
+        Self { offset: 0, strides: signed(strides(&shape)), shape }
+    }
+
+    /// Whether the elements stand one after the other.
+    pub(super) fn is_contiguous(&self) -> bool {
+        let own = signed(strides(&self.shape));
+        self.strides.iter().zip(own).zip(&self.shape).all(|((&stride, own), &size)| size == 1 || stride == own)
+    }
+}
+
+fn signed(strides: Vec<usize>) -> Vec<isize> {
+    strides.into_iter().map(|stride| stride as isize).collect()
+}
+
+/// What is taken along one axis: the first, how many, and from one to the next.
+struct Along {
+    start: usize,
+    count: usize,
+    step: isize,
+}
+
+impl Along {
+    /// All of it.
+    fn whole(size: usize) -> Self {
+        Self { start: 0, count: size, step: 1 }
+    }
+
+    /// From `start` to before `stop`, both from the end where negative, both clamped; `None`: from or to the very end.
+    fn range(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Self {
+        let size = size as i128;
+        let step = i128::from(step);
+        let from_end = |i: i64| if i < 0 { i128::from(i) + size } else { i128::from(i) };
+        let (start, stop) = if step > 0 {
+            (start.map_or(0, |i| from_end(i).clamp(0, size)), stop.map_or(size, |i| from_end(i).clamp(0, size)))
+        } else {
+            let last = size - 1;
+            (start.map_or(last, |i| from_end(i).clamp(-1, last)), stop.map_or(-1, |i| from_end(i).clamp(-1, last)))
+        };
+        let span = if step > 0 { stop - start } else { start - stop };
+        let count = if span <= 0 { 0 } else { (span + step.abs() - 1) / step.abs() };
+        // a step that is never taken may be of any length
+        let step = if count > 1 { step } else { 1 };
+        Self { start: start.max(0) as usize, count: count as usize, step: step as isize }
+    }
+}
+
+/// What is taken along each axis.
+fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
+    let own = strides(shape);
+    Geometry {
+        // nothing is read of what is empty
+        offset: if along.iter().any(|a| a.count == 0) { 0 } else { along.iter().zip(&own).map(|(a, s)| a.start * s).sum() },
+        strides: along.iter().zip(&own).map(|(a, &s)| a.step * s as isize).collect(),
+        shape: along.iter().map(|a| a.count).collect(),
+    }
+}
+
+impl Validation<'_> {
+    /// A tensor that is made of elements of another, which all are inside.
+    pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
+        let same = self.shape_of(input) == geometry.shape && geometry.offset == 0 && geometry.is_contiguous();
+        match input {
+            _ if same => Some(input.clone()),
+            Known::Constant(tensor, element) => Some(Known::Constant(self.view_constant(node, tensor, &geometry)?, *element)),
+            Known::Source(source, element) => {
+                self.all_floats(node, std::slice::from_ref(input))?;
+                self.computable(node, &geometry.shape)?;
+                let Geometry { offset, strides, shape } = geometry;
+                let out = self.value(shape);
+                self.emit(node, ValidOp::View(View { input: *source, offset, strides, out }));
+                Some(Known::Source(Source::Value(out), *element))
+            }
+            Known::Iteration(..) => None,
+        }
+    }
+
+    fn view_constant(&mut self, node: &Node, tensor: &Tensor, geometry: &Geometry) -> Option<Tensor> {
+        if tensor.element().is_float() || !geometry.shape.contains(&0) {
+            self.computable(node, &geometry.shape)?;
+        }
+        if geometry.is_contiguous() {
+            return tensor.part(geometry.offset, geometry.shape.clone());
+        }
+        self.spend(node, element_count(&geometry.shape)?)?;
+        Some(fold::strided(tensor, geometry))
+    }
+
+    fn set_view(&mut self, node: &Node, port: usize, input: &Known, geometry: Geometry) {
+        if let Some(view) = self.view(node, input, geometry) {
+            self.set(node, port, view);
+        }
+    }
+
+    pub(super) fn shape_of_op(&mut self, node: &Node) {
+        let Some(known) = self.input(node, 0) else { return };
+        let shape: Vec<i64> = self.shape_of(&known).iter().map(|&size| size as i64).collect();
+        let stated = self.model.values[node.outputs[0].0].element;
+        let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
+        if let Some(tensor) = Tensor::from_i64(vec![shape.len()], &shape) {
+            self.set(node, 0, Known::Constant(tensor, element));
+        }
+    }
+
+    pub(super) fn reshape(&mut self, node: &Node, special_zero: bool) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(wanted) = self.integers(node, 1, "the shape") else { return };
+        let shape = self.shape_of(&input);
+        match reshaped(&shape, &wanted, special_zero) {
+            Some(to) => self.set_view(node, 0, &input, Geometry::reshaped(to)),
+            None => {
+                let found = format!("a tensor of shape {} reshaped to {}", shape_text(&shape), shape_text(&wanted));
+                let valid = "as many elements, and at most one size of -1";
+                self.error(node, &node.origin, found, valid, "correct the shape");
+            }
+        }
+    }
+
+    pub(super) fn squeeze(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let shape = self.shape_of(&input);
+        let axes = match node.inputs.len() {
+            1 => Vec::new(),
+            _ => match self.integers(node, 1, "the axes") {
+                Some(axes) => axes,
+                None => return,
+            },
+        };
+        let mut gone: Vec<bool> = shape.iter().map(|&size| size == 1 && axes.is_empty()).collect();
+        for axis in axes {
+            let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+            if shape[axis] != 1 {
+                let found = format!("axis {axis} of a tensor of shape {} squeezed", shape_text(&shape));
+                self.error(node, &node.origin, found, "an axis of size 1", "correct the axes");
+                return;
+            }
+            gone[axis] = true;
+        }
+        let kept = shape.iter().zip(gone).filter(|(_, gone)| !gone).map(|(&size, _)| size).collect();
+        self.set_view(node, 0, &input, Geometry::reshaped(kept));
+    }
+
+    pub(super) fn unsqueeze(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(axes) = self.integers(node, 1, "the axes") else { return };
+        let shape = self.shape_of(&input);
+        let rank = shape.len() + axes.len();
+        let mut added = vec![false; rank];
+        for axis in axes {
+            let Some(axis) = self.axis(node, axis, rank) else { return };
+            if std::mem::replace(&mut added[axis], true) {
+                let found = format!("axis {axis} added twice");
+                self.error(node, &node.origin, found, "each once", "correct the axes");
+                return;
+            }
+        }
+        let mut sizes = shape.into_iter();
+        let shape = added.into_iter().map(|added| if added { 1 } else { sizes.next().unwrap_or(1) }).collect();
+        self.set_view(node, 0, &input, Geometry::reshaped(shape));
+    }
+
+    pub(super) fn transpose(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(order) = self.integers(node, 1, "the order") else { return };
+        let shape = self.shape_of(&input);
+        let order: Option<Vec<usize>> = match order.is_empty() {
+            true => Some((0..shape.len()).rev().collect()),
+            false => order.iter().map(|&axis| counted(axis, shape.len())).collect(),
+        };
+        let permutation = order.filter(|order| {
+            let mut seen = vec![false; shape.len()];
+            order.len() == shape.len() && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
+        });
+        let Some(order) = permutation else {
+            let found = format!("an order that is no permutation of the {} dimensions", shape.len());
+            self.error(node, &node.origin, found, "each of them once", "correct the order");
+            return;
+        };
+        let own = strides(&shape);
+        let geometry = Geometry {
+            offset: 0,
+            strides: order.iter().map(|&axis| own[axis] as isize).collect(),
+            shape: order.iter().map(|&axis| shape[axis]).collect(),
+        };
+        self.set_view(node, 0, &input, geometry);
+    }
+
+    pub(super) fn split(&mut self, node: &Node, parts: usize) {
+        let Some((input, axis)) = self.split_along(node) else { return };
+        let size = self.shape_of(&input)[axis];
+        if parts == 0 || size % parts != 0 {
+            let found = format!("{size} elements along axis {axis} split into {parts} equal parts");
+            self.error(node, &node.origin, found, "a number of parts that divides them", "use VariadicSplit");
+            return;
+        }
+        self.parts(node, &input, axis, &vec![size / parts; parts]);
+    }
+
+    pub(super) fn variadic_split(&mut self, node: &Node) {
+        let Some((input, axis)) = self.split_along(node) else { return };
+        let Some(lengths) = self.integers(node, 2, "the lengths") else { return };
+        let size = self.shape_of(&input)[axis];
+        let known = lengths.iter().filter(|&&n| n != -1).try_fold(0i64, |sum, &n| sum.checked_add(n.max(0)));
+        let rest = known.and_then(|known| i64::try_from(size).ok()?.checked_sub(known));
+        let rests = lengths.iter().filter(|&&n| n == -1).count();
+        let fits = lengths.iter().all(|&n| n >= -1)
+            && lengths.len() == node.outputs.len()
+            && match rests {
+                0 => rest == Some(0),
+                1 => rest.is_some_and(|rest| rest >= 0),
+                _ => false,
+            };
+        let Some(rest) = rest.filter(|_| fits) else {
+            let found = format!("{size} elements along axis {axis} split into parts of {}", shape_text(&lengths));
+            let valid = format!("{} lengths that add up to {size}, of which one may be -1", node.outputs.len());
+            self.error(node, &node.origin, found, valid, "correct the lengths");
+            return;
+        };
+        let lengths: Vec<usize> = lengths.iter().map(|&n| if n == -1 { rest } else { n } as usize).collect();
+        self.parts(node, &input, axis, &lengths);
+    }
+
+    fn split_along(&mut self, node: &Node) -> Option<(Known, usize)> {
+        let input = self.input(node, 0)?;
+        let axis = self.integer(node, 1, "the axis")?;
+        let rank = self.shape_of(&input).len();
+        Some((input, self.axis(node, axis, rank)?))
+    }
+
+    fn parts(&mut self, node: &Node, input: &Known, axis: usize, lengths: &[usize]) {
+        let shape = self.shape_of(input);
+        let mut start = 0;
+        for (port, &count) in lengths.iter().enumerate() {
+            let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+            along[axis] = Along { start, count, step: 1 };
+            start += count;
+            self.set_view(node, port, input, geometry(&shape, &along));
+        }
+    }
+
+    pub(super) fn slice(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let (Some(starts), Some(stops), Some(steps)) = (
+            self.integers(node, 1, "the start"),
+            self.integers(node, 2, "the stop"),
+            self.integers(node, 3, "the step"),
+        ) else {
+            return;
+        };
+        let axes = match node.inputs.len() {
+            5 => match self.integers(node, 4, "the axes") {
+                Some(axes) => axes,
+                None => return,
+            },
+            _ => (0..starts.len() as i64).collect(),
+        };
+        let lengths = [starts.len(), stops.len(), steps.len(), axes.len()];
+        if lengths.iter().any(|&n| n != lengths[0]) || steps.contains(&0) {
+            let found = "start, stop, step and axes of different lengths, or a step of 0";
+            self.error(node, &node.origin, found, "as many of each, no step of 0", "correct them");
+            return;
+        }
+        let shape = self.shape_of(&input);
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        let mut seen = vec![false; shape.len()];
+        for (i, &axis) in axes.iter().enumerate() {
+            let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+            if std::mem::replace(&mut seen[axis], true) {
+                let found = format!("axis {axis} sliced twice");
+                self.error(node, &node.origin, found, "each once", "correct the axes");
+                return;
+            }
+            along[axis] = Along::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
+        }
+        self.set_view(node, 0, &input, geometry(&shape, &along));
+    }
+
+    pub(super) fn strided_slice(&mut self, node: &Node, op: &Op) {
+        let Op::StridedSlice { begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask } = op else { return };
+        let Some(input) = self.input(node, 0) else { return };
+        let (Some(begin), Some(end)) = (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end")) else {
+            return;
+        };
+        let steps = match node.inputs.len() {
+            4 => match self.integers(node, 3, "the strides") {
+                Some(steps) => steps,
+                None => return,
+            },
+            _ => vec![1; begin.len()],
+        };
+        let set = |mask: &[bool], i: usize| mask.get(i).copied().unwrap_or(false);
+        let shape = self.shape_of(&input);
+        let ellipses = (0..begin.len()).filter(|&i| set(ellipsis_mask, i)).count();
+        let own = (0..begin.len()).filter(|&i| !set(ellipsis_mask, i) && !set(new_axis_mask, i)).count();
+        if begin.len() != end.len() || begin.len() != steps.len() || steps.contains(&0) || ellipses > 1 || own > shape.len()
+        {
+            let found = format!(
+                "begin, end and strides of {}, {} and {} numbers for {} dimensions",
+                begin.len(),
+                end.len(),
+                steps.len(),
+                shape.len()
+            );
+            let valid = "as many of each, one ellipsis, no more than there are dimensions, no stride of 0";
+            self.error(node, &node.origin, found, valid, "correct them");
+            return;
+        }
+        let mut along = Vec::new();
+        // sizes of the output; what is taken along an axis that goes is not among them
+        let mut kept: Vec<usize> = Vec::new();
+        for i in 0..begin.len() {
+            if set(ellipsis_mask, i) {
+                for _ in 0..shape.len() - own {
+                    kept.push(shape[along.len()]);
+                    along.push(Along::whole(shape[along.len()]));
+                }
+            } else if set(new_axis_mask, i) {
+                kept.push(1);
+            } else if set(shrink_axis_mask, i) {
+                let size = shape[along.len()];
+                let start = if set(begin_mask, i) { Some(0).filter(|_| size > 0) } else { counted(begin[i], size) };
+                let Some(start) = start else {
+                    let found = format!("index {} of {size} elements along axis {}", begin[i], along.len());
+                    self.error(node, &node.origin, found, format!("0 to {}", size.max(1) - 1), "correct begin");
+                    return;
+                };
+                along.push(Along { start, count: 1, step: 1 });
+            } else {
+                let from = Some(begin[i]).filter(|_| !set(begin_mask, i));
+                let to = Some(end[i]).filter(|_| !set(end_mask, i));
+                let taken = Along::range(shape[along.len()], from, to, steps[i]);
+                kept.push(taken.count);
+                along.push(taken);
+            }
+        }
+        for &size in &shape[along.len()..] {
+            kept.push(size);
+        }
+        while along.len() < shape.len() {
+            along.push(Along::whole(shape[along.len()]));
+        }
+        let all = geometry(&shape, &along);
+        // the strides of what is kept, in order; an axis that was added has any
+        let (mut strides, mut axis) = (Vec::new(), 0);
+        for i in 0..begin.len() {
+            if set(ellipsis_mask, i) {
+                let many = shape.len() - own;
+                strides.extend_from_slice(&all.strides[axis..axis + many]);
+                axis += many;
+            } else if set(new_axis_mask, i) {
+                strides.push(0);
+            } else {
+                if !set(shrink_axis_mask, i) {
+                    strides.push(all.strides[axis]);
+                }
+                axis += 1;
+            }
+        }
+        strides.extend_from_slice(&all.strides[axis..]);
+        self.set_view(node, 0, &input, Geometry { offset: all.offset, strides, shape: kept });
+    }
+
+    pub(super) fn broadcast(&mut self, node: &Node, mode: BroadcastMode) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(wanted) = self.integers(node, 1, "the shape") else { return };
+        let own = self.shape_of(&input);
+        let target: Option<Vec<usize>> = wanted.iter().map(|&size| usize::try_from(size).ok()).collect();
+        let to = match (mode, target) {
+            (BroadcastMode::Numpy, Some(to)) => {
+                Some(to).filter(|to| broadcast([&own[..], to]).as_ref() == Some(to)).map(|to| (own.clone(), to))
+            }
+            (BroadcastMode::Bidirectional, Some(to)) => broadcast([&own[..], &to]).map(|to| (own.clone(), to)),
+            (BroadcastMode::Explicit, Some(to)) => {
+                if node.inputs.len() < 3 {
+                    let found = "an explicit Broadcast without axes";
+                    self.error(node, &node.origin, found, "which axis each of the input's becomes", "connect the axes");
+                    return;
+                }
+                let Some(axes) = self.integers(node, 2, "the axes") else { return };
+                spread(&own, &axes, &to).map(|spread| (spread, to))
+            }
+            (_, None) => None,
+        };
+        let Some((own, to)) = to else {
+            let found = format!("a tensor of shape {} broadcast to {}", shape_text(&own), shape_text(&wanted));
+            let valid = "sizes that agree from the last one backwards, or are 1";
+            self.error(node, &node.origin, found, valid, "correct the shape");
+            return;
+        };
+        let strides = signed(broadcast_strides(&own, &to));
+        self.set_view(node, 0, &input, Geometry { offset: 0, strides, shape: to });
+    }
+
+    pub(super) fn gather(&mut self, node: &Node, batch_dims: i64) {
+        let (Some(data), Some(indices)) = (self.input(node, 0), self.input(node, 1)) else { return };
+        let Some(axis) = self.integer(node, 2, "the axis") else { return };
+        let (shape, of_indices) = (self.shape_of(&data), self.shape_of(&indices));
+        let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+        if batch_dims != 0 {
+            let found = format!("batch_dims of {batch_dims}");
+            self.error(node, node.attribute_origin("batch_dims"), found, "0", "gather from each row on its own");
+            return;
+        }
+        let Some(numbers) = self.integers(node, 1, "the indices") else { return };
+        let places: Option<Vec<usize>> = numbers.iter().map(|&i| counted(i, shape[axis])).collect();
+        let Some(places) = places else {
+            let found = format!("an index that is not among the {} along axis {axis}", shape[axis]);
+            let valid = format!("{} to {}", -(shape[axis] as i64), shape[axis] as i64 - 1);
+            self.error(node, &node.origin, found, valid, "correct the indices");
+            return;
+        };
+        let to: Vec<usize> = [&shape[..axis], &of_indices, &shape[axis + 1..]].concat();
+        let own = strides(&shape);
+        let step = match places[..] {
+            [] | [_] => 0,
+            [first, second, ..] => second as isize - first as isize,
+        };
+        if places.windows(2).all(|w| w[1] as isize - w[0] as isize == step) {
+            let along = signed(strides(&of_indices)).into_iter().map(|s| s * step * own[axis] as isize);
+            let before = own[..axis].iter().map(|&s| s as isize);
+            let after = own[axis + 1..].iter().map(|&s| s as isize);
+            let geometry = Geometry {
+                offset: places.first().map_or(0, |&first| first * own[axis]),
+                strides: before.chain(along).chain(after).collect(),
+                shape: to,
+            };
+            self.set_view(node, 0, &data, geometry);
+            return;
+        }
+        match &data {
+            Known::Constant(tensor, element) => {
+                if self.computable(node, &to).is_some() && self.spend(node, to.iter().product()).is_some() {
+                    let gathered = fold::gather(tensor, axis, &places, to);
+                    self.set(node, 0, Known::Constant(gathered, *element));
+                }
+            }
+            Known::Source(..) | Known::Iteration(..) => self.gather_one_by_one(node, &data, axis, &places, to),
+        }
+    }
+
+    fn gather_one_by_one(&mut self, node: &Node, data: &Known, axis: usize, places: &[usize], to: Vec<usize>) {
+        if places.len() > MOST_GATHERED {
+            let found = format!("{} indices in no order", places.len());
+            let valid = format!("{MOST_GATHERED} or fewer, or a progression");
+            self.error(node, &node.origin, found, valid, "gather from a constant, or fewer at once");
+            return;
+        }
+        let shape = self.shape_of(data);
+        let mut inputs = Vec::new();
+        for &start in places {
+            let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+            along[axis] = Along { start, count: 1, step: 1 };
+            let Some(part) = self.view(node, data, geometry(&shape, &along)) else { return };
+            inputs.extend(self.source(&part));
+        }
+        let mut all = shape;
+        all[axis] = places.len();
+        if self.computable(node, &all).is_none() {
+            return;
+        }
+        let out = self.value(all);
+        self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
+        let side_by_side = Known::Source(Source::Value(out), data.element());
+        self.set_view(node, 0, &side_by_side, Geometry::reshaped(to));
+    }
+
+    pub(super) fn concat(&mut self, node: &Node, axis: i64) {
+        let Some(inputs) = self.inputs(node) else { return };
+        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
+        let Some(axis) = self.axis(node, axis, shapes[0].len()) else { return };
+        let agree = |shape: &Vec<usize>| {
+            shape.len() == shapes[0].len()
+                && shape.iter().zip(&shapes[0]).enumerate().all(|(d, (a, b))| d == axis || a == b)
+        };
+        if !shapes.iter().all(agree) {
+            let valid = format!("shapes that differ along axis {axis} only");
+            self.shapes_differ(node, &shapes, &valid, "correct the axis, or the shapes of the inputs");
+            return;
+        }
+        let mut shape = shapes[0].clone();
+        shape[axis] = shapes.iter().map(|shape| shape[axis]).fold(0, usize::saturating_add);
+        let element = inputs[0].element();
+        let tensors: Option<Vec<&Tensor>> = inputs.iter().map(Known::tensor).collect();
+        if let [one] = &inputs[..] {
+            self.set(node, 0, one.clone());
+            return;
+        }
+        if let Some(tensors) = tensors {
+            if inputs.iter().any(|input| input.element().is_float() != element.is_float()) {
+                self.differ_in_type(node, &inputs);
+                return;
+            }
+            let fits = if element.is_float() || !shape.contains(&0) { self.computable(node, &shape) } else { Some(()) };
+            if fits.and_then(|()| self.spend(node, shape.iter().product())).is_some() {
+                let tensor = fold::concat(&tensors, axis, shape, element);
+                self.set(node, 0, Known::Constant(tensor, element));
+            }
+            return;
+        }
+        if self.all_floats(node, &inputs).is_none() || self.computable(node, &shape).is_none() {
+            return;
+        }
+        let inputs: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
+        let out = self.value(shape);
+        self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
+        self.set(node, 0, Known::Source(Source::Value(out), element));
+    }
+}
+
+/// The shape that a Reshape gives; `None` if the elements do not fit into it.
+fn reshaped(shape: &[usize], wanted: &[i64], special_zero: bool) -> Option<Vec<usize>> {
+    let mut open = None;
+    let mut to = Vec::with_capacity(wanted.len());
+    for (d, &size) in wanted.iter().enumerate() {
+        to.push(match size {
+            -1 if open.is_some() => return None,
+            -1 => {
+                open = Some(d);
+                1
+            }
+            0 if special_zero => *shape.get(d)?,
+            size => usize::try_from(size).ok()?,
+        });
+    }
+    let (have, said) = (element_count(shape)?, element_count(&to)?);
+    match open {
+        None => (have == said).then_some(to),
+        Some(_) if said == 0 || have % said != 0 => None,
+        Some(d) => {
+            to[d] = have / said;
+            Some(to)
+        }
+    }
+}
+
+/// The shape of an input under which it broadcasts to `to` where its axes are the ones that are said.
+fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
+    let mut spread = vec![1; to.len()];
+    let mut next = 0;
+    if axes.len() != own.len() {
+        return None;
+    }
+    for (&size, &axis) in own.iter().zip(axes) {
+        let axis = usize::try_from(axis).ok().filter(|&axis| axis >= next && axis < to.len())?;
+        if size != 1 && size != to[axis] {
+            return None;
+        }
+        spread[axis] = size;
+        next = axis + 1;
+    }
+    Some(spread)
+}

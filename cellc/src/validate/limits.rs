@@ -1,0 +1,87 @@
+//! How large a model may be: what is larger is refused, not tried.
+
+use super::{Validation, element_count};
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::model::{ValidNode, ValidOp};
+use crate::options::Unroll;
+
+/// The most elements of one tensor: 1 GiB of f32.
+pub(super) const MOST_ELEMENTS: usize = 1 << 28;
+/// The most elements of all tensors together.
+const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
+/// The most elements that operations on constants give, all together: some seconds.
+pub(super) const MOST_FOLDED: usize = 1 << 29;
+/// The most cells, Parameters and Results, each: what is generated is source, and must stay source that a compiler takes.
+const MOST_NODES: usize = 1000;
+/// The most operations, those that nothing reads included.
+pub(super) const MOST_OPERATIONS: usize = 1 << 14;
+/// The most operations that something reads.
+const MOST_READ_OPERATIONS: usize = 1 << 12;
+/// The most dimensions of a tensor.
+pub(super) const MOST_DIMS: usize = 16;
+/// The most loops around an operation.
+pub(super) const MOST_LOOPS: usize = 8;
+/// The most multiply-adds of a model that `--unroll full` writes out: straight-line code takes rustc more than linear
+/// time, and 3,456 of them take some 20 seconds.
+const MOST_UNROLLED: usize = 1 << 13;
+
+impl Validation<'_> {
+    pub(super) fn total_size(&mut self) {
+        let valid = &self.valid;
+        let sizes = valid.parameters.iter().map(|p| element_count(&p.shape));
+        let sizes = sizes.chain(valid.constants.iter().map(|t| Some(t.len())));
+        let mut sizes = sizes.chain(valid.values.iter().map(|v| element_count(&v.shape)));
+        let total = sizes.try_fold(0usize, |total, size| total.checked_add(size?));
+        if total.is_none_or(|total| total > MOST_ELEMENTS_IN_ALL) {
+            let found = "all tensors together have too many elements";
+            let valid = format!("{MOST_ELEMENTS_IN_ALL} or fewer");
+            self.diagnostics.push(Diagnostic::error(self.somewhere(), found).valid(valid).help("split the model"));
+        }
+    }
+
+    /// What would become more source than a compiler can take is refused, not tried.
+    pub(super) fn source_size(&mut self) {
+        let origin = self.somewhere();
+        let valid = &self.valid;
+        let counts = [
+            ("cells", valid.cells().len(), MOST_NODES),
+            ("inputs", valid.parameters.len(), MOST_NODES),
+            ("outputs", valid.results.len(), MOST_NODES),
+            ("variables", valid.variables.len(), MOST_NODES),
+            ("operations", valid.all_nodes().len(), MOST_READ_OPERATIONS),
+        ];
+        for (what, count, most) in counts {
+            if count > most {
+                let found = format!("the model has {count} {what}");
+                let diagnostic = Diagnostic::error(origin.clone(), found).valid(format!("{most} or fewer"));
+                self.diagnostics.push(diagnostic.help("split the model, and compile its parts one by one"));
+            }
+        }
+        let work = multiply_adds(&valid.nodes);
+        if self.options.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
+            let found = format!("full unrolling of {work} multiply-adds");
+            let diagnostic = Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
+            self.diagnostics.push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));
+        }
+    }
+
+    /// A place for what concerns the whole model, so that the file is named: its first Result.
+    fn somewhere(&self) -> Origin {
+        let result = self.model.results.first().map(|&node| &self.model.nodes[node]);
+        result.map_or(Origin::Unknown, |node| node.origin.clone())
+    }
+}
+
+/// What full unrolling writes out: loops over time and loops of the model stay loops.
+fn multiply_adds(nodes: &[ValidNode]) -> u128 {
+    let work = |node: &ValidNode| match &node.op {
+        ValidOp::Cell(c) => {
+            c.batch as u128 * (c.kind.gates() * c.hidden_size) as u128 * (c.input_size + c.hidden_size) as u128
+        }
+        ValidOp::Dense(d) => d.rows as u128 * d.inputs as u128 * d.outputs as u128,
+        ValidOp::MatMul(m) => m.batch as u128 * m.rows as u128 * m.inner as u128 * m.columns as u128,
+        ValidOp::Loop(body) => multiply_adds(&body.body),
+        ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => 0,
+    };
+    nodes.iter().map(work).sum()
+}

@@ -1,0 +1,354 @@
+//! TensorIterator, and Loop with a trip count that is known.
+
+use super::layout::Geometry;
+use super::shape::strides;
+use super::{Known, Validation};
+use crate::diagnostic::Diagnostic;
+use crate::model::{
+    ElementType, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Model, Node, Slicing, Source, ValidLoop, ValidOp,
+    shape_text,
+};
+
+/// Where pieces of an axis lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pieces {
+    axis: usize,
+    /// The first element of any piece.
+    start: usize,
+    trips: usize,
+    part: usize,
+    /// From one piece to the next.
+    stride: usize,
+    reverse: bool,
+}
+
+/// A loop under construction.
+struct Iteration<'n> {
+    node: &'n Node,
+    body: &'n Loop,
+    slices: Vec<LoopSlice>,
+    carried: Vec<Carried>,
+}
+
+/// A back edge, before the body is known.
+struct Carried {
+    initial: Source,
+    value: usize,
+    result: usize,
+}
+
+/// What every value of a body is, and what its Results are.
+type Body = Vec<Option<Known>>;
+
+impl<'a> Validation<'a> {
+    pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
+        let Some(inputs) = self.inputs(node) else { return };
+        let Some((pieces, trips)) = self.trips(node, body, &inputs) else { return };
+        let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
+        let mut iteration = Iteration { node, body, slices: Vec::new(), carried: Vec::new() };
+        for (input, pieces) in body.inputs.iter().zip(pieces) {
+            let Some(value) = body.parameter(input.parameter) else { return };
+            let Some(inside) = self.loop_input(&mut iteration, input, &inputs[input.input], pieces) else { return };
+            self.check_body_parameter(&body.body, input.parameter, &inside);
+            known[value.0] = Some(inside);
+        }
+        if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+            let stated = &body.body.values[value.0];
+            let shape = vec![1; stated.shape.as_ref().map_or(0, Vec::len)];
+            known[value.0] = Some(Known::Iteration(shape, stated.element));
+        }
+        let before = self.diagnostics.0.len();
+        let (results, nodes) = self.body(&body.body, known);
+        let wrong = results.iter().any(Option::is_none);
+        if wrong || self.diagnostics.0[before..].iter().any(|d| d.severity == crate::diagnostic::Severity::Error) {
+            return;
+        }
+        let results: Vec<Known> = results.into_iter().flatten().collect();
+        if !self.goes_on(node, body, &results, trips) {
+            return;
+        }
+        let Some(carried) = self.carried(&iteration, &results) else { return };
+        let mut out = Vec::new();
+        let mut outputs = Vec::new();
+        for (port, output) in body.outputs.iter().enumerate() {
+            let Some(known) = self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out) else {
+                return;
+            };
+            outputs.push((port, known));
+        }
+        let body = ValidLoop { trips, slices: iteration.slices, carried, body: nodes, results: out };
+        self.emit(node, ValidOp::Loop(body));
+        for (port, known) in outputs {
+            self.set(node, port, known);
+        }
+    }
+
+    /// Where the pieces of each input lie, and how often the body is computed.
+    fn trips(&mut self, node: &Node, body: &Loop, inputs: &[Known]) -> Option<(Vec<Option<Pieces>>, usize)> {
+        let mut counted = None;
+        if body.counted {
+            let count = self.integer(node, 0, "the trip count")?;
+            let go = self.integer(node, 1, "the condition")?;
+            if count == 0 || go == 0 {
+                self.error(node, &node.origin, "a loop of 0 iterations", "1 or more", "remove the loop");
+                return None;
+            }
+            // below 0: as often as the condition says
+            counted = usize::try_from(count).ok();
+        }
+        let mut all = Vec::new();
+        let mut trips = counted;
+        for input in &body.inputs {
+            let Some(slicing) = input.slice else {
+                all.push(None);
+                continue;
+            };
+            let shape = self.shape_of(&inputs[input.input]);
+            let pieces = self.pieces(node, slicing, &shape)?;
+            if trips.is_some_and(|trips| trips != pieces.trips) {
+                let found = format!(
+                    "{} iterations by one count, and {} by the pieces of an input of shape {}",
+                    trips.unwrap_or_default(),
+                    pieces.trips,
+                    shape_text(&shape)
+                );
+                self.error(node, &node.origin, found, "one number of iterations", "correct the port map or the trip count");
+                return None;
+            }
+            trips = Some(pieces.trips);
+            all.push(Some(pieces));
+        }
+        if trips.is_none() {
+            let found = "a loop that nothing says how often it is computed";
+            let help = "cut an input into pieces, or give the trip count";
+            self.error(node, &node.origin, found, "a number of iterations that is known when compiling", help);
+        }
+        Some((all, trips?))
+    }
+
+    /// Where pieces of a tensor of this shape lie.
+    fn pieces(&mut self, node: &Node, slicing: Slicing, shape: &[usize]) -> Option<Pieces> {
+        let axis = self.axis(node, slicing.axis, shape.len())?;
+        let size = shape[axis];
+        let pieces = pieces(slicing, axis, size);
+        if pieces.is_none() {
+            let Slicing { start, end, stride, part_size, .. } = slicing;
+            let found = format!(
+                "{size} elements along axis {axis} cut with start {start}, end {end}, stride {stride} and part_size {part_size}"
+            );
+            let valid = "pieces of 1 or more elements that stand inside and fill what is between start and end";
+            self.error(node, &node.origin, found, valid, "correct the port map");
+        }
+        pieces
+    }
+
+    /// What the body sees of an input.
+    fn loop_input(
+        &mut self,
+        iteration: &mut Iteration,
+        input: &LoopInput,
+        known: &Known,
+        pieces: Option<Pieces>,
+    ) -> Option<Known> {
+        let node = iteration.node;
+        match (pieces, input.back_edge) {
+            (None, None) => Some(known.clone()),
+            (Some(_), Some(_)) => {
+                let found = "a Parameter of the body that is cut into pieces and carried on";
+                self.error(node, &node.origin, found, "one of the two", "correct the port map");
+                None
+            }
+            (Some(pieces), None) => {
+                self.all_floats(node, std::slice::from_ref(known))?;
+                let whole = self.only_pieces(node, known, pieces)?;
+                let mut shape = self.shape_of(&whole);
+                shape[pieces.axis] = pieces.part;
+                let of = self.source(&whole)?;
+                let piece = self.value(shape);
+                iteration.slices.push(LoopSlice { of, axis: pieces.axis, reverse: pieces.reverse, piece });
+                Some(Known::Source(Source::Value(piece), known.element()))
+            }
+            (None, Some(result)) => {
+                if !known.element().is_float() {
+                    let found = format!("{} carried from iteration to iteration", known.element().name());
+                    let help = "carry f32, or nothing that integers are needed for";
+                    self.error(node, &node.origin, found, super::floats(), help);
+                    return None;
+                }
+                let shape = self.shape_of(known);
+                self.computable(node, &shape)?;
+                let initial = self.source(known)?;
+                let value = self.value(shape);
+                iteration.carried.push(Carried { initial, value, result });
+                Some(Known::Source(Source::Value(value), known.element()))
+            }
+        }
+    }
+
+    /// A tensor that holds the pieces and nothing else along their axis.
+    fn only_pieces(&mut self, node: &Node, known: &Known, pieces: Pieces) -> Option<Known> {
+        let Pieces { axis, start, trips, part, stride, .. } = pieces;
+        let mut shape = self.shape_of(known);
+        let own: Vec<isize> = strides(&shape).into_iter().map(|stride| stride as isize).collect();
+        let offset = start * own[axis] as usize;
+        shape[axis] = trips * part;
+        if part == stride || part == 1 {
+            let mut strides = own;
+            strides[axis] *= if part == 1 { stride as isize } else { 1 };
+            return self.view(node, known, Geometry { offset, strides, shape });
+        }
+        let apart = Geometry {
+            offset,
+            strides: [&own[..axis], &[own[axis] * stride as isize, own[axis]], &own[axis + 1..]].concat(),
+            shape: [&shape[..axis], &[trips, part], &shape[axis + 1..]].concat(),
+        };
+        let apart = self.view(node, known, apart)?;
+        self.view(node, &apart, Geometry::reshaped(shape))
+    }
+
+    /// Says what the body promises about what it is given and what it does not get.
+    fn check_body_parameter(&mut self, body: &Model, parameter: usize, known: &Known) {
+        let node = &body.nodes[body.parameters[parameter]];
+        let value = &body.values[node.outputs[0].0];
+        let shape = self.shape_of(known);
+        let Some(stated) = &value.shape else { return };
+        let fits = stated.len() == shape.len() && stated.iter().zip(&shape).all(|(dim, &size)| super::admits(*dim, size));
+        if !fits {
+            let found = format!(
+                "the body's input is said to have the shape {}, but it is given {shape:?}: the latter counts",
+                shape_text(stated)
+            );
+            self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
+        }
+    }
+
+    /// Looks at a body: its Results, and its operations.
+    fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> (Body, Vec<crate::model::ValidNode>) {
+        let outside = (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
+        let nodes = std::mem::take(&mut self.nodes);
+        self.depth += 1;
+        let mut results: Body = vec![None; body.results.len()];
+        self.graph(|this, index, node| {
+            if let Some(result) = body.results.iter().position(|&result| result == index) {
+                results[result] = this.input(node, 0);
+            }
+        });
+        self.depth -= 1;
+        (self.model, self.known) = outside;
+        (results, std::mem::replace(&mut self.nodes, nodes))
+    }
+
+    /// Whether the body's condition is true for certain, or nobody asks.
+    fn goes_on(&mut self, node: &Node, body: &Loop, results: &[Known], trips: usize) -> bool {
+        let Some(condition) = body.condition.map(|result| &results[result]) else { return true };
+        let goes_on = match condition {
+            Known::Constant(tensor, _) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
+            _ => false,
+        };
+        if !goes_on && trips > 1 {
+            let found = "a loop whose condition is not constantly true";
+            let help = "give the number of iterations as the trip count";
+            self.error(node, &node.origin, found, "a condition that is constantly true", help);
+        }
+        goes_on || trips == 1
+    }
+
+    /// What the iterations hand on.
+    fn carried(&mut self, iteration: &Iteration, results: &[Known]) -> Option<Vec<LoopCarried>> {
+        let node = iteration.node;
+        let mut all = Vec::new();
+        for &Carried { initial, value, result } in &iteration.carried {
+            let known = &results[result];
+            let (shape, wanted) = (self.shape_of(known), self.valid.values[value].shape.clone());
+            if shape != wanted || !known.element().is_float() {
+                let found = format!(
+                    "a back edge from a tensor of type {} and shape {} to one of shape {}",
+                    known.element().name(),
+                    shape_text(&shape),
+                    shape_text(&wanted)
+                );
+                let valid = "floating point of one shape in every iteration";
+                self.error(node, &node.origin, found, valid, "correct the body, or the initial value");
+                return None;
+            }
+            all.push(LoopCarried { initial, value, next: self.source(known)? });
+        }
+        Some(all)
+    }
+
+    /// What an output of the loop is.
+    fn loop_output(
+        &mut self,
+        node: &Node,
+        known: &Known,
+        concatenation: Option<Slicing>,
+        trips: usize,
+        results: &mut Vec<LoopResult>,
+    ) -> Option<Known> {
+        let mut shape = self.shape_of(known);
+        let Some(slicing) = concatenation else {
+            if let Known::Constant(..) = known {
+                return Some(known.clone());
+            }
+            self.all_floats(node, std::slice::from_ref(known))?;
+            return Some(self.loop_result(known, None, shape, results));
+        };
+        self.all_floats(node, std::slice::from_ref(known))?;
+        let axis = self.axis(node, slicing.axis, shape.len())?;
+        let part = shape[axis];
+        let size = part.saturating_mul(trips);
+        let wanted = Pieces { axis, start: 0, trips, part, stride: part, reverse: slicing.stride < 0 };
+        if pieces(slicing, axis, size) != Some(wanted) {
+            let Slicing { start, end, stride, part_size, .. } = slicing;
+            let found = format!(
+                "{trips} pieces of {part} put together with start {start}, end {end}, stride {stride} and part_size {part_size}"
+            );
+            let valid = "pieces that stand side by side and leave nothing out";
+            self.error(node, &node.origin, found, valid, "correct the port map");
+            return None;
+        }
+        shape[axis] = size;
+        self.computable(node, &shape)?;
+        Some(self.loop_result(known, Some((axis, wanted.reverse)), shape, results))
+    }
+
+    fn loop_result(
+        &mut self,
+        known: &Known,
+        pieces: Option<(usize, bool)>,
+        shape: Vec<usize>,
+        results: &mut Vec<LoopResult>,
+    ) -> Known {
+        let element = if known.element().is_float() { known.element() } else { ElementType::F32 };
+        let of = self.source(known).expect("validate: what is floating point is no number of an iteration");
+        let out = self.value(shape);
+        results.push(LoopResult { of, pieces, out });
+        Known::Source(Source::Value(out), element)
+    }
+}
+
+/// Where pieces lie along an axis of this size; `None` if they do not fit into it. By OpenVINO's rules -1 is the end, and
+/// what lies between start and end is a multiple of the stride.
+fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
+    let Slicing { start, end, stride, part_size, .. } = slicing;
+    let whole = i64::try_from(size).ok()?;
+    let place = |at: i64| if at < 0 { at.checked_add(whole)?.checked_add(1) } else { Some(at) };
+    let (start, end) = (place(start)?, place(end)?);
+    let reverse = stride < 0;
+    let (first, last) = if reverse { (end, start) } else { (start, end) };
+    let step = stride.checked_abs().filter(|&step| step > 0)?;
+    if first < 0 || last > whole || last <= first || (last - first) % step != 0 || part_size < 1 {
+        return None;
+    }
+    let trips = (last - first) / step;
+    // where pieces that are longer or shorter than the stride begin is said of forward ones only
+    let inside = if reverse { part_size == step } else { (trips - 1) * step <= whole - first - part_size };
+    inside.then_some(Pieces {
+        axis,
+        start: first as usize,
+        trips: trips as usize,
+        part: usize::try_from(part_size).ok()?,
+        stride: step as usize,
+        reverse,
+    })
+}

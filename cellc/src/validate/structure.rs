@@ -1,0 +1,165 @@
+//! Whether a graph holds together. A front end may have been given anything.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use super::cell::{Role, roles};
+use super::limits::MOST_LOOPS;
+use super::{MALFORMED, Validation};
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::model::{Loop, Model, Node, Op, ValueId};
+
+impl Validation<'_> {
+    /// Whether the graph, and the bodies of its loops, hold together.
+    pub(super) fn structure(&mut self, model: &Model, depth: usize) -> bool {
+        let mut produced = vec![false; model.values.len()];
+        for node in &model.nodes {
+            self.arity(node);
+            let exists = |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.partial);
+            if !node.inputs.iter().all(exists) {
+                let found = "an input that no earlier operation produces";
+                self.error(node, &node.origin, found, "operations in the order in which they are computed", MALFORMED);
+            }
+            for output in &node.outputs {
+                if produced.get_mut(output.0).is_none_or(|p| std::mem::replace(p, true)) {
+                    let found = "an output that something else produces too, or that does not exist";
+                    self.error(node, &node.origin, found, "outputs of its own", MALFORMED);
+                }
+            }
+            if let Op::Loop(body) = &node.op {
+                self.loop_structure(node, body, depth);
+            }
+        }
+        for (list, what) in [(&model.parameters, "Parameter"), (&model.results, "Result")] {
+            let listed: HashSet<usize> = list.iter().copied().collect();
+            let is = |op: &Op| match op {
+                Op::Parameter => what == "Parameter",
+                Op::Result => what == "Result",
+                _ => false,
+            };
+            let all = model.nodes.iter().enumerate().filter(|(_, node)| is(&node.op));
+            if listed.len() != list.len() || !all.map(|(index, _)| index).eq(sorted(&listed)) {
+                let found = format!("the list of {what}s of the model does not name each of them once");
+                let valid = "each of them, once";
+                self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
+            }
+        }
+        if model.results.is_empty() && depth == 0 && !self.partial {
+            let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
+            self.diagnostics.push(diagnostic.valid("at least one Result").help("give the model an output"));
+        }
+        !self.diagnostics.has_errors()
+    }
+
+    /// Whether a node has as many inputs and outputs as its operation.
+    fn arity(&mut self, node: &Node) {
+        let (inputs, outputs) = arity(&node.op);
+        if !inputs.contains(&node.inputs.len()) || roles_missing(node) {
+            let (name, valid) = match &node.op {
+                Op::Cell(_) | Op::Sequence(..) => recurrent_inputs(&node.op),
+                _ if inputs.start() == inputs.end() => ("a layer".to_owned(), inputs.end().to_string()),
+                _ if *inputs.end() == usize::MAX => ("a layer".to_owned(), format!("{} or more", inputs.start())),
+                _ => ("a layer".to_owned(), format!("{} to {}", inputs.start(), inputs.end())),
+            };
+            let found = format!("{name} with {} inputs", node.inputs.len());
+            self.error(node, &node.origin, found, valid, "connect what is missing, remove what is too much");
+        }
+        if !outputs.contains(&node.outputs.len()) {
+            let found = format!("{} outputs", node.outputs.len());
+            self.error(node, &node.origin, found, outputs.end().to_string(), MALFORMED);
+        }
+    }
+
+    fn loop_structure(&mut self, node: &Node, body: &Loop, depth: usize) {
+        if depth >= MOST_LOOPS {
+            let found = format!("more than {MOST_LOOPS} loops inside each other");
+            self.error(node, &node.origin, found, format!("{MOST_LOOPS} or fewer"), "unroll some of them");
+            return;
+        }
+        let (parameters, results) = (body.body.parameters.len(), body.body.results.len());
+        let ports = body.inputs.iter().all(|i| {
+            let first = if body.counted { 2 } else { 0 };
+            i.parameter < parameters && (first..node.inputs.len()).contains(&i.input)
+        });
+        let places = ports
+            && body.inputs.iter().all(|i| i.back_edge.is_none_or(|r| r < results))
+            && body.outputs.iter().all(|o| o.result < results)
+            && body.current_iteration.is_none_or(|p| p < parameters)
+            && body.condition.is_none_or(|r| r < results);
+        if !places {
+            let found = "a port map that names an input or an output that is not there";
+            self.error(node, &node.origin, found, "inputs of the layer, Parameters and Results of its body", MALFORMED);
+        }
+        let mut given = vec![0usize; parameters];
+        let all = body.inputs.iter().map(|i| i.parameter).chain(body.current_iteration);
+        all.filter(|&p| p < parameters).for_each(|p| given[p] += 1);
+        if given.iter().any(|&n| n > 1) {
+            let found = "a Parameter of the body is given more than once";
+            self.error(node, &node.origin, found, "each of them once", "correct the port map");
+        } else if given.contains(&0) && !self.partial {
+            let found = "a Parameter of the body that the port map does not name";
+            self.error(node, &node.origin, found, "each of them once", "connect it");
+        }
+        if body.outputs.len() != node.outputs.len() {
+            let found = format!("{} outputs, and {} in the port map", node.outputs.len(), body.outputs.len());
+            self.error(node, &node.origin, found, "as many", MALFORMED);
+        }
+        self.structure(&body.body, depth + 1);
+    }
+}
+
+/// How many inputs and outputs an operation has.
+fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
+    match op {
+        Op::Parameter | Op::Constant(_) => (0..=0, 1..=1),
+        Op::Convert | Op::Softmax { .. } | Op::ShapeOf => (1..=1, 1..=1),
+        // how many inputs is said by the roles
+        Op::Cell(cell) => (0..=9, 1..=1 + usize::from(cell.kind.has_cell_state())),
+        Op::Sequence(cell, _) => (0..=9, 1..=2 + usize::from(cell.kind.has_cell_state())),
+        Op::Result => (1..=1, 0..=1),
+        Op::Elementwise(function) => (function.inputs()..=function.inputs(), 1..=1),
+        Op::MatMul { .. } | Op::Reshape { .. } | Op::Unsqueeze | Op::Transpose => (2..=2, 1..=1),
+        Op::Concat { .. } => (1..=usize::MAX, 1..=1),
+        Op::Split { parts } => (2..=2, *parts..=*parts),
+        Op::VariadicSplit => (3..=3, 1..=usize::MAX),
+        Op::Squeeze => (1..=2, 1..=1),
+        Op::Gather { .. } => (3..=3, 1..=1),
+        Op::Slice => (4..=5, 1..=1),
+        Op::StridedSlice { .. } => (3..=4, 1..=1),
+        Op::Broadcast(_) => (2..=3, 1..=1),
+        Op::ReadValue { .. } => (0..=1, 1..=1),
+        Op::Assign { .. } => (1..=1, 0..=1),
+        Op::Loop(_) => (0..=usize::MAX, 0..=usize::MAX),
+    }
+}
+
+fn roles_missing(node: &Node) -> bool {
+    matches!(node.op, Op::Cell(_) | Op::Sequence(..)) && roles(&node.op, node.inputs.len()).is_none()
+}
+
+/// The name of a recurrent operation, and its inputs.
+fn recurrent_inputs(op: &Op) -> (String, String) {
+    let (cell, sequence) = match op {
+        Op::Cell(cell) => (cell, false),
+        Op::Sequence(cell, _) => (cell, true),
+        _ => return (String::new(), String::new()),
+    };
+    let name = if sequence { cell.kind.sequence_name() } else { cell.kind.op_name() };
+    let all = (1..=9).rev().find_map(|n| roles(op, n)).unwrap_or_default();
+    let wanted = if all.last() == Some(&Role::B) && !sequence && cell.kind.bias_parts() > 1 {
+        let (last, first) = (all.len(), all.len() - 1);
+        let names: Vec<&str> = all[..first].iter().map(|role| role.name(sequence)).collect();
+        format!("{first} or {last}: {} and, if wanted, B", names.join(", "))
+    } else {
+        let names: Vec<&str> = all.iter().map(|role| role.name(sequence)).collect();
+        let (last, first) = names.split_last().unwrap_or((&"", &[]));
+        format!("{}: {} and {last}", all.len(), first.join(", "))
+    };
+    (name.to_owned(), wanted)
+}
+
+fn sorted(set: &HashSet<usize>) -> Vec<usize> {
+    let mut list: Vec<usize> = set.iter().copied().collect();
+    list.sort_unstable();
+    list
+}

@@ -1,0 +1,121 @@
+//! What the inputs of the model are read as, before anything else is known of them.
+
+use super::Validation;
+use super::cell::{Role, roles};
+use crate::model::{Model, Node, Op, ValueId};
+
+/// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
+#[derive(Clone, Default)]
+pub(super) struct Uses {
+    /// As W, R, B or P of a cell: how to say it.
+    pub(super) weight: Option<String>,
+    /// Whether as something of a cell whose first size is N.
+    pub(super) batch: bool,
+    /// As lengths of a sequence.
+    lengths: Option<String>,
+    /// As anything else.
+    pub(super) data: Option<String>,
+    /// How often it is read as data.
+    pub(super) data_reads: usize,
+    /// The node and the place of the state, where it is the initial state of a cell of the model itself.
+    pub(super) initial_state_of: Option<(usize, usize)>,
+}
+
+impl Uses {
+    /// Whether it is lengths of sequences and nothing else.
+    pub(super) fn is_length(&self) -> bool {
+        self.lengths.is_some() && self.data.is_none() && self.weight.is_none()
+    }
+}
+
+impl Validation<'_> {
+    pub(super) fn read_uses(&mut self) {
+        let mut root: Vec<Option<usize>> = vec![None; self.model.values.len()];
+        for (index, &node) in self.model.parameters.iter().enumerate() {
+            root[self.model.nodes[node].outputs[0].0] = Some(index);
+        }
+        self.read_graph(self.model, root, true);
+        for (index, uses) in self.uses.clone().into_iter().enumerate() {
+            let node = &self.model.nodes[self.model.parameters[index]];
+            if let (Some(weight), Some(data)) = (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref())) {
+                let found = format!("the input is both {weight} and {data}");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "an input that is W, R or B of cells and nothing else, or none of them",
+                    "declare two inputs and give both the same contents",
+                );
+            }
+        }
+    }
+
+    fn read_graph(&mut self, model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
+        for (index, node) in model.nodes.iter().enumerate() {
+            let of = |value: &ValueId| root[value.0];
+            match &node.op {
+                Op::Convert => {
+                    root[node.outputs[0].0] = of(&node.inputs[0]);
+                    continue;
+                }
+                // a shape is known whatever holds it
+                Op::ShapeOf => continue,
+                Op::Loop(body) => {
+                    let mut inner = vec![None; body.body.values.len()];
+                    let mut handed_on = vec![false; node.inputs.len()];
+                    for input in body.inputs.iter().filter(|i| i.slice.is_none() && i.back_edge.is_none()) {
+                        if let Some(value) = body.parameter(input.parameter) {
+                            inner[value.0] = of(&node.inputs[input.input]);
+                            handed_on[input.input] = true;
+                        }
+                    }
+                    for input in body.inputs.iter().filter(|i| i.slice.is_some() || i.back_edge.is_some()) {
+                        handed_on[input.input] = false;
+                    }
+                    let read: Vec<usize> =
+                        node.inputs.iter().zip(handed_on).filter(|(_, on)| !on).filter_map(|(v, _)| of(v)).collect();
+                    read.into_iter().for_each(|parameter| self.read(parameter, node, None, index, false));
+                    self.read_graph(&body.body, inner, false);
+                    continue;
+                }
+                _ => {}
+            }
+            let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
+            for (port, input) in node.inputs.iter().enumerate() {
+                if let Some(parameter) = root[input.0] {
+                    self.read(parameter, node, roles.get(port).copied(), index, outermost);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, parameter: usize, node: &Node, role: Option<Role>, index: usize, outermost: bool) {
+        let uses = &mut self.uses[parameter];
+        let sequence = matches!(node.op, Op::Sequence(..));
+        let text = match role {
+            Some(role) => format!("{} of {}", role.name(sequence), node.label()),
+            None => format!("read by {}", node.label()),
+        };
+        match role {
+            Some(Role::W | Role::R | Role::B | Role::P) => {
+                uses.weight.get_or_insert(text);
+                return;
+            }
+            Some(Role::Lengths) => {
+                uses.batch |= outermost;
+                uses.lengths.get_or_insert(text);
+                return;
+            }
+            Some(Role::X | Role::A) => uses.batch |= outermost,
+            Some(role @ (Role::H | Role::C)) => {
+                uses.batch |= outermost;
+                if outermost {
+                    uses.initial_state_of = Some((index, usize::from(role == Role::C)));
+                }
+            }
+            None => {}
+        }
+        uses.data.get_or_insert(text);
+        uses.data_reads += 1;
+    }
+}

@@ -1,0 +1,156 @@
+//! What is kept between steps: ReadValue and Assign.
+
+use std::collections::HashMap;
+
+use super::{Known, Validation};
+use crate::diagnostic::quoted;
+use crate::model::{Dim, ElementType, Node, Source, Tensor, Variable, shape_text};
+
+/// The variables of a model, in the order in which they are first read.
+#[derive(Default)]
+pub(super) struct Variables<'a> {
+    /// By name, the index into the list of the valid model.
+    read: HashMap<&'a str, usize>,
+    /// What is assigned, by name.
+    assigned: Vec<(&'a str, &'a Node, Option<Known>)>,
+}
+
+impl<'a> Validation<'a> {
+    pub(super) fn read_value(&mut self, node: &'a Node, name: &'a str) {
+        if self.inside_a_loop(node) {
+            return;
+        }
+        let value = &self.model.values[node.outputs[0].0];
+        let (initial, shape, element) = if node.inputs.is_empty() {
+            let Some(shape) = self.stated_shape(node) else { return };
+            (None, shape, value.element)
+        } else {
+            match self.input(node, 0) {
+                None => return,
+                Some(Known::Constant(tensor, element)) => {
+                    let shape = tensor.shape().to_vec();
+                    (Some(tensor), shape, element)
+                }
+                Some(_) => {
+                    let found = format!("the variable {} whose initial value only run time knows", quoted(name));
+                    let valid = "an initial value that is known when compiling";
+                    let help = "connect a constant, or give the initial state as an input of the model";
+                    self.error(node, &node.origin, found, valid, help);
+                    return;
+                }
+            }
+        };
+        if !element.is_float() {
+            let found = format!("the variable {} of type {}", quoted(name), element.name());
+            self.error(node, &node.origin, found, super::floats(), "keep f32 between steps");
+            return;
+        }
+        if self.computable(node, &shape).is_none() {
+            return;
+        }
+        // zeros are what a variable is when nothing else is said
+        let initial = initial.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
+        let index = match self.variables.read.get(name) {
+            Some(&index) => {
+                let before = &self.valid.variables[index];
+                let same = match (before.initial.map(|i| &self.valid.constants[i]), &initial) {
+                    (None, None) => true,
+                    (Some(a), Some(b)) => equal(a, b),
+                    _ => false,
+                };
+                if !same || before.shape != shape {
+                    let found = format!("the variable {} with two initial values", quoted(name));
+                    self.error(node, &node.origin, found, "one", "give the variables different names");
+                    return;
+                }
+                index
+            }
+            None => {
+                let initial = initial.map(|tensor| self.intern(&tensor));
+                self.valid.variables.push(Variable { name: name.to_owned(), shape, initial, next: None });
+                self.variables.read.insert(name, self.valid.variables.len() - 1);
+                self.valid.variables.len() - 1
+            }
+        };
+        self.set(node, 0, Known::Source(Source::Variable(index), element));
+    }
+
+    /// The shape that a variable without an initial value is said to have.
+    fn stated_shape(&mut self, node: &Node) -> Option<Vec<usize>> {
+        let value = &self.model.values[node.outputs[0].0];
+        let batch = self.options.batch;
+        let size = |(axis, dim): (usize, &Dim)| match *dim {
+            Dim::Fixed(size) => Some(size),
+            Dim::Dynamic { .. } => batch.filter(|&batch| axis == 0 && super::admits(*dim, batch)),
+        };
+        let stated = value.shape.as_ref();
+        let shape = stated.and_then(|shape| shape.iter().enumerate().map(size).collect());
+        if shape.is_none() && !self.partial {
+            let text = stated.map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
+            let found = format!("a variable without an initial value, of {text}");
+            let help = "give the batch size, --batch 1, or the variable an initial value";
+            self.error(node, &node.origin, found, "sizes that are fixed when compiling", help);
+        }
+        shape
+    }
+
+    pub(super) fn assign(&mut self, node: &'a Node, name: &'a str) {
+        if self.inside_a_loop(node) {
+            return;
+        }
+        let known = self.input(node, 0);
+        self.variables.assigned.push((name, node, known.clone()));
+        if let Some(known) = known {
+            self.set(node, 0, known);
+        }
+    }
+
+    fn inside_a_loop(&mut self, node: &Node) -> bool {
+        if self.depth > 0 {
+            let found = "a variable inside a loop";
+            let help = "carry the value from iteration to iteration by a back edge";
+            self.error(node, &node.origin, found, "variables of the model itself", help);
+        }
+        self.depth > 0
+    }
+
+    /// What becomes of the variables, once all of them have been seen: an Assign may come before its ReadValue.
+    pub(super) fn assignments(&mut self) {
+        let mut seen: HashMap<&str, &Node> = HashMap::new();
+        for (name, node, known) in std::mem::take(&mut self.variables.assigned) {
+            if let Some(other) = seen.insert(name, node) {
+                let found = format!("the variable {} is assigned by {} too", quoted(name), other.label());
+                self.error(node, &node.origin, found, "one Assign for each variable", "remove one of them");
+                continue;
+            }
+            let Some(&index) = self.variables.read.get(name) else {
+                // what is wrong with its ReadValue has been reported
+                if !self.diagnostics.has_errors() && !self.partial {
+                    let found = format!("the variable {} is assigned and never read", quoted(name));
+                    self.error(node, &node.origin, found, "a ReadValue of the same variable_id", "remove the Assign");
+                }
+                continue;
+            };
+            let Some(known) = known else { continue };
+            let (shape, wanted) = (self.shape_of(&known), self.valid.variables[index].shape.clone());
+            if !known.element().is_float() || shape != wanted {
+                let found =
+                    format!("a tensor of type {} and shape {}", known.element().name(), shape_text(&shape));
+                let valid = format!("floating point of shape {}, as ReadValue gives it", shape_text(&wanted));
+                self.error(node, &node.origin, found, valid, "assign what has the variable's shape");
+                continue;
+            }
+            let next = self.source(&known);
+            self.valid.variables[index].next = next.filter(|&next| next != Source::Variable(index));
+        }
+    }
+}
+
+/// Whether two constants hold the same, bit for bit.
+fn equal(a: &Tensor, b: &Tensor) -> bool {
+    let bits = |tensor: &Tensor, i: usize| match tensor.element() {
+        ElementType::F64 => tensor.get_f64(i).to_bits(),
+        _ => u64::from(tensor.get_f32(i).to_bits()),
+    };
+    a.shape() == b.shape() && (0..a.len()).all(|i| bits(a, i) == bits(b, i))
+}
