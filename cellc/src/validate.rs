@@ -446,7 +446,9 @@ impl<'a> Validation<'a> {
 
     /// Refuses tensors of integers or booleans that are computed at run time.
     fn all_floats(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
-        let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float()) else { return Some(()) };
+        let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float()) else {
+            return Some(());
+        };
         let found = format!("{} at run time", wrong.name());
         let help = "integers and booleans are known when compiling, or lengths of sequences: compute in f32";
         self.error(node, &node.origin, found, floats(), help);

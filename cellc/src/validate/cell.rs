@@ -1,6 +1,6 @@
 //! Whether a recurrent cell, or one over time, is right, and what a wrong shape looks like.
 
-use super::{MALFORMED, Known, Validation, floats};
+use super::{Known, MALFORMED, Validation, floats};
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::model::{
     Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, WeightSource, shape_text,

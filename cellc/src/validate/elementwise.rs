@@ -40,7 +40,9 @@ impl Validation<'_> {
             inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
         match constants {
             // what it computes is said in one place, for run time
-            Some(_) if matches!(function, Elementwise::Activation(_)) => self.at_run_time(node, function, &inputs, &shape),
+            Some(_) if matches!(function, Elementwise::Activation(_)) => {
+                self.at_run_time(node, function, &inputs, &shape)
+            }
             Some(constants) => {
                 let of_floats = operands[0].element().is_float();
                 let fits = if of_floats || !shape.contains(&0) { self.computable(node, &shape) } else { Some(()) };
@@ -149,9 +151,10 @@ impl Validation<'_> {
     /// A constant of one element.
     fn scalar(&mut self, value: f32) -> Source {
         let bits = value.to_bits();
-        let tensor = self.scalars.entry(bits).or_insert_with(|| {
-            Tensor::from_f32(Vec::new(), &[value]).expect("validate: a scalar has one element")
-        });
+        let tensor = self
+            .scalars
+            .entry(bits)
+            .or_insert_with(|| Tensor::from_f32(Vec::new(), &[value]).expect("validate: a scalar has one element"));
         let tensor = tensor.clone();
         Source::Constant(self.intern(&tensor))
     }

@@ -107,10 +107,7 @@ pub(super) fn elementwise(
     let strides: Vec<[isize; 3]> =
         (0..shape.len()).map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize))).collect();
     let count = shape.iter().product();
-    let compares = matches!(
-        function,
-        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual
-    );
+    let compares = matches!(function, E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual);
     let logical = matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot);
     if compares || !element.is_float() {
         let mut out: Vec<i64> = Vec::with_capacity(count);
@@ -166,8 +163,20 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Subtract => a - b,
         E::Multiply => a * b,
         E::Divide => a / b,
-        E::Maximum => if a > b { a } else { b },
-        E::Minimum => if a < b { a } else { b },
+        E::Maximum => {
+            if a > b {
+                a
+            } else {
+                b
+            }
+        }
+        E::Minimum => {
+            if a < b {
+                a
+            } else {
+                b
+            }
+        }
         E::Mod => a % b,
         E::FloorMod => a - b * (a / b).floor(),
         E::Floor => a.floor(),
@@ -176,10 +185,34 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Abs => a.abs(),
         E::Exp => a.exp(),
         E::Log => a.ln(),
-        E::PRelu => if a > 0.0 { a } else { a * b },
-        E::HardSigmoid => if a.is_nan() { a } else { (b * a + c).clamp(0.0, 1.0) },
-        E::Clamp { min, max } => if a.is_nan() { a } else { a.max(f64::from(min)).min(f64::from(max)) },
-        E::Select => if a != 0.0 { b } else { c },
+        E::PRelu => {
+            if a > 0.0 {
+                a
+            } else {
+                a * b
+            }
+        }
+        E::HardSigmoid => {
+            if a.is_nan() {
+                a
+            } else {
+                (b * a + c).clamp(0.0, 1.0)
+            }
+        }
+        E::Clamp { min, max } => {
+            if a.is_nan() {
+                a
+            } else {
+                a.max(f64::from(min)).min(f64::from(max))
+            }
+        }
+        E::Select => {
+            if a != 0.0 {
+                b
+            } else {
+                c
+            }
+        }
         // folded as integers, or not at all
         E::Activation(_) | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => f64::NAN,
         E::LogicalAnd | E::LogicalOr | E::LogicalNot => f64::NAN,
@@ -236,12 +269,7 @@ fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
 }
 
 /// Calls `visit` with the places of every element of `shape` in C order, in `N` tensors.
-fn walk<const N: usize>(
-    start: [isize; N],
-    shape: &[usize],
-    strides: &[[isize; N]],
-    mut visit: impl FnMut([isize; N]),
-) {
+fn walk<const N: usize>(start: [isize; N], shape: &[usize], strides: &[[isize; N]], mut visit: impl FnMut([isize; N])) {
     let mut index = vec![0usize; shape.len()];
     let mut at = start;
     for _ in 0..shape.iter().product() {
@@ -264,5 +292,6 @@ fn integers(shape: Vec<usize>, values: impl Iterator<Item = i64>) -> Tensor {
 
 fn tensor_of(shape: Vec<usize>, element: ElementType, bytes: Vec<u8>) -> Tensor {
     let size = bytes.len();
-    Tensor::new(shape, element, bytes.into(), 0..size).expect("validate: a folded tensor has as many bytes as its shape")
+    Tensor::new(shape, element, bytes.into(), 0..size)
+        .expect("validate: a folded tensor has as many bytes as its shape")
 }

@@ -69,7 +69,11 @@ fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     let own = strides(shape);
     Geometry {
         // nothing is read of what is empty
-        offset: if along.iter().any(|a| a.count == 0) { 0 } else { along.iter().zip(&own).map(|(a, s)| a.start * s).sum() },
+        offset: if along.iter().any(|a| a.count == 0) {
+            0
+        } else {
+            along.iter().zip(&own).map(|(a, s)| a.start * s).sum()
+        },
         strides: along.iter().zip(&own).map(|(a, &s)| a.step * s as isize).collect(),
         shape: along.iter().map(|a| a.count).collect(),
     }
@@ -81,7 +85,9 @@ impl Validation<'_> {
         let same = self.shape_of(input) == geometry.shape && geometry.offset == 0 && geometry.is_contiguous();
         match input {
             _ if same => Some(input.clone()),
-            Known::Constant(tensor, element) => Some(Known::Constant(self.view_constant(node, tensor, &geometry)?, *element)),
+            Known::Constant(tensor, element) => {
+                Some(Known::Constant(self.view_constant(node, tensor, &geometry)?, *element))
+            }
             Known::Source(source, element) => {
                 self.all_floats(node, std::slice::from_ref(input))?;
                 self.computable(node, &geometry.shape)?;
@@ -295,7 +301,9 @@ impl Validation<'_> {
     }
 
     pub(super) fn strided_slice(&mut self, node: &Node, op: &Op) {
-        let Op::StridedSlice { begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask } = op else { return };
+        let Op::StridedSlice { begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask } = op else {
+            return;
+        };
         let Some(input) = self.input(node, 0) else { return };
         let (Some(begin), Some(end)) = (self.integers(node, 1, "the begin"), self.integers(node, 2, "the end")) else {
             return;
@@ -311,7 +319,11 @@ impl Validation<'_> {
         let shape = self.shape_of(&input);
         let ellipses = (0..begin.len()).filter(|&i| set(ellipsis_mask, i)).count();
         let own = (0..begin.len()).filter(|&i| !set(ellipsis_mask, i) && !set(new_axis_mask, i)).count();
-        if begin.len() != end.len() || begin.len() != steps.len() || steps.contains(&0) || ellipses > 1 || own > shape.len()
+        if begin.len() != end.len()
+            || begin.len() != steps.len()
+            || steps.contains(&0)
+            || ellipses > 1
+            || own > shape.len()
         {
             let found = format!(
                 "begin, end and strides of {}, {} and {} numbers for {} dimensions",

@@ -25,7 +25,6 @@ struct Pieces {
 /// A loop under construction.
 struct Iteration<'n> {
     node: &'n Node,
-    body: &'n Loop,
     slices: Vec<LoopSlice>,
     carried: Vec<Carried>,
 }
@@ -45,7 +44,7 @@ impl<'a> Validation<'a> {
         let Some(inputs) = self.inputs(node) else { return };
         let Some((pieces, trips)) = self.trips(node, body, &inputs) else { return };
         let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
-        let mut iteration = Iteration { node, body, slices: Vec::new(), carried: Vec::new() };
+        let mut iteration = Iteration { node, slices: Vec::new(), carried: Vec::new() };
         for (input, pieces) in body.inputs.iter().zip(pieces) {
             let Some(value) = body.parameter(input.parameter) else { return };
             let Some(inside) = self.loop_input(&mut iteration, input, &inputs[input.input], pieces) else { return };
@@ -71,7 +70,8 @@ impl<'a> Validation<'a> {
         let mut out = Vec::new();
         let mut outputs = Vec::new();
         for (port, output) in body.outputs.iter().enumerate() {
-            let Some(known) = self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out) else {
+            let Some(known) = self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out)
+            else {
                 return;
             };
             outputs.push((port, known));
@@ -112,7 +112,13 @@ impl<'a> Validation<'a> {
                     pieces.trips,
                     shape_text(&shape)
                 );
-                self.error(node, &node.origin, found, "one number of iterations", "correct the port map or the trip count");
+                self.error(
+                    node,
+                    &node.origin,
+                    found,
+                    "one number of iterations",
+                    "correct the port map or the trip count",
+                );
                 return None;
             }
             trips = Some(pieces.trips);
@@ -212,7 +218,8 @@ impl<'a> Validation<'a> {
         let value = &body.values[node.outputs[0].0];
         let shape = self.shape_of(known);
         let Some(stated) = &value.shape else { return };
-        let fits = stated.len() == shape.len() && stated.iter().zip(&shape).all(|(dim, &size)| super::admits(*dim, size));
+        let fits =
+            stated.len() == shape.len() && stated.iter().zip(&shape).all(|(dim, &size)| super::admits(*dim, size));
         if !fits {
             let found = format!(
                 "the body's input is said to have the shape {}, but it is given {shape:?}: the latter counts",

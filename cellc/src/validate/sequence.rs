@@ -3,9 +3,7 @@
 use super::cell::{Recurrent, Role, Sizes, Weights};
 use super::layout::Geometry;
 use super::{Known, Validation};
-use crate::model::{
-    Concat, Direction, ElementType, LedgerEntry, Lengths, Sequence, Source, ValidCell, ValidOp,
-};
+use crate::model::{Concat, Direction, ElementType, LedgerEntry, Lengths, Sequence, Source, ValidCell, ValidOp};
 
 impl Validation<'_> {
     /// Adds the cells of a recurrent operation in which nothing is wrong but, perhaps, its lengths.

@@ -1,8 +1,6 @@
 //! Removes what no output and no variable depends on, and numbers the rest anew.
 
-use crate::model::{
-    Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, WeightSource,
-};
+use crate::model::{Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, WeightSource};
 
 /// Removes every operation, value and constant that nothing needs.
 pub(super) fn sweep(model: &mut ValidModel) {
@@ -124,7 +122,6 @@ fn renumber(model: &mut ValidModel, needed: &[bool]) {
     let mut at = 0..;
     model.constants.retain(|_| at.next().is_some_and(|i: usize| read[i]));
 }
-
 
 /// The place of each that is kept among those that are.
 fn numbers(kept: &[bool]) -> Vec<usize> {

@@ -134,8 +134,7 @@ impl<'a> Validation<'a> {
             let Some(known) = known else { continue };
             let (shape, wanted) = (self.shape_of(&known), self.valid.variables[index].shape.clone());
             if !known.element().is_float() || shape != wanted {
-                let found =
-                    format!("a tensor of type {} and shape {}", known.element().name(), shape_text(&shape));
+                let found = format!("a tensor of type {} and shape {}", known.element().name(), shape_text(&shape));
                 let valid = format!("floating point of shape {}, as ReadValue gives it", shape_text(&wanted));
                 self.error(node, &node.origin, found, valid, "assign what has the variable's shape");
                 continue;
