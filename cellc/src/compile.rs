@@ -45,7 +45,8 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
     let packed = pack(&model, &programs[0].1);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name);
-    let header = header::lines(&model, &plan, options, &interface);
+    let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
+    let header = header::lines(&model, &plan, options, &interface, block);
     let summary = header::summary(&model);
     Ok(Compilation { options: options.clone(), model, plan, programs, packed, interface, header, summary, warnings })
 }
