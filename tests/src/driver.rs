@@ -13,6 +13,7 @@ use std::thread;
 
 use cellc::Language;
 use cellc::emit::names::Field;
+use cellc::kernel::Element;
 use cellc::target;
 
 use crate::subject::{Subject, Values, Way, bits};
@@ -188,6 +189,24 @@ impl Value for f32 {
     }
 }
 
+impl Value for i32 {
+    fn make(next: &mut dyn FnMut() -> f32) -> Self {
+        next() as i32
+    }
+    fn each(&self, see: &mut dyn FnMut(f32)) {
+        see(*self as f32);
+    }
+}
+
+impl Value for i64 {
+    fn make(next: &mut dyn FnMut() -> f32) -> Self {
+        next() as i64
+    }
+    fn each(&self, see: &mut dyn FnMut(f32)) {
+        see(*self as f32);
+    }
+}
+
 impl<T: Value, const N: usize> Value for [T; N] {
     fn make(next: &mut dyn FnMut() -> f32) -> Self {
         std::array::from_fn(|_| T::make(next))
@@ -303,7 +322,8 @@ fn rust_subject(out: &mut String, subject: &Subject) {
         [one] => format!("&p{}, ", one.index),
         all => format!("&{m}::Inputs {{ {} }}, ", literal(&mut all.iter())),
     };
-    let _ = writeln!(out, "        {m}::{}(isa, {packed}{inputs}&mut outputs);", interface.function);
+    let state = if interface.has_state() { format!("&mut {m}::State::new(), ") } else { String::new() };
+    let _ = writeln!(out, "        {m}::{}(isa, {state}{packed}{inputs}&mut outputs);", interface.function);
     show(out, Way::Function);
 
     let packed = if baked { "" } else { ", &packed" };
@@ -318,6 +338,12 @@ fn rust_subject(out: &mut String, subject: &Subject) {
         }
     };
     zero(out);
+    for Field { name, .. } in &interface.variables {
+        let _ = writeln!(out, "        let first = *cell.{name}();\n        cell.set_{name}(&spoilt());");
+        let _ =
+            writeln!(out, "        assert!(same(cell.{name}(), &spoilt()) && same(&cell.state().{name}, &spoilt()));");
+        let _ = writeln!(out, "        cell.state_mut().reset();\n        assert!(same(cell.{name}(), &first));");
+    }
     for (state, _) in &states {
         let _ = writeln!(out, "        cell.set_{0}(&p{1});", state.name, state.index);
         let _ = writeln!(out, "        assert!(same(cell.{0}(), &p{1}));", state.name, state.index);
@@ -354,6 +380,22 @@ const C_HEAD: &str = r#"#include <stdint.h>
 static void take(float *to, size_t n) {
     if (fread(to, sizeof *to, n, stdin) != n) {
         exit(2);
+    }
+}
+
+static inline void take_int32_t(int32_t *to, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        float value;
+        take(&value, 1);
+        to[i] = (int32_t)value;
+    }
+}
+
+static inline void take_int64_t(int64_t *to, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        float value;
+        take(&value, 1);
+        to[i] = (int64_t)value;
     }
 }
 
@@ -399,6 +441,16 @@ fn c_main(subjects: &[Subject]) -> String {
     text
 }
 
+/// The type of a parameter's elements, and what reads them.
+fn element(field: &Field) -> (&'static str, &'static str) {
+    match field.element {
+        Element::F32 => ("float", "take"),
+        Element::I32 => ("int32_t", "take_int32_t"),
+        Element::I64 => ("int64_t", "take_int64_t"),
+        Element::U32 => unreachable!("no parameter holds u32"),
+    }
+}
+
 fn c_subject(out: &mut String, subject: &Subject) {
     let interface = &subject.compilation.interface;
     let (m, f) = (&subject.name, &interface.function);
@@ -412,14 +464,14 @@ fn c_subject(out: &mut String, subject: &Subject) {
         all
     };
     for field in &parameters {
-        let _ = writeln!(out, "    static float p{}[{calls}][{}];", field.index, size(field));
+        let _ = writeln!(out, "    static {} p{}[{calls}][{}];", element(field).0, field.index, size(field));
     }
     for (i, field) in interface.outputs.iter().enumerate() {
         let _ = writeln!(out, "    static float o{i}[{}];", size(field));
     }
     let _ = writeln!(out, "    for (int call = 0; call < {calls}; call++) {{");
     for field in &parameters {
-        let _ = writeln!(out, "        take(p{}[call], {});", field.index, size(field));
+        let _ = writeln!(out, "        {}(p{}[call], {});", element(field).1, field.index, size(field));
     }
     out.push_str("    }\n");
     let enumerators: Vec<_> = subject
@@ -466,7 +518,12 @@ fn c_subject(out: &mut String, subject: &Subject) {
     let outputs: Vec<_> =
         interface.outputs.iter().enumerate().map(|(i, field)| format!(".{} = o{i}", field.name)).collect();
     let outputs = outputs.join(", ");
-    let _ = writeln!(out, "            {f}_run(isas[i]{packed}{inputs}, &({f}_outputs){{{outputs}}});");
+    let mut state = "";
+    if interface.has_state() {
+        let _ = writeln!(out, "            static {f}_state state;\n            {f}_state_reset(&state);");
+        state = ", &state";
+    }
+    let _ = writeln!(out, "            {f}_run(isas[i]{packed}{state}{inputs}, &({f}_outputs){{{outputs}}});");
     show(out, Way::Function);
 
     let _ = writeln!(out, "            {f} cell;\n            {f}_init_isa(&cell, isas[i]{packed});");

@@ -4,6 +4,7 @@ pub mod chain;
 pub mod command;
 pub mod corpus;
 pub mod driver;
+pub mod kernels;
 pub mod model_file;
 pub mod random;
 pub mod subject;

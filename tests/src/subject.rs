@@ -17,7 +17,7 @@ pub struct Subject {
     pub name: String,
     /// All stages.
     pub compilation: Compilation,
-    /// Calls of a step: every Parameter in C order.
+    /// Calls of a step: every Parameter in C order, integers as f32 of the same value.
     pub calls: Vec<Vec<Vec<f32>>>,
 }
 
@@ -69,19 +69,31 @@ impl Subject {
         compilation.emit(&self.name)
     }
 
-    /// The results of one step by the program of one instruction set, interpreted.
+    /// The model's variables before the first step.
+    pub fn variables(&self) -> Vec<Vec<f32>> {
+        let exact = initial_variables(self.model()).into_iter();
+        exact.map(|values| values.into_iter().map(|v| v as f32).collect()).collect()
+    }
+
+    /// The results of the first step by the program of one instruction set, interpreted.
     pub fn interpret(&self, isa: usize, parameters: &[Vec<f32>]) -> Vec<Vec<f32>> {
+        self.interpret_from(isa, parameters, &mut self.variables())
+    }
+
+    /// The results of one step from what the model's variables are, which become what it leaves.
+    pub fn interpret_from(&self, isa: usize, parameters: &[Vec<f32>], variables: &mut [Vec<f32>]) -> Vec<Vec<f32>> {
         let (_, program) = &self.compilation.programs[isa];
         let mut memory: Vec<Vec<f32>> = program
             .buffers
             .iter()
             .map(|buffer| match buffer.role {
                 Role::Parameter(i) => parameters[i].clone(),
+                Role::Variable(i) => variables[i].clone(),
                 Role::Constant(i) => {
                     let tensor = &self.model().constants[i];
                     (0..tensor.len()).map(|k| tensor.get_f32(k)).collect()
                 }
-                _ => vec![0.0; buffer.len],
+                Role::Weights | Role::Result(_) | Role::Scratch | Role::Table => vec![0.0; buffer.len],
             })
             .collect();
         for m in &program.packing {
@@ -89,6 +101,11 @@ impl Subject {
             pack::run(m, |to, at| memory[m.to.0][to] = from[at]);
         }
         interpret(program, &mut memory);
+        for (buffer, contents) in program.buffers.iter().zip(&memory) {
+            if let Role::Variable(i) = buffer.role {
+                variables[i].clone_from(contents);
+            }
+        }
         let result = |i| {
             let at = program.buffers.iter().position(|b| b.role == Role::Result(i)).expect("a buffer for every result");
             memory[at].clone()
@@ -107,14 +124,15 @@ impl Subject {
         let mut values = Values::new();
         for (index, (isa, _)) in self.isas().enumerate().filter(|(_, (isa, _))| on.contains(isa)) {
             for (call, parameters) in self.calls.iter().enumerate() {
-                let first = self.interpret(index, parameters);
+                let mut variables = self.variables();
+                let first = self.interpret_from(index, parameters, &mut variables);
                 let mut next = parameters.clone();
                 let mut zero = parameters.clone();
                 for pair in &self.model().states {
                     next[pair.parameter].clone_from(&first[pair.result]);
                     zero[pair.parameter].fill(0.0);
                 }
-                let second = self.interpret(index, &next);
+                let second = self.interpret_from(index, &next, &mut variables);
                 let reset = self.interpret(index, &zero);
                 for (way, results) in [
                     (Way::Function, &first),

@@ -7,11 +7,12 @@ use std::process::Command;
 
 use cellc::options::{Language, Options, WeightsAs};
 use cellc_tests::subject::Subject;
-use cellc_tests::{corpus, driver, random};
+use cellc_tests::{corpus, driver, kernels, random};
 
 const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
 
-/// The corpus, some of it with its weights in a file, and random models, which have several inputs, outputs and cells.
+/// The corpus, some of it with its weights in a file, random models, which have several inputs, outputs and cells, and every
+/// form that kernels have.
 fn subjects() -> Vec<Subject> {
     let options = |weights_as| Options { weights_as, ..Options::default() };
     let compiled = |case: corpus::Case| {
@@ -19,7 +20,7 @@ fn subjects() -> Vec<Subject> {
         case.subjects(&options(WeightsAs::Auto), "").into_iter().chain(file.into_iter().flatten())
     };
     let corpus = corpus::cases().into_iter().flat_map(compiled).map(|(subject, _)| subject);
-    corpus.chain((0..12).map(random::subject)).collect()
+    corpus.chain((0..12).map(random::subject)).chain([kernels::subject("made_by_hand")]).collect()
 }
 
 /// Checks a crate: all lints of rustc, no machine code.
@@ -55,7 +56,14 @@ fn every_edition_and_every_way_to_hold_a_file() {
         fs::write(folder.join(format!("{name}.rs")), text).expect("the folder can be written to");
         commands.extend(EDITIONS.map(|edition| check(&folder, edition, &format!("{name}.rs"))));
     }
-    let roots = ["gru_cell_min", "gru_cell_params", "gru_cell_batchdyn_3", "rnn_cell_relu_clip_file", "random_5"];
+    let roots = [
+        "gru_cell_min",
+        "gru_cell_params",
+        "gru_cell_batchdyn_3",
+        "rnn_cell_relu_clip_file",
+        "random_5",
+        "made_by_hand",
+    ];
     for root in roots {
         assert!(subjects.iter().any(|subject| subject.name == root), "no subject is called {root}");
         commands.extend(EDITIONS.map(|edition| check(&folder, edition, &format!("{root}.rs"))));

@@ -1,6 +1,6 @@
 //! Cells that the macros declare, against the equations written out.
 
-use cellc_runtime::{Cell, Port, gru_cell, rnn_cell};
+use cellc_runtime::{Cell, Element, Port, gru_cell, rnn_cell};
 
 gru_cell!(
     /// A GRU whose reset gate stands after the matrix product.
@@ -230,9 +230,9 @@ fn weights_that_the_file_does_not_hold_are_given_at_run_time() {
 
 #[test]
 fn the_trait_describes_a_cell() {
-    assert_eq!(After::INPUTS, [Port { name: "x", shape: &[1, 3] }]);
-    assert_eq!(After::OUTPUTS, [Port { name: "h_out", shape: &[1, 5] }]);
-    assert_eq!(Rows::STATES, [Port { name: "h", shape: &[2, 5] }]);
+    assert_eq!(After::INPUTS, [Port { name: "x", shape: &[1, 3], element: Element::F32 }]);
+    assert_eq!(After::OUTPUTS, [Port { name: "h_out", shape: &[1, 5], element: Element::F32 }]);
+    assert_eq!(Rows::STATES, [Port { name: "h", shape: &[2, 5], element: Element::F32 }]);
     assert_eq!(Rows::STATES[0].len(), 10);
 }
 

@@ -1,4 +1,4 @@
-//! Generated Rust cannot panic and does not allocate: the object file of every corpus case, compiled as part of a no_std library,
+//! Generated Rust cannot panic and does not allocate: the object file of every corpus case and of every form that kernels have, compiled as part of a no_std library,
 //! defines what it should and asks for nothing but what copies memory.
 
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc::compile::compile;
-use cellc::options::Options;
-use cellc_tests::{corpus, driver};
+use cellc::options::{Language, Options};
+use cellc_tests::{corpus, driver, kernels};
 use tempfile::TempDir;
 
 /// What an object may ask for: compilers call these for arrays.
@@ -29,7 +29,14 @@ fn modules() -> Vec<Module> {
         let text = String::from_utf8(file.bytes.to_vec()).expect("source is UTF-8");
         Module { name: case.name, function: compilation.interface.function, text }
     };
-    corpus::cases().into_iter().map(compiled).collect()
+    let subject = kernels::subject("made_by_hand");
+    let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
+    let made_by_hand = Module {
+        text: String::from_utf8(text.to_vec()).expect("source is UTF-8"),
+        function: subject.compilation.interface.function,
+        name: subject.name,
+    };
+    corpus::cases().into_iter().map(compiled).chain([made_by_hand]).collect()
 }
 
 /// A batch size for the case that leaves it open.
