@@ -77,6 +77,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         scratch: Vec::new(),
         locals: Vec::new(),
         body: Vec::new(),
+        unroll: false,
     }
 }
 

@@ -44,6 +44,7 @@ fn program() -> Program {
         scratch: vec![SCRATCH],
         locals: Vec::new(),
         body: Vec::new(),
+        unroll: false,
     };
     let (sum, element) = (kernel.local("sum", f4), kernel.local("x_k", f4));
     let (row, column) = (WindowId(0), WindowId(1));
@@ -305,6 +306,7 @@ fn stateful() -> Program {
         scratch: Vec::new(),
         locals: Vec::new(),
         body: Vec::new(),
+        unroll: false,
     };
     let mut last = kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);
     let [length, limit, t, sum] =
