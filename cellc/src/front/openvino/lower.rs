@@ -365,8 +365,8 @@ impl<'a, 'w> Lowering<'a, 'w> {
         }
         let inputs = self.connect(index);
         let ports = self.ports(index, "output");
-        let (Some(operation), Some(mut inputs), Some(ports)) = (operation, inputs, ports) else { return };
-        if self.complete(index, &operation, &mut inputs).is_none() {
+        let (Some(mut operation), Some(mut inputs), Some(ports)) = (operation, inputs, ports) else { return };
+        if self.complete(index, &mut operation, &mut inputs).is_none() {
             return;
         }
         let Some(outputs) = self.outputs(index, &operation, &data, &inputs, &ports) else { return };
@@ -419,7 +419,8 @@ impl<'a, 'w> Lowering<'a, 'w> {
             Ports::Some | Ports::Exactly(_) => String::new(),
         };
         if !valid.is_empty() {
-            let found = format!("the layer declares {} output ports", ports.len());
+            let plural = if ports.len() == 1 { "" } else { "s" };
+            let found = format!("the layer declares {} output port{plural}", ports.len());
             self.error(index, self.origin(index), found, valid, SAVE_AGAIN);
             return None;
         }

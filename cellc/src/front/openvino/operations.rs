@@ -116,7 +116,7 @@ impl Lowering<'_, '_> {
                 let element = self.element_type(index, data, "destination_type", &ElementType::ALL)?;
                 Operation::new(Op::Convert).of(Element::Is(element))
             }
-            Kind::ConvertLike => Operation::new(Op::Convert).of(Element::Of(1)).then(Then::FirstInputOnly),
+            Kind::ConvertLike => Operation::new(Op::Convert).then(Then::FirstInputOnly),
             Kind::Cell(recurrent) => {
                 let (cell, _, ledger) = self.cell(index, set, data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
@@ -239,33 +239,23 @@ impl Lowering<'_, '_> {
     fn read_value(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Operation> {
         let variable = self.variable(index, data);
         self.no_variables_here(index)?;
-        let mut operation = Operation::new(Op::ReadValue { variable: variable? });
-        if set < 6 {
-            return Some(operation);
-        }
         const SHAPE: &str = "sizes separated by commas, ? where a size is not known, ... where nothing is";
-        let element = match data.peek(self.document, "variable_type") {
-            Some("dynamic") => {
-                data.take(self.document, "variable_type");
-                None
-            }
-            Some(_) => Some(self.element_type(index, data, "variable_type", &COMPUTED)?),
-            None => None,
-        };
-        if let Some(element) = element {
-            operation = operation.of(Element::Is(element));
-        }
-        if let Some(given) = data.take(self.document, "variable_shape")
-            && given.text.trim() != "..."
-        {
-            let Some(shape) = parse_shape(given.text) else {
-                let found = format!("variable_shape={}", quoted(given.text));
-                self.error(index, given.origin, found, SHAPE, "correct the shape");
-                return None;
+        let (mut element, mut shape) = (Some(Element::Of(0)), Some(None));
+        if set >= 6 {
+            element = match data.peek(self.document, "variable_type") {
+                Some("dynamic") => data.take(self.document, "variable_type").map(|_| Element::Of(0)),
+                Some(_) => self.element_type(index, data, "variable_type", &COMPUTED).map(Element::Is),
+                None => element,
             };
-            operation.shape = Some(("variable_shape", shape));
+            if let Some(given) = data.take(self.document, "variable_shape").filter(|given| given.text.trim() != "...") {
+                shape = parse_shape(given.text).map(|shape| Some(("variable_shape", shape)));
+                if shape.is_none() {
+                    let found = format!("variable_shape={}", quoted(given.text));
+                    self.error(index, given.origin, found, SHAPE, "correct the shape");
+                }
+            }
         }
-        Some(operation)
+        Some(Operation { shape: shape?, ..Operation::new(Op::ReadValue { variable: variable? }).of(element?) })
     }
 
     fn variable(&mut self, index: usize, data: &mut Data) -> Option<String> {
@@ -285,15 +275,21 @@ impl Lowering<'_, '_> {
     }
 
     /// Does what could not be done before the inputs were known. `None` after an error.
-    pub(super) fn complete(&mut self, index: usize, operation: &Operation, inputs: &mut Vec<ValueId>) -> Option<()> {
+    pub(super) fn complete(
+        &mut self,
+        index: usize,
+        operation: &mut Operation,
+        inputs: &mut Vec<ValueId>,
+    ) -> Option<()> {
         match &operation.then {
             Then::Nothing => {}
             Then::FirstInputOnly => {
-                if inputs.len() != 2 {
-                    let found = format!("ConvertLike with {} inputs", inputs.len());
+                let [_, like] = inputs[..] else {
+                    let found = format!("ConvertLike with another number of inputs: {}", inputs.len());
                     self.error(index, self.origin(index), found, "two inputs", SAVE_AGAIN);
                     return None;
-                }
+                };
+                operation.element = Element::Is(self.model.values[like.0].element);
                 inputs.truncate(1);
             }
             Then::Truncate => {
