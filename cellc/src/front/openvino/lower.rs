@@ -492,8 +492,8 @@ impl<'a, 'w> Lowering<'a, 'w> {
                     set = row.definition(text);
                     if set.is_none() {
                         let found = format!("the layer is of the operation set {}", quoted(text));
-                        let valid =
-                            format!("{} as {} define it, or a later set that does", row.name, row.sets.join(", "));
+                        let later = if row.latest() > 0 { ", or a later one that is known" } else { "" };
+                        let valid = format!("{} of {}{later}", row.name, row.sets.join(", "));
                         self.error(index, origin, found, valid, "replace the layer by one of OpenVINO's own");
                     }
                 }

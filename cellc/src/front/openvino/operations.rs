@@ -5,7 +5,7 @@ use super::lower::{Lowering, SAVE_AGAIN};
 use super::supported::{Kind, Recurrent};
 use super::text::{MOST_DIMS, parse_integer, parse_shape, parse_signed};
 use crate::diagnostic::{Origin, quoted};
-use crate::model::{BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Op, Value, ValueId};
+use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Op, Value, ValueId};
 
 /// The element types of an operation's outputs.
 pub(super) enum Element {
@@ -153,6 +153,15 @@ impl Lowering<'_, '_> {
                     return None;
                 }
                 Operation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
+            }
+            Kind::Elu => {
+                let alpha = self.number(index, data, "alpha")?;
+                if !alpha.is_finite() {
+                    let origin = data.origin_of(self.document, "alpha").unwrap_or_else(|| self.origin(index));
+                    self.error(index, origin, format!("alpha={alpha}"), "a finite number", "correct the number");
+                    return None;
+                }
+                Operation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha: alpha as f32 })))
             }
             Kind::MatMul => {
                 let [a, b] = ["transpose_a", "transpose_b"].map(|name| self.boolean(index, data, name, Some(false)));

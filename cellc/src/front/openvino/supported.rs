@@ -43,6 +43,7 @@ pub(super) enum Kind {
     Broadcasting(Elementwise),
     Divide,
     Clamp,
+    Elu,
     MatMul,
     Softmax {
         log: bool,
@@ -157,6 +158,9 @@ pub const SUPPORTED: &[Supported] = {
         row("Sigmoid", ONE, K::Elementwise(E::Activation(Activation::Sigmoid)), "element by element"),
         row("Tanh", ONE, K::Elementwise(E::Activation(Activation::Tanh)), "element by element"),
         row("HardSigmoid", ONE, K::Elementwise(E::HardSigmoid), "alpha and beta known when compiling"),
+        row("Elu", ONE, K::Elu, "element by element"),
+        row("SoftPlus", &["opset4"], K::Elementwise(E::Activation(Activation::Softplus)), "element by element"),
+        row("SoftSign", &["opset9"], K::Elementwise(E::Activation(Activation::Softsign)), "element by element"),
         row("PReLU", ONE, K::Elementwise(E::PRelu), "any slope, NumPy broadcasting"),
         row("Clamp", ONE, K::Clamp, "element by element"),
         row("Exp", ONE, K::Elementwise(E::Exp), "element by element"),
