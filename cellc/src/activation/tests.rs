@@ -200,7 +200,7 @@ fn within_the_stated_relative_error() {
                 }),
             };
             println!("{activation}, {}: {worst:.4} u relative", if fused { "fused" } else { "split" });
-            assert!(worst <= stated && worst >= 0.9 * stated, "{activation}, fused {fused}: {worst}");
+            assert!(worst <= stated && worst >= 0.85 * stated, "{activation}, fused {fused}: {worst}");
         }
     }
 }
@@ -251,7 +251,7 @@ fn special_values() {
         }
     }
     for (activation, expected) in [
-        (Activation::Relu, [0.0, 0.0, INF, 0.0, 0.0, 1e-45, 0.0]),
+        (Activation::Relu, [0.0, -0.0, INF, 0.0, 0.0, 1e-45, 0.0]),
         (Activation::Sigmoid, [0.5, 0.5, 1.0, 0.0, 0.0, 0.5, 0.5]),
         (Activation::Tanh, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
         (Activation::Affine { alpha: 2.0, beta: 0.5 }, [0.5, 0.5, INF, -INF, -207.5, 0.5, 0.5]),
