@@ -2,22 +2,42 @@
 //!
 //! With `u = 2^-24` every f32 operation gives the exact result times `1 + d`, `|d| <= u`, plus at most `2^-150` where it
 //! can underflow (Higham, Accuracy and Stability of Numerical Algorithms, chapters 2 and 3). For every value of the
-//! computation two numbers are carried: one that neither the exact nor the computed value exceeds in magnitude, and one
-//! that their difference does not exceed.
+//! computation a [`Value`] is carried: a range that holds the exact and the computed value, and a number that their
+//! difference does not exceed.
 //!
 //! * A pre-activation sum is `(sum of W x + sum of R h) + b`, each of the two sums formed in order, perhaps dealt out to
 //!   chains that are added up: term k of K goes through at most K - k roundings there, `JOINS` more where parts meet, and
 //!   one more where multiply-add is split. After n roundings a term is off by at most `((1+u)^n - 1)` times its magnitude.
-//! * Clipping and relu add nothing. sigmoid and tanh pass on at most 1/4 and 1 of their argument's error and add their own,
-//!   [`activation::max_ulp`].
-//! * A GRU ends in `z h + (1 - z) n`: three roundings, four where split.
+//!   The same holds for other products of matrices.
+//! * Clipping adds nothing. An activation passes on its argument's error times its largest slope and adds its own,
+//!   [`activation::error`].
+//! * A GRU ends in `z h + (1 - z) n`: three roundings, four where split. An LSTM in `c' = f c + i g` and `o h(c')`.
+//! * What is computed element by element rounds once. There is no bound for a quotient whose divisor may be 0.
+//! * Softmax: `v - max v` is the same for all, so the exact result depends on differences only: it changes by at most a
+//!   factor `exp(e_i + max e)` where the inputs change by `e`. The arithmetic adds relative errors only: those of the
+//!   argument of exp, of exp, of the sum in order, of the quotient.
+//!
+//! Time and loops are gone through, with what is known of one step as the input of the next: over many steps a bound grows,
+//! until it is that of the range, or there is none.
 //!
 //! The weights of the model are the f32 that kernels compute with; a f64 tensor counts as rounded. Every step's inputs count
-//! as exact: nothing is said about many steps.
+//! as exact: nothing is said about many calls.
 
-use crate::activation::{self, exact};
-use crate::model::{Activation, ResetGate, Source, Tensor, ValidCell, ValidModel, WeightSource};
+mod formula;
+mod softmax;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use crate::evaluate::{Arithmetic, Outcome, Row, State, Step as CellStep, Weights, evaluate};
+use crate::model::{
+    Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidOp,
+};
 use crate::plan;
+use crate::reference::Step;
+
+pub use formula::formula;
+use value::Value;
 
 /// Additions in which the parts of a sum meet: two chains, the terms of x with those of h, both with the bias.
 const JOINS: usize = 3;
@@ -40,364 +60,273 @@ pub struct Profile {
     pub flush_denormals: bool,
 }
 
-/// For every element of every result, what the difference between generated code and the exact result does not exceed;
-/// infinite where an intermediate value may overflow.
+/// For every element of every result, and of what every variable becomes, what the difference between generated code and
+/// the exact result does not exceed; infinite where an intermediate value may overflow.
 ///
-/// `magnitudes` holds, for every element of every parameter, weights too, what it does not exceed in magnitude: the
-/// values themselves, for a bound at one input.
+/// `magnitudes` and `variables` hold, for every element of every parameter, weights too, and of every variable, what it
+/// does not exceed in magnitude: the values themselves, for a bound at one input. Sequence lengths are taken as they are.
 ///
 /// # Panics
-/// If there are not as many parameters, or elements of one, as the model has.
-pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    assert_eq!(magnitudes.len(), model.parameters.len(), "magnitudes for every parameter");
-    for (parameter, values) in model.parameters.iter().zip(magnitudes) {
-        assert_eq!(values.len(), parameter.shape.iter().product(), "elements of {:?}", parameter.names);
-    }
-    let weights = |source: WeightSource| match source {
-        WeightSource::Constant(i) => Weights::Constant(&model.constants[i]),
-        WeightSource::Parameter(i) => Weights::Given(&magnitudes[i]),
-        WeightSource::Zero => Weights::Zero,
-    };
-    let mut states: Vec<Vec<Value>> = Vec::new();
-    let value = |source: Source, states: &[Vec<Value>]| -> Vec<Value> {
-        match source {
-            Source::Parameter(i) => magnitudes[i].iter().map(|m| Value::exact(m.abs())).collect(),
-            Source::Constant(i) => {
-                let tensor = &model.constants[i];
-                (0..tensor.len()).map(|k| Value::exact(f64::from(tensor.get_f32(k)).abs())).collect()
-            }
-            Source::Value(i) => states[i].clone(),
-            Source::Variable(_) => unreachable!("bound: a model without variables"),
-        }
-    };
-    for cell in model.cells() {
-        let analysis = Analysis {
-            cell,
-            profile,
-            w: weights(cell.w),
-            r: weights(cell.r),
-            b: weights(cell.b),
-            growth: (0..=cell.input_size.max(cell.hidden_size) + JOINS + 1).map(growth).collect(),
-        };
-        let (x, h) = (value(cell.x, &states), value(cell.h, &states));
-        let rows = x.chunks_exact(cell.input_size).zip(h.chunks_exact(cell.hidden_size));
-        states.push(rows.flat_map(|(x, h)| analysis.step(x, h)).collect());
-    }
-    let error = |value: &Value| value.error * MARGIN;
-    model.results.iter().map(|result| value(result.source, &states).iter().map(error).collect()).collect()
+/// If there are not as many parameters or variables, or elements of one, as the model has.
+pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Step {
+    analyse(model, Analysis { profile, any_length: false }, magnitudes, variables)
 }
 
-/// For every result, the bound for all inputs with `|v| <= h` in every parameter that is a state or a cell's h, and
-/// `|v| <= x` in every other one; infinite where there is none, and where weights are parameters (see [`formula`]).
+/// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a
+/// cell's h or c, `|v| <= x` in every other one, and any sequence lengths; infinite where there is none, and where weights
+/// are parameters (see [`formula`]).
 pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f64> {
     if model.parameters.iter().any(|p| p.weight) {
         return vec![f64::INFINITY; model.results.len()];
     }
-    let is_state = |i: usize| {
-        model.states.iter().any(|s| s.parameter == i) || model.cells().iter().any(|c| c.h == Source::Parameter(i))
+    let mut states: Vec<_> = model.states.iter().map(|s| s.parameter).collect();
+    for cell in model.cells() {
+        states.extend([Some(cell.h), cell.c].into_iter().flatten().filter_map(|state| origin(model, state)));
+    }
+    let fill = |shape: &[usize], most: f64| vec![most; shape.iter().product()];
+    let parameter = |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
+    let magnitudes: Vec<_> = model.parameters.iter().enumerate().map(parameter).collect();
+    let variables: Vec<_> = model.variables.iter().map(|v| fill(&v.shape, h)).collect();
+    let bounds = analyse(model, Analysis { profile, any_length: true }, &magnitudes, &variables);
+    bounds.results.iter().map(|b| b.iter().copied().fold(0.0, f64::max)).collect()
+}
+
+/// The parameter that a state is, or is a part of.
+fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
+    loop {
+        let Source::Value(value) = state else { break };
+        let before = |op: &ValidOp| match op {
+            ValidOp::View(view) if view.out == value => Some(view.input),
+            ValidOp::Loop(body) => body.carried.iter().find(|c| c.value == value).map(|c| c.initial),
+            _ => None,
+        };
+        state = model.all_nodes().into_iter().find_map(|node| before(&node.op))?;
+    }
+    match state {
+        Source::Parameter(i) => Some(i),
+        _ => None,
+    }
+}
+
+fn analyse(model: &ValidModel, analysis: Analysis, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Step {
+    let Outcome { results, variables } = evaluate(&analysis, model, magnitudes, variables);
+    let errors = |all: Vec<Vec<Value>>| -> Vec<Vec<f64>> {
+        all.iter().map(|values| values.iter().map(|v| v.error() * MARGIN).collect()).collect()
     };
-    let magnitudes: Vec<Vec<f64>> = model
-        .parameters
-        .iter()
-        .enumerate()
-        .map(|(i, p)| vec![if is_state(i) { h } else { x }; p.shape.iter().product()])
-        .collect();
-    bound(model, profile, &magnitudes).iter().map(|b| b.iter().copied().fold(0.0, f64::max)).collect()
+    Step { results: errors(results), variables: errors(variables) }
 }
 
-/// What is known of a value whatever the input: a magnitude that neither the exact nor the computed value exceeds, and
-/// the largest difference between them.
-#[derive(Clone, Copy)]
-struct Value {
-    magnitude: f64,
-    error: f64,
-}
-
-impl Value {
-    fn exact(magnitude: f64) -> Self {
-        Self { magnitude, error: 0.0 }.or_unbounded()
-    }
-
-    /// A value that may be too large for f32, or of which nothing is known, has no bound.
-    fn or_unbounded(self) -> Self {
-        let finite = self.magnitude <= f64::from(f32::MAX) && self.error.is_finite();
-        if finite { self } else { Self { magnitude: f64::INFINITY, error: f64::INFINITY } }
-    }
-}
-
-/// What is known of an activation's value: both the exact and the computed one are in `low..=high`.
-#[derive(Clone, Copy)]
-struct Activated {
-    low: f64,
-    high: f64,
-    error: f64,
-}
-
-impl Activated {
-    fn value(self) -> Value {
-        Value { magnitude: self.low.abs().max(self.high.abs()), error: self.error }.or_unbounded()
-    }
-}
-
-struct Analysis<'a> {
-    cell: &'a ValidCell,
+/// What is known of values, in place of values.
+struct Analysis {
     profile: Profile,
-    w: Weights<'a>,
-    r: Weights<'a>,
-    b: Weights<'a>,
-    /// `(1+u)^n - 1` for every n that a sum of the cell needs.
-    growth: Vec<f64>,
+    /// Whether sequence lengths that are parameters may be any.
+    any_length: bool,
 }
 
-/// W, R or B where they stand: a copy in f64 would be twice as large as the model.
-#[derive(Clone, Copy)]
-enum Weights<'a> {
-    Constant(&'a Tensor),
-    Given(&'a [f64]),
-    Zero,
-}
+impl Arithmetic for Analysis {
+    type Value = Value;
 
-impl Weights<'_> {
-    /// The magnitude of element `i`.
-    fn magnitude(self, i: usize) -> f64 {
-        match self {
-            Self::Constant(tensor) => f64::from(tensor.get_f32(i)).abs(),
-            Self::Given(magnitudes) => magnitudes[i].abs(),
-            Self::Zero => 0.0,
+    fn given(&self, number: f64) -> Value {
+        Value::within(number.abs())
+    }
+
+    fn constant(&self, number: f64) -> Value {
+        Value::exactly(number)
+    }
+
+    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: CellStep<'_, Value>) -> State<Value> {
+        let gates = Gates { analysis: self, cell, weights, x: step.x };
+        let (h, c) = match cell.kind {
+            CellKind::Rnn => (gates.units(|j| gates.gate(0, 0, j, step.h)), Vec::new()),
+            CellKind::Gru(reset) => (gates.gru(reset, step.h, None), Vec::new()),
+            CellKind::Augru(reset) => (gates.gru(reset, step.h, step.a), Vec::new()),
+            CellKind::Lstm => gates.lstm(step.h, step.c),
+        };
+        let flushed = |all: Vec<Value>| all.into_iter().map(|v| self.flushed(v)).collect();
+        State { h: flushed(h), c: flushed(c) }
+    }
+
+    /// As it is defined, but that what is known of a step is not found out twice, and that the length may be any.
+    fn sequence(
+        &self,
+        cell: &ValidCell,
+        weights: &Weights<'_>,
+        row: &Row<'_, Value>,
+        length: f64,
+    ) -> (Vec<Vec<Value>>, State<Value>) {
+        let lengths = cell.sequence.as_ref().map(|s| &s.lengths);
+        let any = self.any_length && matches!(lengths, Some(Lengths::Parameter(_)));
+        let steps = row.steps();
+        let length = if any { steps } else { length.clamp(0.0, steps as f64) as usize };
+        let zero = Value::exactly(0.0);
+        let nothing = State { h: vec![zero; row.initial.h.len()], c: vec![zero; row.initial.c.len()] };
+        let mut y = vec![nothing.h.clone(); steps];
+        let mut state = row.initial.clone();
+        // what the last state may be: of any step run, or zero
+        let mut last = nothing.clone();
+        let mut known: Option<(usize, State<Value>, State<Value>)> = None;
+        for k in 0..length {
+            let t = if row.reverse { length - 1 - k } else { k };
+            if any && row.reverse {
+                // a row that is as long as this starts here
+                state = either(&state, &row.initial);
+            }
+            let next = match known {
+                Some((at, before, after)) if before == state && row.same_input(at, t) => after,
+                _ => self.step(cell, weights, row.step(t, &state)),
+            };
+            known = Some((t, state, next.clone()));
+            state = next;
+            y[t].clone_from(&state.h);
+            if any {
+                y[t] = either(&state, &nothing).h;
+                last = either(&last, &state);
+            }
+        }
+        match (any, length) {
+            (true, _) if row.reverse => (y, either(&state, &nothing)),
+            (true, _) => (y, last),
+            (false, 0) => (y, nothing),
+            (false, _) => (y, state),
         }
     }
-}
 
-impl Analysis<'_> {
-    /// One row of the batch: the new h.
-    fn step(&self, x: &[Value], h: &[Value]) -> Vec<Value> {
-        let state = |v: Value| {
-            let flushed = if self.profile.flush_denormals { f64::from(plan::FLUSH_BELOW) } else { 0.0 };
-            Value { error: v.error + flushed, ..v }
-        };
-        self.units(x, h).into_iter().map(state).collect()
+    fn dot(&self, terms: impl ExactSizeIterator<Item = (Value, Value)>) -> Value {
+        let most = terms.len() + JOINS + usize::from(!self.profile.fused);
+        Value::terms(terms, most)
     }
 
-    fn units(&self, x: &[Value], h: &[Value]) -> Vec<Value> {
-        let cell = self.cell;
-        let units = cell.hidden_size;
-        let f = |v: Value| self.activation(cell.activations[0], v);
-        let g = |v: Value| self.activation(cell.activations[1], v).value();
-        let wx = |g: usize, j: usize| self.terms(self.w, g * units + j, x);
-        let rv = |g: usize, j: usize, v: &[Value]| self.terms(self.r, g * units + j, v);
-        let b = |g: usize, j: usize| self.bias(self.b.magnitude(g * units + j));
-        let gate = |g: usize, j: usize| f(sum([wx(g, j), rv(g, j, h), b(g, j)]));
-        let Some(reset) = cell.kind.reset_gate() else { return (0..units).map(|j| gate(0, j).value()).collect() };
+    fn pointwise(&self, function: PointwiseFunction, operands: &[Value]) -> Value {
+        use PointwiseFunction as P;
+        match (function, operands) {
+            (P::Activation(activation), &[v]) => self.activation(activation, v),
+            (P::Add, &[a, b]) => a.add(b),
+            (P::Subtract, &[a, b]) => a.sub(b),
+            (P::Multiply, &[a, b]) => a.mul(b),
+            (P::Divide, &[a, b]) => a.div(b),
+            (P::Maximum, &[a, b]) => a.max(b),
+            (P::Minimum, &[a, b]) => a.min(b),
+            (P::PRelu, &[v, slope]) => v.prelu(slope),
+            _ => unreachable!("bound: {function:?} of {} operands", operands.len()),
+        }
+    }
 
-        let r: Vec<Value> = (0..units).map(|j| gate(1, j).value()).collect();
-        let reset_h: Vec<Value> = r.iter().zip(h).map(|(r, h)| product(*r, *h)).collect();
-        (0..units)
-            .map(|j| {
-                let n = match reset {
-                    ResetGate::BeforeMatMul => sum([wx(2, j), rv(2, j, &reset_h), b(2, j)]),
-                    ResetGate::AfterMatMul => self.mul_add(r[j], sum([rv(2, j, h), b(3, j)]), sum([wx(2, j), b(2, j)])),
-                };
-                self.blend(gate(0, j), h[j], g(n))
-            })
-            .collect()
+    fn softmax(&self, values: &[Value], log: bool) -> Vec<Value> {
+        softmax::softmax(values, log, self.profile.fused)
+    }
+}
+
+impl Analysis {
+    fn activation(&self, activation: Activation, v: Value) -> Value {
+        v.activated(activation, self.profile.fused)
+    }
+
+    fn flushed(&self, v: Value) -> Value {
+        if self.profile.flush_denormals { v.or_zero_below(f64::from(plan::FLUSH_BELOW)) } else { v }
+    }
+}
+
+/// What is known of a state that is one of two.
+fn either(a: &State<Value>, b: &State<Value>) -> State<Value> {
+    let each = |a: &[Value], b: &[Value]| a.iter().zip(b).map(|(a, b)| a.either(*b)).collect();
+    State { h: each(&a.h, &b.h), c: each(&a.c, &b.c) }
+}
+
+/// The cells, one row of one step at a time.
+struct Gates<'a> {
+    analysis: &'a Analysis,
+    cell: &'a ValidCell,
+    weights: &'a Weights<'a>,
+    x: &'a [Value],
+}
+
+impl Gates<'_> {
+    fn gru(&self, reset: ResetGate, h: &[Value], a: Option<&Value>) -> Vec<Value> {
+        let one = Value::exactly(1.0);
+        let fused = self.analysis.profile.fused;
+        let r = self.units(|j| self.gate(0, 1, j, h));
+        let reset_h: Vec<Value> = r.iter().zip(h).map(|(r, h)| r.mul(*h)).collect();
+        self.units(|j| {
+            let n = match reset {
+                ResetGate::BeforeMatMul => self.gate(1, 2, j, &reset_h),
+                ResetGate::AfterMatMul => {
+                    let outer = self.rv(2, j, h).plus(self.b(3, j));
+                    self.activate(1, r[j].mul_add(outer, self.wx(2, j).plus(self.b(2, j)), fused))
+                }
+            };
+            let z = self.gate(0, 0, j, h);
+            let z = a.map_or(z, |a| one.sub(*a).mul(z));
+            z.blend(h[j], n, fused)
+        })
+    }
+
+    fn lstm(&self, h: &[Value], c: &[Value]) -> (Vec<Value>, Vec<Value>) {
+        let [f, i, g, o] = self.cell.gate_order.places();
+        let fused = self.analysis.profile.fused;
+        let one = Value::exactly(1.0);
+        // p c + sum
+        let peep = |gate: usize, j: usize, c: Value, sum: Value| match self.weights.p(gate, j) {
+            Some(p) => self.weight(p).mul_add(c, sum, fused),
+            None => sum,
+        };
+        let next = |j: usize| {
+            let f = self.activate(0, peep(0, j, c[j], self.sum(f, j, h)));
+            let i = match self.cell.input_forget {
+                true => one.sub(f),
+                false => self.activate(0, peep(1, j, c[j], self.sum(i, j, h))),
+            };
+            let g = self.gate(1, g, j, h);
+            f.mul_add(c[j], i.mul(g), fused)
+        };
+        let c = self.units(next);
+        let h = self.units(|j| {
+            let o = self.activate(0, peep(2, j, c[j], self.sum(o, j, h)));
+            o.mul(self.analysis.activation(self.cell.activations[2], c[j]))
+        });
+        (h, c)
+    }
+
+    /// For every unit.
+    fn units(&self, element: impl Fn(usize) -> Value) -> Vec<Value> {
+        (0..self.cell.hidden_size).map(element).collect()
+    }
+
+    /// The k-th activation of `W x + R v + B`, unit j of a gate.
+    fn gate(&self, k: usize, gate: usize, j: usize, v: &[Value]) -> Value {
+        self.activate(k, self.sum(gate, j, v))
+    }
+
+    /// The k-th activation of the cell, of a sum that is clipped first where the cell clips.
+    fn activate(&self, k: usize, sum: Value) -> Value {
+        let sum = self.cell.clip.map_or(sum, |clip| sum.clipped(f64::from(clip)));
+        self.analysis.activation(self.cell.activations[k], sum)
+    }
+
+    fn sum(&self, gate: usize, j: usize, v: &[Value]) -> Value {
+        self.wx(gate, j).plus(self.rv(gate, j, v)).plus(self.b(gate, j))
+    }
+
+    fn wx(&self, gate: usize, j: usize) -> Value {
+        self.terms(self.weights.w(gate, j), self.x)
+    }
+
+    fn rv(&self, gate: usize, j: usize, v: &[Value]) -> Value {
+        self.terms(self.weights.r(gate, j), v)
     }
 
     /// The terms of one row of a matrix, once they have become part of a sum.
-    fn terms(&self, matrix: Weights<'_>, row: usize, values: &[Value]) -> Value {
-        let most = values.len() + JOINS + usize::from(!self.profile.fused);
-        let mut magnitude = 0.0;
-        let mut error = most as f64 * UNDERFLOW * (1.0 + self.growth[most]);
-        for (k, v) in values.iter().enumerate() {
-            let w = matrix.magnitude(row * values.len() + k);
-            magnitude += w * v.magnitude;
-            error += w * (v.error + self.growth[most - k] * v.magnitude);
-        }
-        Value { magnitude: magnitude + error, error }.or_unbounded()
+    fn terms(&self, row: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
+        let most = values.len() + JOINS + usize::from(!self.analysis.profile.fused);
+        Value::terms(row.zip(values).map(|(w, v)| (Value::within(w.abs()), *v)), most)
     }
 
     /// A bias, once it has become part of a sum.
-    fn bias(&self, b: f64) -> Value {
-        let error = self.growth[1] * b;
-        Value { magnitude: b + error, error }.or_unbounded()
+    fn b(&self, part: usize, j: usize) -> Value {
+        self.weight(self.weights.b(part, j)).rounded()
     }
 
-    /// `a b + c`
-    fn mul_add(&self, a: Value, b: Value, c: Value) -> Value {
-        let exact = a.magnitude * b.magnitude + c.magnitude;
-        let mut error = a.magnitude * b.error + a.error * b.magnitude + c.error;
-        if !self.profile.fused {
-            error += a.magnitude * b.magnitude * U + UNDERFLOW;
-        }
-        error += (exact + error) * U + UNDERFLOW;
-        Value { magnitude: exact + error, error }.or_unbounded()
-    }
-
-    /// The activation of a sum, clipped first where the cell clips.
-    fn activation(&self, activation: Activation, v: Value) -> Activated {
-        let Value { mut magnitude, mut error } = v;
-        if !error.is_finite() {
-            // perhaps NaN, which no range holds
-            return Activated { low: f64::NEG_INFINITY, high: f64::INFINITY, error: f64::INFINITY };
-        }
-        if let Some(clip) = self.cell.clip {
-            magnitude = magnitude.min(f64::from(clip));
-            error = error.min(2.0 * magnitude);
-        }
-        let image = activation::image(activation, magnitude);
-        let own = activation::own_error(activation, self.profile.fused, magnitude);
-        let step = if error > 0.0 { image.jump } else { 0.0 };
-        let error = (image.slope * error + step).min(image.high - image.low) + own;
-        Activated { low: (image.low - own).max(image.least), high: (image.high + own).min(image.most), error }
-    }
-
-    /// `z h + (1 - z) n`
-    ///
-    /// Its exact counterpart differs from what the operands' errors make of it by
-    /// `dn (1 - z) + z dh + dz (h - n)`, z being the computed one in the first two terms.
-    fn blend(&self, z: Activated, h: Value, n: Value) -> Value {
-        let rest = (1.0 - z.low).abs().max((1.0 - z.high).abs());
-        let share = z.value().magnitude;
-        let exact = if z.low >= 0.0 && z.high <= 1.0 {
-            h.magnitude.max(n.magnitude)
-        } else {
-            rest * n.magnitude + share * h.magnitude
-        };
-        let mut error = n.error * rest + share * h.error + z.error * (h.magnitude + n.magnitude);
-        // 1 - z, and that times n
-        error += rest * n.magnitude * (2.0 * U + U * U) + UNDERFLOW;
-        if !self.profile.fused {
-            error += share * h.magnitude * U + UNDERFLOW;
-        }
-        error += (exact + error) * U + UNDERFLOW;
-        let value = Value { magnitude: exact + error, error }.or_unbounded();
-        // nothing on the way there may overflow either
-        let parts = [rest * (1.0 + U), rest * n.magnitude * (1.0 + 3.0 * U), share * h.magnitude * (1.0 + U)];
-        if parts.iter().all(|p| *p <= f64::from(f32::MAX)) { value } else { Value::exact(f64::INFINITY) }
+    /// A weight may be a parameter, of which the magnitude is given: its sign is not used.
+    fn weight(&self, number: f64) -> Value {
+        Value::within(number.abs())
     }
 }
-
-/// `(1+u)^n - 1`
-fn growth(n: usize) -> f64 {
-    (n as f64 * U.ln_1p()).exp_m1()
-}
-
-/// The sum of values as it would be without rounding: [`Analysis::terms`] and [`Analysis::bias`] have accounted for that.
-fn sum<const N: usize>(values: [Value; N]) -> Value {
-    let add = |a: Value, b: &Value| Value { magnitude: a.magnitude + b.magnitude, error: a.error + b.error };
-    values.iter().fold(Value { magnitude: 0.0, error: 0.0 }, add).or_unbounded()
-}
-
-/// `a b`, rounded once.
-fn product(a: Value, b: Value) -> Value {
-    let exact = a.magnitude * b.magnitude;
-    let error = a.magnitude * b.error + a.error * b.magnitude + exact * U + UNDERFLOW;
-    Value { magnitude: exact + error, error }.or_unbounded()
-}
-
-/// The bound as text, for models whose weights are known at run time only: what `|generated - exact|` of every unit does
-/// not exceed in one step.
-///
-/// Simpler and wider than [`bound`]: the gates' ranges are not used.
-pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
-    let joins = JOINS + usize::from(!profile.fused);
-    let mut lines = vec![
-        "u = 2^-24; G(n) = (1+u)^n - 1; for a sum of I terms w x, H terms r v and b:".to_owned(),
-        "S = sum |w x| + sum |r v| + |b|,".to_owned(),
-        format!(
-            "E = G(I+{joins}) sum |w x| + G(H+{joins}) sum |r v| + u |b| + (I+H+9) 2^-149 \
-             + (1+G(I+{joins})) sum |w| err(x) + (1+G(H+{joins})) sum |r| err(v)"
-        ),
-    ];
-    let error = |a: Activation| error_text(a, profile.fused);
-    let range = range_text;
-    for (i, cell) in model.cells().into_iter().enumerate() {
-        if model.cells().len() > 1 {
-            lines.push(format!("cell {i}, whose inputs err by what the cells before it say:"));
-        }
-        let f = cell.activations[0];
-        let Some(reset) = cell.kind.reset_gate() else {
-            lines.push(format!("RNNCell: error <= {}", error(f)));
-            continue;
-        };
-        let g = cell.activations[1];
-        let image = activation::image(f, f64::MAX);
-        let rest = match (image.least >= 0.0 && image.most <= 1.0, image.most == 1.0) {
-            (true, _) => "1".to_owned(),
-            (_, true) => "2".to_owned(),
-            _ => format!("(1+{})", range(f)),
-        };
-        lines.push(format!("GRUCell: err(z), err(r) = {}; |z|, |r| <= {}; |1-z| <= {rest}", error(f), range(f)));
-        lines.push(match reset {
-            ResetGate::BeforeMatMul => format!(
-                "v = r h: err(v) = |r| err(h) + |h| err(r) + u |r||h| + 2^-149; err(n) = {}; |n| <= {}",
-                error(g),
-                range(g)
-            ),
-            ResetGate::AfterMatMul => format!(
-                "n = g(s + r m), m = Rh h + Rbh: S = S_s+E_s + |r| (S_m+E_m), \
-                 E = (1+u) (E_s + |r| E_m + err(r) (S_m+E_m)) + {} u S + 2^-148; err(n) = {}; |n| <= {}",
-                if profile.fused { 2 } else { 3 },
-                error(g),
-                range(g)
-            ),
-        });
-        lines.push(format!(
-            "error <= (1+u) (|1-z| err(n) + |z| err(h) + err(z) (|h|+|n|) + {} u (|1-z||n| + |z||h|) + 2^-147)",
-            if profile.fused { 4 } else { 5 }
-        ));
-    }
-    if profile.flush_denormals {
-        lines.push("and 2^-100 for states that are flushed to zero".to_owned());
-    }
-    lines
-}
-
-/// What an activation of a sum makes of the sum's error E, as text.
-fn error_text(activation: Activation, fused: bool) -> String {
-    let (image, own) = (activation::image(activation, f64::from(f32::MAX)), activation::error(activation, fused));
-    let mut text = match image.slope {
-        1.0 => "E".to_owned(),
-        0.25 => "E/4".to_owned(),
-        slope => format!("{slope} E"),
-    };
-    if image.jump > 0.0 {
-        text += &format!(" + {}", image.jump);
-    }
-    let limit = image.least.abs().max(image.most.abs());
-    match own.ulp {
-        0.0 => {}
-        // just below 1 the spacing is u
-        ulp if limit == 1.0 => text += &format!(" + {ulp} u"),
-        ulp if limit.is_finite() => text += &format!(" + {} u {limit} + 2^-149", 2.0 * ulp),
-        ulp => text += &format!(" + {} u ({}) + 2^-149", 2.0 * ulp, range_text(activation)),
-    }
-    if own.of_argument > 0.0 {
-        text += &format!(" + {:e} (S+E)", own.of_argument);
-    }
-    if own.absolute > 0.0 {
-        text += &format!(" + {:e}", own.absolute);
-    }
-    text
-}
-
-/// What the computed activation of a sum does not exceed in magnitude, as text.
-fn range_text(activation: Activation) -> String {
-    let image = activation::image(activation, f64::from(f32::MAX));
-    let limit = image.least.abs().max(image.most.abs());
-    if limit.is_finite() {
-        return limit.to_string();
-    }
-    let sum = match (image.slope, exact(activation, 0.0).abs()) {
-        (1.0, 0.0) => "S+E".to_owned(),
-        (slope, 0.0) => format!("{slope} (S+E)"),
-        (slope, at_zero) => format!("{slope} (S+E) + {at_zero}"),
-    };
-    match activation::error(activation, false).ulp {
-        0.0 => sum,
-        // wider than what any function without a limit adds
-        _ => format!("(1+5u) ({sum}) + 2^-149"),
-    }
-}
-
-#[cfg(test)]
-mod tests;

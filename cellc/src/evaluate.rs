@@ -16,8 +16,11 @@ pub(crate) trait Arithmetic {
     /// In place of a number.
     type Value: Clone + PartialEq;
 
-    /// A number that is given: a constant, or an element of a Parameter or variable.
+    /// A number that is given: an element of a Parameter or variable.
     fn given(&self, number: f64) -> Self::Value;
+
+    /// A number that is always the same.
+    fn constant(&self, number: f64) -> Self::Value;
 
     /// One step of a recurrent cell, for one row of the batch.
     fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: Step<'_, Self::Value>) -> State<Self::Value>;
@@ -35,15 +38,15 @@ pub(crate) trait Arithmetic {
         let steps = row.steps();
         let length = length.clamp(0.0, steps as f64) as usize;
         let mut state = row.initial.clone();
-        let mut y = vec![vec![self.given(0.0); cell.hidden_size]; steps];
+        let mut y = vec![vec![self.constant(0.0); cell.hidden_size]; steps];
         for k in 0..length {
             let t = if row.reverse { length - 1 - k } else { k };
             state = self.step(cell, weights, row.step(t, &state));
             y[t].clone_from(&state.h);
         }
         if length == 0 {
-            state.h.fill(self.given(0.0));
-            state.c.fill(self.given(0.0));
+            state.h.fill(self.constant(0.0));
+            state.c.fill(self.constant(0.0));
         }
         (y, state)
     }
@@ -101,6 +104,15 @@ impl<V> Row<'_, V> {
     pub(crate) fn step<'a>(&'a self, t: usize, state: &'a State<V>) -> Step<'a, V> {
         let x = &self.x[t * self.input_size..][..self.input_size];
         Step { x, h: &state.h, c: &state.c, a: self.a.map(|a| &a[t]) }
+    }
+
+    /// Whether two steps read the same input.
+    pub(crate) fn same_input(&self, s: usize, t: usize) -> bool
+    where
+        V: PartialEq,
+    {
+        let x = |t: usize| &self.x[t * self.input_size..][..self.input_size];
+        x(s) == x(t) && self.a.is_none_or(|a| a[s] == a[t])
     }
 }
 
@@ -211,7 +223,14 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             Source::Parameter(i) => Numbers::Given(&self.parameters[i]),
             Source::Variable(i) => Numbers::Given(&self.variables[i]),
         };
-        (0..self.model.len(source)).map(|i| self.arithmetic.given(numbers.at(i))).collect()
+        (0..self.model.len(source)).map(|i| self.number(numbers, i)).collect()
+    }
+
+    fn number(&self, numbers: Numbers<'_>, i: usize) -> A::Value {
+        match numbers {
+            Numbers::Given(_) => self.arithmetic.given(numbers.at(i)),
+            Numbers::Constant(_) | Numbers::Zero => self.arithmetic.constant(numbers.at(i)),
+        }
     }
 
     fn weight(&self, source: WeightSource) -> Numbers<'a> {
@@ -294,7 +313,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let at = |i: usize, j: usize| if dense.transposed { j * inputs + i } else { i * outputs + j };
-        let term = |r: usize, j: usize, i: usize| (x[r * inputs + i].clone(), self.arithmetic.given(w.at(at(i, j))));
+        let term = |r: usize, j: usize, i: usize| (x[r * inputs + i].clone(), self.number(w, at(i, j)));
         let element = |r: usize, j: usize| self.arithmetic.dot((0..inputs).map(|i| term(r, j, i)));
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }

@@ -47,6 +47,10 @@ impl Arithmetic for Float64 {
         number
     }
 
+    fn constant(&self, number: f64) -> f64 {
+        number
+    }
+
     fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: CellStep<'_, f64>) -> State<f64> {
         let gates = Gates { cell, weights, x: step.x };
         let (h, c) = match cell.kind {

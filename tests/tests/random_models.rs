@@ -26,7 +26,7 @@ fn every_error_is_within_the_bound() {
                 parameters.iter().map(|p| p.iter().map(|v| f64::from(v.abs())).collect()).collect();
             for (isa, (name, fused)) in subject.isas().enumerate() {
                 let flush_denormals = subject.compilation.options.flush_denormals;
-                let limits = bound(subject.model(), Profile { fused, flush_denormals }, &magnitudes);
+                let limits = bound(subject.model(), Profile { fused, flush_denormals }, &magnitudes, &[]).results;
                 for (i, found) in subject.interpret(isa, parameters).iter().enumerate() {
                     assert_eq!(found.len(), exact[i].len());
                     for ((found, exact), limit) in found.iter().zip(&exact[i]).zip(&limits[i]) {

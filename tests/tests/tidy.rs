@@ -23,7 +23,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("pack", &["kernel", "model"]),
     ("evaluate", &["evaluate", "model"]),
     ("reference", &["activation", "evaluate", "model", "reference"]),
-    ("bound", &["activation", "bound", "evaluate", "model", "plan"]),
+    ("bound", &["activation", "bound", "evaluate", "model", "plan", "reference"]),
     ("emit", &["emit", "kernel", "options", "pack", "target"]),
 ];
 

@@ -8,11 +8,11 @@ use cellc::compile::{self, Compilation};
 use cellc::front::openvino;
 use cellc::model::{ElementType, Model, ValidModel};
 use cellc::options::{Language, Options, Range};
-use cellc::reference::reference;
+use cellc::reference::{Step, initial_variables, reference};
 
 use super::arguments::CheckArguments;
-use super::calls::{self, Calls, Expected};
-use super::harness::Harness;
+use super::calls::{self, Calls, Expected, Numbers};
+use super::harness::{Harness, Outcome, Variables};
 use super::progress::Progress;
 use super::random::Random;
 use super::stdout::write_stdout;
@@ -41,46 +41,65 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 
     let model = &compilation.model;
     let steps = inputs.steps(arguments.steps)?;
-    let mut tables: Vec<Table> = model.results.iter().map(|_| Table::default()).collect();
+    let mut tables: Vec<Table> = (0..model.results.len() + model.variables.len()).map(|_| Table::default()).collect();
     // The Parameters of a step, as generated code and as the reference take them.
-    let mut given: Vec<Vec<f32>> = vec![Vec::new(); model.parameters.len()];
+    let mut given: Vec<Numbers> = vec![Numbers::Floats(Vec::new()); model.parameters.len()];
     let mut exact: Vec<Vec<f64>> = vec![Vec::new(); model.parameters.len()];
-    // The states with which the reference and the generated code go on, each fed with its own.
+    // The states and variables with which the reference and the generated code go on, each with its own.
     let mut exact_states: Vec<Vec<f64>> = Vec::new();
     let mut own_states: Vec<Vec<f32>> = Vec::new();
+    let mut exact_variables = initial_variables(model);
+    let mut own_variables: Vec<Vec<f32>> = Vec::new();
+    let keeps = !model.states.is_empty() || !model.variables.is_empty();
     progress.count("checking", steps);
     for step in 0..steps {
         let changed = inputs.next(step, model, &exact_states, &mut given)?;
         let pack = changed.iter().any(|&i| model.parameters[i].weight);
         for i in changed {
-            exact[i] = given[i].iter().map(|&v| f64::from(v)).collect();
+            exact[i] = given[i].exact();
         }
-        let mut expected = reference(model, &exact, &[]).results;
-        let bounds = bound(model, profile, &exact);
-        let mut got = harness.call(&given, pack)?;
+        // One step from where the reference has come to, as far as f32 holds it.
+        let variables: Vec<Vec<f32>> = exact_variables.iter().map(|v| v.iter().map(|&v| v as f32).collect()).collect();
+        let before: Vec<Vec<f64>> = variables.iter().map(|v| v.iter().map(|&v| f64::from(v)).collect()).collect();
+        let mut expected = reference(model, &exact, &before);
+        let bounds = bound(model, profile, &exact, &before);
+        let first = if step == 0 { Variables::Initial } else { Variables::Given(&variables) };
+        let mut got = harness.call(&given, pack, first)?;
         for (r, table) in tables.iter_mut().enumerate() {
-            table.one_step(step, &expected[r], &got[r], &bounds[r]);
+            table.one_step(step, part(&expected, r), generated_part(&got, r), part(&bounds, r));
         }
-        if !model.states.is_empty() {
+        if keeps {
             if step > 0 {
                 for (s, pair) in model.states.iter().enumerate() {
                     exact[pair.parameter] = std::mem::take(&mut exact_states[s]);
-                    given[pair.parameter] = std::mem::take(&mut own_states[s]);
+                    given[pair.parameter] = Numbers::Floats(std::mem::take(&mut own_states[s]));
                 }
-                expected = reference(model, &exact, &[]).results;
-                got = harness.call(&given, false)?;
+                expected = reference(model, &exact, &exact_variables);
+                got = harness.call(&given, false, Variables::Given(&own_variables))?;
             }
             for (r, table) in tables.iter_mut().enumerate() {
-                table.own_state(&expected[r], &got[r]);
+                table.own_state(part(&expected, r), generated_part(&got, r));
             }
-            exact_states = model.states.iter().map(|pair| expected[pair.result].clone()).collect();
-            own_states = model.states.iter().map(|pair| got[pair.result].clone()).collect();
+            exact_states = model.states.iter().map(|pair| expected.results[pair.result].clone()).collect();
+            own_states = model.states.iter().map(|pair| got.results[pair.result].clone()).collect();
+            exact_variables = expected.variables;
+            own_variables = got.variables;
         }
         progress.advance();
     }
     drop(progress);
     print(arguments, &compilation, harness.isa(), fused, steps, &tables)?;
     if tables.iter().any(|table| table.broken > 0) { Err(Failure::Broken) } else { Ok(()) }
+}
+
+/// The i-th of the results, and of the variables after them.
+fn part(step: &Step, i: usize) -> &[f64] {
+    step.results.iter().chain(&step.variables).nth(i).map_or(&[], Vec::as_slice)
+}
+
+/// As [`part`].
+fn generated_part(outcome: &Outcome, i: usize) -> &[f32] {
+    outcome.results.iter().chain(&outcome.variables).nth(i).map_or(&[], Vec::as_slice)
 }
 
 /// Where the inputs of the steps come from.
@@ -118,24 +137,25 @@ impl Inputs {
         step: usize,
         model: &ValidModel,
         states: &[Vec<f64>],
-        parameters: &mut [Vec<f32>],
+        parameters: &mut [Numbers],
     ) -> Result<Vec<usize>, Failure> {
         let mut changed = Vec::new();
         for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate() {
             let state = model.states.iter().position(|pair| pair.parameter == i);
             *values = match self {
-                Self::Files { calls, expected } => calls::values(&calls::read(&calls[step][i], &expected[i])?),
+                Self::Files { calls, expected } => Numbers::of(&calls::read(&calls[step][i], &expected[i])?),
                 Self::Drawn { random, range } => {
                     let len = parameter.shape.iter().product();
-                    match state {
+                    match (state, parameter.length) {
                         _ if parameter.weight && step > 0 => continue,
                         // As PyTorch initialises: sums stay of order 1 whatever the size.
-                        _ if parameter.weight => {
-                            random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip()))
-                        }
-                        None => random.varied(len, range.x),
-                        Some(_) if step == 0 => random.varied(len, range.h),
-                        Some(s) => states[s].iter().map(|&v| v as f32).collect(),
+                        _ if parameter.weight => Numbers::Floats(
+                            random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
+                        ),
+                        (None, Some(most)) => Numbers::Integers(random.lengths(len, most)),
+                        (None, None) => Numbers::Floats(random.varied(len, range.x)),
+                        (Some(_), _) if step == 0 => Numbers::Floats(random.varied(len, range.h)),
+                        (Some(s), _) => Numbers::Floats(states[s].iter().map(|&v| v as f32).collect()),
                     }
                 }
             };
@@ -243,16 +263,20 @@ fn print(
     );
     let model = &compilation.model;
     let interface = &compilation.interface;
-    let elements = model.parameters.iter().map(|p| p.element).chain(model.results.iter().map(|r| r.element));
+    let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
+    let elements = floats.chain(model.results.iter().map(|r| r.element));
     let mut others: Vec<_> = elements.filter(|e| *e != ElementType::F32).map(ElementType::name).collect();
     others.sort_unstable();
     others.dedup();
     if !others.is_empty() {
         text += &format!("tensors that are {} in the model are f32 here\n", others.join(", "));
     }
-    for (field, table) in interface.outputs.iter().zip(tables) {
+    for (field, table) in interface.outputs.iter().chain(&interface.variables).zip(tables) {
         text += &format!("\n{} {:?}", field.name, field.shape);
-        if let Some(state) = interface.states.iter().find(|s| interface.outputs[s.output].index == field.index) {
+        let variable = interface.variables.iter().any(|v| v.name == field.name);
+        if variable {
+            text += ", the variable";
+        } else if let Some(state) = interface.states.iter().find(|s| interface.outputs[s.output].index == field.index) {
             text += &format!(", the next {}", interface.inputs[state.input].name);
         }
         text += &format!("\n{table}");

@@ -1,5 +1,8 @@
 //! Compiles generated source and drives it: a small program around the pure function, spoken to over its
-//! standard input and output in blocks of f32 in the machine's byte order.
+//! standard input and output in blocks of numbers in the machine's byte order.
+//!
+//! A call is a byte of the flags below, the weights' and variables' elements if it says so, and those of the inputs; the
+//! answer, the elements of every output and then of every variable.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,16 +14,47 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use cellc::compile::Compilation;
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::emit::names::{Field, Interface};
+use cellc::kernel::Element;
 use cellc::options::Language;
 use tempfile::TempDir;
 
 use super::Failure;
+use super::calls::Numbers;
 
 /// The stem of the generated files in the temporary folder.
 const STEM: &str = "generated";
 
 /// The program's exit status where the machine lacks the instruction set.
 const LACKING: i32 = 3;
+
+/// The weights follow, to be packed.
+const PACK: u8 = 1;
+
+/// Every variable becomes what it is at first.
+const RESET: u8 = 2;
+
+/// The variables follow.
+const SET: u8 = 4;
+
+/// What the variables of the model are before a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Variables<'a> {
+    /// What they are at first.
+    Initial,
+    /// What the call before left.
+    Kept,
+    /// These.
+    Given(&'a [Vec<f32>]),
+}
+
+/// What a call leaves, each in C order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Outcome {
+    /// Every result.
+    pub(crate) results: Vec<Vec<f32>>,
+    /// Every variable.
+    pub(crate) variables: Vec<Vec<f32>>,
+}
 
 /// Generated code, compiled and running. It ends when dropped.
 pub(crate) struct Harness {
@@ -64,31 +98,56 @@ impl Harness {
 
     /// Calls the pure function: all Parameters in document order in, all Results out. Weights among the Parameters
     /// are packed if `pack` is set, else those of the call before stay.
-    pub(crate) fn call(&mut self, parameters: &[Vec<f32>], pack: bool) -> Result<Vec<Vec<f32>>, Diagnostic> {
-        self.exchange(parameters, pack).map_err(|error| match self.child.wait() {
+    pub(crate) fn call(
+        &mut self,
+        parameters: &[Numbers],
+        pack: bool,
+        variables: Variables<'_>,
+    ) -> Result<Outcome, Diagnostic> {
+        let message = self.message(parameters, pack, variables)?;
+        self.exchange(&message).map_err(|error| match self.child.wait() {
             Ok(status) if !status.success() => problem(format!("the compiled program ended early: {status}")),
             _ => problem(format!("the compiled program cannot be talked to: {error}")),
         })
     }
 
-    fn exchange(&mut self, parameters: &[Vec<f32>], pack: bool) -> io::Result<Vec<Vec<f32>>> {
+    /// What is sent for a call.
+    fn message(&self, parameters: &[Numbers], pack: bool, variables: Variables<'_>) -> Result<Vec<u8>, Diagnostic> {
+        let pack = if pack { PACK } else { 0 };
+        let (flag, given) = match variables {
+            Variables::Initial => (RESET, [].as_slice()),
+            Variables::Kept => (0, [].as_slice()),
+            Variables::Given(given) => (SET, given),
+        };
+        let mut message = vec![pack | flag];
+        for values in given {
+            values.iter().for_each(|v| message.extend(v.to_ne_bytes()));
+        }
+        let weights = self.interface.weights.iter().filter(|_| pack != 0);
+        for field in weights.chain(&self.interface.inputs) {
+            let bytes = parameters[field.index].bytes(field.element).map_err(|value| {
+                problem(format!("{value} is too large for input {:?}, whose elements have 32 bits", field.name))
+            })?;
+            debug_assert_eq!(bytes.len(), size(field.element) * field.len(), "{}", field.name);
+            message.extend(bytes);
+        }
+        Ok(message)
+    }
+
+    fn exchange(&mut self, message: &[u8]) -> io::Result<Outcome> {
         let input = self.input.as_mut().expect("open until dropped");
-        input.write_all(&[u8::from(pack)])?;
-        let weights = self.interface.weights.iter().filter(|_| pack);
-        for field in self.interface.inputs.iter().chain(weights) {
-            debug_assert_eq!(parameters[field.index].len(), field.len(), "{}", field.name);
-            for value in &parameters[field.index] {
-                input.write_all(&value.to_ne_bytes())?;
-            }
-        }
+        input.write_all(message)?;
         input.flush()?;
-        let mut results = vec![Vec::new(); self.interface.outputs.len()];
-        for field in &self.interface.outputs {
-            let mut bytes = vec![0; 4 * field.len()];
-            self.output.read_exact(&mut bytes)?;
-            results[field.index] = bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
-        }
-        Ok(results)
+        let mut read = |fields: &[Field]| {
+            let mut all = vec![Vec::new(); fields.len()];
+            for field in fields {
+                let mut bytes = vec![0; 4 * field.len()];
+                self.output.read_exact(&mut bytes)?;
+                all[field.index] = bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+            }
+            io::Result::Ok(all)
+        };
+        Ok(Outcome { results: read(&self.interface.outputs)?, variables: read(&self.interface.variables)? })
     }
 
     /// The name of the instruction set that the program chose: its first output.
@@ -169,25 +228,31 @@ fn c_compiler(variable: Option<OsString>) -> Command {
 }
 
 fn rust_source(interface: &Interface) -> String {
-    let Interface { function, inputs, weights, outputs, .. } = interface;
+    let Interface { function, inputs, weights, outputs, variables, .. } = interface;
     let mut declarations = String::new();
-    let mut read_inputs = String::new();
-    for (i, field) in inputs.iter().enumerate() {
-        declarations += &format!("    let mut x{i} = vec![0f32; {}];\n", field.len());
-        read_inputs += &format!("        take(&mut input, &mut x{i})?;\n");
+    let mut read = [String::new(), String::new()];
+    for (read, (variable, fields)) in read.iter_mut().zip([("x", inputs), ("w", weights)]) {
+        for (i, field) in fields.iter().enumerate() {
+            let ty = rust_element(field.element);
+            declarations += &format!("    let mut {variable}{i} = vec![{ty}::default(); {}];\n", field.len());
+            *read += &format!("        take(&mut input, &mut {variable}{i}, {ty}::from_ne_bytes)?;\n");
+        }
     }
-    let mut read_weights = String::new();
-    for (i, field) in weights.iter().enumerate() {
-        declarations += &format!("    let mut w{i} = vec![0f32; {}];\n", field.len());
-        read_weights += &format!("            take(&mut input, &mut w{i})?;\n");
+    let [read_inputs, mut read_weights] = read;
+    let mut arguments = vec!["isa".to_owned()];
+    let mut read_variables = String::new();
+    let mut reset = String::new();
+    if interface.has_state() {
+        declarations += "    let mut state = Box::new(generated::State::new());\n";
+        arguments.push("&mut state".to_owned());
+    }
+    if !variables.is_empty() {
+        reset = format!("        if flags & {RESET} != 0 {{\n            state.reset();\n        }}\n");
     }
     if !weights.is_empty() {
         declarations += "    let mut packed = Box::new(generated::Packed::new());\n";
         let fields = rust_fields(weights, "w", |f| f.shape.clone());
-        read_weights += &format!("            generated::pack(&generated::Weights {{ {fields} }}, &mut packed);\n");
-    }
-    let mut arguments = vec!["isa".to_owned()];
-    if !weights.is_empty() {
+        read_weights += &format!("        generated::pack(&generated::Weights {{ {fields} }}, &mut packed);\n");
         arguments.push("&packed".to_owned());
     }
     match &inputs[..] {
@@ -211,8 +276,13 @@ fn rust_source(interface: &Interface) -> String {
             }
         }
     }
+    for field in variables {
+        read_variables += &format!("            take(&mut input, &mut state.{}, f32::from_ne_bytes)?;\n", field.name);
+        write_results += &format!("        give(&mut output, &state.{})?;\n", field.name);
+    }
     // Arrays are built on the stack before they are boxed.
-    let values: usize = inputs.iter().chain(weights).chain(outputs).map(Field::len).sum();
+    let fields = inputs.iter().chain(weights).chain(outputs).chain(variables);
+    let values: usize = fields.map(Field::len).sum::<usize>() + interface.block_len;
     let stack = (64 << 20) + 16 * values;
     let arguments = arguments.join(", ");
     format!(
@@ -220,11 +290,12 @@ fn rust_source(interface: &Interface) -> String {
 
 use std::io::{{self, BufReader, BufWriter, Read, Write}};
 
-fn take(input: &mut impl Read, values: &mut [f32]) -> io::Result<()> {{
+#[allow(dead_code)]
+fn take<T, const N: usize>(input: &mut impl Read, values: &mut [T], from: fn([u8; N]) -> T) -> io::Result<()> {{
     for value in values {{
-        let mut bytes = [0; 4];
+        let mut bytes = [0; N];
         input.read_exact(&mut bytes)?;
-        *value = f32::from_ne_bytes(bytes);
+        *value = from(bytes);
     }}
     Ok(())
 }}
@@ -238,11 +309,14 @@ fn serve(isa: generated::Isa) -> io::Result<()> {{
     let mut output = BufWriter::new(io::stdout().lock());
 {declarations}    writeln!(output, "{{}}", isa.name())?;
     output.flush()?;
-    let mut pack = [0];
-    while input.read(&mut pack)? == 1 {{
-{read_inputs}        if pack == [1] {{
+    let mut flags = [0];
+    while input.read(&mut flags)? == 1 {{
+        let [flags] = flags;
+{reset}        if flags & {SET} != 0 {{
+{read_variables}        }}
+        if flags & {PACK} != 0 {{
 {read_weights}        }}
-        generated::{function}({arguments});
+{read_inputs}        generated::{function}({arguments});
 {write_results}        output.flush()?;
     }}
     Ok(())
@@ -258,6 +332,32 @@ fn main() {{
 }}
 "#
     )
+}
+
+/// Bytes of an element.
+fn size(element: Element) -> usize {
+    match element {
+        Element::F32 | Element::I32 | Element::U32 => 4,
+        Element::I64 => 8,
+    }
+}
+
+fn rust_element(element: Element) -> &'static str {
+    match element {
+        Element::F32 => "f32",
+        Element::I32 => "i32",
+        Element::I64 => "i64",
+        Element::U32 => "u32",
+    }
+}
+
+fn c_element(element: Element) -> &'static str {
+    match element {
+        Element::F32 => "float",
+        Element::I32 => "int32_t",
+        Element::I64 => "int64_t",
+        Element::U32 => "uint32_t",
+    }
 }
 
 /// `x: x0.as_chunks::<16>().0.try_into().unwrap(), ...`
@@ -278,21 +378,18 @@ fn rust_view(variable: &str, chunks: &str, slice: &str, sizes: &[usize]) -> Stri
 /// The sizes of the arrays that inputs and outputs of generated Rust are: rows, or one flat array.
 fn array(field: &Field) -> Vec<usize> {
     match field.shape[..] {
-        [rows, columns] if rows != 1 => vec![rows, columns],
+        [rows, columns] if rows != 1 && field.element == Element::F32 => vec![rows, columns],
         _ => vec![field.len()],
     }
 }
 
 fn c_source(interface: &Interface, isas: &[&str]) -> String {
-    let Interface { function, inputs, weights, outputs, .. } = interface;
+    let Interface { function, inputs, weights, outputs, variables, .. } = interface;
     let mut declarations = String::new();
-    let mut read_inputs = String::new();
-    let mut read_weights = String::new();
-    let mut write_results = String::new();
     let mut values = |variable: &str, fields: &[Field]| {
         let mut members = Vec::new();
         for (i, field) in fields.iter().enumerate() {
-            declarations += &format!("static float {variable}{i}[{}];\n", field.len());
+            declarations += &format!("static {} {variable}{i}[{}];\n", c_element(field.element), field.len());
             members.push(format!(".{} = {variable}{i}", field.name));
         }
         members.join(", ")
@@ -300,21 +397,31 @@ fn c_source(interface: &Interface, isas: &[&str]) -> String {
     let input_members = values("x", inputs);
     let weight_members = values("w", weights);
     let output_members = values("y", outputs);
-    for (i, field) in inputs.iter().enumerate() {
-        read_inputs += &format!("        take(x{i}, {});\n", field.len());
-    }
-    for (i, field) in weights.iter().enumerate() {
-        read_weights += &format!("            take(w{i}, {});\n", field.len());
-    }
-    for (i, field) in outputs.iter().enumerate() {
-        write_results += &format!("        give(y{i}, {});\n", field.len());
-    }
+    let each = |fields: &[Field], call: &str, place: &dyn Fn(usize, &Field) -> String| -> String {
+        let line = |(i, field)| {
+            let place = place(i, field);
+            format!("        {call}({place}, sizeof *{place}, {});\n", Field::len(field))
+        };
+        fields.iter().enumerate().map(line).collect()
+    };
+    let read_inputs = each(inputs, "take", &|i, _| format!("x{i}"));
+    let mut read_weights = each(weights, "take", &|i, _| format!("w{i}"));
+    let read_variables = each(variables, "take", &|_, field| format!("state.{}", field.name));
+    let write_results = each(outputs, "give", &|i, _| format!("y{i}"))
+        + &each(variables, "give", &|_, field| format!("state.{}", field.name));
     let mut arguments = vec!["isa"];
     if !weights.is_empty() {
         declarations += &format!("static {function}_packed packed;\n");
-        read_weights += &format!("            const {function}_weights weights = {{ {weight_members} }};\n");
-        read_weights += &format!("            {function}_pack(&weights, &packed);\n");
+        read_weights += &format!("        const {function}_weights weights = {{ {weight_members} }};\n");
+        read_weights += &format!("        {function}_pack(&weights, &packed);\n");
         arguments.push("&packed");
+    }
+    let (mut first, mut reset) = (String::new(), String::new());
+    if interface.has_state() {
+        declarations += &format!("static {function}_state state;\n");
+        first = format!("    {function}_state_reset(&state);\n");
+        reset = format!("        if (flags & {RESET}) {function}_state_reset(&state);\n");
+        arguments.push("&state");
     }
     let mut structs = String::new();
     if !inputs.is_empty() {
@@ -330,17 +437,18 @@ fn c_source(interface: &Interface, isas: &[&str]) -> String {
     format!(
         r#"#include "generated.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 {declarations}
-static void take(float *values, size_t n) {{
-    if (fread(values, sizeof *values, n, stdin) != n) exit(1);
+static void take(void *values, size_t size, size_t n) {{
+    if (fread(values, size, n, stdin) != n) exit(1);
 }}
 
-static void give(const float *values, size_t n) {{
-    if (fwrite(values, sizeof *values, n, stdout) != n) exit(1);
+static void give(const void *values, size_t size, size_t n) {{
+    if (fwrite(values, size, n, stdout) != n) exit(1);
 }}
 
 int main(int argc, char **argv) {{
@@ -354,10 +462,12 @@ int main(int argc, char **argv) {{
     }}
     printf("%s\n", {function}_isa_name(isa));
     fflush(stdout);
-{structs}    for (int pack = getchar(); pack != EOF; pack = getchar()) {{
-{read_inputs}        if (pack) {{
+{first}{structs}    for (int flags = getchar(); flags != EOF; flags = getchar()) {{
+{reset}        if (flags & {SET}) {{
+{read_variables}        }}
+        if (flags & {PACK}) {{
 {read_weights}        }}
-        {function}_run({arguments});
+{read_inputs}        {function}_run({arguments});
 {write_results}        fflush(stdout);
     }}
     return 0;

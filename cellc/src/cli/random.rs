@@ -23,6 +23,11 @@ impl Random {
         ((self.next() % (2 * HALF + 1)) as i64 - HALF as i64) as f32 / HALF as f32
     }
 
+    /// `len` whole numbers from 0 to `most`, both included.
+    pub(crate) fn lengths(&mut self, len: usize, most: usize) -> Vec<i64> {
+        (0..len).map(|_| (self.next() % (most as u64 + 1)) as i64).collect()
+    }
+
     /// `len` values of magnitude at most `most`, spread evenly.
     pub(crate) fn even(&mut self, len: usize, most: f32) -> Vec<f32> {
         (0..len).map(|_| self.unit() * most).collect()
@@ -62,6 +67,8 @@ mod tests {
             assert!(values.contains(&value));
         }
         assert!(values.iter().any(|v| *v != 0.0 && v.abs() < 1e-12));
+        let lengths = random.lengths(200, 3);
+        assert!((0..=3).all(|n| lengths.contains(&n)) && lengths.iter().all(|n| (0..=3).contains(n)));
         let mean = random.even(100_000, 1.0).iter().sum::<f32>() / 1e5;
         assert!(mean.abs() < 0.01, "{mean}");
     }

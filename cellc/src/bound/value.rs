@@ -1,0 +1,250 @@
+//! What is known of a number whatever the input, and what arithmetic in f32 makes of it.
+
+use super::{U, UNDERFLOW};
+use crate::activation::{self, Image, exact};
+use crate::model::Activation;
+
+/// A range that holds both the exact and the computed value, and the largest difference between them.
+///
+/// All are finite, or nothing is known, not even that it is a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Value {
+    low: f64,
+    high: f64,
+    error: f64,
+}
+
+/// Nothing is known.
+const ANYTHING: Value = Value { low: f64::NEG_INFINITY, high: f64::INFINITY, error: f64::INFINITY };
+
+impl Value {
+    pub(super) fn new(low: f64, high: f64, error: f64) -> Self {
+        // not the other way round: a NaN is to be anything
+        let finite = low >= -f64::from(f32::MAX) && high <= f64::from(f32::MAX) && low <= high && error >= 0.0;
+        if finite { Self { low, high, error: error.min(high - low) } } else { ANYTHING }
+    }
+
+    /// A number of which the magnitude is known.
+    pub(super) fn within(magnitude: f64) -> Self {
+        Self::new(-magnitude, magnitude, 0.0)
+    }
+
+    /// A number that is known.
+    pub(super) fn exactly(number: f64) -> Self {
+        Self::new(number, number, 0.0)
+    }
+
+    /// What the difference does not exceed; infinite where there is no bound.
+    pub(super) fn error(self) -> f64 {
+        self.error
+    }
+
+    pub(super) fn low(self) -> f64 {
+        self.low
+    }
+
+    pub(super) fn high(self) -> f64 {
+        self.high
+    }
+
+    /// What neither the exact nor the computed value exceeds in magnitude.
+    pub(super) fn magnitude(self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+
+    pub(super) fn is_bounded(self) -> bool {
+        self.error.is_finite()
+    }
+
+    /// A value that is rounded to f32. Rounding keeps order: what lies between two f32 stays there.
+    pub(super) fn rounded(self) -> Self {
+        let error = self.error + self.magnitude() * U + UNDERFLOW;
+        Self::new(below(self.low), above(self.high), error)
+    }
+
+    /// One of two.
+    pub(super) fn either(self, other: Self) -> Self {
+        Self::new(self.low.min(other.low), self.high.max(other.high), self.error.max(other.error))
+    }
+
+    /// 0 where it is below `limit` in magnitude, perhaps.
+    pub(super) fn or_zero_below(self, limit: f64) -> Self {
+        Self::new(self.low.min(0.0), self.high.max(0.0), self.error + limit.min(self.magnitude()))
+    }
+
+    /// `-limit..=limit`, exactly.
+    pub(super) fn clipped(self, limit: f64) -> Self {
+        let clip = |v: f64| v.clamp(-limit, limit);
+        if self.is_bounded() { Self::new(clip(self.low), clip(self.high), self.error) } else { ANYTHING }
+    }
+
+    /// The sum as it would be without rounding: [`Self::terms`] has accounted for that.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self::new(self.low + other.low, self.high + other.high, self.error + other.error)
+    }
+
+    /// `a + b`
+    pub(super) fn add(self, other: Self) -> Self {
+        self.plus(other).rounded()
+    }
+
+    /// `a - b`
+    pub(super) fn sub(self, other: Self) -> Self {
+        Self::new(self.low - other.high, self.high - other.low, self.error + other.error).rounded()
+    }
+
+    /// The product as it would be without rounding.
+    fn times(self, other: Self) -> Self {
+        if !self.is_bounded() || !other.is_bounded() {
+            return ANYTHING;
+        }
+        let ends = [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high];
+        let error = self.magnitude() * other.error + self.error * other.magnitude();
+        Self::new(least(&ends), most(&ends), error)
+    }
+
+    /// `a b`
+    pub(super) fn mul(self, other: Self) -> Self {
+        self.times(other).rounded()
+    }
+
+    /// `a b + c`, rounded once where that is fused.
+    pub(super) fn mul_add(self, b: Self, c: Self, fused: bool) -> Self {
+        if fused { self.times(b).plus(c).rounded() } else { self.mul(b).add(c) }
+    }
+
+    /// `a / b`
+    pub(super) fn div(self, other: Self) -> Self {
+        let nearest = if other.low > 0.0 { other.low } else { -other.high };
+        if !self.is_bounded() || !other.is_bounded() || nearest <= 0.0 {
+            return ANYTHING;
+        }
+        let ends = [self.low / other.low, self.low / other.high, self.high / other.low, self.high / other.high];
+        let quotient = Self::new(least(&ends), most(&ends), 0.0);
+        // a/b - a~/b~ = (a - a~)/b~ + (a/b)(b~ - b)/b~
+        let error = (self.error + quotient.magnitude() * other.error) / nearest;
+        Self::new(quotient.low, quotient.high, error).rounded()
+    }
+
+    /// The larger one: of either error, the larger.
+    pub(super) fn max(self, other: Self) -> Self {
+        let both = self.error.max(other.error);
+        Self::new(self.low.max(other.low), self.high.max(other.high), both).known_if(self, other)
+    }
+
+    /// The smaller one.
+    pub(super) fn min(self, other: Self) -> Self {
+        let both = self.error.max(other.error);
+        Self::new(self.low.min(other.low), self.high.min(other.high), both).known_if(self, other)
+    }
+
+    /// v where v > 0, else `slope v`.
+    pub(super) fn prelu(self, slope: Self) -> Self {
+        let scaled = self.times(slope);
+        if !scaled.is_bounded() {
+            return ANYTHING;
+        }
+        let (low, high) = (self.low.min(scaled.low), self.high.max(scaled.high));
+        let error = self.error * slope.magnitude().max(1.0) + self.magnitude() * slope.error;
+        Self::new(low, high, error).rounded()
+    }
+
+    /// A selection of NaN gives the other operand: what is said holds only where both are numbers.
+    fn known_if(self, a: Self, b: Self) -> Self {
+        if a.is_bounded() && b.is_bounded() { self } else { ANYTHING }
+    }
+
+    /// Terms `a b`, once they have become part of a sum in which the first goes through `most` roundings, the second
+    /// through one less, and so on.
+    pub(super) fn terms(terms: impl Iterator<Item = (Self, Self)>, most: usize) -> Self {
+        // (1+u)^n - 1 <= n u / (1 - most u) for all n <= most
+        let scale = U / (1.0 - most as f64 * U).max(0.0);
+        let mut magnitude = 0.0;
+        let mut error = most as f64 * UNDERFLOW * (1.0 + most as f64 * scale);
+        for (k, (a, b)) in terms.enumerate() {
+            let (m, n) = (a.magnitude(), b.magnitude());
+            magnitude += m * n;
+            error += m * b.error + a.error * n + (most - k) as f64 * scale * m * n;
+        }
+        let magnitude = magnitude + error;
+        Self::new(-magnitude, magnitude, error)
+    }
+
+    pub(super) fn activated(self, activation: Activation, fused: bool) -> Self {
+        if !self.is_bounded() {
+            return ANYTHING;
+        }
+        let magnitude = self.magnitude();
+        let error = |value: f64| activation::error(activation, fused).within(magnitude, value);
+        let (image, own) = match activation {
+            // steep at one end: better than what is known of the magnitude alone
+            Activation::Exp => {
+                let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
+                let all = activation::image(activation, magnitude);
+                (Image { slope: high, low, high, ..all }, error(high))
+            }
+            Activation::Log if self.low > 0.0 => {
+                let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
+                let all = activation::image(activation, magnitude);
+                (Image { slope: self.low.recip(), low, high, ..all }, error(low.abs().max(high.abs())))
+            }
+            _ => (activation::image(activation, magnitude), activation::own_error(activation, fused, magnitude)),
+        };
+        let step = if self.error > 0.0 { image.jump } else { 0.0 };
+        let passed = if self.error > 0.0 { image.slope * self.error } else { 0.0 };
+        let error = (passed + step).min(image.high - image.low) + own;
+        Self::new((image.low - own).max(image.least), (image.high + own).min(image.most), error)
+    }
+
+    /// `z h + (1 - z) n`, z being this.
+    ///
+    /// Its exact counterpart differs from what the operands' errors make of it by
+    /// `dn (1 - z) + z dh + dz (h - n)`, z being the computed one in the first two terms.
+    pub(super) fn blend(self, h: Self, n: Self, fused: bool) -> Self {
+        if ![self, h, n].iter().all(|v| v.is_bounded()) {
+            return ANYTHING;
+        }
+        let rest = (1.0 - self.low).abs().max((1.0 - self.high).abs());
+        let share = self.magnitude();
+        let (h_most, n_most) = (h.magnitude(), n.magnitude());
+        let exact =
+            if self.low >= 0.0 && self.high <= 1.0 { h_most.max(n_most) } else { rest * n_most + share * h_most };
+        let mut error = n.error * rest + share * h.error + self.error * (h_most + n_most);
+        // 1 - z, and that times n
+        error += rest * n_most * (2.0 * U + U * U) + UNDERFLOW;
+        if !fused {
+            error += share * h_most * U + UNDERFLOW;
+        }
+        error += (exact + error) * U + UNDERFLOW;
+        // nothing on the way there may overflow either
+        let parts = [rest * (1.0 + U), rest * n_most * (1.0 + 3.0 * U), share * h_most * (1.0 + U)];
+        if parts.iter().any(|p| *p > f64::from(f32::MAX)) {
+            return ANYTHING;
+        }
+        Self::new(-exact - error, exact + error, error)
+    }
+}
+
+/// `(1+u)^n - 1`
+pub(super) fn growth(n: usize) -> f64 {
+    (n as f64 * U.ln_1p()).exp_m1()
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The largest f32 that is not above `v`.
+fn below(v: f64) -> f64 {
+    let near = v as f32;
+    f64::from(if f64::from(near) > v { near.next_down() } else { near })
+}
+
+/// The smallest f32 that is not below `v`.
+fn above(v: f64) -> f64 {
+    -below(-v)
+}
