@@ -6,7 +6,7 @@ pub(super) fn exact(alpha: f64, v: f64) -> f64 {
 }
 
 /// For alpha 1, with fused multiply-add and without; measured over every f32.
-const MAX_ULP: [f64; 2] = [0.95, 0.95];
+const MAX_ULP: [f64; 2] = [0.96, 1.01];
 
 /// The relative error of `exp(x) - 1` in units of 2^-24, likewise.
 pub(super) const MAX_RELATIVE: [f64; 2] = [1.52, 1.52];

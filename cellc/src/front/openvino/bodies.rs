@@ -66,6 +66,9 @@ impl Lowering<'_, '_> {
         let outside = Outside { inputs, outputs };
         let before = self.errors;
         let map = self.port_map(index, port_map, counted, &outside, &body);
+        if self.errors > before {
+            return None;
+        }
         let map = self.back_edges(index, back_edges, &body, map);
         if self.errors == before {
             self.nothing_is_left(index, counted, &outside, &body, &map);
@@ -259,6 +262,8 @@ impl Lowering<'_, '_> {
                 }
                 Some(Slicing { axis, start: number(start, 0), end: number(end, -1), stride, part_size })
             }
+            // what is wrong with it has been reported
+            None if self.errors > before => None,
             None => {
                 for (name, (_, origin)) in
                     [("start", start), ("end", end), ("stride", stride), ("part_size", part_size)]
@@ -349,7 +354,6 @@ impl Lowering<'_, '_> {
                     None => continue,
                     Some(_) => ("a second back edge to a Parameter", "one back edge to a Parameter"),
                 },
-                // entries of the port map that are wrong have been reported
                 None if map.current_iteration != Some(parameter) => {
                     ("a back edge to a Parameter that has no first value", "an input in the port map for the Parameter")
                 }

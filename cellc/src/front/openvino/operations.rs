@@ -5,7 +5,7 @@ use super::lower::{Lowering, SAVE_AGAIN};
 use super::supported::{Kind, Recurrent};
 use super::text::{MOST_DIMS, parse_integer, parse_shape, parse_signed};
 use crate::diagnostic::{Origin, quoted};
-use crate::model::{BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Op, Value, ValueId};
+use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Op, Value, ValueId};
 
 /// The element types of an operation's outputs.
 pub(super) enum Element {
@@ -116,7 +116,7 @@ impl Lowering<'_, '_> {
                 let element = self.element_type(index, data, "destination_type", &ElementType::ALL)?;
                 Operation::new(Op::Convert).of(Element::Is(element))
             }
-            Kind::ConvertLike => Operation::new(Op::Convert).of(Element::Of(1)).then(Then::FirstInputOnly),
+            Kind::ConvertLike => Operation::new(Op::Convert).then(Then::FirstInputOnly),
             Kind::Cell(recurrent) => {
                 let (cell, _, ledger) = self.cell(index, set, data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
@@ -153,6 +153,15 @@ impl Lowering<'_, '_> {
                     return None;
                 }
                 Operation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
+            }
+            Kind::Elu => {
+                let alpha = self.number(index, data, "alpha")?;
+                if !alpha.is_finite() {
+                    let origin = data.origin_of(self.document, "alpha").unwrap_or_else(|| self.origin(index));
+                    self.error(index, origin, format!("alpha={alpha}"), "a finite number", "correct the number");
+                    return None;
+                }
+                Operation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha: alpha as f32 })))
             }
             Kind::MatMul => {
                 let [a, b] = ["transpose_a", "transpose_b"].map(|name| self.boolean(index, data, name, Some(false)));
@@ -239,33 +248,23 @@ impl Lowering<'_, '_> {
     fn read_value(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Operation> {
         let variable = self.variable(index, data);
         self.no_variables_here(index)?;
-        let mut operation = Operation::new(Op::ReadValue { variable: variable? });
-        if set < 6 {
-            return Some(operation);
-        }
         const SHAPE: &str = "sizes separated by commas, ? where a size is not known, ... where nothing is";
-        let element = match data.peek(self.document, "variable_type") {
-            Some("dynamic") => {
-                data.take(self.document, "variable_type");
-                None
-            }
-            Some(_) => Some(self.element_type(index, data, "variable_type", &COMPUTED)?),
-            None => None,
-        };
-        if let Some(element) = element {
-            operation = operation.of(Element::Is(element));
-        }
-        if let Some(given) = data.take(self.document, "variable_shape")
-            && given.text.trim() != "..."
-        {
-            let Some(shape) = parse_shape(given.text) else {
-                let found = format!("variable_shape={}", quoted(given.text));
-                self.error(index, given.origin, found, SHAPE, "correct the shape");
-                return None;
+        let (mut element, mut shape) = (Some(Element::Of(0)), Some(None));
+        if set >= 6 {
+            element = match data.peek(self.document, "variable_type") {
+                Some("dynamic") => data.take(self.document, "variable_type").map(|_| Element::Of(0)),
+                Some(_) => self.element_type(index, data, "variable_type", &COMPUTED).map(Element::Is),
+                None => element,
             };
-            operation.shape = Some(("variable_shape", shape));
+            if let Some(given) = data.take(self.document, "variable_shape").filter(|given| given.text.trim() != "...") {
+                shape = parse_shape(given.text).map(|shape| Some(("variable_shape", shape)));
+                if shape.is_none() {
+                    let found = format!("variable_shape={}", quoted(given.text));
+                    self.error(index, given.origin, found, SHAPE, "correct the shape");
+                }
+            }
         }
-        Some(operation)
+        Some(Operation { shape: shape?, ..Operation::new(Op::ReadValue { variable: variable? }).of(element?) })
     }
 
     fn variable(&mut self, index: usize, data: &mut Data) -> Option<String> {
@@ -285,15 +284,21 @@ impl Lowering<'_, '_> {
     }
 
     /// Does what could not be done before the inputs were known. `None` after an error.
-    pub(super) fn complete(&mut self, index: usize, operation: &Operation, inputs: &mut Vec<ValueId>) -> Option<()> {
+    pub(super) fn complete(
+        &mut self,
+        index: usize,
+        operation: &mut Operation,
+        inputs: &mut Vec<ValueId>,
+    ) -> Option<()> {
         match &operation.then {
             Then::Nothing => {}
             Then::FirstInputOnly => {
-                if inputs.len() != 2 {
-                    let found = format!("ConvertLike with {} inputs", inputs.len());
+                let [_, like] = inputs[..] else {
+                    let found = format!("ConvertLike with another number of inputs: {}", inputs.len());
                     self.error(index, self.origin(index), found, "two inputs", SAVE_AGAIN);
                     return None;
-                }
+                };
+                operation.element = Element::Is(self.model.values[like.0].element);
                 inputs.truncate(1);
             }
             Then::Truncate => {

@@ -43,6 +43,7 @@ pub(super) enum Kind {
     Broadcasting(Elementwise),
     Divide,
     Clamp,
+    Elu,
     MatMul,
     Softmax {
         log: bool,
@@ -90,11 +91,13 @@ impl Supported {
     /// The number of the operation set by whose definition a layer of the set `text` is to be read; 0 for a set without number.
     /// `None` where no such set defines it.
     pub(super) fn definition(&self, text: &str) -> Option<u64> {
-        if let Some(number) = set_number(text) {
-            let defined = self.sets.iter().filter_map(|set| set_number(set));
-            return defined.filter(|&first| first <= number && number <= LATEST_SET).max();
+        if self.sets.contains(&text) {
+            return Some(set_number(text).unwrap_or(0));
         }
-        self.sets.contains(&text).then_some(0)
+        let number = set_number(text).filter(|number| (1..=LATEST_SET).contains(number))?;
+        let mut defined = self.sets.iter().filter_map(|set| set_number(set)).peekable();
+        // what OpenVINO keeps to itself is in no numbered set, and has one definition whichever is named
+        if defined.peek().is_none() { Some(0) } else { defined.filter(|&first| first <= number).max() }
     }
 
     /// The definition that holds where a layer names no operation set.
@@ -155,6 +158,9 @@ pub const SUPPORTED: &[Supported] = {
         row("Sigmoid", ONE, K::Elementwise(E::Activation(Activation::Sigmoid)), "element by element"),
         row("Tanh", ONE, K::Elementwise(E::Activation(Activation::Tanh)), "element by element"),
         row("HardSigmoid", ONE, K::Elementwise(E::HardSigmoid), "alpha and beta known when compiling"),
+        row("Elu", ONE, K::Elu, "element by element"),
+        row("SoftPlus", &["opset4"], K::Elementwise(E::Activation(Activation::Softplus)), "element by element"),
+        row("SoftSign", &["opset9"], K::Elementwise(E::Activation(Activation::Softsign)), "element by element"),
         row("PReLU", ONE, K::Elementwise(E::PRelu), "any slope, NumPy broadcasting"),
         row("Clamp", ONE, K::Clamp, "element by element"),
         row("Exp", ONE, K::Elementwise(E::Exp), "element by element"),

@@ -118,13 +118,21 @@ fn xml_can_be_written_in_many_ways() {
     let text = text.replace("<?xml version=\"1.0\"?>\n", "<?xml version=\"1.0\"?>");
     let valid = accepted(&text);
     assert_eq!(valid.cells()[0].name, "a<b&\"\u{263a} \"");
-    assert_eq!(valid, {
-        let mut same = accepted(GRU);
-        same.cells()[0].name = valid.cells()[0].name.clone();
-        same.files = valid.files.clone();
-        same.cells()[0].ledger = valid.cells()[0].ledger.clone();
-        same
-    });
+    // apart from the names, and from where in the text all that stands
+    let plain = |valid: &ValidModel| {
+        let mut valid = valid.clone();
+        valid.files.clear();
+        for node in &mut valid.nodes {
+            node.name.clear();
+            node.ledger.clear();
+            if let ValidOp::Cell(cell) = &mut node.op {
+                cell.name.clear();
+                cell.ledger.clear();
+            }
+        }
+        valid
+    };
+    assert_eq!(plain(&valid), plain(&accepted(GRU)));
 }
 
 #[test]

@@ -1,18 +1,23 @@
 //! The reader on a small model and on everything that may be wrong with one.
 
 mod attributes;
+mod bodies;
 mod files;
 mod graphs;
 mod mutations;
+mod operations;
 mod sizes;
 mod tensors;
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::{read, read_bytes};
+use super::weights::{Place, Weights};
+use super::{SUPPORTED, lower, read, read_bytes, xml};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
-use crate::model::{Activation, CellKind, ElementType, ResetGate, Source, ValidModel, WeightSource};
+use crate::model::{
+    Activation, CellKind, ElementType, Model, Op, ResetGate, Source, ValidModel, ValidOp, ValueId, WeightSource,
+};
 use crate::options::Options;
 use crate::validate::validate;
 
@@ -111,6 +116,82 @@ fn with_attribute(name: &str, value: Option<&str>) -> String {
     edit(GRU, line, &text)
 }
 
+/// A model of layers whose input ports are numbered from 0 and whose output ports follow them.
+#[derive(Clone, Default)]
+struct Graph {
+    layers: String,
+    edges: String,
+    count: usize,
+}
+
+impl Graph {
+    /// Adds a layer that reads ports of other layers; `data` is its data element's attributes, `inside` any other elements.
+    fn layer(
+        &mut self,
+        (kind, set): (&str, &str),
+        data: &str,
+        inputs: &[(usize, usize)],
+        outputs: usize,
+        inside: &str,
+    ) -> usize {
+        let id = self.count;
+        self.count += 1;
+        let data = if data.is_empty() { String::new() } else { format!("<data {data}/>") };
+        let ports =
+            |range: std::ops::Range<usize>| -> String { range.map(|port| format!("<port id=\"{port}\"/>")).collect() };
+        let (first, last) = (inputs.len(), inputs.len() + outputs);
+        writeln!(
+            self.layers,
+            "<layer id=\"{id}\" name=\"n{id}\" type=\"{kind}\" version=\"{set}\">{data}\n<input>{}</input>\
+             <output>{}</output>{inside}</layer>",
+            ports(0..first),
+            ports(first..last)
+        )
+        .unwrap();
+        for (port, (layer, from)) in inputs.iter().enumerate() {
+            self.edges.push_str(&between(*layer as u32, *from as u32, id as u32, port as u32));
+        }
+        id
+    }
+
+    fn parameter(&mut self, shape: &str, element: &str) -> usize {
+        let data = format!("shape=\"{shape}\" element_type=\"{element}\"");
+        self.layer(("Parameter", "opset1"), &data, &[], 1, "")
+    }
+
+    fn result(&mut self, layer: usize, port: usize) -> usize {
+        self.layer(("Result", "opset1"), "", &[(layer, port)], 0, "")
+    }
+
+    /// What stands inside net or a body.
+    fn inside(&self) -> String {
+        format!("<layers>\n{}</layers>\n<edges>{}</edges>", self.layers, self.edges)
+    }
+
+    fn text(&self) -> String {
+        format!("<net name=\"m\" version=\"11\">{}</net>", self.inside())
+    }
+}
+
+/// What the reader makes of a text before anything looks at whether it is right.
+fn lowered(text: &str) -> (Model, Diagnostics) {
+    let document = xml::Document::parse("model.xml", text.as_bytes()).unwrap();
+    let place = match text.contains("\"Const\"") {
+        true => Place::Memory("model.bin".to_owned(), weights()),
+        false => Place::Nowhere,
+    };
+    lower::lower(&document, &mut Weights::new(place))
+}
+
+/// What the reader says about each text, under its name.
+fn said_by_the_reader<'a>(cases: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut out = String::new();
+    for (name, text) in cases {
+        writeln!(out, "==== {name}\n{}", complete(lowered(&text).1)).unwrap();
+    }
+    out
+}
+
 /// The valid model, or what is wrong with it as text.
 fn compile(text: &str) -> Result<(ValidModel, String), String> {
     compile_bytes(text.as_bytes(), weights(), &Options::default())
@@ -206,7 +287,7 @@ fn everything_that_a_model_says_is_kept() {
     }
     let [result] = &valid.results[..] else { panic!() };
     assert_eq!(result.names, ["h_out", "Result_1"]);
-    assert_eq!((result.shape.as_slice(), result.source), (&[1, 3][..], Source::Cell(0)));
+    assert_eq!((result.shape.as_slice(), result.source), (&[1, 3][..], Source::Value(0)));
     assert_eq!((valid.states[0].parameter, valid.states[0].result), (1, 0));
     let ledger: Vec<(&str, Option<&str>, &str)> =
         cell.ledger.iter().map(|e| (e.attribute.as_str(), e.given.as_deref(), e.taken.as_str())).collect();

@@ -1,0 +1,302 @@
+//! TensorIterator and Loop.
+
+use super::*;
+use crate::model::{Dim, Loop, LoopInput, LoopOutput, Slicing};
+
+/// A body with Parameters 0 `[1, 1, 3]` and 1 `[1, 3]`, a sum of both, and Results 4 of `[1, 3]` and 5 of `[1, 1, 3]`.
+fn body() -> Graph {
+    let mut body = Graph::default();
+    let (x, h) = (body.parameter("1,1,3", "f32"), body.parameter("1,3", "f32"));
+    let sum = body.layer(("Add", "opset1"), "", &[(x, 0), (h, 0)], 1, "");
+    let tanh = body.layer(("Tanh", "opset1"), "", &[(sum, 2)], 1, "");
+    body.result(tanh, 1);
+    body.result(sum, 2);
+    body
+}
+
+const PORT_MAP: &str = r#"<input axis="1" external_port_id="0" internal_layer_id="0" start="-1" end="0" stride="-1" part_size="1"/>
+<input external_port_id="1" internal_layer_id="1"/>
+<output external_port_id="2" internal_layer_id="4"/>
+<output axis="1" external_port_id="3" internal_layer_id="5" start="-1" end="0" stride="-1" part_size="1"/>
+"#;
+const BACK_EDGES: &str = r#"<edge from-layer="4" to-layer="1"/>"#;
+
+/// What stands in the layer beside its ports.
+fn inside(port_map: &str, back_edges: &str, body: &Graph) -> String {
+    format!("\n<port_map>{port_map}</port_map><back_edges>{back_edges}</back_edges><body>{}</body>", body.inside())
+}
+
+fn iterator(inside: &str) -> String {
+    let mut graph = Graph::default();
+    let (x, h) = (graph.parameter("1,4,3", "f32"), graph.parameter("1,3", "f32"));
+    let layer = graph.layer(("TensorIterator", "opset1"), "", &[(x, 0), (h, 0)], 2, inside);
+    graph.result(layer, 2);
+    graph.result(layer, 3);
+    graph.text()
+}
+
+/// The one Loop of a model that is right.
+fn the_loop(text: &str) -> Loop {
+    let (model, said) = lowered(text);
+    assert_eq!(said, Diagnostics::default(), "{said}");
+    let mut loops = model.nodes.into_iter().filter_map(|node| match node.op {
+        Op::Loop(inner) => Some(*inner),
+        _ => None,
+    });
+    let first = loops.next().unwrap();
+    assert!(loops.next().is_none());
+    first
+}
+
+#[test]
+fn an_iterator_becomes_a_loop() {
+    let inner = the_loop(&iterator(&inside(PORT_MAP, BACK_EDGES, &body())));
+    let slice = Slicing { axis: 1, start: -1, end: 0, stride: -1, part_size: 1 };
+    assert_eq!(
+        inner.inputs,
+        [
+            LoopInput { parameter: 0, input: 0, slice: Some(slice), back_edge: None },
+            LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
+        ]
+    );
+    assert_eq!(
+        inner.outputs,
+        [LoopOutput { result: 0, concatenation: None }, LoopOutput { result: 1, concatenation: Some(slice) }]
+    );
+    assert_eq!((inner.counted, inner.current_iteration, inner.condition), (false, None, None));
+    let ops: Vec<&str> = inner.body.nodes.iter().map(|node| node.kind.as_str()).collect();
+    let around = "in the body of id 2";
+    assert_eq!(ops[2..4], [format!("Add, id 2 {around}"), format!("Tanh, id 3 {around}")]);
+    assert_eq!((inner.body.parameters.len(), inner.body.results.len()), (2, 2));
+    assert_eq!(inner.body.name, None);
+
+    // what is not written has its default, and the order of the entries means nothing
+    let short = r#"<output axis="0" external_port_id="3" internal_layer_id="5"/><output external_port_id="2" internal_layer_id="4"/>
+        <input external_port_id="0" internal_layer_id="1"/><input axis="-1" external_port_id="1" internal_layer_id="0"/>"#;
+    let inner = the_loop(&iterator(&inside(short, "", &body())));
+    let slice = |axis| Slicing { axis, start: 0, end: -1, stride: 1, part_size: 1 };
+    assert_eq!(
+        inner.inputs,
+        [
+            LoopInput { parameter: 0, input: 1, slice: Some(slice(-1)), back_edge: None },
+            LoopInput { parameter: 1, input: 0, slice: None, back_edge: None },
+        ]
+    );
+    assert_eq!(inner.outputs[1].concatenation, Some(slice(0)));
+}
+
+/// A Loop of 4 trips whose body also sees the number of the trip.
+fn counted(port_map: &str, inputs: usize) -> String {
+    let mut body = body();
+    let trip = body.parameter("", "i64");
+    let go_on =
+        body.layer(("Const", "opset1"), "element_type=\"boolean\" shape=\"1\" offset=\"7\" size=\"1\"", &[], 1, "");
+    body.result(go_on, 0);
+    assert_eq!((trip, go_on), (6, 7));
+    let mut graph = Graph::default();
+    let (x, h) = (graph.parameter("1,4,3", "f32"), graph.parameter("1,3", "f32"));
+    let trips = graph.layer(("Const", "opset1"), "element_type=\"i64\" shape=\"\" offset=\"0\" size=\"8\"", &[], 1, "");
+    let first =
+        graph.layer(("Const", "opset1"), "element_type=\"boolean\" shape=\"\" offset=\"7\" size=\"1\"", &[], 1, "");
+    let inputs = &[(trips, 0), (first, 0), (x, 0), (h, 0)][..inputs];
+    let layer = graph.layer(("Loop", "opset5"), "", inputs, 2, &inside(port_map, BACK_EDGES, &body));
+    graph.result(layer, inputs.len() + 1);
+    graph.text()
+}
+
+const COUNTED: &str = r#"<input axis="1" external_port_id="2" internal_layer_id="0" start="0" end="-1" stride="1" part_size="1"/>
+<input external_port_id="3" internal_layer_id="1"/>
+<output external_port_id="4" internal_layer_id="4"/>
+<output axis="1" external_port_id="5" internal_layer_id="5"/>
+<input external_port_id="-1" internal_layer_id="6" purpose="current_iteration"/>
+<output external_port_id="-1" internal_layer_id="8" purpose="execution_condition"/>
+"#;
+
+#[test]
+fn a_loop_says_how_often_and_whether() {
+    let inner = the_loop(&counted(COUNTED, 4));
+    assert!(inner.counted);
+    assert_eq!((inner.current_iteration, inner.condition), (Some(2), Some(2)));
+    let inputs: Vec<(usize, usize)> = inner.inputs.iter().map(|input| (input.parameter, input.input)).collect();
+    assert_eq!(inputs, [(0, 2), (1, 3)]);
+    assert_eq!(inner.inputs[1].back_edge, Some(0));
+    let node = &inner.body.nodes[inner.body.parameters[2]];
+    assert_eq!(inner.parameter(2), node.outputs.first().copied());
+    assert_eq!(inner.body.values[node.outputs[0].0].element, ElementType::I64);
+}
+
+#[test]
+fn outputs_have_the_types_of_the_body_and_the_shapes_of_the_ports() {
+    let mut inner = Graph::default();
+    let x = inner.parameter("1,3", "f32");
+    let shape = inner.layer(("ShapeOf", "opset3"), "output_type=\"i32\"", &[(x, 0)], 1, "");
+    inner.result(shape, 1);
+    let map = "<input axis=\"0\" external_port_id=\"0\" internal_layer_id=\"0\"/>\
+               <output external_port_id=\"1\" internal_layer_id=\"2\"/>";
+    let mut graph = Graph::default();
+    let x = graph.parameter("4,3", "f32");
+    let layer = graph.layer(("TensorIterator", "opset1"), "", &[(x, 0)], 1, &inside(map, "", &inner));
+    graph.result(layer, 1);
+    let text = edit(&graph.text(), "<output><port id=\"1\"/></output>\n<port_map>", {
+        "<output><port id=\"1\" names=\"s\" precision=\"I32\"><dim>2</dim></port></output>\n<port_map>"
+    });
+    let (model, said) = lowered(&text);
+    assert_eq!(said, Diagnostics::default(), "{said}");
+    let value = &model.values[model.nodes[1].outputs[0].0];
+    assert_eq!((value.element, &value.shape), (ElementType::I32, &Some(vec![Dim::Fixed(2)])));
+    assert_eq!(value.names, ["s"]);
+}
+
+/// Bodies inside each other, so many.
+fn nested(levels: usize) -> String {
+    let mut graph = Graph::default();
+    let x = graph.parameter("1,3", "f32");
+    let y = match levels {
+        0 => (graph.layer(("Tanh", "opset1"), "", &[(x, 0)], 1, ""), 1),
+        _ => {
+            let map = format!(
+                "<input external_port_id=\"0\" internal_layer_id=\"0\"/>\
+                 <output external_port_id=\"1\" internal_layer_id=\"{}\"/>",
+                2
+            );
+            let inside = format!("<port_map>{map}</port_map><body>{}</body>", nested(levels - 1));
+            (graph.layer(("TensorIterator", "opset1"), "", &[(x, 0)], 1, &inside), 1)
+        }
+    };
+    graph.result(y.0, y.1);
+    graph.inside()
+}
+
+#[test]
+fn bodies_stand_inside_each_other_up_to_a_limit() {
+    let text = |levels| format!("<net name=\"m\" version=\"11\">{}</net>", nested(levels));
+    let mut inner = the_loop(&text(8)).body;
+    for level in 2..=8 {
+        let node = inner.nodes.iter().find(|node| matches!(node.op, Op::Loop(_))).unwrap();
+        assert_eq!(node.kind.matches("in the body of").count(), level - 1);
+        let Op::Loop(next) = &node.op else { panic!() };
+        inner = next.body.clone();
+    }
+    assert!(inner.nodes.iter().any(|node| matches!(node.op, Op::Elementwise(_))));
+    let refusal = lowered(&text(9)).1.to_string();
+    assert!(refusal.contains("more than 8 bodies inside each other"), "{refusal}");
+    // far more than the limit takes no more stack
+    let body = "<layers><layer id=\"0\" type=\"Result\"><input><port id=\"0\"/></input></layer>\
+                <layer id=\"1\" type=\"TensorIterator\" version=\"opset1\"><output><port id=\"0\"/></output><port_map/><body>";
+    let edge = "<edges><edge from-layer=\"1\" from-port=\"0\" to-layer=\"0\" to-port=\"0\"/></edges>";
+    let many = 20_000;
+    let text = format!(
+        "<net version=\"11\">{}{}</net>",
+        body.repeat(many),
+        format!("</body></layer></layers>{edge}").repeat(many)
+    );
+    assert!(lowered(&text).1.to_string().contains("more than 8 bodies inside each other"));
+}
+
+#[test]
+fn port_maps_that_do_not_fit_the_body() {
+    let map = |from: &str, to: &str| iterator(&inside(&edit(PORT_MAP, from, to), BACK_EDGES, &body()));
+    let edges = |back_edges: &str| iterator(&inside(PORT_MAP, back_edges, &body()));
+    let whole = inside(PORT_MAP, BACK_EDGES, &body());
+    let second_input = "<input external_port_id=\"1\" internal_layer_id=\"1\"/>";
+    let cases = [
+        ("no port map", iterator(&edit(&whole, &format!("<port_map>{PORT_MAP}</port_map>"), ""))),
+        ("no body", iterator(&whole[..whole.find("<body>").unwrap()])),
+        ("two bodies", iterator(&format!("{whole}<body/>"))),
+        ("an empty body", iterator(&format!("{}<body/>", &whole[..whole.find("<body>").unwrap()]))),
+        ("an input that is not there", map("external_port_id=\"1\"", "external_port_id=\"7\"")),
+        ("an output that is not there", map("external_port_id=\"2\"", "external_port_id=\"1\"")),
+        ("a Parameter that is not there", map("internal_layer_id=\"1\"", "internal_layer_id=\"2\"")),
+        ("a Result that is not there", map("internal_layer_id=\"4\"", "internal_layer_id=\"40\"")),
+        ("no id of the body", map(" internal_layer_id=\"4\"", "")),
+        ("no port", map(" external_port_id=\"1\"", "")),
+        ("a port of words", map("external_port_id=\"1\"", "external_port_id=\"one\"")),
+        ("a Parameter left out", map(second_input, "")),
+        ("a Parameter twice", map(second_input, &second_input.repeat(2))),
+        ("an output left out", map("<output external_port_id=\"2\" internal_layer_id=\"4\"/>", "")),
+        ("an output twice", map("external_port_id=\"2\"", "external_port_id=\"3\"")),
+        ("pieces of no length", PORT_MAP.replacen("part_size=\"1\"", "part_size=\"0\"", 1)),
+        ("a stride of 0", PORT_MAP.replacen("stride=\"-1\"", "stride=\"0\"", 1)),
+        ("an axis of words", PORT_MAP.replacen("axis=\"1\"", "axis=\"time\"", 1)),
+        ("an attribute of no meaning", map(second_input, &second_input.replace("<input ", "<input step=\"2\" "))),
+        (
+            "attributes without effect",
+            map(second_input, &second_input.replace("<input ", "<input start=\"0\" internal_port_id=\"0\" ")),
+        ),
+        ("a purpose", map(second_input, &second_input.replace("<input ", "<input purpose=\"current_iteration\" "))),
+        (
+            "elements of no meaning",
+            iterator(&inside(&format!("{PORT_MAP}<x/>"), &format!("{BACK_EDGES}<y/>"), &body())),
+        ),
+        ("a back edge from nowhere", edges("<edge from-layer=\"9\" to-layer=\"1\"/>")),
+        ("a back edge to nowhere", edges("<edge from-layer=\"4\" to-layer=\"4\"/>")),
+        ("a back edge without an end", edges("<edge from-layer=\"4\"/>")),
+        ("two back edges", edges(&format!("{BACK_EDGES}<edge from-layer=\"5\" to-layer=\"1\"/>"))),
+        ("a back edge to a slice", edges("<edge from-layer=\"5\" to-layer=\"0\"/>")),
+        ("a back edge with more", edges("<edge from-layer=\"4\" to-layer=\"1\" when=\"1\"/>")),
+    ];
+    let cases = cases.map(|(name, text)| match text.starts_with("<net") {
+        true => (name, text),
+        false => (name, iterator(&inside(&text, BACK_EDGES, &body()))),
+    });
+    insta::assert_snapshot!(said_by_the_reader(cases));
+}
+
+#[test]
+fn loops_that_do_not_fit_the_body() {
+    let map = |from: &str, to: &str| counted(&edit(COUNTED, from, to), 4);
+    let iteration = "<input external_port_id=\"-1\" internal_layer_id=\"6\" purpose=\"current_iteration\"/>";
+    let cases = [
+        (
+            "no condition",
+            map("<output external_port_id=\"-1\" internal_layer_id=\"8\" purpose=\"execution_condition\"/>", ""),
+        ),
+        ("a Parameter left out", map(iteration, "")),
+        (
+            "two numbers of the trip",
+            map(
+                "external_port_id=\"3\" internal_layer_id=\"1\"",
+                "external_port_id=\"-1\" internal_layer_id=\"1\" purpose=\"current_iteration\"",
+            ),
+        ),
+        (
+            "a number with a port",
+            map("external_port_id=\"-1\" internal_layer_id=\"6\"", "external_port_id=\"3\" internal_layer_id=\"6\""),
+        ),
+        ("another purpose", map("purpose=\"execution_condition\"", "purpose=\"current_iteration\"")),
+        ("one input", counted("", 1)),
+        (
+            "an input left out",
+            counted(COUNTED, 4).replace(
+                "<input external_port_id=\"3\" internal_layer_id=\"1\"/>",
+                "<input external_port_id=\"2\" internal_layer_id=\"1\"/>",
+            ),
+        ),
+    ];
+    insta::assert_snapshot!(said_by_the_reader(cases));
+}
+
+#[test]
+fn what_is_wrong_inside_a_body_is_said_there() {
+    let with = |kind: (&str, &str), data: &str| {
+        let mut body = body();
+        let layer = body.layer(kind, data, &[(3, 1)], 1, "");
+        body.result(layer, 1);
+        iterator(&inside(PORT_MAP, BACK_EDGES, &body))
+    };
+    let cases = [
+        ("an unknown type", with(("Sqrt", "opset1"), "")),
+        ("an attribute", with(("SoftMax", "opset1"), "axis=\"x\"")),
+        ("a variable", with(("Assign", "opset6"), "variable_id=\"v\"")),
+        (
+            "a cycle",
+            iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace(&between(0, 0, 2, 0), &between(3, 1, 2, 0))),
+        ),
+        ("no Result", iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace("\"Result\"", "\"Nothing\""))),
+        (
+            "more than layers and edges",
+            iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace("<body>", "<body><z/>")),
+        ),
+    ];
+    insta::assert_snapshot!(said_by_the_reader(cases));
+}

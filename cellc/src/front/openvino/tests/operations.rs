@@ -1,0 +1,419 @@
+//! Every type of layer that is read, and its attributes.
+
+use super::*;
+use crate::model::{BroadcastMode, Cell, Dim, Direction, Elementwise, LstmGateOrder};
+
+/// A layer whose inputs are Parameters of f32 `[2, 3]`, and Results of all that it produces.
+fn alone(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> String {
+    let mut graph = Graph::default();
+    let inputs: Vec<(usize, usize)> = (0..inputs).map(|_| (graph.parameter("2,3", "f32"), 0)).collect();
+    let layer = graph.layer(kind, data, &inputs, outputs, "");
+    for port in inputs.len()..inputs.len() + outputs {
+        graph.result(layer, port);
+    }
+    graph.text()
+}
+
+/// The operation of the layer after the Parameters, and the types of what it produces. Nothing is warned about.
+fn operation(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> (Op, Vec<ElementType>) {
+    let (model, said) = lowered(&alone(kind, data, inputs, outputs));
+    assert_eq!(said, Diagnostics::default(), "{kind:?} {data}: {said}");
+    let node = &model.nodes[inputs];
+    assert_eq!(node.inputs, (0..inputs).map(ValueId).collect::<Vec<_>>(), "{kind:?}");
+    assert_eq!(node.kind, format!("{}, id {inputs}", kind.0));
+    assert_eq!((model.parameters.len(), model.results.len(), node.outputs.len()), (inputs, outputs, outputs));
+    let elements = node.outputs.iter().map(|value| model.values[value.0].element).collect();
+    (node.op.clone(), elements)
+}
+
+/// Type, operation set, attributes, number of inputs and outputs, and what it becomes.
+type Case = (&'static str, &'static str, &'static str, (usize, usize), Op);
+
+fn cases() -> Vec<Case> {
+    use Elementwise as E;
+    let cell = |kind| Cell::new(kind, 3);
+    let gru = CellKind::Gru(ResetGate::BeforeMatMul);
+    let after = CellKind::Gru(ResetGate::AfterMatMul);
+    let augru = CellKind::Augru(ResetGate::BeforeMatMul);
+    let hidden = "hidden_size=\"3\"";
+    let lstm = |gate_order, input_forget, peepholes| {
+        Op::Cell(Cell { gate_order, input_forget, peepholes, ..cell(CellKind::Lstm) })
+    };
+    let mut cases = vec![
+        ("RNNCell", "opset1", hidden, (5, 1), Op::Cell(cell(CellKind::Rnn))),
+        ("RNNCell", "opset3", hidden, (5, 1), Op::Cell(cell(CellKind::Rnn))),
+        ("GRUCell", "opset3", hidden, (5, 1), Op::Cell(cell(gru))),
+        ("LSTMCell", "opset4", hidden, (6, 2), Op::Cell(cell(CellKind::Lstm))),
+        ("LSTMCell", "opset1", hidden, (5, 2), lstm(LstmGateOrder::Fico, false, false)),
+        (
+            "LSTMCell",
+            "opset1",
+            "hidden_size=\"3\" weights_format=\"iofc\" input_forget=\"true\"",
+            (6, 2),
+            lstm(LstmGateOrder::Iofc, true, false),
+        ),
+        (
+            "LSTMCell",
+            "opset3",
+            "hidden_size=\"3\" weights_format=\"ICOF\" input_forget=\"0\"",
+            (7, 2),
+            lstm(LstmGateOrder::Icof, false, true),
+        ),
+        ("AUGRUCell", "ie_internal_opset", hidden, (6, 1), Op::Cell(cell(augru))),
+        (
+            "AUGRUCell",
+            "ie_internal_opset",
+            "hidden_size=\"3\" linear_before_reset=\"false\" activations=\"Sigmoid,tanh\" clip=\"0\"",
+            (6, 1),
+            Op::Cell(cell(augru)),
+        ),
+        ("RNNSequence", "opset5", hidden, (6, 2), Op::Sequence(cell(CellKind::Rnn), Direction::Forward)),
+        (
+            "GRUSequence",
+            "opset5",
+            "hidden_size=\"3\" direction=\"bidirectional\" linear_before_reset=\"1\"",
+            (6, 2),
+            Op::Sequence(cell(after), Direction::Bidirectional),
+        ),
+        (
+            "LSTMSequence",
+            "opset5",
+            "hidden_size=\"3\" direction=\"REVERSE\" clip=\"0.5\"",
+            (7, 3),
+            Op::Sequence(Cell { clip: Some(0.5), ..cell(CellKind::Lstm) }, Direction::Reverse),
+        ),
+        (
+            "AUGRUSequence",
+            "ie_internal_opset",
+            "hidden_size=\"3\" direction=\"forward\"",
+            (7, 2),
+            Op::Sequence(cell(augru), Direction::Forward),
+        ),
+        ("MatMul", "opset1", "", (2, 1), Op::MatMul { transpose_a: false, transpose_b: false }),
+        (
+            "MatMul",
+            "opset1",
+            "transpose_a=\"true\" transpose_b=\"0\"",
+            (2, 1),
+            Op::MatMul { transpose_a: true, transpose_b: false },
+        ),
+        ("Divide", "opset1", "m_pythondiv=\"false\"", (2, 1), Op::Elementwise(E::Divide)),
+        ("Divide", "opset1", "auto_broadcast=\"none\"", (2, 1), Op::Elementwise(E::Divide)),
+        (
+            "Clamp",
+            "opset1",
+            "min=\"-inf\" max=\"2.5\"",
+            (1, 1),
+            Op::Elementwise(E::Clamp { min: f32::NEG_INFINITY, max: 2.5 }),
+        ),
+        ("Elu", "opset1", "alpha=\"0.25\"", (1, 1), Op::Elementwise(E::Activation(Activation::Elu { alpha: 0.25 }))),
+        ("SoftPlus", "opset4", "", (1, 1), Op::Elementwise(E::Activation(Activation::Softplus))),
+        ("SoftSign", "opset9", "", (1, 1), Op::Elementwise(E::Activation(Activation::Softsign))),
+        ("SoftMax", "opset1", "axis=\"1\"", (1, 1), Op::Softmax { axis: 1, log: false }),
+        ("Softmax", "opset8", "axis=\"-2\"", (1, 1), Op::Softmax { axis: -2, log: false }),
+        ("LogSoftmax", "opset5", "axis=\"-1\"", (1, 1), Op::Softmax { axis: -1, log: true }),
+        ("ConvertLike", "opset1", "", (2, 1), Op::Convert),
+        ("Concat", "opset1", "axis=\"-1\"", (3, 1), Op::Concat { axis: -1 }),
+        ("Split", "opset1", "num_splits=\"3\"", (2, 3), Op::Split { parts: 3 }),
+        ("VariadicSplit", "opset1", "", (3, 4), Op::VariadicSplit),
+        ("Reshape", "opset1", "special_zero=\"true\"", (2, 1), Op::Reshape { special_zero: true }),
+        ("Squeeze", "opset1", "", (1, 1), Op::Squeeze),
+        ("Squeeze", "opset15", "allow_axis_skip=\"false\"", (2, 1), Op::Squeeze),
+        ("Unsqueeze", "opset1", "", (2, 1), Op::Unsqueeze),
+        ("Transpose", "opset1", "", (2, 1), Op::Transpose),
+        ("Gather", "opset1", "", (3, 1), Op::Gather { batch_dims: 0 }),
+        ("Gather", "opset7", "batch_dims=\"1\"", (3, 1), Op::Gather { batch_dims: 1 }),
+        ("Gather", "opset8", "batch_dims=\"-1\"", (3, 1), Op::Gather { batch_dims: -1 }),
+        ("Slice", "opset8", "", (5, 1), Op::Slice),
+        (
+            "StridedSlice",
+            "opset1",
+            "begin_mask=\"0, 1\" end_mask=\"\" new_axis_mask=\"1\" ellipsis_mask=\"0,0,1\"",
+            (4, 1),
+            Op::StridedSlice {
+                begin_mask: vec![false, true],
+                end_mask: Vec::new(),
+                new_axis_mask: vec![true],
+                shrink_axis_mask: Vec::new(),
+                ellipsis_mask: vec![false, false, true],
+            },
+        ),
+        ("Broadcast", "opset3", "", (2, 1), Op::Broadcast(BroadcastMode::Numpy)),
+        ("Broadcast", "opset3", "mode=\"bidirectional\"", (2, 1), Op::Broadcast(BroadcastMode::Bidirectional)),
+        ("Broadcast", "opset3", "mode=\"explicit\"", (3, 1), Op::Broadcast(BroadcastMode::Explicit)),
+        ("Broadcast", "opset1", "mode=\"none\"", (3, 1), Op::Broadcast(BroadcastMode::Explicit)),
+        ("ReadValue", "opset3", "variable_id=\"a\"", (1, 1), Op::ReadValue { variable: "a".to_owned() }),
+        (
+            "ReadValue",
+            "opset6",
+            "variable_id=\" *\" variable_type=\"f32\" variable_shape=\"2,3\"",
+            (0, 1),
+            Op::ReadValue { variable: " *".to_owned() },
+        ),
+        (
+            "ReadValue",
+            "opset6",
+            "variable_id=\"\" variable_type=\"dynamic\" variable_shape=\"...\"",
+            (1, 1),
+            Op::ReadValue { variable: String::new() },
+        ),
+        ("Assign", "opset6", "variable_id=\"a\"", (1, 1), Op::Assign { variable: "a".to_owned() }),
+    ];
+    let plain = [
+        ("ReLU", E::Activation(Activation::Relu), 1),
+        ("Sigmoid", E::Activation(Activation::Sigmoid), 1),
+        ("Tanh", E::Activation(Activation::Tanh), 1),
+        ("HardSigmoid", E::HardSigmoid, 3),
+        ("PReLU", E::PRelu, 2),
+        ("Exp", E::Exp, 1),
+        ("Log", E::Log, 1),
+        ("Negative", E::Negative, 1),
+        ("Abs", E::Abs, 1),
+        ("Floor", E::Floor, 1),
+        ("Ceiling", E::Ceiling, 1),
+    ];
+    cases.extend(plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), Op::Elementwise(op))));
+    let broadcasting = [
+        ("Add", E::Add),
+        ("Subtract", E::Subtract),
+        ("Multiply", E::Multiply),
+        ("Divide", E::Divide),
+        ("Maximum", E::Maximum),
+        ("Minimum", E::Minimum),
+        ("Mod", E::Mod),
+        ("FloorMod", E::FloorMod),
+    ];
+    let attribute = "auto_broadcast=\"numpy\"";
+    cases.extend(broadcasting.map(|(name, op)| (name, "opset1", attribute, (2, 1), Op::Elementwise(op))));
+    cases
+}
+
+/// Types of layers whose results are of another type than their first input.
+fn typed_cases() -> Vec<(Case, ElementType)> {
+    use Elementwise as E;
+    let boolean = [
+        ("Equal", E::Equal, 2),
+        ("NotEqual", E::NotEqual, 2),
+        ("Greater", E::Greater, 2),
+        ("GreaterEqual", E::GreaterEqual, 2),
+        ("Less", E::Less, 2),
+        ("LessEqual", E::LessEqual, 2),
+        ("LogicalAnd", E::LogicalAnd, 2),
+        ("LogicalOr", E::LogicalOr, 2),
+        ("LogicalNot", E::LogicalNot, 1),
+    ];
+    let mut cases: Vec<(Case, ElementType)> = boolean
+        .into_iter()
+        .map(|(name, op, inputs)| ((name, "opset1", "", (inputs, 1), Op::Elementwise(op)), ElementType::Bool))
+        .collect();
+    cases.extend([
+        (("ShapeOf", "opset1", "", (1, 1), Op::ShapeOf), ElementType::I64),
+        (("ShapeOf", "opset3", "", (1, 1), Op::ShapeOf), ElementType::I64),
+        (("ShapeOf", "opset3", "output_type=\"i32\"", (1, 1), Op::ShapeOf), ElementType::I32),
+        (("Convert", "opset1", "destination_type=\"i32\"", (1, 1), Op::Convert), ElementType::I32),
+        (("Convert", "opset1", "destination_type=\"boolean\"", (1, 1), Op::Convert), ElementType::Bool),
+        (("Select", "opset1", "", (3, 1), Op::Elementwise(E::Select)), ElementType::F32),
+    ]);
+    cases
+}
+
+#[test]
+fn every_type_of_layer_that_is_read() {
+    // these stand in every model, and bodies have tests of their own
+    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop"];
+    let typed = cases().into_iter().map(|case| (case, ElementType::F32)).chain(typed_cases());
+    for ((name, set, data, (inputs, outputs), op), element) in typed {
+        if name == "ConvertLike" {
+            // reads one of two
+            let (model, said) = lowered(&alone((name, set), data, inputs, outputs));
+            assert_eq!(said, Diagnostics::default());
+            assert_eq!((&model.nodes[2].op, model.nodes[2].inputs.len()), (&op, 1));
+        } else {
+            let (found, elements) = operation((name, set), data, inputs, outputs);
+            assert_eq!(found, op, "{name} {data}");
+            assert_eq!(elements, vec![element; outputs], "{name} {data}");
+        }
+        tried.push(name);
+    }
+    for row in SUPPORTED {
+        assert!(tried.iter().any(|name| name.eq_ignore_ascii_case(row.name)), "{} is not tried", row.name);
+        assert!(!row.what.is_empty() && !row.sets.is_empty(), "{}", row.name);
+        assert_eq!(
+            SUPPORTED.iter().filter(|other| other.name.eq_ignore_ascii_case(row.name)).count(),
+            1,
+            "{}",
+            row.name
+        );
+    }
+}
+
+#[test]
+fn types_and_shapes_are_those_of_the_definition() {
+    // the type of Select's second input, of ConvertLike's second
+    let mut graph = Graph::default();
+    let (condition, a, b) =
+        (graph.parameter("2,3", "boolean"), graph.parameter("2,3", "f16"), graph.parameter("2,3", "i64"));
+    let select = graph.layer(("Select", "opset1"), "", &[(condition, 0), (a, 0), (a, 0)], 1, "");
+    let like = graph.layer(("ConvertLike", "opset1"), "", &[(a, 0), (b, 0)], 1, "");
+    graph.result(select, 3);
+    graph.result(like, 2);
+    let (model, said) = lowered(&graph.text());
+    assert_eq!(said, Diagnostics::default());
+    let element = |node: usize| model.values[model.nodes[node].outputs[0].0].element;
+    assert_eq!((element(select), element(like)), (ElementType::F16, ElementType::I64));
+    assert_eq!(model.nodes[like].inputs, model.nodes[a].outputs);
+
+    // a variable says its shape and type itself
+    let data = "variable_id=\"v\" variable_type=\"f16\" variable_shape=\"1,?\"";
+    let (model, said) = lowered(&alone(("ReadValue", "opset6"), data, 0, 1));
+    assert_eq!(said, Diagnostics::default());
+    let value = &model.values[model.nodes[0].outputs[0].0];
+    let shape = vec![Dim::Fixed(1), Dim::Dynamic { min: 0, max: None }];
+    assert_eq!((value.element, &value.shape), (ElementType::F16, &Some(shape)));
+}
+
+/// A quotient of integers is rounded down, unless the layer says that it is rounded towards zero.
+#[test]
+fn quotients_of_integers_are_rounded_as_the_layer_says() {
+    for (data, nodes) in [("m_pythondiv=\"true\"", 1), ("", 1), ("m_pythondiv=\"false\"", 3)] {
+        let mut graph = Graph::default();
+        let (a, b) = (graph.parameter("2", "i64"), graph.parameter("2", "i64"));
+        let quotient = graph.layer(("Divide", "opset1"), data, &[(a, 0), (b, 0)], 1, "");
+        graph.result(quotient, 2);
+        let (model, said) = lowered(&graph.text());
+        assert_eq!(said, Diagnostics::default());
+        assert_eq!(model.nodes.len(), 3 + nodes, "{data}");
+        let divide = &model.nodes[1 + nodes];
+        assert_eq!(divide.op, Op::Elementwise(Elementwise::Divide));
+        if nodes == 3 {
+            let [a, b] = [0, 1].map(|parameter| model.nodes[parameter].outputs[0]);
+            let (rest, multiple) = (&model.nodes[2], &model.nodes[3]);
+            assert_eq!((&rest.op, &rest.inputs), (&Op::Elementwise(Elementwise::Mod), &vec![a, b]));
+            assert_eq!(multiple.op, Op::Elementwise(Elementwise::Subtract));
+            assert_eq!(multiple.inputs, [a, rest.outputs[0]]);
+            assert_eq!(divide.inputs, [multiple.outputs[0], b]);
+        }
+    }
+}
+
+#[test]
+fn axes_may_be_skipped_where_that_makes_no_difference() {
+    let model = |dims: &str, axes: &str| {
+        let mut graph = Graph::default();
+        let x = graph.parameter(dims, "f32");
+        let axes = graph.layer(("Const", "opset1"), axes, &[], 1, "");
+        let squeeze = graph.layer(("Squeeze", "opset15"), "allow_axis_skip=\"true\"", &[(x, 0), (axes, 0)], 1, "");
+        graph.result(squeeze, 2);
+        graph.text()
+    };
+    // the first bytes of the weights are zeros
+    let zero = "element_type=\"i32\" shape=\"1\" offset=\"0\" size=\"4\"";
+    assert_eq!(lowered(&model("1,3", zero)).1, Diagnostics::default());
+    let cases = [("a size of 2", model("2,3", zero)), ("a dynamic size", model("?,3", zero))];
+    insta::assert_snapshot!(said_by_the_reader(cases));
+}
+
+#[test]
+fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
+    let hidden = |more: &str| format!("hidden_size=\"3\" {more}");
+    let slice = |masks: &str| ("StridedSlice", "opset1", masks.to_owned(), (3, 1));
+    let cases = [
+        ("LSTMCell", "opset4", hidden("weights_format=\"fico\" input_forget=\"false\""), (6, 2)),
+        ("LSTMCell", "opset1", hidden("weights_format=\"ofic\""), (6, 2)),
+        ("LSTMCell", "opset1", hidden("input_forget=\"maybe\""), (6, 2)),
+        ("LSTMCell", "opset4", hidden(""), (6, 1)),
+        ("GRUCell", "opset3", hidden("direction=\"forward\""), (5, 1)),
+        ("GRUSequence", "opset5", hidden("direction=\"backward\""), (6, 2)),
+        ("GRUSequence", "opset5", hidden("axis=\"1\""), (6, 2)),
+        ("RNNSequence", "opset5", hidden("linear_before_reset=\"true\""), (6, 2)),
+        ("LSTMSequence", "opset1", hidden("direction=\"forward\""), (7, 3)),
+        ("AUGRUCell", "extension", hidden(""), (6, 1)),
+        ("AUGRUCell", "ie_internal_opset", hidden("linear_before_reset=\"true\" clip=\"2\""), (6, 1)),
+        ("AUGRUCell", "ie_internal_opset", hidden("activations=\"tanh,tanh\""), (6, 1)),
+        ("AUGRUSequence", "ie_internal_opset", hidden("direction=\"bidirectional\""), (7, 2)),
+        ("Add", "opset1", "auto_broadcast=\"pdpd\" auto_broadcast.auto_broadcast_axis=\"0\"".to_owned(), (2, 1)),
+        ("Add", "opset0", String::new(), (2, 1)),
+        ("Add", "opset99", String::new(), (2, 1)),
+        ("Add", "opset1", String::new(), (2, 2)),
+        ("Divide", "opset1", "m_pythondiv=\"no\"".to_owned(), (2, 1)),
+        ("MatMul", "opset1", "transpose_a=\"\"".to_owned(), (2, 1)),
+        ("MatMul", "opset1", "transposed=\"true\"".to_owned(), (2, 1)),
+        ("Clamp", "opset1", "min=\"3\" max=\"2\"".to_owned(), (1, 1)),
+        ("Clamp", "opset1", "min=\"nan\" max=\"0,5\"".to_owned(), (1, 1)),
+        ("Clamp", "opset1", "min=\"nan\" max=\"1\"".to_owned(), (1, 1)),
+        ("Clamp", "opset1", String::new(), (1, 1)),
+        ("Elu", "opset1", "alpha=\"inf\"".to_owned(), (1, 1)),
+        ("SoftSign", "opset4", String::new(), (1, 1)),
+        ("SoftMax", "opset1", "axis=\"-1\"".to_owned(), (1, 1)),
+        ("SoftMax", "opset8", String::new(), (1, 1)),
+        ("LogSoftmax", "opset4", "axis=\"1\"".to_owned(), (1, 1)),
+        ("Concat", "opset1", "axis=\"one\"".to_owned(), (2, 1)),
+        ("Concat", "opset1", "axis=\"9223372036854775808\"".to_owned(), (2, 1)),
+        ("Split", "opset1", "num_splits=\"0\"".to_owned(), (2, 1)),
+        ("Split", "opset1", "num_splits=\"3\"".to_owned(), (2, 2)),
+        ("Reshape", "opset1", String::new(), (2, 1)),
+        ("Squeeze", "opset1", "allow_axis_skip=\"true\"".to_owned(), (2, 1)),
+        ("Gather", "opset1", "batch_dims=\"1\"".to_owned(), (3, 1)),
+        ("Slice", "opset1", String::new(), (4, 1)),
+        slice("begin_mask=\"0\""),
+        slice("begin_mask=\"0,2\" end_mask=\"0,,1\""),
+        slice("begin_mask=\"\" end_mask=\"0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\""),
+        ("Broadcast", "opset1", "mode=\"bidirectional\"".to_owned(), (2, 1)),
+        ("Broadcast", "opset3", "mode=\"pdpd\" mode.mode.axis=\"0\"".to_owned(), (2, 1)),
+        ("ShapeOf", "opset3", "output_type=\"f32\"".to_owned(), (1, 1)),
+        ("Convert", "opset1", "destination_type=\"nf4\"".to_owned(), (1, 1)),
+        ("ConvertLike", "opset1", String::new(), (1, 1)),
+        ("ReadValue", "opset6", "variable_type=\"f32\"".to_owned(), (1, 1)),
+        ("ReadValue", "opset6", "variable_id=\"v\" variable_type=\"i4\" variable_shape=\"2\"".to_owned(), (1, 1)),
+        ("ReadValue", "opset6", "variable_id=\"v\" variable_shape=\"2,x\"".to_owned(), (1, 1)),
+        ("Assign", "opset3", String::new(), (1, 1)),
+    ];
+    let cases: Vec<(String, String)> = cases
+        .iter()
+        .map(|(kind, set, data, (inputs, outputs))| {
+            (format!("{kind} of {set}: {data}"), alone((kind, set), data, *inputs, *outputs))
+        })
+        .collect();
+    insta::assert_snapshot!(said_by_the_reader(cases.iter().map(|(name, text)| (name.as_str(), text.clone()))));
+}
+
+#[test]
+fn an_assign_is_computed_though_no_result_asks_for_it() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("1,3", "f32");
+    let data = "variable_id=\"v\" variable_type=\"f32\" variable_shape=\"1,3\"";
+    let before = graph.layer(("ReadValue", "opset6"), data, &[], 1, "");
+    let sum = graph.layer(("Add", "opset1"), "", &[(x, 0), (before, 0)], 1, "");
+    graph.layer(("Assign", "opset6"), "variable_id=\"v\"", &[(sum, 2)], 1, "");
+    // OpenVINO writes an output, but nothing needs it
+    graph.layer(("Assign", "opset6"), "variable_id=\"w\"", &[(sum, 2)], 0, "");
+    // not reached
+    graph.layer(("Sqrt", "opset1"), "", &[(sum, 2)], 1, "");
+    graph.result(x, 0);
+    let (model, said) = lowered(&graph.text());
+    assert_eq!(said, Diagnostics::default());
+    let ops: Vec<&Op> = model.nodes.iter().map(|node| &node.op).collect();
+    assert!(matches!(
+        ops[..],
+        [Op::Parameter, Op::ReadValue { .. }, Op::Elementwise(_), Op::Assign { .. }, Op::Assign { .. }, Op::Result]
+    ));
+    assert_eq!(model.nodes[4].outputs.len(), 1);
+}
+
+#[test]
+fn edges_start_at_any_output() {
+    let mut graph = Graph::default();
+    let (x, axis) = (graph.parameter("2,3", "f32"), graph.parameter("", "i64"));
+    let split = graph.layer(("Split", "opset1"), "num_splits=\"3\"", &[(x, 0), (axis, 0)], 3, "");
+    for port in [4, 2, 3, 4] {
+        graph.result(split, port);
+    }
+    let (model, said) = lowered(&graph.text());
+    assert_eq!(said, Diagnostics::default());
+    let outputs = &model.nodes[split].outputs;
+    let read: Vec<ValueId> = model.results.iter().map(|&node| model.nodes[node].inputs[0]).collect();
+    assert_eq!(read, [outputs[2], outputs[0], outputs[1], outputs[2]]);
+    graph.result(split, 5);
+    graph.result(split, 1);
+    insta::assert_snapshot!(lowered(&graph.text()).1);
+}
