@@ -38,6 +38,9 @@ use variables::Variables;
 /// What to do about a model that no front end should have made.
 const MALFORMED: &str = "this model cannot be written down by any input: correct what built it";
 
+/// What to do about an operation on constants that has no result.
+const UNDEFINED: &str = "correct the constants it is given";
+
 /// Checks a model and fixes every size that it leaves open. The second part of what is returned holds the warnings.
 ///
 /// # Errors
@@ -274,7 +277,13 @@ impl<'a> Validation<'a> {
             }
             Known::Constant(tensor, _) => {
                 let Some(()) = self.spend(node, tensor.len()) else { return };
-                Known::Constant(fold::to_integers(&tensor, element), element)
+                match fold::to_integers(&tensor, element) {
+                    Ok(tensor) => Known::Constant(tensor, element),
+                    Err(reason) => {
+                        self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED);
+                        return;
+                    }
+                }
             }
             Known::Source(source @ Source::Parameter(i), _) if self.uses[i].is_length() && !element.is_float() => {
                 Known::Source(source, element)

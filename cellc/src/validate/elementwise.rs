@@ -2,7 +2,7 @@
 
 use super::layout::Geometry;
 use super::shape::broadcast;
-use super::{Known, Validation, fold};
+use super::{Known, UNDEFINED, Validation, fold};
 use crate::model::{
     Activation, ElementType, Elementwise, Node, Pointwise, PointwiseFunction, Softmax, Source, Tensor, ValidOp,
     shape_text,
@@ -52,8 +52,7 @@ impl Validation<'_> {
                 match fold::elementwise(function, &constants, shape) {
                     Ok((tensor, element)) => self.set(node, 0, Known::Constant(tensor, element)),
                     Err(reason) => {
-                        let help = "correct the constants it is given";
-                        self.error(node, &node.origin, reason, "an operation that has a result", help);
+                        self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED);
                     }
                 }
             }

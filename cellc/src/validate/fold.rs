@@ -7,6 +7,8 @@ use super::layout::Geometry;
 use super::shape::{broadcast_strides, strides};
 use crate::model::{ElementType, Elementwise, Tensor};
 
+const OUT_OF_RANGE: &str = "a result that its integer type does not hold";
+
 /// The elements of a tensor that a geometry names.
 pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
     let size = tensor.element().size();
@@ -74,20 +76,27 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
 }
 
 /// A conversion to integers or booleans: toward zero from floating point, modulo the type's range from integers.
-pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Tensor {
-    let convert = |i: usize| match (tensor.get_i64(i), element) {
-        (Some(v), ElementType::Bool) => i64::from(v != 0),
-        (None, ElementType::Bool) => i64::from(tensor.get_f64(i) != 0.0),
-        (Some(v), ElementType::I8) => i64::from(v as i8),
-        (Some(v), ElementType::U8) => i64::from(v as u8),
-        (Some(v), ElementType::I32) => i64::from(v as i32),
-        (Some(v), _) => v,
-        (None, ElementType::I8) => i64::from(tensor.get_f64(i) as i8),
-        (None, ElementType::U8) => i64::from(tensor.get_f64(i) as u8),
-        (None, ElementType::I32) => i64::from(tensor.get_f64(i) as i32),
-        (None, _) => tensor.get_f64(i) as i64,
+///
+/// # Errors
+/// Floating point outside of the type's range, for which there is no rule.
+pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
+    let convert = |i: usize| match tensor.get_i64(i) {
+        Some(v) => Ok(match element {
+            ElementType::Bool => i64::from(v != 0),
+            ElementType::I8 => i64::from(v as i8),
+            ElementType::U8 => i64::from(v as u8),
+            ElementType::I32 => i64::from(v as i32),
+            _ => v,
+        }),
+        None if element == ElementType::Bool => Ok(i64::from(tensor.get_f64(i) != 0.0)),
+        // what is outside of i64 is outside of all, and NaN of anything
+        None => match tensor.get_f64(i).trunc() {
+            v if v.abs() < 9.2e18 => in_range(v as i64, element),
+            _ => Err(OUT_OF_RANGE),
+        },
     };
-    integers(tensor.shape().to_vec(), (0..tensor.len()).map(convert))
+    let values: Vec<i64> = (0..tensor.len()).map(convert).collect::<Result<_, _>>()?;
+    Ok(integers(tensor.shape().to_vec(), values.into_iter()))
 }
 
 /// An operation on constants that broadcast to `shape`; what their elements are called says in what it is computed.
@@ -222,7 +231,6 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
 /// Of integers and booleans. Division rounds down, as OpenVINO's default says.
 fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'static str> {
     use Elementwise as E;
-    const OVERFLOW: &str = "a result that its integer type does not hold";
     const BY_ZERO: &str = "a division of integers by zero";
     let divides = matches!(function, E::Divide | E::Mod | E::FloorMod);
     if divides && b == 0 {
@@ -255,7 +263,7 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
             return Err("an operation on integers that floating point is meant for");
         }
     };
-    result.ok_or(OVERFLOW)
+    result.ok_or(OUT_OF_RANGE)
 }
 
 fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
@@ -265,7 +273,7 @@ fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
         ElementType::I32 => i32::try_from(v).is_ok(),
         _ => true,
     };
-    if fits { Ok(v) } else { Err("a result that its integer type does not hold") }
+    if fits { Ok(v) } else { Err(OUT_OF_RANGE) }
 }
 
 /// Calls `visit` with the places of every element of `shape` in C order, in `N` tensors.

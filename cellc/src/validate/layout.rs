@@ -45,8 +45,12 @@ impl Along {
         Self { start: 0, count: size, step: 1 }
     }
 
-    /// From `start` to before `stop`, both from the end where negative, both clamped; `None`: from or to the very end.
+    /// From `start` to before `stop`, both from the end where negative, both clamped as ONNX says it (a backward start stays
+    /// inside); `None`: from or to the very end.
     fn range(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Self {
+        if size == 0 {
+            return Self::whole(0);
+        }
         let size = size as i128;
         let step = i128::from(step);
         let from_end = |i: i64| if i < 0 { i128::from(i) + size } else { i128::from(i) };
@@ -54,7 +58,7 @@ impl Along {
             (start.map_or(0, |i| from_end(i).clamp(0, size)), stop.map_or(size, |i| from_end(i).clamp(0, size)))
         } else {
             let last = size - 1;
-            (start.map_or(last, |i| from_end(i).clamp(-1, last)), stop.map_or(-1, |i| from_end(i).clamp(-1, last)))
+            (start.map_or(last, |i| from_end(i).clamp(0, last)), stop.map_or(-1, |i| from_end(i).clamp(-1, last)))
         };
         let span = if step > 0 { stop - start } else { start - stop };
         let count = if span <= 0 { 0 } else { (span + step.abs() - 1) / step.abs() };
