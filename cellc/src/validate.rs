@@ -30,7 +30,7 @@ use crate::model::{
 };
 use crate::options::{Options, State};
 use interface::names;
-use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED};
+use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
 use uses::Uses;
 use variables::Variables;
@@ -117,6 +117,10 @@ struct Validation<'a> {
     nodes: Vec<ValidNode>,
     /// How many loops it is in.
     depth: usize,
+    /// How many nodes have been looked at, those of bodies again and again.
+    looked_at: usize,
+    /// Whether a loop failed for being one, not for what it computes.
+    wants_unrolling: bool,
     /// How many operations there are, those of bodies too.
     operations: usize,
     /// How many elements operations on constants have given.
@@ -140,6 +144,8 @@ impl<'a> Validation<'a> {
             variables: Variables::default(),
             nodes: Vec::new(),
             depth: 0,
+            looked_at: 0,
+            wants_unrolling: false,
             operations: 0,
             folded: 0,
             valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
@@ -175,9 +181,10 @@ impl<'a> Validation<'a> {
         });
         self.valid.nodes = std::mem::take(&mut self.nodes);
         self.assignments();
-        if self.diagnostics.has_errors() {
+        if self.partial || self.diagnostics.has_errors() {
             return;
         }
+        assert_eq!(results.len(), self.model.results.len(), "validate: an output is missing and nothing was said");
         self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
         self.states();
         sweep::sweep(&mut self.valid);
@@ -191,6 +198,11 @@ impl<'a> Validation<'a> {
         let mut readers = vec![0usize; model.values.len()];
         model.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| readers[input.0] += 1);
         for (index, node) in model.nodes.iter().enumerate() {
+            self.looked_at += 1;
+            if self.looked_at > MOST_LOOKED_AT && self.depth > 0 {
+                self.bodies_too_large(node);
+                return;
+            }
             match &node.op {
                 Op::Result => result(self, index, node),
                 // whoever looks at the graph knows what they are
@@ -236,17 +248,28 @@ impl<'a> Validation<'a> {
         }
     }
 
+    fn bodies_too_large(&mut self, node: &Node) {
+        let found = "loops of too many layers and iterations";
+        let valid =
+            format!("{MOST_LOOKED_AT} layers or fewer, those of loops that are written out counted again and again");
+        self.error_of_many(node, found, valid, "let every iteration compute the same");
+    }
+
     /// Refuses what is computed from the number of an iteration, which is known to no shape and no kernel.
     fn reads_iteration(&mut self, node: &Node) -> bool {
         let reads = node.inputs.iter().any(|input| matches!(self.known[input.0], Some(Known::Iteration(..))));
-        // a Loop may hand it on to nothing
         if !reads || node.op == Op::ShapeOf {
             return false;
         }
+        self.iteration_is_read(node);
+        true
+    }
+
+    fn iteration_is_read(&mut self, node: &Node) {
+        self.wants_unrolling = true;
         let found = "the number of the iteration is read";
         let help = "rewrite the body so that every iteration computes the same from what it is given";
         self.error(node, &node.origin, found, "a body that does not depend on it", help);
-        true
     }
 
     fn constant(&mut self, node: &Node, tensor: &Tensor) {
@@ -276,7 +299,7 @@ impl<'a> Validation<'a> {
                 Known::Constant(rounded(&tensor, element).unwrap_or(tensor), element)
             }
             Known::Constant(tensor, _) => {
-                let Some(()) = self.spend(node, tensor.len()) else { return };
+                let Some(()) = self.foldable(node, tensor.shape(), element) else { return };
                 match fold::to_integers(&tensor, element) {
                     Ok(tensor) => Known::Constant(tensor, element),
                     Err(reason) => {
@@ -365,14 +388,10 @@ impl<'a> Validation<'a> {
 
     /// Refuses a shape that nothing may compute.
     fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
-        if self.operations >= limits::MOST_OPERATIONS {
-            // once is enough
-            if self.operations == limits::MOST_OPERATIONS {
-                self.operations += 1;
-                let found = format!("the model has more than {} operations", limits::MOST_OPERATIONS);
-                let valid = format!("{} or fewer", limits::MOST_OPERATIONS);
-                self.error(node, &node.origin, found, valid, "split the model, and compile its parts one by one");
-            }
+        if self.operations >= MOST_OPERATIONS {
+            let found = format!("the model has more than {MOST_OPERATIONS} operations");
+            let help = "split the model, and compile its parts one by one";
+            self.error_of_many(node, found, format!("{MOST_OPERATIONS} or fewer"), help);
             return None;
         }
         if shape.contains(&0) {
@@ -392,19 +411,26 @@ impl<'a> Validation<'a> {
         Some(())
     }
 
-    /// Takes note of that many elements that are computed when compiling, of which there may not be any number.
-    fn spend(&mut self, node: &Node, elements: usize) -> Option<()> {
-        let before = self.folded;
-        self.folded = self.folded.saturating_add(elements);
-        if self.folded <= MOST_FOLDED {
-            return Some(());
-        }
-        if before <= MOST_FOLDED {
+    /// Refuses a shape that no operation on constants may give: integers may be none.
+    fn foldable(&mut self, node: &Node, shape: &[usize], element: ElementType) -> Option<()> {
+        let none = !element.is_float() && shape.contains(&0);
+        let sizes: Vec<usize> = shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
+        self.computable(node, &sizes)?;
+        self.folded = self.folded.saturating_add(shape.iter().product());
+        if self.folded > MOST_FOLDED {
             let found = "operations on constants give too many elements";
-            let valid = format!("{MOST_FOLDED} or fewer, all together");
-            self.error(node, &node.origin, found, valid, "compute the constants before the model is saved");
+            let help = "compute the constants before the model is saved";
+            self.error_of_many(node, found, format!("{MOST_FOLDED} or fewer, all together"), help);
+            return None;
         }
-        None
+        Some(())
+    }
+
+    /// What is wrong from some node on, said once.
+    fn error_of_many(&mut self, node: &Node, found: impl Into<String>, valid: String, help: &str) {
+        if !self.diagnostics.has_errors() {
+            self.error(node, &node.origin, found, valid, help);
+        }
     }
 
     /// Says what the model promises about a tensor and does not keep.

@@ -44,9 +44,7 @@ impl Validation<'_> {
                 self.at_run_time(node, function, &inputs, &shape)
             }
             Some(constants) => {
-                let of_floats = operands[0].element().is_float();
-                let fits = if of_floats || !shape.contains(&0) { self.computable(node, &shape) } else { Some(()) };
-                if fits.and_then(|()| self.spend(node, shape.iter().product())).is_none() {
+                if self.foldable(node, &shape, operands[0].element()).is_none() {
                     return;
                 }
                 match fold::elementwise(function, &constants, shape) {

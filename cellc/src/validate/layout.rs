@@ -105,13 +105,13 @@ impl Validation<'_> {
     }
 
     fn view_constant(&mut self, node: &Node, tensor: &Tensor, geometry: &Geometry) -> Option<Tensor> {
-        if tensor.element().is_float() || !geometry.shape.contains(&0) {
-            self.computable(node, &geometry.shape)?;
-        }
         if geometry.is_contiguous() {
+            if tensor.element().is_float() {
+                self.computable(node, &geometry.shape)?;
+            }
             return tensor.part(geometry.offset, geometry.shape.clone());
         }
-        self.spend(node, element_count(&geometry.shape)?)?;
+        self.foldable(node, &geometry.shape, tensor.element())?;
         Some(fold::strided(tensor, geometry))
     }
 
@@ -464,7 +464,7 @@ impl Validation<'_> {
         }
         match &data {
             Known::Constant(tensor, element) => {
-                if self.computable(node, &to).is_some() && self.spend(node, to.iter().product()).is_some() {
+                if self.foldable(node, &to, *element).is_some() {
                     let gathered = fold::gather(tensor, axis, &places, to);
                     self.set(node, 0, Known::Constant(gathered, *element));
                 }
@@ -501,8 +501,15 @@ impl Validation<'_> {
 
     pub(super) fn concat(&mut self, node: &Node, axis: i64) {
         let Some(inputs) = self.inputs(node) else { return };
+        if let Some(whole) = self.put_together(node, &inputs, axis) {
+            self.set(node, 0, whole);
+        }
+    }
+
+    /// Tensors, one or more, side by side along an axis.
+    pub(super) fn put_together(&mut self, node: &Node, inputs: &[Known], axis: i64) -> Option<Known> {
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
-        let Some(axis) = self.axis(node, axis, shapes[0].len()) else { return };
+        let axis = self.axis(node, axis, shapes[0].len())?;
         let agree = |shape: &Vec<usize>| {
             shape.len() == shapes[0].len()
                 && shape.iter().zip(&shapes[0]).enumerate().all(|(d, (a, b))| d == axis || a == b)
@@ -510,35 +517,29 @@ impl Validation<'_> {
         if !shapes.iter().all(agree) {
             let valid = format!("shapes that differ along axis {axis} only");
             self.shapes_differ(node, &shapes, &valid, "correct the axis, or the shapes of the inputs");
-            return;
+            return None;
         }
         let mut shape = shapes[0].clone();
         shape[axis] = shapes.iter().map(|shape| shape[axis]).fold(0, usize::saturating_add);
         let element = inputs[0].element();
-        let tensors: Option<Vec<&Tensor>> = inputs.iter().map(Known::tensor).collect();
-        if let [one] = &inputs[..] {
-            self.set(node, 0, one.clone());
-            return;
+        if let [one] = inputs {
+            return Some(one.clone());
         }
+        let tensors: Option<Vec<&Tensor>> = inputs.iter().map(Known::tensor).collect();
         if let Some(tensors) = tensors {
             if inputs.iter().any(|input| input.element().is_float() != element.is_float()) {
-                self.differ_in_type(node, &inputs);
-                return;
+                self.differ_in_type(node, inputs);
+                return None;
             }
-            let fits = if element.is_float() || !shape.contains(&0) { self.computable(node, &shape) } else { Some(()) };
-            if fits.and_then(|()| self.spend(node, shape.iter().product())).is_some() {
-                let tensor = fold::concat(&tensors, axis, shape, element);
-                self.set(node, 0, Known::Constant(tensor, element));
-            }
-            return;
+            self.foldable(node, &shape, element)?;
+            return Some(Known::Constant(fold::concat(&tensors, axis, shape, element), element));
         }
-        if self.all_floats(node, &inputs).is_none() || self.computable(node, &shape).is_none() {
-            return;
-        }
+        self.all_floats(node, inputs)?;
+        self.computable(node, &shape)?;
         let inputs: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let out = self.value(shape);
         self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
-        self.set(node, 0, Known::Source(Source::Value(out), element));
+        Some(Known::Source(Source::Value(out), element))
     }
 }
 

@@ -17,6 +17,8 @@ const MOST_NODES: usize = 1000;
 pub(super) const MOST_OPERATIONS: usize = 1 << 14;
 /// The most operations that something reads.
 const MOST_READ_OPERATIONS: usize = 1 << 12;
+/// The most nodes that are looked at for the bodies of loops.
+pub(super) const MOST_LOOKED_AT: usize = 1 << 17;
 /// The most dimensions of a tensor.
 pub(super) const MOST_DIMS: usize = 16;
 /// The most loops around an operation.

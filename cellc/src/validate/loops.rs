@@ -1,13 +1,18 @@
 //! TensorIterator, and Loop with a trip count that is known.
 
+use std::collections::HashMap;
+
 use super::layout::Geometry;
 use super::shape::strides;
 use super::{Known, Validation};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{
-    ElementType, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Model, Node, Slicing, Source, ValidLoop, ValidOp,
-    shape_text,
+    ElementType, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Model, Node, Slicing, Source, Tensor, ValidLoop,
+    ValidNode, ValidOp, ValueId, shape_text,
 };
+
+/// The most iterations of a loop that are written out one by one, where they differ in more than what they are given.
+const MOST_WRITTEN_OUT: usize = 64;
 
 /// Where pieces of an axis lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +32,8 @@ struct Iteration<'n> {
     node: &'n Node,
     slices: Vec<LoopSlice>,
     carried: Vec<Carried>,
+    /// What is handed on and, so it is hoped, stays what it is: the body's Result and the initial value.
+    constant: Vec<(usize, Known)>,
 }
 
 /// A back edge, before the body is known.
@@ -36,55 +43,172 @@ struct Carried {
     result: usize,
 }
 
-/// What every value of a body is, and what its Results are.
-type Body = Vec<Option<Known>>;
+/// The pieces of each input of a loop.
+type Cut = Vec<Option<Pieces>>;
 
 impl<'a> Validation<'a> {
     pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
         let Some(inputs) = self.inputs(node) else { return };
-        let Some((pieces, trips)) = self.trips(node, body, &inputs) else { return };
-        let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
-        let mut iteration = Iteration { node, slices: Vec::new(), carried: Vec::new() };
-        for (input, pieces) in body.inputs.iter().zip(pieces) {
-            let Some(value) = body.parameter(input.parameter) else { return };
-            let Some(inside) = self.loop_input(&mut iteration, input, &inputs[input.input], pieces) else { return };
-            self.check_body_parameter(&body.body, input.parameter, &inside);
-            known[value.0] = Some(inside);
-        }
-        if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
-            let stated = &body.body.values[value.0];
-            let shape = vec![1; stated.shape.as_ref().map_or(0, Vec::len)];
-            known[value.0] = Some(Known::Iteration(shape, stated.element));
-        }
-        let before = self.diagnostics.0.len();
-        let (results, nodes) = self.body(&body.body, known);
-        let wrong = results.iter().any(Option::is_none);
-        if wrong || self.diagnostics.0[before..].iter().any(|d| d.severity == crate::diagnostic::Severity::Error) {
-            return;
-        }
-        let results: Vec<Known> = results.into_iter().flatten().collect();
-        if !self.goes_on(node, body, &results, trips) {
-            return;
-        }
-        let Some(carried) = self.carried(&iteration, &results) else { return };
-        let mut out = Vec::new();
-        let mut outputs = Vec::new();
-        for (port, output) in body.outputs.iter().enumerate() {
-            let Some(known) = self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out)
-            else {
-                return;
-            };
-            outputs.push((port, known));
-        }
-        let body = ValidLoop { trips, slices: iteration.slices, carried, body: nodes, results: out };
-        self.emit(node, ValidOp::Loop(body));
-        for (port, known) in outputs {
+        let Some((cut, trips)) = self.trips(node, body, &inputs) else { return };
+        let before = (self.diagnostics.0.len(), self.nodes.len());
+        let around = std::mem::take(&mut self.wants_unrolling);
+        let done = match trips {
+            Some(trips) => self.rolled(node, body, &inputs, &cut, trips),
+            // only the condition says when to stop
+            None => {
+                self.wants_unrolling = true;
+                None
+            }
+        };
+        let done = match done {
+            None if self.wants_unrolling && trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT) => {
+                self.diagnostics.0.truncate(before.0);
+                self.nodes.truncate(before.1);
+                self.wants_unrolling = false;
+                self.written_out(node, body, &inputs, &cut, trips)
+            }
+            done => done,
+        };
+        // what is left to an outer loop is what the number of its own iteration decides
+        self.wants_unrolling = around || (done.is_none() && self.wants_unrolling);
+        for (port, known) in done.into_iter().flatten().enumerate() {
             self.set(node, port, known);
         }
     }
 
+    /// A loop as one, if every iteration does the same; `None` after an error.
+    fn rolled(
+        &mut self,
+        node: &'a Node,
+        body: &'a Loop,
+        inputs: &[Known],
+        cut: &[Option<Pieces>],
+        trips: usize,
+    ) -> Option<Vec<Known>> {
+        let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
+        let mut iteration = Iteration { node, slices: Vec::new(), carried: Vec::new(), constant: Vec::new() };
+        for (input, pieces) in body.inputs.iter().zip(cut) {
+            let inside = self.loop_input(&mut iteration, input, &inputs[input.input], *pieces)?;
+            self.check_body_parameter(&body.body, input.parameter, &inside);
+            known[body.parameter(input.parameter)?.0] = Some(inside);
+        }
+        if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+            let (shape, element) = iteration_number(body, value);
+            known[value.0] = Some(Known::Iteration(shape, element));
+        }
+        let (results, nodes) = self.body(&body.body, known)?;
+        for (result, initial) in &iteration.constant {
+            let same = match (&results[*result], initial) {
+                (Known::Constant(a, _), Known::Constant(b, _)) => {
+                    a.shape() == b.shape() && (0..a.len()).all(|i| a.get_i64(i) == b.get_i64(i))
+                }
+                _ => false,
+            };
+            if !same && trips > 1 {
+                self.wants_unrolling = true;
+                let found = format!("{} that change from iteration to iteration", initial.element().name());
+                let help =
+                    format!("carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are written out");
+                self.error(node, &node.origin, found, super::floats(), help);
+                return None;
+            }
+        }
+        if results.iter().any(|result| matches!(result, Known::Iteration(..))) {
+            self.iteration_is_read(node);
+            return None;
+        }
+        self.goes_on(node, body, &results, trips)?;
+        let carried = self.carried(&iteration, &results)?;
+        let (mut out, mut outputs) = (Vec::new(), Vec::new());
+        for output in &body.outputs {
+            outputs.push(self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out)?);
+        }
+        let body = ValidLoop { trips, slices: iteration.slices, carried, body: nodes, results: out };
+        self.emit(node, ValidOp::Loop(body));
+        Some(outputs)
+    }
+
+    /// A loop as its iterations one after the other; `None` after an error.
+    fn written_out(
+        &mut self,
+        node: &'a Node,
+        body: &'a Loop,
+        inputs: &[Known],
+        cut: &[Option<Pieces>],
+        trips: Option<usize>,
+    ) -> Option<Vec<Known>> {
+        let mut results: Vec<Known> = Vec::new();
+        let mut pieces_of: Vec<Vec<Known>> = vec![Vec::new(); body.outputs.len()];
+        let mut goes_on = true;
+        for trip in 0..trips.unwrap_or(MOST_WRITTEN_OUT) {
+            if !goes_on {
+                break;
+            }
+            let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
+            for (input, pieces) in body.inputs.iter().zip(cut) {
+                let outside = &inputs[input.input];
+                let inside = match (pieces, input.back_edge) {
+                    (Some(pieces), _) => self.one_piece(node, outside, *pieces, trip)?,
+                    (None, Some(result)) if trip > 0 => results[result].clone(),
+                    (None, _) => outside.clone(),
+                };
+                known[body.parameter(input.parameter)?.0] = Some(inside);
+            }
+            if let Some(value) = body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+                let (shape, element) = iteration_number(body, value);
+                known[value.0] = Some(Known::Constant(Tensor::from_i64(shape, &[trip as i64])?, element));
+            }
+            let (now, nodes) = self.body(&body.body, known)?;
+            self.nodes.extend(nodes);
+            results = now;
+            goes_on = match body.condition.map(|result| &results[result]) {
+                None => true,
+                Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
+                Some(_) => {
+                    self.condition_unknown(node);
+                    return None;
+                }
+            };
+            for (pieces, output) in pieces_of.iter_mut().zip(&body.outputs) {
+                pieces.push(results[output.result].clone());
+            }
+        }
+        if trips.is_none() && goes_on {
+            let found = format!("a loop that goes on after {MOST_WRITTEN_OUT} iterations");
+            let help = "give the number of iterations as the trip count, or cut an input into pieces";
+            self.error(node, &node.origin, found, "a number of iterations that is known when compiling", help);
+            return None;
+        }
+        let mut outputs = Vec::new();
+        for (mut pieces, output) in pieces_of.into_iter().zip(&body.outputs) {
+            outputs.push(match output.concatenation {
+                None => pieces.pop()?,
+                Some(slicing) => {
+                    let shape = self.shape_of(pieces.last()?);
+                    self.concatenated(node, slicing, &shape, pieces.len())?;
+                    if slicing.stride < 0 {
+                        pieces.reverse();
+                    }
+                    self.put_together(node, &pieces, slicing.axis)?
+                }
+            });
+        }
+        Some(outputs)
+    }
+
+    /// The piece that one iteration sees.
+    fn one_piece(&mut self, node: &Node, known: &Known, pieces: Pieces, trip: usize) -> Option<Known> {
+        let Pieces { axis, start, trips, part, stride, reverse } = pieces;
+        let mut shape = self.shape_of(known);
+        let own = strides(&shape);
+        let place = start + stride * if reverse { trips - 1 - trip } else { trip };
+        let strides = own.iter().map(|&stride| stride as isize).collect();
+        shape[axis] = part;
+        self.view(node, known, Geometry { offset: place * own[axis], strides, shape })
+    }
+
     /// Where the pieces of each input lie, and how often the body is computed.
-    fn trips(&mut self, node: &Node, body: &Loop, inputs: &[Known]) -> Option<(Vec<Option<Pieces>>, usize)> {
+    fn trips(&mut self, node: &Node, body: &Loop, inputs: &[Known]) -> Option<(Cut, Option<usize>)> {
         let mut counted = None;
         if body.counted {
             let count = self.integer(node, 0, "the trip count")?;
@@ -124,12 +248,13 @@ impl<'a> Validation<'a> {
             trips = Some(pieces.trips);
             all.push(Some(pieces));
         }
-        if trips.is_none() {
+        if trips.is_none() && body.condition.is_none() {
             let found = "a loop that nothing says how often it is computed";
             let help = "cut an input into pieces, or give the trip count";
             self.error(node, &node.origin, found, "a number of iterations that is known when compiling", help);
+            return None;
         }
-        Some((all, trips?))
+        Some((all, trips))
     }
 
     /// Where pieces of a tensor of this shape lie.
@@ -175,12 +300,11 @@ impl<'a> Validation<'a> {
                 Some(Known::Source(Source::Value(piece), known.element()))
             }
             (None, Some(result)) => {
-                if !known.element().is_float() {
-                    let found = format!("{} carried from iteration to iteration", known.element().name());
-                    let help = "carry f32, or nothing that integers are needed for";
-                    self.error(node, &node.origin, found, super::floats(), help);
-                    return None;
+                if known.tensor().is_some() && !known.element().is_float() {
+                    iteration.constant.push((result, known.clone()));
+                    return Some(known.clone());
                 }
+                self.all_floats(node, std::slice::from_ref(known))?;
                 let shape = self.shape_of(known);
                 self.computable(node, &shape)?;
                 let initial = self.source(known)?;
@@ -229,35 +353,47 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// Looks at a body: its Results, and its operations.
-    fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> (Body, Vec<crate::model::ValidNode>) {
+    /// Looks at a body: its Results, and its operations. `None` after an error.
+    fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> Option<(Vec<Known>, Vec<ValidNode>)> {
+        let before = self.diagnostics.0.len();
         let outside = (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
         let nodes = std::mem::take(&mut self.nodes);
         self.depth += 1;
-        let mut results: Body = vec![None; body.results.len()];
+        let places: HashMap<usize, usize> = body.results.iter().enumerate().map(|(i, &node)| (node, i)).collect();
+        let mut results: Vec<Option<Known>> = vec![None; body.results.len()];
         self.graph(|this, index, node| {
-            if let Some(result) = body.results.iter().position(|&result| result == index) {
+            if let Some(&result) = places.get(&index) {
                 results[result] = this.input(node, 0);
             }
         });
         self.depth -= 1;
         (self.model, self.known) = outside;
-        (results, std::mem::replace(&mut self.nodes, nodes))
+        let nodes = std::mem::replace(&mut self.nodes, nodes);
+        let wrong =
+            self.diagnostics.0.get(before..).is_some_and(|new| new.iter().any(|d| d.severity == Severity::Error));
+        let results: Option<Vec<Known>> = results.into_iter().collect();
+        results.filter(|_| !wrong).map(|results| (results, nodes))
     }
 
-    /// Whether the body's condition is true for certain, or nobody asks.
-    fn goes_on(&mut self, node: &Node, body: &Loop, results: &[Known], trips: usize) -> bool {
-        let Some(condition) = body.condition.map(|result| &results[result]) else { return true };
-        let goes_on = match condition {
-            Known::Constant(tensor, _) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
-            _ => false,
+    /// Whether the body's condition is true for certain, or nobody asks; `None` after an error.
+    fn goes_on(&mut self, node: &Node, body: &Loop, results: &[Known], trips: usize) -> Option<()> {
+        let Some(condition) = body.condition.map(|result| &results[result]).filter(|_| trips > 1) else {
+            return Some(());
         };
-        if !goes_on && trips > 1 {
-            let found = "a loop whose condition is not constantly true";
-            let help = "give the number of iterations as the trip count";
-            self.error(node, &node.origin, found, "a condition that is constantly true", help);
+        match condition {
+            Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => return Some(()),
+            // once is all
+            Known::Constant(..) => self.wants_unrolling = true,
+            Known::Source(..) | Known::Iteration(..) => {}
         }
-        goes_on || trips == 1
+        self.condition_unknown(node);
+        None
+    }
+
+    fn condition_unknown(&mut self, node: &Node) {
+        let found = "a loop whose condition is not constantly true";
+        let help = "give the number of iterations as the trip count";
+        self.error(node, &node.origin, found, "a condition that is constantly true", help);
     }
 
     /// What the iterations hand on.
@@ -268,6 +404,7 @@ impl<'a> Validation<'a> {
             let known = &results[result];
             let (shape, wanted) = (self.shape_of(known), self.valid.values[value].shape.clone());
             if shape != wanted || !known.element().is_float() {
+                self.wants_unrolling = true;
                 let found = format!(
                     "a back edge from a tensor of type {} and shape {} to one of shape {}",
                     known.element().name(),
@@ -301,6 +438,14 @@ impl<'a> Validation<'a> {
             return Some(self.loop_result(known, None, shape, results));
         };
         self.all_floats(node, std::slice::from_ref(known))?;
+        let (axis, size) = self.concatenated(node, slicing, &shape, trips)?;
+        shape[axis] = size;
+        self.computable(node, &shape)?;
+        Some(self.loop_result(known, Some((axis, slicing.stride < 0)), shape, results))
+    }
+
+    /// The axis along which pieces are put together, and their size together.
+    fn concatenated(&mut self, node: &Node, slicing: Slicing, shape: &[usize], trips: usize) -> Option<(usize, usize)> {
         let axis = self.axis(node, slicing.axis, shape.len())?;
         let part = shape[axis];
         let size = part.saturating_mul(trips);
@@ -314,9 +459,7 @@ impl<'a> Validation<'a> {
             self.error(node, &node.origin, found, valid, "correct the port map");
             return None;
         }
-        shape[axis] = size;
-        self.computable(node, &shape)?;
-        Some(self.loop_result(known, Some((axis, wanted.reverse)), shape, results))
+        Some((axis, size))
     }
 
     fn loop_result(
@@ -332,6 +475,12 @@ impl<'a> Validation<'a> {
         results.push(LoopResult { of, pieces, out });
         Known::Source(Source::Value(out), element)
     }
+}
+
+/// The shape and the element type of the Parameter that is the number of the iteration.
+fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, ElementType) {
+    let stated = &body.body.values[value.0];
+    (vec![1; stated.shape.as_ref().map_or(0, Vec::len)], stated.element)
 }
 
 /// Where pieces lie along an axis of this size; `None` if they do not fit into it. By OpenVINO's rules -1 is the end, and
