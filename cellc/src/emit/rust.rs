@@ -586,7 +586,7 @@ impl File<'_> {
                 let mutable = if *written { "mut " } else { "" };
                 let _ = write!(kernels, "{}: &{mutable}{},", block.name, block_type(block));
             }
-            kernels.push_str(") {");
+            kernels.push_str(") {\n");
             for id in &kernel.scratch {
                 let block = shared.buffer(*id);
                 let _ = writeln!(kernels, "let mut {} = Aligned([0.0f32; {}]);", block.name, block.len);
@@ -607,7 +607,7 @@ impl File<'_> {
             }
             let _ = writeln!(
                 functions,
-                "#[inline] {attribute} fn {name}_lane({}) -> f32 {{ {body} {} }}",
+                "#[inline] {attribute} fn {name}_lane({}) -> f32 {{\n{body} {} }}",
                 params.join(", "),
                 result.text
             );
@@ -671,12 +671,7 @@ impl File<'_> {
         }
         out.push_str(") {");
         for (id, block) in ids().map(|id| (id, shared.buffer(id))) {
-            let local = program.kernels.iter().any(|k| k.scratch.contains(&id));
-            let in_block = program.block.iter().any(|(part, _)| *part == id);
             match program.buffer(id).role {
-                Role::Scratch if !local && !in_block && read(id) => {
-                    let _ = write!(out, "let mut {} = [0.0f32; {}];", block.name, block.len);
-                }
                 Role::Table if read(id) => {
                     let (_, values) =
                         program.tables.iter().find(|(table, _)| *table == id).expect("emit: a table has contents");
@@ -719,12 +714,10 @@ impl File<'_> {
             }
             let _ = write!(out, "{name}(");
             for (id, written) in &kernel.params {
-                let in_block = parts.iter().any(|(part, _)| part == id);
-                let (mutable, name) = (if *written { "&mut " } else { "&" }, &shared.buffer(*id).name);
+                let mutable = if *written { "&mut " } else { "&" };
                 let _ = match program.buffer(*id).role {
-                    Role::Scratch if !in_block => write!(out, "{mutable}{name},"),
                     Role::Variable(i) => write!(out, "{mutable}state.{},", self.interface.variables[i].name),
-                    _ => write!(out, "{name},"),
+                    _ => write!(out, "{},", shared.buffer(*id).name),
                 };
             }
             out.push_str(");\n");

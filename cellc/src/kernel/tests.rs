@@ -503,6 +503,7 @@ fn wrong_stateful_programs_are_found() {
             p.block.push((BufferId(9), 16));
         }),
         ("no buffer 77", |p| p.block.push((BufferId(77), 0))),
+        ("outlives it", |p| drop(p.block.pop())),
         ("is not inside the block", |p| p.block[0].1 = 8),
         ("is not inside the block", |p| p.block[1].1 = 32),
         ("is not inside the block", |p| p.block[1].1 = usize::MAX - 15),

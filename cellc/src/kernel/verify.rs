@@ -108,6 +108,12 @@ fn block(program: &Program) -> Result<(), String> {
         }
     }
     for kernel in &program.kernels {
+        let placed = |id: &BufferId| program.block.iter().any(|(part, _)| part == id);
+        let shared = |id: &&BufferId| program.buffers.get(id.0).is_some_and(|b| b.role == Role::Scratch);
+        if let Some(id) = kernel.params.iter().map(|(id, _)| id).filter(shared).find(|id| !placed(id)) {
+            let name = &program.buffers[id.0].name;
+            return Err(format!("kernel {:?}: {name:?} outlives it and has no place in the block", kernel.name));
+        }
         let own = |(id, _): &&(BufferId, usize)| kernel.params.iter().any(|(param, _)| param == id);
         let parts: Vec<_> = program.block.iter().filter(own).map(|(id, at)| (*id, range(*id, *at))).collect();
         for (i, (a, one)) in parts.iter().enumerate() {

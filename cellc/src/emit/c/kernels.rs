@@ -135,31 +135,17 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     out.push_str("\n/* One step: the kernels in order. */\n");
     let head = format!("static {}void {prefix}_run_{}({}) {{", spaced(prefix, isa), isa.name, file.run_params());
     wrap::statement(out, 0, &head);
-    let local = |id: &BufferId| program.kernels.iter().any(|k| k.scratch.contains(id));
-    let in_block = |id: &BufferId| program.block.iter().any(|(part, _)| part == id);
-    let mut between: Vec<BufferId> = Vec::new();
-    let mut tables: Vec<BufferId> = Vec::new();
-    let mut stateful = false;
-    for (id, _) in program.kernels.iter().flat_map(|k| &k.params) {
-        match program.buffer(*id).role {
-            Role::Scratch if in_block(id) => stateful = true,
-            Role::Scratch if !local(id) && !between.contains(id) => between.push(*id),
-            Role::Table if !tables.contains(id) => tables.push(*id),
-            Role::Variable(_) => stateful = true,
-            _ => {}
-        }
-    }
-    for (id, values) in program.tables.iter().filter(|(id, _)| tables.contains(id)) {
+    let used = |id: BufferId| program.kernels.iter().flat_map(|k| &k.params).any(|(param, _)| *param == id);
+    for (id, values) in program.tables.iter().filter(|(id, _)| used(*id)) {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
         wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
     }
+    let stateful = (0..program.buffers.len())
+        .map(BufferId)
+        .any(|id| used(id) && matches!(program.buffer(id).role, Role::Scratch | Role::Variable(_)));
     if file.interface.has_state() && !stateful {
         out.push_str("    (void)state;\n");
-    }
-    for id in between {
-        let Block { name, len, .. } = shared.buffer(id);
-        let _ = writeln!(out, "    _Alignas(64) float {name}[{len}];");
     }
     for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
         let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
@@ -205,10 +191,10 @@ impl File<'_> {
             }
             Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
             Role::Variable(i) => format!("state->{}", self.interface.variables[i].name),
-            Role::Scratch => match program.block.iter().find(|(part, _)| *part == id) {
-                Some((_, at)) => plus("state->block", *at),
-                None => shared.buffer(id).name.clone(),
-            },
+            Role::Scratch => {
+                let part = program.block.iter().find(|(part, _)| *part == id);
+                plus("state->block", part.expect("emit: what kernels share stands in the block").1)
+            }
             Role::Table => shared.buffer(id).name.clone(),
             Role::Weights | Role::Constant(_) => self.constant(id),
         }
