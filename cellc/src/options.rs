@@ -90,8 +90,8 @@ pub struct Options {
     pub state: State,
     /// The batch size, where the model leaves it open.
     pub batch: Option<usize>,
-    /// Shapes by input name, where the model leaves sizes open.
-    pub shapes: Vec<(String, Vec<usize>)>,
+    /// Shapes by input name, where the model leaves sizes open; `None` leaves one open: the number of steps.
+    pub shapes: Vec<(String, Vec<Option<usize>>)>,
     /// For the error bound.
     pub range: Range,
     /// Where weights stand.

@@ -14,6 +14,7 @@ mod parameters;
 mod rounding;
 mod sequence;
 mod shape;
+mod steps;
 mod structure;
 mod sweep;
 #[cfg(test)]
@@ -46,12 +47,18 @@ const UNDEFINED: &str = "correct the constants it is given";
 /// # Errors
 /// Everything that is wrong with the model, or with the options for it, warnings included.
 pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnostics), Diagnostics> {
-    let mut validation = Validation::new(model, options, false);
-    validation.run();
-    if validation.diagnostics.has_errors() {
-        return Err(validation.diagnostics);
+    let with = |open: Option<usize>| {
+        let mut validation = Validation::new(model, options, false);
+        validation.open = open;
+        validation.run();
+        validation
+    };
+    let validation = with(None);
+    if !validation.diagnostics.has_errors() {
+        return Ok((validation.valid, validation.diagnostics));
     }
-    Ok((validation.valid, validation.diagnostics))
+    // perhaps only the number of steps is missing
+    steps::validate(model, with).unwrap_or(Err(validation.diagnostics))
 }
 
 /// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.
@@ -110,6 +117,10 @@ struct Validation<'a> {
     uses: Vec<Uses>,
     /// By parameter of the model; `None` after an error.
     shapes: Vec<Option<Vec<usize>>>,
+    /// The size to take for axes, not the first, whose sizes nothing says; `None`: that is an error.
+    open: Option<usize>,
+    /// By parameter of the model: the axes for which it was taken.
+    open_axes: Vec<Vec<usize>>,
     /// New states of cells of the model itself by node: h, c.
     new_states: HashMap<usize, [Option<usize>; 2]>,
     variables: Variables<'a>,
@@ -140,6 +151,8 @@ impl<'a> Validation<'a> {
             scalars: HashMap::new(),
             uses: vec![Uses::default(); model.parameters.len()],
             shapes: vec![None; model.parameters.len()],
+            open: None,
+            open_axes: vec![Vec::new(); model.parameters.len()],
             new_states: HashMap::new(),
             variables: Variables::default(),
             nodes: Vec::new(),

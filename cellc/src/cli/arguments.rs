@@ -348,10 +348,11 @@ fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-fn shape(text: &str) -> Result<(String, Vec<usize>), String> {
+fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
     // The last one: a name may hold '=', sizes cannot.
     let (name, sizes) = text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
-    let sizes = sizes.split(',').map(|size| positive(size.trim())).collect::<Result<_, _>>()?;
+    let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };
+    let sizes = sizes.split(',').map(|text| size(text.trim())).collect::<Result<_, _>>()?;
     Ok((name.to_owned(), sizes))
 }
 
@@ -407,7 +408,7 @@ mod tests {
                 fma: Fma::Off,
                 state: State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]),
                 batch: Some(3),
-                shapes: vec![("a=b".into(), vec![1, 16])],
+                shapes: vec![("a=b".into(), vec![Some(1), Some(16)])],
                 range: Range { x: 2.0, h: 1.0 },
                 weights_as: WeightsAs::File,
                 runtime: true,

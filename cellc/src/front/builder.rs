@@ -229,6 +229,11 @@ impl Builder {
 
     /// The shape of an input, where the model leaves sizes open.
     pub fn shape(self, input: impl Into<String>, shape: impl Into<Vec<usize>>) -> Self {
+        self.open_shape(input, shape.into().into_iter().map(Some).collect::<Vec<_>>())
+    }
+
+    /// The shape of an input, of which `None` leaves a size open: the number of steps, which every call then says.
+    pub fn open_shape(self, input: impl Into<String>, shape: impl Into<Vec<Option<usize>>>) -> Self {
         self.option(|options| options.shapes.push((input.into(), shape.into())))
     }
 

@@ -16,7 +16,7 @@ pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicin
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
     Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,
-    ResultValue, Sequence, Softmax, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
+    ResultValue, Sequence, Softmax, Source, StatePair, Steps, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
     ValidValue, Variable, View, WeightSource,
 };
 

@@ -362,6 +362,17 @@ pub struct ValidModel {
     pub results: Vec<ResultValue>,
     /// What the struct holds between steps.
     pub states: Vec<StatePair>,
+    /// Where a call takes as many steps as it is given: the model is then one of those steps.
+    pub steps: Option<Steps>,
+}
+
+/// What is given and taken for every step, where their number is known at run time only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// By parameter: whether every step has its own.
+    pub parameters: Vec<bool>,
+    /// By result: whether every step gives one; else the last step's counts.
+    pub results: Vec<bool>,
 }
 
 impl ValidModel {

@@ -12,7 +12,7 @@ impl Validation<'_> {
     pub(super) fn parameter_shapes(&mut self) -> Vec<Option<Vec<usize>>> {
         let all_names: Vec<Vec<String>> =
             self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
-        let mut given: Vec<Option<&[usize]>> = vec![None; all_names.len()];
+        let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];
         for (name, shape) in &self.options.shapes {
             match find_name(&all_names, name, "in") {
                 Ok(index) if given[index].is_some() => {
@@ -41,7 +41,12 @@ impl Validation<'_> {
         shapes
     }
 
-    fn parameter_shape(&mut self, index: usize, given: Option<&[usize]>, batch_used: &mut bool) -> Option<Vec<usize>> {
+    fn parameter_shape(
+        &mut self,
+        index: usize,
+        given: Option<&[Option<usize>]>,
+        batch_used: &mut bool,
+    ) -> Option<Vec<usize>> {
         let node = &self.model.nodes[self.model.parameters[index]];
         let value = &self.model.values[node.outputs[0].0];
         let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
@@ -75,10 +80,10 @@ impl Validation<'_> {
             }
         };
         if let Some(given) = given {
-            let fits = stated.len() == given.len() && stated.iter().zip(given).all(|(dim, &size)| admits(*dim, size));
+            let fits = stated.len() == given.len() && stated.iter().zip(given).all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
             if !fits {
                 let found =
-                    format!("the shape {given:?} is given for the input, but the model says {}", shape_text(&stated));
+                    format!("the shape {} is given for the input, but the model says {}", given_text(given), shape_text(&stated));
                 let valid = "sizes of 1 or more that agree with the model where it knows them";
                 self.error(node, &value.origin, found, valid, "correct --shape");
                 return None;
@@ -86,12 +91,18 @@ impl Validation<'_> {
         }
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
-            let size = match (given, dim, self.options.batch) {
-                (Some(given), _, _) => given[axis],
+            let said = given.and_then(|given| given[axis]);
+            let size = match (said, dim, self.options.batch) {
+                (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
                 // reported for all inputs at once
                 (None, Dim::Dynamic { .. }, Some(0)) if axis == 0 && !is_weight => return None,
                 (None, Dim::Dynamic { .. }, Some(batch)) if axis == 0 && !is_weight => batch,
+                // the number of steps
+                (None, Dim::Dynamic { .. }, _) if axis > 0 && !is_weight && self.open.is_some() => {
+                    self.open_axes[index].push(axis);
+                    self.open?
+                }
                 // the options may yet fix it
                 (None, Dim::Dynamic { .. }, _) if self.partial => return None,
                 (None, Dim::Dynamic { .. }, _) => {
@@ -136,6 +147,12 @@ impl Validation<'_> {
         }
         Some(shape)
     }
+}
+
+/// Sizes as they were given.
+fn given_text(sizes: &[Option<usize>]) -> String {
+    let texts: Vec<String> = sizes.iter().map(|size| size.map_or("?".to_owned(), |n| n.to_string())).collect();
+    format!("[{}]", texts.join(", "))
 }
 
 /// How to give a shape on the command line.

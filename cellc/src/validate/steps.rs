@@ -1,0 +1,332 @@
+//! Models whose number of steps only a call says: what is compiled is one step, which calls repeat.
+//!
+//! That computes the same only where every step computes for itself, but for what sequences hand on. It is shown on the model
+//! compiled for a number of steps that occurs nowhere else in it: every tensor either is the same for all steps, has an
+//! element for each along one axis, or is what the last step leaves.
+
+use std::collections::HashMap;
+
+use super::Validation;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::model::{
+    Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
+};
+
+/// How a tensor depends on time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    /// The same for all steps.
+    Fixed,
+    /// An element for each, along this axis.
+    Along(usize),
+    /// What the last step leaves.
+    Last,
+}
+
+/// One step of a model of which nothing but the number of steps is open. `None` where that is not what is wrong with it.
+pub(super) fn validate<'a>(
+    model: &'a Model,
+    with: impl Fn(Option<usize>) -> Validation<'a>,
+) -> Option<Result<(ValidModel, Diagnostics), Diagnostics>> {
+    let steps = marker(model);
+    let long = with(Some(steps));
+    let open = long.open_axes.iter().all(|axes| axes.len() <= 1) && long.open_axes.iter().any(|axes| !axes.is_empty());
+    if !open || long.diagnostics.has_errors() {
+        return None;
+    }
+    let one = with(Some(1));
+    if one.diagnostics.has_errors() {
+        return None;
+    }
+    let (mut diagnostics, valid, mut one) = (one.diagnostics, long.valid, one.valid);
+    let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    let found = Analysis::new(&valid, steps, time).run().and_then(|found| {
+        same_but_for_time(&valid, &one, steps)?;
+        carry(&mut one)?;
+        Ok(found)
+    });
+    Some(match found {
+        Ok(found) => {
+            one.steps = Some(found);
+            Ok((one, diagnostics))
+        }
+        Err(why) => {
+            let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
+            let diagnostic = Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
+                .valid("steps that are computed one after the other: forward sequences of one row, and work on each step")
+                .help("give the whole shape, with the most steps there can be; the lengths of sequences may be less");
+            diagnostics.push(diagnostic);
+            Err(diagnostics)
+        }
+    })
+}
+
+/// A number of steps that nothing else in the model can be mistaken for: a prime that divides none of its sizes.
+fn marker(model: &Model) -> usize {
+    let mut sizes: Vec<usize> = Vec::new();
+    for node in &model.nodes {
+        if let Op::Constant(tensor) = &node.op {
+            sizes.extend(tensor.shape());
+        }
+    }
+    for value in &model.values {
+        sizes.extend(value.shape.iter().flatten().filter_map(|dim| match dim {
+            Dim::Fixed(n) => Some(*n),
+            Dim::Dynamic { .. } => None,
+        }));
+    }
+    let prime = |n: &usize| (2..=n.isqrt()).all(|d| !n.is_multiple_of(d));
+    let free = |n: &usize| sizes.iter().all(|size| *size == 0 || !size.is_multiple_of(*n));
+    (101..).filter(prime).find(free).expect("there are more primes than sizes")
+}
+
+type Found<T> = Result<T, String>;
+
+struct Analysis<'a> {
+    model: &'a ValidModel,
+    steps: usize,
+    /// By parameter: the axis of time.
+    parameters: Vec<Option<usize>>,
+    values: HashMap<usize, Time>,
+}
+
+impl<'a> Analysis<'a> {
+    fn new(model: &'a ValidModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
+        Self { model, steps, parameters, values: HashMap::new() }
+    }
+
+    fn run(mut self) -> Found<Steps> {
+        for (index, axis) in self.parameters.iter().enumerate() {
+            let parameter = &self.model.parameters[index];
+            if let Some(axis) = *axis
+                && parameter.shape[..axis].iter().any(|&n| n > 1)
+            {
+                return Err(format!("input {index} has several rows: the steps of one row must follow each other"));
+            }
+        }
+        for node in &self.model.nodes {
+            self.node(node).map_err(|why| format!("{} {why}", quoted(&node.name)))?;
+        }
+        let mut results = Vec::new();
+        for (index, result) in self.model.results.iter().enumerate() {
+            let time = self.time(result.source)?;
+            if let Time::Along(axis) = time
+                && result.shape[..axis].iter().any(|&n| n > 1)
+            {
+                return Err(format!("output {index} has several rows: the steps of one row must follow each other"));
+            }
+            results.push(matches!(time, Time::Along(_)));
+        }
+        for variable in &self.model.variables {
+            if let Some(next) = variable.next
+                && self.time(next)? != Time::Last
+            {
+                return Err("a variable takes a value that is not what the last step leaves".to_owned());
+            }
+        }
+        Ok(Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results })
+    }
+
+    fn time(&self, source: Source) -> Found<Time> {
+        match source {
+            Source::Parameter(i) => Ok(self.parameters[i].map_or(Time::Fixed, Time::Along)),
+            Source::Constant(i) if self.model.constants[i].shape().contains(&self.steps) => {
+                Err("reads a constant as long as there are steps".to_owned())
+            }
+            Source::Constant(_) => Ok(Time::Fixed),
+            Source::Variable(i) if self.model.variables[i].next.is_none_or(|next| next == source) => Ok(Time::Fixed),
+            Source::Variable(_) => Err("reads a variable that steps change".to_owned()),
+            Source::Value(value) => Ok(self.values[&value]),
+        }
+    }
+
+    /// What all of some tensors have in common, apart from the axis.
+    fn joined(&self, sources: &[Source]) -> Found<Time> {
+        let mut joined = Time::Fixed;
+        for &source in sources {
+            joined = match (joined, self.time(source)?) {
+                (Time::Fixed, other) | (other, Time::Fixed) => other,
+                (Time::Last, Time::Last) => Time::Last,
+                (Time::Along(a), Time::Along(_)) => Time::Along(a),
+                _ => return Err("combines every step with what only the last one leaves".to_owned()),
+            };
+        }
+        Ok(joined)
+    }
+
+    fn node(&mut self, node: &ValidNode) -> Found<()> {
+        const ACROSS: &str = "combines different steps";
+        let time = match &node.op {
+            ValidOp::Cell(cell) => return self.cell(cell),
+            ValidOp::Loop(_) => return Err("is a loop, which cannot go on where a call before ended".to_owned()),
+            ValidOp::Dense(dense) => match self.time(dense.x)? {
+                Time::Along(axis) if axis + 1 == self.model.shape(dense.x).len() => return Err(ACROSS.to_owned()),
+                time => time,
+            },
+            ValidOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
+                (time @ (Time::Fixed | Time::Last), Time::Fixed) | (Time::Fixed, time @ Time::Last) => time,
+                (Time::Last, Time::Last) => Time::Last,
+                _ => return Err("multiplies matrices that steps change".to_owned()),
+            },
+            ValidOp::Pointwise(pointwise) => {
+                let rank = self.model.values[pointwise.out].shape.len();
+                let mut axes = Vec::new();
+                for &input in &pointwise.inputs {
+                    if let Time::Along(axis) = self.time(input)? {
+                        axes.push(axis + rank - self.model.shape(input).len());
+                    }
+                }
+                axes.dedup();
+                match (self.joined(&pointwise.inputs)?, &axes[..]) {
+                    (Time::Along(_), [axis]) => Time::Along(*axis),
+                    (Time::Along(_), _) => return Err(ACROSS.to_owned()),
+                    (time, _) => time,
+                }
+            }
+            ValidOp::Softmax(softmax) => match self.time(softmax.input)? {
+                Time::Along(axis) if axis == softmax.axis => return Err(ACROSS.to_owned()),
+                time => time,
+            },
+            ValidOp::View(view) => match self.time(view.input)? {
+                Time::Along(axis) => Time::Along(self.viewed(view, axis).ok_or(ACROSS)?),
+                time => time,
+            },
+            ValidOp::Concat(concat) => {
+                let all: Vec<Time> = concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
+                match self.joined(&concat.inputs)? {
+                    Time::Along(axis) if axis == concat.axis || all.iter().any(|time| *time != Time::Along(axis)) => {
+                        return Err(ACROSS.to_owned());
+                    }
+                    time => time,
+                }
+            }
+        };
+        for value in node.op.outputs() {
+            self.values.insert(value, time);
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, cell: &ValidCell) -> Found<()> {
+        let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
+        let Some(sequence) = sequence else {
+            // a cell of its own, which a call takes once however many steps it has
+            return Err("is a recurrent cell that does not follow the steps".to_owned());
+        };
+        if sequence.reverse {
+            return Err("runs backwards, from a step that is not there yet".to_owned());
+        }
+        if sequence.lengths != Lengths::Full {
+            return Err("has lengths of its own".to_owned());
+        }
+        if self.time(cell.x)? != Time::Along(1) {
+            return Err("reads something else than the steps".to_owned());
+        }
+        if let Some(a) = cell.a
+            && self.time(a)? != Time::Along(1)
+        {
+            return Err("reads something else than the steps".to_owned());
+        }
+        for (initial, last) in [(Some(cell.h), cell.h_out), (cell.c, cell.c_out)] {
+            match initial {
+                None | Some(Source::Constant(_)) => {}
+                Some(Source::Parameter(i)) if self.model.states.iter().any(|s| s.parameter == i) => {}
+                Some(Source::Parameter(_)) => {
+                    return Err("starts from an input that is no state: give the model its last state as an output".into());
+                }
+                Some(Source::Variable(i)) if last.is_some() && self.model.variables[i].next == last.map(Source::Value) => {}
+                Some(_) => return Err("starts from what the model computes".to_owned()),
+            }
+        }
+        for (value, time) in [(cell.y, Time::Along(2)), (cell.h_out, Time::Last), (cell.c_out, Time::Last)] {
+            if let Some(value) = value {
+                self.values.insert(value, time);
+            }
+        }
+        Ok(())
+    }
+
+    /// The axis of a view along which it follows the input's axis of time, if no other moves in time.
+    fn viewed(&self, view: &View, axis: usize) -> Option<usize> {
+        let input = self.model.shape(view.input);
+        let stride: usize = input[axis + 1..].iter().product();
+        let period = stride * self.steps;
+        let shape = &self.model.values[view.out].shape;
+        let mut along = None;
+        let mut inner = view.offset % period;
+        for (d, (&size, &step)) in shape.iter().zip(&view.strides).enumerate() {
+            let step = usize::try_from(step).ok()?;
+            if size == 1 || step == 0 || step.is_multiple_of(period) {
+                continue;
+            }
+            if size == self.steps && step == stride && along.is_none() {
+                along = Some(d);
+            } else {
+                inner += step * (size - 1);
+            }
+        }
+        along.filter(|_| inner < stride)
+    }
+}
+
+/// Whether one step is what the model does for each of many.
+fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found<()> {
+    let shrunk = |shape: &[usize]| shape.iter().map(|&n| if n == steps { 1 } else { n }).collect::<Vec<_>>();
+    let kinds = |model: &ValidModel| model.nodes.iter().map(|n| std::mem::discriminant(&n.op)).collect::<Vec<_>>();
+    let shapes = |model: &ValidModel| model.values.iter().map(|v| shrunk(&v.shape)).collect::<Vec<_>>();
+    let results = |model: &ValidModel| model.results.iter().map(|r| (r.source, shrunk(&r.shape))).collect::<Vec<_>>();
+    let same = kinds(long) == kinds(one) && shapes(long) == shapes(one) && results(long) == results(one);
+    if same { Ok(()) } else { Err("a single step is computed in another way than several".to_owned()) }
+}
+
+/// Makes sequences of one step cells of one step, whose states last from call to call.
+fn carry(model: &mut ValidModel) -> Found<()> {
+    let mut views = Vec::new();
+    for (at, node) in model.nodes.iter_mut().enumerate() {
+        let ValidOp::Cell(cell) = &mut node.op else { continue };
+        if cell.sequence.take().is_none() {
+            return Err("a cell does not follow the steps".to_owned());
+        }
+        let mut new = |shape: &[usize]| {
+            model.values.push(ValidValue { shape: shape.to_vec() });
+            model.values.len() - 1
+        };
+        let state = [cell.batch, 1, cell.hidden_size];
+        for (initial, last, letter) in
+            [(Some(&mut cell.h), &mut cell.h_out, "h"), (cell.c.as_mut(), &mut cell.c_out, "c")]
+        {
+            let Some(initial) = initial else { continue };
+            if let Source::Constant(constant) = *initial {
+                let value = *last.get_or_insert_with(|| new(&state));
+                let tensor = &model.constants[constant];
+                let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
+                *initial = Source::Variable(model.variables.len());
+                model.variables.push(Variable {
+                    name: format!("{} {letter}", node.name),
+                    shape: state.to_vec(),
+                    initial: (!zero).then_some(constant),
+                    next: Some(Source::Value(value)),
+                });
+            }
+        }
+        let h_out = *cell.h_out.get_or_insert_with(|| new(&state));
+        if let Some(y) = cell.y.take() {
+            let view = View { input: Source::Value(h_out), offset: 0, strides: strides(&model.values[y].shape), out: y };
+            let name = node.name.clone();
+            views.push((at + 1, ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new() }));
+        }
+    }
+    for (at, view) in views.into_iter().rev() {
+        model.nodes.insert(at, view);
+    }
+    Ok(())
+}
+
+/// Elements between neighbours along each dimension of a tensor in C order.
+fn strides(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis] as isize;
+    }
+    strides
+}
