@@ -56,6 +56,9 @@ pub(crate) fn lines(
             escape(&variable.name)
         ));
     }
+    if model.steps.is_some() {
+        lines.push("Steps: as many as a call of steps gives; states last from call to call.".to_string());
+    }
     if block > 0 {
         lines.push(format!("Intermediate values share one block of {} bytes in the state.", block * 4));
     }

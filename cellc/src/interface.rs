@@ -1,8 +1,8 @@
 //! What generated code calls the tensors of a model.
 
-use crate::emit::names::{Field, Interface, Scope, StateField, pascal_case, prefix};
+use crate::emit::names::{Field, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
 use crate::kernel::{Element, Program};
-use crate::model::{ElementType, Parameter, ResultValue, ValidModel, Variable};
+use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Variable};
 
 impl Interface {
     /// The names for `model` under the name that the user or the file system chose; one of `programs` is what it is
@@ -49,7 +49,9 @@ impl Interface {
             .collect();
         let block_len = programs.map(|p| p.block_len).max().unwrap_or(0);
         let type_name = pascal_case(&function);
-        Self { type_name, function, inputs, weights, outputs, states, variables, block_len }
+        let flags = |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
+        let steps = model.steps.as_ref().map(flags);
+        Self { type_name, function, inputs, weights, outputs, states, variables, steps, block_len }
     }
 }
 

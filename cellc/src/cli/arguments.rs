@@ -87,7 +87,7 @@ pub(crate) struct ModelArguments {
 
     /// The shape of an input, where the model leaves sizes open: x=1,16
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
-    shape: Vec<(String, Vec<usize>)>,
+    shape: Vec<(String, Vec<Option<usize>>)>,
 
     /// How far loops are unrolled; full can cost rustc minutes
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]

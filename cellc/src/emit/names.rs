@@ -22,6 +22,8 @@ pub struct Interface {
     pub states: Vec<StateField>,
     /// What the model itself keeps between steps (ReadValue, Assign), in its order: fields of the generated `State`.
     pub variables: Vec<Field>,
+    /// Where calls take a run-time number of steps: which inputs and outputs have an element for each.
+    pub steps: Option<StepFlags>,
     /// f32 that intermediate values share in the generated `State`: the most that any instruction set wants.
     pub block_len: usize,
 }
@@ -37,6 +39,15 @@ pub struct Field {
     pub shape: Vec<usize>,
     /// What its elements are: f32, but for sequence lengths.
     pub element: Element,
+}
+
+/// By the index of fields: whether every step has its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepFlags {
+    /// Of the model's parameters.
+    pub inputs: Vec<bool>,
+    /// Of the model's results.
+    pub outputs: Vec<bool>,
 }
 
 /// A state of the struct.
@@ -231,7 +242,7 @@ const FILE_ITEMS: &[&str] = &[
     "avx2", "avx512", "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc_runtime", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
-    "extend", "ord", "partial_ord",
+    "extend", "ord", "partial_ord", "unequal_steps",
 ];
 
 /// Names of the C library that a compiler may know as built in, or that common headers declare.

@@ -5,6 +5,7 @@
 
 mod dialect;
 mod lanes;
+mod steps;
 pub(super) mod types;
 
 use std::collections::BTreeSet;
@@ -47,6 +48,7 @@ impl File<'_> {
         self.types(&mut out);
         self.state(&mut out);
         self.function(&mut out);
+        out.push_str(&steps::items(self.interface));
         self.structure(&mut out);
         if self.runtime {
             out.push_str(&super::runtime_impl::text(self.interface, !self.packed.is_baked()));
@@ -515,6 +517,7 @@ impl File<'_> {
             };
         }
         out.push_str("}\n");
+        out.push_str(&steps::method(interface));
         for (field, _) in &state_fields {
             let (name, ty) = (&field.name, array(field));
             let _ = writeln!(

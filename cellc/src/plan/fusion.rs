@@ -84,6 +84,11 @@ impl Fusion {
         &self.chains
     }
 
+    /// Whether the operation of a value is fused into another.
+    fn is_linked(&self, value: usize) -> bool {
+        self.chains.iter().any(|c| c.links.contains(&value))
+    }
+
     /// Whether a value is only handed on in registers.
     pub fn is_inner(&self, value: usize) -> bool {
         self.inner.contains(&value)
@@ -114,7 +119,7 @@ impl Fusion {
                 _ => continue,
             };
             let root = node.op.outputs()[0];
-            if self.chains.iter().any(|c| c.links.contains(&root)) {
+            if self.is_linked(root) {
                 continue;
             }
             let mut links = Vec::new();
@@ -126,7 +131,9 @@ impl Fusion {
                         at = view.out;
                         inner.push(at);
                     }
-                    ValidOp::Pointwise(pointwise) if fits(model, pointwise, at, columns) => {
+                    ValidOp::Pointwise(pointwise)
+                        if fits(model, pointwise, at, columns) && !self.is_linked(pointwise.out) =>
+                    {
                         at = pointwise.out;
                         links.push(at);
                         // what lies between this link and the one before is handed on

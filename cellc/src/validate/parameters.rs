@@ -80,10 +80,14 @@ impl Validation<'_> {
             }
         };
         if let Some(given) = given {
-            let fits = stated.len() == given.len() && stated.iter().zip(given).all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
+            let fits = stated.len() == given.len()
+                && stated.iter().zip(given).all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
             if !fits {
-                let found =
-                    format!("the shape {} is given for the input, but the model says {}", given_text(given), shape_text(&stated));
+                let found = format!(
+                    "the shape {} is given for the input, but the model says {}",
+                    given_text(given),
+                    shape_text(&stated)
+                );
                 let valid = "sizes of 1 or more that agree with the model where it knows them";
                 self.error(node, &value.origin, found, valid, "correct --shape");
                 return None;
@@ -109,7 +113,9 @@ impl Validation<'_> {
                     let by_shape = example(&name, &stated);
                     let help = match axis == 0 && !is_weight {
                         true => format!("give the batch size, --batch 1, or the whole shape, {by_shape}"),
-                        false => format!("give the whole shape: {by_shape}"),
+                        false => {
+                            format!("give the whole shape: {by_shape}; a ? in it leaves the number of steps open")
+                        }
                     };
                     let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
                     self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);

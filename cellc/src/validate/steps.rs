@@ -53,7 +53,9 @@ pub(super) fn validate<'a>(
         Err(why) => {
             let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
             let diagnostic = Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
-                .valid("steps that are computed one after the other: forward sequences of one row, and work on each step")
+                .valid(
+                    "steps that are computed one after the other: forward sequences of one row, and work on each step",
+                )
                 .help("give the whole shape, with the most steps there can be; the lengths of sequences may be less");
             diagnostics.push(diagnostic);
             Err(diagnostics)
@@ -232,9 +234,12 @@ impl<'a> Analysis<'a> {
                 None | Some(Source::Constant(_)) => {}
                 Some(Source::Parameter(i)) if self.model.states.iter().any(|s| s.parameter == i) => {}
                 Some(Source::Parameter(_)) => {
-                    return Err("starts from an input that is no state: give the model its last state as an output".into());
+                    return Err(
+                        "starts from an input that is no state: give the model its last state as an output".into()
+                    );
                 }
-                Some(Source::Variable(i)) if last.is_some() && self.model.variables[i].next == last.map(Source::Value) => {}
+                Some(Source::Variable(i))
+                    if last.is_some() && self.model.variables[i].next == last.map(Source::Value) => {}
                 Some(_) => return Err("starts from what the model computes".to_owned()),
             }
         }
@@ -302,7 +307,7 @@ fn carry(model: &mut ValidModel) -> Found<()> {
                 let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
                 *initial = Source::Variable(model.variables.len());
                 model.variables.push(Variable {
-                    name: format!("{} {letter}", node.name),
+                    name: format!("{} {letter}", node.name.rsplit('/').next().unwrap_or_default()),
                     shape: state.to_vec(),
                     initial: (!zero).then_some(constant),
                     next: Some(Source::Value(value)),
@@ -311,9 +316,13 @@ fn carry(model: &mut ValidModel) -> Found<()> {
         }
         let h_out = *cell.h_out.get_or_insert_with(|| new(&state));
         if let Some(y) = cell.y.take() {
-            let view = View { input: Source::Value(h_out), offset: 0, strides: strides(&model.values[y].shape), out: y };
+            let view =
+                View { input: Source::Value(h_out), offset: 0, strides: strides(&model.values[y].shape), out: y };
             let name = node.name.clone();
-            views.push((at + 1, ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new() }));
+            views.push((
+                at + 1,
+                ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new() },
+            ));
         }
     }
     for (at, view) in views.into_iter().rev() {

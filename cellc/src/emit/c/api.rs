@@ -29,6 +29,16 @@ impl File<'_> {
         self.packed.is_baked()
     }
 
+    /// What holds an element for each step, in words.
+    fn stepped(&self) -> String {
+        let Some(steps) = &self.interface.steps else { return String::new() };
+        let inputs = self.interface.step_inputs().filter(|f| steps.inputs[f.index]);
+        let outputs = self.interface.outputs.iter().filter(|f| steps.outputs[f.index]);
+        let all: Vec<_> =
+            inputs.chain(outputs).map(|f| format!(" {} holds steps * {}", f.name, self.size(f))).collect();
+        all.join(",")
+    }
+
     /// The parameters of `step`, after `self`.
     fn step_params(&self, restrict: &str) -> String {
         let inputs =
@@ -50,6 +60,9 @@ pub(super) fn header(out: &mut String, file: &File<'_>) {
     ));
     block_comment(out, "", &summary);
     let _ = write!(out, "#ifndef {upper}_H_INCLUDED\n#define {upper}_H_INCLUDED\n\n");
+    if interface.steps.is_some() {
+        out.push_str("#include <stddef.h>\n\n");
+    }
     for (field, kind) in fields(file) {
         let shape: Vec<_> = field.shape.iter().map(usize::to_string).collect();
         let _ =
@@ -182,6 +195,19 @@ void {prefix}_reset({prefix} *self);
     );
     let restrict = format!("{upper}_RESTRICT ");
     wrap::statement(out, 0, &format!("void {prefix}_step({prefix} *{restrict}self{});", file.step_params(&restrict)));
+    if interface.steps.is_some() {
+        let _ = write!(
+            out,
+            "
+/* As many steps, one after the other, each as {prefix}_step does it:{}. An output that has no steps is what
+ * the last one leaves; without a step nothing is written. */
+",
+            file.stepped()
+        );
+        let head =
+            format!("void {prefix}_steps({prefix} *{restrict}self, size_t steps{});", file.step_params(&restrict));
+        wrap::statement(out, 0, &head);
+    }
     let _ =
         write!(out, "\n#undef {upper}_RESTRICT\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {upper}_H_INCLUDED */\n");
 }
@@ -527,4 +553,24 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
         let _ = writeln!(out, "    memcpy(self->{0}, {1}, sizeof self->{0});", state.name, output.name);
     }
     out.push_str("}\n");
+    steps(out, file);
+}
+
+/// A run-time number of steps.
+fn steps(out: &mut String, file: &File<'_>) {
+    let prefix = file.prefix();
+    let Some(steps) = &file.interface.steps else { return };
+    let head =
+        format!("\nvoid {prefix}_steps({prefix} *restrict self, size_t steps{}) {{", file.step_params("restrict "));
+    wrap::statement(out, 0, &head);
+    let each = |field: &Field, flags: &[bool]| match flags[field.index] {
+        true => format!("{} + steps_done * {}", field.name, file.size(field)),
+        false => field.name.clone(),
+    };
+    let mut args = vec!["self".to_string()];
+    args.extend(file.interface.step_inputs().map(|f| each(f, &steps.inputs)));
+    args.extend(file.interface.outputs.iter().map(|f| each(f, &steps.outputs)));
+    out.push_str("    for (size_t steps_done = 0; steps_done < steps; steps_done++) {\n");
+    wrap::statement(out, 8, &format!("{prefix}_step({});", args.join(", ")));
+    out.push_str("    }\n}\n");
 }

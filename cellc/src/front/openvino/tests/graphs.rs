@@ -67,8 +67,7 @@ fn layers_that_are_not_read_are_named_once_each_and_only_if_needed() {
     let reached = add(&reached, &layers, &format!("{}{}", between(71, 1, 70, 0), between(72, 1, 71, 0)));
     let wrong_too = edit(&reached, "shape=\"12\" offset=\"180\"", "shape=\"11\" offset=\"180\"");
     let wrong_too = edit(&wrong_too, "sigmoid, tanh", "sigmoid, swish");
-    let assign =
-        "<layer id=\"8\" name=\"a\" type=\"Assign\" version=\"opset6\"><data variable_id=\"v\"/><input><port id=\"0\"/></input></layer>";
+    let assign = "<layer id=\"8\" name=\"a\" type=\"Assign\" version=\"opset6\"><data variable_id=\"v\"/><input><port id=\"0\"/></input></layer>";
     let assigned = add(GRU, assign, &between(5, 5, 8, 0));
     insta::assert_snapshot!(said([("unknown", reached), ("other problems too", wrong_too), ("an Assign", assigned)]));
 }

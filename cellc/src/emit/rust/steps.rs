@@ -1,0 +1,80 @@
+//! The method that takes a run-time number of steps.
+
+use std::fmt::Write;
+
+use super::types::{array, step_inputs_type};
+use crate::emit::names::{Field, Interface};
+
+/// What the module needs beside the struct.
+pub(super) fn items(interface: &Interface) -> String {
+    if interface.steps.is_none() {
+        return String::new();
+    }
+    format!(
+        "/// The slices given to [`{}::steps`] do not hold the same number of steps.
+        #[allow(dead_code)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct UnequalSteps;\n",
+        interface.type_name
+    )
+}
+
+/// `steps`, which repeats `step`.
+pub(super) fn method(interface: &Interface) -> String {
+    let Some(steps) = &interface.steps else { return String::new() };
+    let each = |field: &Field, flags: &[bool]| flags[field.index];
+    let inputs: Vec<(&Field, bool)> = interface.step_inputs().map(|f| (f, each(f, &steps.inputs))).collect();
+    let outputs: Vec<(&Field, bool)> = interface.outputs.iter().map(|f| (f, each(f, &steps.outputs))).collect();
+    let mut params = String::new();
+    let mut lengths: Vec<String> = Vec::new();
+    let (mut pattern, mut source) = (String::new(), String::new());
+    let all = inputs.iter().map(|(f, each)| (f, each, false)).chain(outputs.iter().map(|(f, each)| (f, each, true)));
+    for (field, each, written) in all {
+        let (name, ty) = (&field.name, array(field));
+        let mutable = if written { "mut " } else { "" };
+        if !each {
+            let _ = write!(params, "{name}: &{mutable}{ty},");
+            continue;
+        }
+        let _ = write!(params, "{name}: &{mutable}[{ty}],");
+        lengths.push(format!("{name}.len()"));
+        let iter = format!("{name}.iter{}()", if written { "_mut" } else { "" });
+        if pattern.is_empty() {
+            pattern.clone_from(name);
+            source = iter;
+        } else {
+            pattern = format!("({pattern}, {name})");
+            let _ = write!(source, ".zip({iter})");
+        }
+    }
+    let argument = match (&inputs[..], step_inputs_type(interface)) {
+        ([one], _) => format!("{},", one.0.name),
+        (_, ty) => {
+            let fields: String = inputs.iter().map(|(f, _)| format!("{0}: {0},", f.name)).collect();
+            format!("&{} {{ {fields} }},", ty.unwrap_or("Inputs"))
+        }
+    };
+    let (before, step) = match &outputs[..] {
+        [one] => (String::new(), format!("self.step({argument} {});", one.0.name)),
+        _ => {
+            let copies: String = outputs.iter().map(|(f, _)| format!("*{0} = outputs.{0};", f.name)).collect();
+            let before = "let mut outputs = Outputs::new();".to_owned();
+            (before, format!("self.step({argument} &mut outputs); {copies}"))
+        }
+    };
+    let unequal: Vec<String> = lengths[1..].iter().map(|len| format!("{len} != {}", lengths[0])).collect();
+    let check = match unequal.is_empty() {
+        true => String::new(),
+        false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
+    };
+    format!(
+        "/// As many steps as the slices hold, one after the other, each as [`Self::step`] does it. An output that is no slice
+        /// is what the last step leaves; without a step nothing is written.
+        pub fn steps(&mut self, {params}) -> Result<(), UnequalSteps> {{
+            {check}
+            {before}
+            for {pattern} in {source} {{ {step} }}
+            Ok(())
+        }}\n"
+    )
+}
