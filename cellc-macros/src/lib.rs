@@ -8,11 +8,11 @@ use proc_macro::TokenStream;
 #[doc = include_str!("gru_cell.md")]
 #[proc_macro]
 pub fn gru_cell(input: TokenStream) -> TokenStream {
-    expand(Macro::Gru, input.into()).into()
+    expand(Macro::GruCell, input.into()).into()
 }
 
 #[doc = include_str!("rnn_cell.md")]
 #[proc_macro]
 pub fn rnn_cell(input: TokenStream) -> TokenStream {
-    expand(Macro::Rnn, input.into()).into()
+    expand(Macro::RnnCell, input.into()).into()
 }

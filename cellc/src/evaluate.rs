@@ -190,11 +190,11 @@ pub(crate) fn evaluate<A: Arithmetic>(
 ) -> Outcome<A::Value> {
     assert_eq!(parameters.len(), model.parameters.len(), "a value for every parameter");
     for (parameter, values) in model.parameters.iter().zip(parameters) {
-        assert_eq!(values.len(), parameter.shape.iter().product(), "elements of {:?}", parameter.names);
+        assert_eq!(values.len(), parameter.shape.iter().product::<usize>(), "elements of {:?}", parameter.names);
     }
     assert_eq!(variables.len(), model.variables.len(), "a value for every variable");
     for (variable, values) in model.variables.iter().zip(variables) {
-        assert_eq!(values.len(), variable.shape.iter().product(), "elements of {:?}", variable.name);
+        assert_eq!(values.len(), variable.shape.iter().product::<usize>(), "elements of {:?}", variable.name);
     }
     let values = vec![Vec::new(); model.values.len()];
     let mut evaluation = Evaluation { arithmetic, model, parameters, variables, values };

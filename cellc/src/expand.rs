@@ -12,21 +12,30 @@ use crate::compile::compile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Macro, Parsed, TokenTable};
-use crate::front::declared::in_words_of;
+use crate::front::declared::{Declared, Said, in_words_of};
 use crate::model::Model;
 use crate::options::Options;
 use crate::validate::validate;
 
 /// What the macros call the options of the command line.
-const WORDS: [(&str, &str); 3] =
-    [("--batch", "the key `batch`"), ("--weights", "the key `weights`"), ("--shape", "`cellc::Builder::shape`")];
+const WORDS: [(&str, &str); 8] = [
+    ("--batch", "the key `batch`"),
+    ("--weights", "the key `weights`"),
+    ("--shape", "`cellc::Builder::shape`"),
+    ("--steps", "the key `steps`"),
+    ("--layers", "the key `layers`"),
+    ("--prefix", "the key `prefix`"),
+    ("--head", "the key `head`"),
+    ("--direction bidirectional", "`direction = bidirectional`"),
+];
 
 /// Expands a macro call: the module with the generated code and the type, or one `compile_error!` for each thing that is wrong,
 /// at the key that it is about.
 pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Parsed { declaration, tokens, mut problems } = declaration::parse(called, input);
     let Some(declaration) = declaration else { return errors(&problems, &tokens, &Origin::Token(0)) };
-    let place = declaration.model.as_ref().map_or(Origin::Token(0), |model| model.origin.clone());
+    let place = declaration.model.as_ref().or(declaration.tensor_file());
+    let place = place.map_or(Origin::Token(0), |file| file.origin.clone());
     let judged = judge(&declaration, &mut problems);
     in_words_of(&mut problems, &WORDS);
     let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
@@ -73,7 +82,20 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
 /// The model and the options with which to compile it, everything that is wrong with them reported.
 fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Model, Options)> {
     let (model, options) = match &declaration.model {
-        None => (declaration.cell()?.model(), declaration.options.clone()),
+        None if !declaration.readable => return None,
+        None => {
+            let declared = match declaration.tensor_file() {
+                None => declaration.declared(None)?,
+                Some(file) => with_tensors(declaration, file, problems)?,
+            };
+            let wrong = declared.problems();
+            let fatal = wrong.has_errors();
+            problems.extend(wrong);
+            if fatal {
+                return None;
+            }
+            (declared.model(), declaration.options.clone())
+        }
         Some(_) if !declaration.readable => return None,
         Some(file) => {
             let model = read(&file.value, declaration.weights.as_ref().map(|said| &said.value[..]), problems)?;
@@ -119,6 +141,52 @@ fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Optio
 #[cfg(not(feature = "openvino"))]
 fn read(_model: &str, _weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
     problems.push(Diagnostic::error(Origin::Unknown, "this cellc was built without its feature `openvino`"));
+    None
+}
+
+/// What is declared, with the weights that a file of tensors has for it.
+#[cfg(feature = "safetensors")]
+fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
+    use crate::front::layout::Framework;
+    use crate::front::safetensors;
+
+    let path = shown(&file.value);
+    let apple = declaration.apple();
+    let framework = if apple.is_some() { Framework::Apple } else { Framework::PyTorch };
+    let found = safetensors::read(&path).and_then(|tensors| match apple {
+        Some(apple) => safetensors::apple(&tensors, apple.reset_gate(), &declaration.selection()),
+        None => safetensors::pytorch(&tensors, declaration.called.kind_in_pytorch(), &declaration.selection()),
+    });
+    let found = match found {
+        Ok(found) => found,
+        Err(mut refused) => {
+            for problem in &mut refused.0 {
+                problem.origin = file.origin.clone();
+                if !path.exists() {
+                    problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
+                }
+            }
+            problems.extend(refused);
+            return None;
+        }
+    };
+    let bytes = found.baked.len().saturating_mul(4);
+    if bytes > declaration::MOST_BAKED {
+        problems.push(declaration::too_large(file, bytes));
+        return None;
+    }
+    let mut declared = declaration.declared(Some((found.hidden_size, found.input_size)))?;
+    let layers = Said { value: found.baked.layers.len(), origin: file.origin.clone() };
+    declared.layers.get_or_insert(layers);
+    declared.weights = Some(Said { value: found.baked, origin: file.origin.clone() });
+    problems.extend(declared.computed_as_by(framework, &file.origin));
+    Some(declared)
+}
+
+#[cfg(not(feature = "safetensors"))]
+fn with_tensors(_: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
+    let found = "this cellc was built without its feature `safetensors`";
+    problems.push(Diagnostic::error(file.origin.clone(), found));
     None
 }
 
@@ -178,7 +246,9 @@ fn item(declaration: &Declaration, module: &str, type_name: &str, body: TokenStr
 
 /// The files that the model was read from, relative to the folder of Cargo.toml.
 fn tracked(declaration: &Declaration) -> Vec<String> {
-    let Some(model) = &declaration.model else { return Vec::new() };
+    let Some(model) = &declaration.model else {
+        return declaration.tensor_file().map(|file| file.value.clone()).into_iter().collect();
+    };
     let weights = match &declaration.weights {
         Some(weights) => weights.value.clone(),
         None => Path::new(&model.value).with_extension("bin").to_string_lossy().into_owned(),

@@ -3,8 +3,8 @@
 //! A build script uses [`Builder`]; the macros `gru_cell!` and `rnn_cell!` come with the crate `cellc-runtime`; the command
 //! `cellc` comes with the feature `cli`.
 //!
-//! Features: `cli` (default) is the command and all that only it needs; `openvino`, part of it, reads OpenVINO IR files. A build script wants
-//! `default-features = false, features = ["openvino"]`.
+//! Features: `cli` (default) is the command and all that only it needs; `openvino`, part of it, reads OpenVINO IR files; `safetensors`, part of it too,
+//! reads weights that PyTorch saved. A build script wants `default-features = false` and one or both of them.
 //!
 //! What is documented here is for users; the other modules serve cellc's own crates and may change at any time. `ARCHITECTURE.md` beside this
 //! crate is the map.
@@ -50,8 +50,10 @@ mod header;
 mod interface;
 
 pub use error::Error;
+pub use front::apple::AppleResetGate;
 pub use front::builder::Builder;
-pub use model::{Activation, Model};
+pub use front::layout::Framework;
+pub use model::{Activation, Direction, LstmGateOrder, Model};
 pub use options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
 pub use target::Isa;
 

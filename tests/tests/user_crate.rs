@@ -181,7 +181,7 @@ fn an_expansion_takes_no_time_and_holds_no_path_of_the_machine() {
     // as the macro crate does it, and without optimisation, as cargo compiles macros
     let call = "pub Baked<model = \"corpus/gru_cell_128_f32/model.xml\">".parse().expect("tokens");
     let start = Instant::now();
-    let text = expand(Macro::Gru, call).to_string();
+    let text = expand(Macro::GruCell, call).to_string();
     let elapsed = start.elapsed();
     assert!(text.contains("pub mod baked") && !text.contains("compile_error"), "{text:.2000}");
     assert!(text.contains("include_bytes ! (concat ! (env ! (\"CARGO_MANIFEST_DIR\")"), "{text:.2000}");

@@ -4,13 +4,17 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::declared::{CellWeights, DeclaredCell, Said, in_words_of};
+use super::apple::{AppleGru, AppleResetGate};
+use super::declared::{Baked, CellWeights, Declared, Family, Said, in_words_of};
+use super::layout::{Framework, Named, Wanted, WeightSet, convert};
+#[cfg(feature = "safetensors")]
+use super::safetensors::{self, Selection};
 use crate::Error;
 use crate::compile::{Compilation, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
-use crate::model::{Activation, Model, Tensor};
+use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
 use crate::options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
 use crate::target::Isa;
 
@@ -37,6 +41,21 @@ use crate::target::Isa;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// So can a sequence, several layers, and a dense layer behind them, with weights that PyTorch saved:
+///
+/// ```no_run
+/// # #[cfg(feature = "safetensors")]
+/// # fn main() -> Result<(), cellc::Error> {
+/// use cellc::{Activation, Builder};
+///
+/// let net = Builder::gru(128, 16).layers(2).safetensors("model/net.safetensors").prefix("gru");
+/// net.head("fc").head_activation(Activation::Sigmoid).name("denoiser").compile()?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "safetensors"))]
+/// # fn main() {}
+/// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
     source: Source,
@@ -48,12 +67,36 @@ pub struct Builder {
 #[derive(Clone, Debug)]
 enum Source {
     #[cfg(feature = "openvino")]
-    File { xml: PathBuf, weights: Option<PathBuf> },
-    Cell {
-        cell: Box<DeclaredCell>,
-        /// W, R and B as they were given.
-        weights: Option<[Vec<f32>; 3]>,
+    File {
+        xml: PathBuf,
+        weights: Option<PathBuf>,
     },
+    Cell {
+        cell: Box<Declared>,
+        weights: Given,
+    },
+}
+
+/// The weights of a declared cell as they were given.
+#[derive(Clone, Debug)]
+enum Given {
+    AtRunTime,
+    /// W, R and B of OpenVINO's operation.
+    Values([Vec<f32>; 3]),
+    /// The tensors of every layer and every direction.
+    Of(Framework, Vec<Vec<Vec<f32>>>),
+    /// What a file has.
+    #[cfg(feature = "safetensors")]
+    File(TensorFile),
+}
+
+#[cfg(feature = "safetensors")]
+#[derive(Clone, Debug, Default)]
+struct TensorFile {
+    path: PathBuf,
+    prefix: Option<String>,
+    head: Option<String>,
+    head_activation: Option<Activation>,
 }
 
 fn unplaced<T>(value: T) -> Said<T> {
@@ -73,30 +116,52 @@ impl Builder {
     ///
     /// Equations, gate order and layout of the weights are those of OpenVINO's GRUCell-3.
     pub fn gru(hidden_size: usize, input_size: usize) -> Self {
-        Self::declared("Builder::gru", true, hidden_size, input_size)
+        Self::declared("Builder::gru", Family::Gru, hidden_size, input_size)
     }
 
     /// An RNN cell: `x [batch, input_size]`, `h [batch, hidden_size]`, one gate.
     ///
     /// Equation and layout of the weights are those of OpenVINO's RNNCell-3.
     pub fn rnn(hidden_size: usize, input_size: usize) -> Self {
-        Self::declared("Builder::rnn", false, hidden_size, input_size)
+        Self::declared("Builder::rnn", Family::Rnn, hidden_size, input_size)
     }
 
-    fn declared(declared_by: &'static str, gru: bool, hidden_size: usize, input_size: usize) -> Self {
-        let cell = DeclaredCell {
-            name: unplaced(if gru { "gru" } else { "rnn" }.to_owned()),
-            declared_by,
-            gru,
-            hidden_size: unplaced(hidden_size),
-            input_size: unplaced(input_size),
-            batch: None,
-            linear_before_reset: None,
-            clip: None,
-            activations: None,
-            weights: None,
-        };
-        Self::of(Source::Cell { cell: Box::new(cell), weights: None })
+    /// An LSTM cell: `x [batch, input_size]`, `h` and `c [batch, hidden_size]`, gates f, i, c, o.
+    ///
+    /// Equations, gate order and layout of the weights are those of OpenVINO's LSTMCell-4, with [`Builder::peepholes`], [`Builder::input_forget`]
+    /// and [`Builder::weights_format`] those of LSTMCell-1.
+    pub fn lstm(hidden_size: usize, input_size: usize) -> Self {
+        Self::declared("Builder::lstm", Family::Lstm, hidden_size, input_size)
+    }
+
+    /// A GRU cell with attention `a [batch, 1]`: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
+    ///
+    /// Equations, gate order and layout of the weights are those of OpenVINO's AUGRUCell: sigmoid and tanh, no clip.
+    pub fn augru(hidden_size: usize, input_size: usize) -> Self {
+        Self::declared("Builder::augru", Family::Augru, hidden_size, input_size)
+    }
+
+    /// Apple's `gru` of BNNSGraph.Builder: `input [steps, batch, input_size]` and `initial_hidden_states [batch, hidden_size]` in, `output [steps,
+    /// batch, hidden_size]` (of one step where [`Builder::output_sequence`] is false) and `hidden_states [batch, hidden_size]` out.
+    ///
+    /// The reset gate stands where [`Builder::apply_reset_gate_after_mat_mul`] or [`Builder::reset_gate`] says; without either where Apple's
+    /// documentation prints it for a flag that is false, [`AppleResetGate::AfterMatMulOuterBias`]. (Apple's reference test for the operation computes
+    /// [`AppleResetGate::BeforeMatMul`] then.) Weights in Apple's order are given by [`Builder::weights_of`]; those given at run
+    /// time, and [`Builder::weight_values`], are in OpenVINO's.
+    pub fn apple_gru(hidden_size: usize, input_size: usize, steps: usize) -> Self {
+        let mut builder = Self::declared("Builder::apple_gru", Family::Gru, hidden_size, input_size).steps(steps);
+        if let Source::Cell { cell, .. } = &mut builder.source {
+            let gru = AppleGru::default();
+            cell.linear_before_reset = Some(gru.linear_before_reset());
+            cell.apple = Some(gru);
+        }
+        builder
+    }
+
+    fn declared(declared_by: &'static str, family: Family, hidden_size: usize, input_size: usize) -> Self {
+        let name = unplaced(family.name().to_owned());
+        let cell = Declared::new(family, declared_by, name, unplaced(hidden_size), unplaced(input_size));
+        Self::of(Source::Cell { cell: Box::new(cell), weights: Given::AtRunTime })
     }
 
     fn of(source: Source) -> Self {
@@ -106,7 +171,7 @@ impl Builder {
 
     /// The cell, for an attribute that only a declared cell takes.
     #[cfg_attr(not(feature = "openvino"), expect(unused_variables, reason = "every cell is declared"))]
-    fn attribute(mut self, name: &str, set: impl FnOnce(&mut DeclaredCell)) -> Self {
+    fn attribute(mut self, name: &str, set: impl FnOnce(&mut Declared)) -> Self {
         match &mut self.source {
             Source::Cell { cell, .. } => set(cell),
             #[cfg(feature = "openvino")]
@@ -127,15 +192,85 @@ impl Builder {
     /// (default, as in OpenVINO), before it.
     pub fn linear_before_reset(mut self, after: bool) -> Self {
         if let Source::Cell { cell, .. } = &self.source
-            && !cell.gru
+            && (!cell.family.has_reset_gate() || cell.apple.is_some())
         {
-            self.problems.push(
-                Diagnostic::error(Origin::Unknown, "`linear_before_reset` is set on an RNN cell")
-                    .help("an RNN cell has no reset gate; a cell that has one is declared by `Builder::gru`"),
-            );
+            let found = format!("`linear_before_reset` is set on a {}", cell.declared_by);
+            let help = match &cell.apple {
+                Some(_) => "Apple's word for it is `.apply_reset_gate_after_mat_mul(..)`, or `.reset_gate(..)`",
+                None => "it has no reset gate; a cell that has one is declared by `Builder::gru`",
+            };
+            self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
             return self;
         }
         self.attribute("linear_before_reset", |cell| cell.linear_before_reset = Some(unplaced(after)))
+    }
+
+    /// Makes a declared cell a sequence of that many steps: OpenVINO's GRUSequence, RNNSequence, LSTMSequence or AUGRUSequence. `x [batch, steps,
+    /// input_size]`, states `[batch, D, hidden_size]` and the weights with D in front, D being 2 where it runs both ways, else 1; `y [batch, D, steps,
+    /// hidden_size]` is a further output.
+    pub fn steps(self, steps: usize) -> Self {
+        self.attribute("steps", |cell| cell.steps = Some(unplaced(steps)))
+    }
+
+    /// Which way a declared sequence runs; forward unless told otherwise.
+    pub fn direction(self, direction: Direction) -> Self {
+        self.attribute("direction", |cell| cell.direction = Some(unplaced(direction)))
+    }
+
+    /// How many layers a declared cell or sequence has, each reading what the one before gives.
+    ///
+    /// Of several layers, and of one with a [`Builder::head`], the states are not inputs and outputs: the generated type holds them, zero at first. A network that
+    /// runs in reverse or both ways starts every call at zero. Its one output is `out`.
+    pub fn layers(self, layers: usize) -> Self {
+        self.attribute("layers", |cell| cell.layers = Some(unplaced(layers)))
+    }
+
+    /// LSTM: the input gate is 1 - f, as LSTMCell-1 has it.
+    pub fn input_forget(self, coupled: bool) -> Self {
+        self.attribute("input_forget", |cell| cell.input_forget = Some(unplaced(coupled)))
+    }
+
+    /// LSTM: peepholes, as LSTMCell-1 has them: `p [3 * hidden_size]`, those of f, i and o.
+    pub fn peepholes(self, peepholes: bool) -> Self {
+        self.attribute("peepholes", |cell| cell.peepholes = Some(unplaced(peepholes)))
+    }
+
+    /// LSTM: the order of the gates in OpenVINO's weights, as LSTMCell-1 has it.
+    pub fn weights_format(self, order: LstmGateOrder) -> Self {
+        self.attribute("weights_format", |cell| cell.weights_format = Some(unplaced(order)))
+    }
+
+    /// Apple's `applyResetGateAfterMatMul`; false unless told otherwise, which is [`AppleResetGate::AfterMatMulOuterBias`].
+    pub fn apply_reset_gate_after_mat_mul(self, after: bool) -> Self {
+        self.of_apple("apply_reset_gate_after_mat_mul", |gru| {
+            gru.apply_reset_gate_after_mat_mul = Some(unplaced(after));
+        })
+    }
+
+    /// Where the reset gate of Apple's `gru` stands, for what the flag cannot say.
+    pub fn reset_gate(self, gate: AppleResetGate) -> Self {
+        self.of_apple("reset_gate", |gru| gru.reset_gate = Some(unplaced(gate)))
+    }
+
+    /// Apple's `outputSequence`; true unless told otherwise.
+    pub fn output_sequence(self, sequence: bool) -> Self {
+        self.of_apple("output_sequence", |gru| gru.output_sequence = Some(unplaced(sequence)))
+    }
+
+    fn of_apple(mut self, name: &str, set: impl FnOnce(&mut AppleGru)) -> Self {
+        match &mut self.source {
+            Source::Cell { cell, .. } if cell.apple.is_some() => {
+                let mut gru = cell.apple.take().unwrap_or_default();
+                set(&mut gru);
+                cell.linear_before_reset = Some(gru.linear_before_reset());
+                cell.apple = Some(gru);
+            }
+            _ => {
+                let found = format!("`{name}` is set on what is no Builder::apple_gru");
+                self.problems.push(Diagnostic::error(Origin::Unknown, found).help(format!("remove `.{name}(..)`")));
+            }
+        }
+        self
     }
 
     /// The bound on every pre-activation sum of a declared cell. As in OpenVINO, one that is not positive and finite is none.
@@ -143,19 +278,99 @@ impl Builder {
         self.attribute("clip", |cell| cell.clip = Some(unplaced(bound)))
     }
 
-    /// The activations of a declared cell: f and g of a GRU (sigmoid and tanh), f of an RNN (tanh).
+    /// The activations of a declared cell: f of an RNN (tanh), f and g of a GRU (sigmoid and tanh; Apple's `recurrentActivation` and `activation`), f,
+    /// g and h of an LSTM (sigmoid, tanh and tanh).
     pub fn activations(self, activations: impl IntoIterator<Item = Activation>) -> Self {
         let list = activations.into_iter().collect();
         self.attribute("activations", |cell| cell.activations = Some(unplaced(list)))
     }
 
-    /// The weights of a declared cell, G gates (GRU 3, RNN 1) of `hidden_size` H rows each, in C order: `w [G*H, I]`, `r [G*H, H]`,
-    /// and `b`, which is `[H]` for an RNN, `[3H]` for a GRU and `[4H]` for one with `linear_before_reset` (z, r, Wbh, Rbh).
+    /// The weights of a declared cell as a framework holds them: the two matrices, then the biases, then the peepholes, each in C order, as the
+    /// table at [`Framework`] lists them. To be called once for every layer and, in a layer that runs both ways, once for each direction,
+    /// forward first.
+    ///
+    /// ```
+    /// use cellc::{Builder, Framework};
+    ///
+    /// let (kernel, recurrent_kernel, bias) = ([0.5; 2 * 12], [0.1; 4 * 12], [0.0; 2 * 12]);
+    /// let builder = Builder::gru(4, 2).linear_before_reset(true); // reset_after = True
+    /// let builder = builder.weights_of(Framework::Keras, &[&kernel, &recurrent_kernel, &bias]);
+    /// ```
+    pub fn weights_of(mut self, framework: Framework, tensors: &[&[f32]]) -> Self {
+        let set: Vec<Vec<f32>> = tensors.iter().map(|tensor| tensor.to_vec()).collect();
+        match &mut self.source {
+            Source::Cell { weights: Given::Of(of, sets), .. } if *of == framework => sets.push(set),
+            Source::Cell { weights, .. } => *weights = Given::Of(framework, vec![set]),
+            #[cfg(feature = "openvino")]
+            Source::File { xml, .. } => {
+                let found = format!("`weights_of` is set, and {} has its own", xml.display());
+                self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"));
+            }
+        }
+        self
+    }
+
+    /// The weights of declared layers as PyTorch saved them, a file relative to the folder of Cargo.toml: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`,
+    /// `bias_hh_l0`, with `_reverse` behind them those of the other direction; the names of a cell module, without `_l0`, for one step. Those of
+    /// [`Builder::apple_gru`] have the names of its arguments: `input_hidden_weight`, `hidden_hidden_weight`, `bias`, `input_bias`.
+    ///
+    /// Elements are f32, f16, bf16 or f64, and become f32. PyTorch's GRU is `linear_before_reset`. Every tensor of the file must be one of those that are
+    /// named here, unless [`Builder::prefix`] says which module is meant: then every tensor of that module.
+    #[cfg(feature = "safetensors")]
+    pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
+        match &mut self.source {
+            Source::Cell { weights, .. } => {
+                *weights = Given::File(TensorFile { path: file.into(), ..TensorFile::default() });
+            }
+            #[cfg(feature = "openvino")]
+            Source::File { xml, .. } => {
+                let found = format!("`safetensors` is set, and {} has its own weights", xml.display());
+                self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"));
+            }
+        }
+        self
+    }
+
+    /// The name of the recurrent module in a file of tensors: `gru` for `gru.weight_ih_l0`.
+    #[cfg(feature = "safetensors")]
+    pub fn prefix(self, module: impl Into<String>) -> Self {
+        self.of_file("prefix", |file| file.prefix = Some(module.into()))
+    }
+
+    /// The name of a dense layer (`torch.nn.Linear`) in a file of tensors, behind the last recurrent layer: `fc` for `fc.weight [outputs, D *
+    /// hidden_size]` and, where there is one, `fc.bias [outputs]`. The one output is then `out [batch, outputs]`, of a sequence `[batch, steps, outputs]`.
+    #[cfg(feature = "safetensors")]
+    pub fn head(self, module: impl Into<String>) -> Self {
+        self.of_file("head", |file| file.head = Some(module.into()))
+    }
+
+    /// What is computed on each output of the [`Builder::head`].
+    #[cfg(feature = "safetensors")]
+    pub fn head_activation(self, activation: Activation) -> Self {
+        self.of_file("head_activation", |file| file.head_activation = Some(activation))
+    }
+
+    #[cfg(feature = "safetensors")]
+    fn of_file(mut self, name: &str, set: impl FnOnce(&mut TensorFile)) -> Self {
+        match &mut self.source {
+            Source::Cell { weights: Given::File(file), .. } => set(file),
+            _ => {
+                let found = format!("`{name}` is set without a file of tensors");
+                let help = format!("call `.safetensors(..)` before `.{name}(..)`");
+                self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
+            }
+        }
+        self
+    }
+
+    /// The weights of a declared cell, G gates (LSTM 4, GRU 3, RNN 1) of `hidden_size` H rows each, in C order: `w [G*H, I]`, `r [G*H, H]`,
+    /// and `b`, which is `[H]` for an RNN, `[4H]` for an LSTM, `[3H]` for a GRU and `[4H]` for one with `linear_before_reset` (z, r, Wbh, Rbh).
+    /// Those of a sequence have D in front. For peepholes and several layers, see [`Builder::weights_of`].
     ///
     /// Without them, weights are given at run time.
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
-            Source::Cell { weights, .. } => *weights = Some([w, r, b].map(<[f32]>::to_vec)),
+            Source::Cell { weights, .. } => *weights = Given::Values([w, r, b].map(<[f32]>::to_vec)),
             #[cfg(feature = "openvino")]
             Source::File { xml, .. } => {
                 let found = format!("`weight_values` is set, and {} has its own", xml.display());
@@ -302,6 +517,8 @@ impl Builder {
     /// The files that the output depends on.
     fn files(&self) -> Result<Vec<String>, Error> {
         let files = match &self.source {
+            #[cfg(feature = "safetensors")]
+            Source::Cell { weights: Given::File(file), .. } => vec![file.path.clone()],
             Source::Cell { .. } => Vec::new(),
             #[cfg(feature = "openvino")]
             Source::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
@@ -317,7 +534,12 @@ impl Builder {
 
     /// What [`Builder::compile`] writes.
     fn generate(&self) -> Result<(Compilation, Vec<OutputFile>), Error> {
-        const WORDS: [(&str, &str); 4] = [
+        const WORDS: [(&str, &str); 9] = [
+            ("--direction bidirectional", "`Builder::direction`"),
+            ("--steps", "`Builder::steps`"),
+            ("--layers", "`Builder::layers`"),
+            ("--prefix", "`Builder::prefix`"),
+            ("--head", "`Builder::head`"),
             ("--batch", "`Builder::batch`"),
             ("--shape", "`Builder::shape`"),
             ("--state", "`Builder::state`"),
@@ -368,11 +590,33 @@ impl Builder {
     fn model(&self, problems: &mut Diagnostics) -> Option<Model> {
         match &self.source {
             Source::Cell { cell, weights } => {
-                let mut cell = DeclaredCell::clone(cell);
-                if let Some(weights) = weights {
-                    cell.weights = Some(tensors(&cell, weights, problems)?);
+                let mut cell = Declared::clone(cell);
+                let baked = match weights {
+                    Given::AtRunTime => None,
+                    Given::Values(weights) => {
+                        let layers = vec![tensors(&cell, weights, problems)?];
+                        Some(Baked { layers, ..Baked::default() })
+                    }
+                    Given::Of(framework, sets) => {
+                        problems.extend(cell.computed_as_by(*framework, &Origin::Unknown));
+                        Some(converted(&cell, *framework, sets, problems)?)
+                    }
+                    #[cfg(feature = "safetensors")]
+                    Given::File(file) => Some(from_file(&mut cell, file, problems)?),
+                };
+                if let Some(baked) = baked {
+                    if baked.layers.len() != cell.layer_count() {
+                        let found = format!("weights of {} layers for {}", baked.layers.len(), cell.layer_count());
+                        let help = "several layers take their weights from `.weights_of(..)` or `.safetensors(..)`";
+                        problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
+                        return None;
+                    }
+                    cell.weights = Some(unplaced(baked));
                 }
-                Some(cell.model())
+                let wrong = cell.problems();
+                let fatal = wrong.has_errors();
+                problems.extend(wrong);
+                (!fatal).then(|| cell.model())
             }
             #[cfg(feature = "openvino")]
             Source::File { xml, weights } => {
@@ -388,10 +632,12 @@ impl Builder {
 }
 
 /// Weights as tensors of as many rows as there are; [`crate::validate`] judges them.
-fn tensors(cell: &DeclaredCell, weights: &[Vec<f32>; 3], problems: &mut Diagnostics) -> Option<CellWeights> {
+fn tensors(cell: &Declared, weights: &[Vec<f32>; 3], problems: &mut Diagnostics) -> Option<CellWeights> {
+    let directions = cell.steps.as_ref().map(|_| cell.direction().count());
+    let shaped = |shape: &[usize]| directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
     let mut matrix = |name: &str, values: &[f32], columns: usize| {
-        let rows = values.len().checked_div(columns).unwrap_or(0);
-        let tensor = Tensor::from_f32(vec![rows, columns], values);
+        let rows = values.len().checked_div(columns).unwrap_or(0).checked_div(directions.unwrap_or(1)).unwrap_or(0);
+        let tensor = Tensor::from_f32(shaped(&[rows, columns]), values);
         if tensor.is_none() {
             let found = format!("{name} has {} values, which is not a number of rows of {columns}", values.len());
             let gates = cell.kind().gates();
@@ -405,7 +651,102 @@ fn tensors(cell: &DeclaredCell, weights: &[Vec<f32>; 3], problems: &mut Diagnost
     };
     let [w, r, b] = weights;
     let (w, r) = (matrix("w", w, cell.input_size.value), matrix("r", r, cell.hidden_size.value));
-    Some(CellWeights { w: w?, r: r?, b: Tensor::from_f32(vec![b.len()], b)? })
+    let biases = Tensor::from_f32(shaped(&[b.len() / directions.unwrap_or(1)]), b);
+    if biases.is_none() {
+        let found = format!("b has {} values, which is not as many for either direction", b.len());
+        problems.push(Diagnostic::error(Origin::Unknown, found).layer(cell.declared_by));
+    }
+    Some(CellWeights { w: w?, r: r?, b: biases?, p: None })
+}
+
+/// The weights of a framework, put in order.
+fn converted(
+    cell: &Declared,
+    framework: Framework,
+    sets: &[Vec<Vec<f32>>],
+    problems: &mut Diagnostics,
+) -> Option<Baked> {
+    let ([w_name, r_name], bias_names) = framework.tensor_names();
+    let flat = |name: &str, values: &[f32]| {
+        let tensor = Tensor::from_f32(vec![values.len()], values)?;
+        Some(Named { name: name.to_owned(), tensor, flat: true })
+    };
+    let peepholes = cell.peepholes.as_ref().is_some_and(|said| said.value);
+    let mut named = Vec::new();
+    for set in sets {
+        let (set, last) = match set.split_last() {
+            Some((last, set)) if peepholes => (set, Some(last)),
+            _ => (&set[..], None),
+        };
+        let [w, r, biases @ ..] = set else {
+            let found = format!("{} tensors are given of a layer of {}", set.len(), framework.name());
+            let valid = [w_name, r_name].iter().chain(bias_names).copied().collect::<Vec<_>>().join(", ");
+            problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid));
+            return None;
+        };
+        // surplus ones have no name, and are refused for their number
+        let names = bias_names.iter().copied().chain(std::iter::repeat("bias"));
+        named.push(WeightSet {
+            w: flat(w_name, w)?,
+            r: flat(r_name, r)?,
+            biases: biases.iter().zip(names).map(|(bias, name)| flat(name, bias)).collect::<Option<_>>()?,
+            peepholes: match last {
+                Some(values) => Some(flat("P", values)?),
+                None => None,
+            },
+        });
+    }
+    let directions = cell.direction().count();
+    if named.len() != directions.saturating_mul(cell.layer_count()) {
+        let found = format!("the weights of {} layers and directions are given", named.len());
+        let valid =
+            format!("{} layers, {directions} for each: a call of `.weights_of(..)` for every one", cell.layer_count());
+        problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid));
+        return None;
+    }
+    let mut layers = Vec::new();
+    for (layer, sets) in named.chunks_exact(directions).enumerate() {
+        let wanted = Wanted {
+            kind: cell.kind(),
+            hidden_size: cell.hidden_size.value,
+            input_size: cell.layer_input(layer),
+            sequence: cell.steps.is_some(),
+            outer_bias: cell.outer_bias(),
+        };
+        match convert(framework, wanted, sets) {
+            Ok(weights) => layers.push(weights),
+            Err(refused) => problems.extend(refused),
+        }
+    }
+    let taken = format!("in the order of {}", framework.name());
+    (layers.len() == cell.layer_count()).then(|| Baked { layers, taken, ..Baked::default() })
+}
+
+/// The weights in a file of tensors; makes the cell what the file is for.
+#[cfg(feature = "safetensors")]
+fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics) -> Option<Baked> {
+    let selection = Selection {
+        hidden_size: Some(cell.hidden_size.value),
+        input_size: Some(cell.input_size.value),
+        layers: Some(cell.layer_count()),
+        sequence: cell.steps.as_ref().map(|_| cell.direction()),
+        prefix: file.prefix.as_deref(),
+        head: file.head.as_deref(),
+        head_activation: file.head_activation,
+    };
+    let framework = if cell.apple.is_some() { Framework::Apple } else { Framework::PyTorch };
+    problems.extend(cell.computed_as_by(framework, &Origin::Unknown));
+    let found = safetensors::read(&file.path).and_then(|tensors| match &cell.apple {
+        Some(apple) => safetensors::apple(&tensors, apple.reset_gate(), &selection),
+        None => safetensors::pytorch(&tensors, cell.kind(), &selection),
+    });
+    match found {
+        Ok(found) => Some(found.baked),
+        Err(refused) => {
+            problems.extend(refused);
+            None
+        }
+    }
 }
 
 /// A path as the value of a directive to cargo, which is one line.

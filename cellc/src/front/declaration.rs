@@ -8,45 +8,126 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, Lit, Token, UnOp, Visibility};
 
-use super::declared::{DeclaredCell, Said, clip_bound};
+use super::apple::{AppleGru, AppleResetGate};
+use super::declared::{Declared, Family, Said, clip_bound};
+#[cfg(feature = "safetensors")]
+use super::safetensors::Selection;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::{Activation, CellKind, Dim, Model, Op, ResetGate, ValidModel};
+#[cfg(feature = "safetensors")]
+use crate::model::CellKind;
+use crate::model::{Activation, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::options::{Fma, Options, Unroll, WeightsAs};
 use crate::target::{self, Isa};
 
 /// Which macro was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
 pub enum Macro {
-    /// `gru_cell!`
-    Gru,
-    /// `rnn_cell!`
-    Rnn,
+    GruCell,
+    RnnCell,
+    LstmCell,
+    AugruCell,
+    GruSequence,
+    RnnSequence,
+    LstmSequence,
+    AugruSequence,
+    /// `gru!`, in Apple's terms.
+    AppleGru,
 }
 
 impl Macro {
+    /// The macros for one step or a sequence of OpenVINO's cells.
+    const OF_CELLS: [Self; 8] = [
+        Self::GruCell,
+        Self::RnnCell,
+        Self::LstmCell,
+        Self::AugruCell,
+        Self::GruSequence,
+        Self::RnnSequence,
+        Self::LstmSequence,
+        Self::AugruSequence,
+    ];
+
     /// Its name with the exclamation mark.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Gru => "gru_cell!",
-            Self::Rnn => "rnn_cell!",
+            Self::GruCell => "gru_cell!",
+            Self::RnnCell => "rnn_cell!",
+            Self::LstmCell => "lstm_cell!",
+            Self::AugruCell => "augru_cell!",
+            Self::GruSequence => "gru_sequence!",
+            Self::RnnSequence => "rnn_sequence!",
+            Self::LstmSequence => "lstm_sequence!",
+            Self::AugruSequence => "augru_sequence!",
+            Self::AppleGru => "gru!",
         }
     }
 
-    /// The macro for cells of that kind.
-    fn of(kind: CellKind) -> Self {
-        match kind {
-            CellKind::Gru(_) | CellKind::Augru(_) | CellKind::Lstm => Self::Gru,
-            CellKind::Rnn => Self::Rnn,
+    fn family(self) -> Family {
+        match self {
+            Self::GruCell | Self::GruSequence | Self::AppleGru => Family::Gru,
+            Self::RnnCell | Self::RnnSequence => Family::Rnn,
+            Self::LstmCell | Self::LstmSequence => Family::Lstm,
+            Self::AugruCell | Self::AugruSequence => Family::Augru,
         }
+    }
+
+    fn is_sequence(self) -> bool {
+        match self {
+            Self::GruCell | Self::RnnCell | Self::LstmCell | Self::AugruCell => false,
+            Self::GruSequence | Self::RnnSequence | Self::LstmSequence | Self::AugruSequence | Self::AppleGru => true,
+        }
+    }
+
+    /// What PyTorch computes by that name.
+    #[cfg(feature = "safetensors")]
+    pub(crate) fn kind_in_pytorch(self) -> CellKind {
+        self.family().kind(ResetGate::AfterMatMul)
+    }
+
+    /// The macro for what a model file holds.
+    fn of(cell: &ValidCell) -> &'static str {
+        let (family, sequence) = (Family::of(cell.kind), cell.sequence.is_some());
+        let of = Self::OF_CELLS.into_iter().find(|of| of.family() == family && of.is_sequence() == sequence);
+        of.map_or("cellc::Builder", Self::name)
     }
 
     fn example(self) -> String {
-        format!("{}(pub Denoiser<hidden_size = 128, input_size = 16>);", self.name())
+        let steps = if self.is_sequence() { ", steps = 10" } else { "" };
+        format!("{}(pub Denoiser<hidden_size = 128, input_size = 16{steps}>);", self.name())
     }
 
     /// Every key that it takes, in the order in which messages list them.
     fn keys(self) -> Vec<Key> {
-        Key::ALL.into_iter().filter(|&key| self == Self::Gru || key != Key::LinearBeforeReset).collect()
+        Key::ALL.into_iter().filter(|&key| self.takes(key)).collect()
+    }
+
+    fn takes(self, key: Key) -> bool {
+        let (family, apple) = (self.family(), self == Self::AppleGru);
+        match key {
+            Key::LinearBeforeReset => family.has_reset_gate() && !apple,
+            Key::Clip | Key::Activations | Key::Layers | Key::Head | Key::HeadActivation => {
+                family != Family::Augru && !apple
+            }
+            Key::InputForget | Key::Peepholes | Key::WeightsFormat => self == Self::LstmCell,
+            Key::Steps => self.is_sequence(),
+            Key::Direction => self.is_sequence() && family != Family::Augru,
+            Key::Prefix => family != Family::Augru,
+            Key::Model => !apple,
+            Key::Activation
+            | Key::RecurrentActivation
+            | Key::ApplyResetGateAfterMatMul
+            | Key::ResetGate
+            | Key::OutputSequence => apple,
+            Key::HiddenSize
+            | Key::InputSize
+            | Key::Batch
+            | Key::Weights
+            | Key::Isa
+            | Key::Unroll
+            | Key::Fma
+            | Key::FlushDenormals => true,
+        }
     }
 }
 
@@ -55,11 +136,25 @@ enum Key {
     HiddenSize,
     InputSize,
     Batch,
+    Steps,
+    Direction,
+    Layers,
     LinearBeforeReset,
     Clip,
     Activations,
+    InputForget,
+    Peepholes,
+    WeightsFormat,
+    Activation,
+    RecurrentActivation,
+    ApplyResetGateAfterMatMul,
+    ResetGate,
+    OutputSequence,
     Model,
     Weights,
+    Prefix,
+    Head,
+    HeadActivation,
     Isa,
     Unroll,
     Fma,
@@ -67,15 +162,29 @@ enum Key {
 }
 
 impl Key {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 26] = [
         Self::HiddenSize,
         Self::InputSize,
         Self::Batch,
+        Self::Steps,
+        Self::Direction,
+        Self::Layers,
         Self::LinearBeforeReset,
         Self::Clip,
         Self::Activations,
+        Self::InputForget,
+        Self::Peepholes,
+        Self::WeightsFormat,
+        Self::Activation,
+        Self::RecurrentActivation,
+        Self::ApplyResetGateAfterMatMul,
+        Self::ResetGate,
+        Self::OutputSequence,
         Self::Model,
         Self::Weights,
+        Self::Prefix,
+        Self::Head,
+        Self::HeadActivation,
         Self::Isa,
         Self::Unroll,
         Self::Fma,
@@ -87,11 +196,25 @@ impl Key {
             Self::HiddenSize => "hidden_size",
             Self::InputSize => "input_size",
             Self::Batch => "batch",
+            Self::Steps => "steps",
+            Self::Direction => "direction",
+            Self::Layers => "layers",
             Self::LinearBeforeReset => "linear_before_reset",
             Self::Clip => "clip",
             Self::Activations => "activations",
+            Self::InputForget => "input_forget",
+            Self::Peepholes => "peepholes",
+            Self::WeightsFormat => "weights_format",
+            Self::Activation => "activation",
+            Self::RecurrentActivation => "recurrent_activation",
+            Self::ApplyResetGateAfterMatMul => "apply_reset_gate_after_mat_mul",
+            Self::ResetGate => "reset_gate",
+            Self::OutputSequence => "output_sequence",
             Self::Model => "model",
             Self::Weights => "weights",
+            Self::Prefix => "prefix",
+            Self::Head => "head",
+            Self::HeadActivation => "head_activation",
             Self::Isa => "isa",
             Self::Unroll => "unroll",
             Self::Fma => "fma",
@@ -105,16 +228,52 @@ impl Key {
             Self::HiddenSize => "a whole number from 1: hidden_size = 128",
             Self::InputSize => "a whole number from 1: input_size = 16",
             Self::Batch => "a whole number from 1: batch = 1",
+            Self::Steps => "a whole number from 1: steps = 10",
+            Self::Direction if called == Macro::AppleGru => "forward or reverse: direction = reverse",
+            Self::Direction => "forward, reverse or bidirectional: direction = reverse",
+            Self::Layers => "a whole number from 1: layers = 2",
             Self::LinearBeforeReset => "true or false: linear_before_reset = true",
             Self::Clip => "a number: clip = 3.0",
-            Self::Activations if called == Macro::Rnn => "a list of one: activations = [tanh]",
-            Self::Activations => "a list of two: activations = [sigmoid, tanh]",
+            Self::Activations => match called.family() {
+                Family::Rnn => "a list of one: activations = [tanh]",
+                Family::Gru | Family::Augru => "a list of two: activations = [sigmoid, tanh]",
+                Family::Lstm => "a list of three: activations = [sigmoid, tanh, tanh]",
+            },
+            Self::InputForget => "true or false: input_forget = true",
+            Self::Peepholes => "true or false: peepholes = true",
+            Self::WeightsFormat => "fico, icof, ifco, ifoc or iofc: weights_format = ifco",
+            Self::Activation => "an activation: activation = tanh",
+            Self::RecurrentActivation => "an activation: recurrent_activation = sigmoid",
+            Self::ApplyResetGateAfterMatMul => "true or false: apply_reset_gate_after_mat_mul = true",
+            Self::ResetGate => "before_mat_mul, after_mat_mul or after_mat_mul_outer_bias: reset_gate = after_mat_mul",
+            Self::OutputSequence => "true or false: output_sequence = false",
             Self::Model => "a file, relative to the folder of Cargo.toml: model = \"model.xml\"",
             Self::Weights => "a file, relative to the folder of Cargo.toml: weights = \"model.bin\"",
+            Self::Prefix => "the name of a module in the file of weights: prefix = \"gru\"",
+            Self::Head => "the name of a dense layer in the file of weights: head = \"fc\"",
+            Self::HeadActivation => "an activation: head_activation = sigmoid",
             Self::Isa => "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
             Self::Unroll => "auto, full or none: unroll = auto",
             Self::Fma => "auto or off: fma = auto",
             Self::FlushDenormals => "true or false: flush_denormals = true",
+        }
+    }
+
+    /// Why a macro does not take it.
+    fn missing_from(self) -> Option<&'static str> {
+        match self {
+            Self::LinearBeforeReset => Some("a cell that has a reset gate is declared by gru_cell!"),
+            Self::Steps => Some("steps are those of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
+            Self::Direction => Some("a direction is that of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
+            Self::InputForget | Self::Peepholes | Self::WeightsFormat => {
+                Some("LSTMCell-1 has it, one step: lstm_cell!")
+            }
+            Self::Activation
+            | Self::RecurrentActivation
+            | Self::ApplyResetGateAfterMatMul
+            | Self::ResetGate
+            | Self::OutputSequence => Some("Apple's operation has it: gru!"),
+            _ => None,
         }
     }
 }
@@ -129,13 +288,25 @@ pub(crate) struct Declaration {
     hidden_size: Option<Said<usize>>,
     input_size: Option<Said<usize>>,
     batch: Option<Said<usize>>,
+    steps: Option<Said<usize>>,
+    direction: Option<Said<Direction>>,
+    layers: Option<Said<usize>>,
     linear_before_reset: Option<Said<bool>>,
     clip: Option<Said<f32>>,
     activations: Option<Said<Vec<Activation>>>,
+    input_forget: Option<Said<bool>>,
+    peepholes: Option<Said<bool>>,
+    weights_format: Option<Said<LstmGateOrder>>,
+    activation: Option<Said<Activation>>,
+    recurrent_activation: Option<Said<Activation>>,
+    apple: AppleGru,
     /// The `.xml`, relative to the folder of Cargo.toml.
     pub(crate) model: Option<Said<String>>,
-    /// The `.bin`, likewise; none: beside the model.
+    /// The `.bin`, likewise; none: beside the model. Without a model, the `.safetensors`.
     pub(crate) weights: Option<Said<String>>,
+    prefix: Option<Said<String>>,
+    head: Option<Said<String>>,
+    head_activation: Option<Said<Activation>>,
     /// Whether enough is known to read the model file: without its batch size, say, what follows would be noise.
     pub(crate) readable: bool,
     /// What was chosen about the code.
@@ -244,11 +415,23 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         hidden_size: None,
         input_size: None,
         batch: None,
+        steps: None,
+        direction: None,
+        layers: None,
         linear_before_reset: None,
         clip: None,
         activations: None,
+        input_forget: None,
+        peepholes: None,
+        weights_format: None,
+        activation: None,
+        recurrent_activation: None,
+        apple: AppleGru::default(),
         model: None,
         weights: None,
+        prefix: None,
+        head: None,
+        head_activation: None,
         readable: true,
         options: Options { weights_as: WeightsAs::Inline, runtime: true, ..Options::default() },
     };
@@ -282,24 +465,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
             declaration.readable = false;
         }
     }
-    if declaration.model.is_none() && !seen.contains(&Key::Model) {
-        for key in [Key::HiddenSize, Key::InputSize] {
-            if !seen.contains(&key) {
-                problems.push(
-                    Diagnostic::error(NAME, format!("the key `{}` is missing", key.name()))
-                        .valid(key.valid(called))
-                        .help("or give `model = \"model.xml\"`, and the sizes are read from the file"),
-                );
-            }
-        }
-        if let Some(weights) = &declaration.weights {
-            problems.push(
-                Diagnostic::error(weights.origin.clone(), "`weights` is given without `model`")
-                    .valid("model = \"model.xml\", weights = \"model.bin\"")
-                    .help("without a model, weights are given at run time: see `pack` in the generated module"),
-            );
-        }
-    }
+    declaration.check_keys(&seen, problems);
     declaration
 }
 
@@ -318,11 +484,15 @@ fn find(called: Macro, name: &Ident, tokens: &mut TokenTable, problems: &mut Dia
     if let Some(key) = called.keys().into_iter().find(|key| key.name() == text) {
         return Some(key);
     }
-    let mut diagnostic = if text == Key::LinearBeforeReset.name() {
-        Diagnostic::error(tokens.add(name), format!("`{text}` is not a key of {}", called.name()))
-            .help("an RNN cell has no reset gate; a cell that has one is declared by gru_cell!")
-    } else {
-        Diagnostic::error(tokens.add(name), format!("unknown key `{text}`"))
+    let mut diagnostic = match Key::ALL.into_iter().find(|key| key.name() == text) {
+        Some(key) => {
+            let of = Diagnostic::error(tokens.add(name), format!("`{text}` is not a key of {}", called.name()));
+            match key.missing_from() {
+                Some(help) => of.help(help),
+                None => of,
+            }
+        }
+        None => Diagnostic::error(tokens.add(name), format!("unknown key `{text}`")),
     };
     let valid: Vec<&str> = called.keys().into_iter().map(Key::name).collect();
     diagnostic = diagnostic.valid(valid.join(", "));
@@ -362,6 +532,30 @@ impl Declaration {
             Key::HiddenSize => self.hidden_size = reader.size(&value),
             Key::InputSize => self.input_size = reader.size(&value),
             Key::Batch => self.batch = reader.size(&value),
+            Key::Steps => self.steps = reader.size(&value),
+            Key::Layers => self.layers = reader.size(&value),
+            Key::Direction => {
+                let of = if reader.called == Macro::AppleGru { &Direction::ALL[..2] } else { &Direction::ALL };
+                let words: Vec<_> = of.iter().map(|&direction| (direction.name(), direction)).collect();
+                self.direction = reader.word(&value, &words).and_then(|word| reader.said(word));
+            }
+            Key::InputForget => self.input_forget = reader.switch(&value),
+            Key::Peepholes => self.peepholes = reader.switch(&value),
+            Key::WeightsFormat => {
+                let words = LstmGateOrder::ALL.map(|order| (order.name(), order));
+                self.weights_format = reader.word(&value, &words).and_then(|word| reader.said(word));
+            }
+            Key::Activation => self.activation = reader.one_activation(&value),
+            Key::RecurrentActivation => self.recurrent_activation = reader.one_activation(&value),
+            Key::ApplyResetGateAfterMatMul => self.apple.apply_reset_gate_after_mat_mul = reader.switch(&value),
+            Key::ResetGate => {
+                let words = AppleResetGate::ALL.map(|gate| (gate.name(), gate));
+                self.apple.reset_gate = reader.word(&value, &words).and_then(|word| reader.said(word));
+            }
+            Key::OutputSequence => self.apple.output_sequence = reader.switch(&value),
+            Key::Prefix => self.prefix = reader.text(&value),
+            Key::Head => self.head = reader.text(&value),
+            Key::HeadActivation => self.head_activation = reader.one_activation(&value),
             Key::LinearBeforeReset => self.linear_before_reset = reader.switch(&value),
             Key::Clip => self.clip = reader.number(&value),
             Key::Activations => self.activations = reader.activations(&value),
@@ -385,19 +579,135 @@ impl Declaration {
         }
     }
 
-    /// The cell, where the declaration holds it all; none where it names a model file or lacks a size.
-    pub(crate) fn cell(&self) -> Option<DeclaredCell> {
-        Some(DeclaredCell {
-            name: Said { value: self.name.unraw().to_string(), origin: NAME },
-            declared_by: self.called.name(),
-            gru: self.called == Macro::Gru,
-            hidden_size: self.hidden_size.clone()?,
-            input_size: self.input_size.clone()?,
+    /// Keys that are missing, and those that go with others that are not there.
+    fn check_keys(&self, seen: &[Key], problems: &mut Diagnostics) {
+        let called = self.called;
+        let tensors = self.tensor_file().is_some();
+        let from_file = seen.contains(&Key::Model) || tensors;
+        for key in [Key::HiddenSize, Key::InputSize, Key::Steps] {
+            // a file of tensors knows no number of steps
+            let read = if key == Key::Steps { seen.contains(&Key::Model) } else { from_file };
+            if called.takes(key) && !seen.contains(&key) && !read {
+                let problem =
+                    Diagnostic::error(NAME, format!("the key `{}` is missing", key.name())).valid(key.valid(called));
+                problems.push(if called.takes(Key::Model) && !tensors {
+                    problem.help("or give `model = \"model.xml\"`, and the sizes are read from the file")
+                } else {
+                    problem
+                });
+            }
+        }
+        if let (false, false, Some(weights)) = (seen.contains(&Key::Model), tensors, &self.weights) {
+            let found = "`weights` is given without `model`";
+            let mut problem = Diagnostic::error(weights.origin.clone(), found);
+            problem = match (called.takes(Key::Prefix), called.takes(Key::Model)) {
+                (_, false) => {
+                    problem.found = format!("`weights` cannot be {:?}", weights.value);
+                    problem.valid("a .safetensors file: weights = \"net.safetensors\"")
+                }
+                (false, true) => problem.valid("model = \"model.xml\", weights = \"model.bin\""),
+                (true, true) => {
+                    problem.valid("model = \"model.xml\", weights = \"model.bin\"; or weights = \"net.safetensors\"")
+                }
+            };
+            problems.push(
+                problem.help("without either, weights are given at run time: see `pack` in the generated module"),
+            );
+        }
+        if let (Some(_), Some(weights)) = (&self.model, &self.weights)
+            && is_tensor_file(&weights.value)
+        {
+            let found = "`weights` is a .safetensors file, and `model` has its own weights";
+            problems.push(
+                Diagnostic::error(weights.origin.clone(), found)
+                    .valid("the .bin of the model")
+                    .help("remove one of the two"),
+            );
+        }
+        let of_tensors = [
+            (Key::Prefix, self.prefix.as_ref().map(|said| &said.origin)),
+            (Key::Head, self.head.as_ref().map(|said| &said.origin)),
+        ];
+        for (key, origin) in of_tensors {
+            if let (Some(origin), false) = (origin, tensors) {
+                let found = format!("`{}` is given without a file of tensors", key.name());
+                problems
+                    .push(Diagnostic::error(origin.clone(), found).valid("weights = \"net.safetensors\" beside it"));
+            }
+        }
+        if let (Some(said), None) = (&self.head_activation, &self.head) {
+            let found = "`head_activation` is given without `head`";
+            problems.push(Diagnostic::error(said.origin.clone(), found).valid("head = \"fc\" beside it"));
+        }
+        if let (Some(_), Some(said)) = (&self.model, &self.layers) {
+            let found = "`layers` is given beside `model`";
+            problems
+                .push(Diagnostic::error(said.origin.clone(), found).help("remove it: a model file holds one layer"));
+        }
+    }
+
+    /// The `.safetensors` file with the weights.
+    pub(crate) fn tensor_file(&self) -> Option<&Said<String>> {
+        self.weights.as_ref().filter(|said| self.model.is_none() && is_tensor_file(&said.value))
+    }
+
+    /// What Apple's operation says.
+    #[cfg(feature = "safetensors")]
+    pub(crate) fn apple(&self) -> Option<&AppleGru> {
+        (self.called == Macro::AppleGru).then_some(&self.apple)
+    }
+
+    /// The tensors of a file that are meant.
+    #[cfg(feature = "safetensors")]
+    pub(crate) fn selection(&self) -> Selection<'_> {
+        fn value<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
+            said.as_ref().map(|said| said.value)
+        }
+        Selection {
+            hidden_size: value(&self.hidden_size),
+            input_size: value(&self.input_size),
+            layers: value(&self.layers),
+            sequence: self.called.is_sequence().then(|| value(&self.direction).unwrap_or(Direction::Forward)),
+            prefix: self.prefix.as_ref().map(|said| &said.value[..]),
+            head: self.head.as_ref().map(|said| &said.value[..]),
+            head_activation: value(&self.head_activation),
+        }
+    }
+
+    /// What is declared, weights apart; none where it names a model file, or lacks a size that no file of tensors has told.
+    pub(crate) fn declared(&self, sizes: Option<(usize, usize)>) -> Option<Declared> {
+        let name = Said { value: self.name.unraw().to_string(), origin: NAME };
+        let told = |of: fn((usize, usize)) -> usize| Some(Said { value: of(sizes?), origin: NAME });
+        let hidden = self.hidden_size.clone().or_else(|| told(|(hidden, _)| hidden))?;
+        let input = self.input_size.clone().or_else(|| told(|(_, input)| input))?;
+        if self.called.is_sequence() && self.steps.is_none() {
+            return None;
+        }
+        let apple = (self.called == Macro::AppleGru).then(|| self.apple.clone());
+        let mut activations = self.activations.clone();
+        if apple.is_some() && (self.activation.is_some() || self.recurrent_activation.is_some()) {
+            let of = |said: &Option<Said<Activation>>, default| said.as_ref().map_or(default, |said| said.value);
+            let list =
+                vec![of(&self.recurrent_activation, Activation::Sigmoid), of(&self.activation, Activation::Tanh)];
+            let said = self.activation.as_ref().or(self.recurrent_activation.as_ref());
+            activations = said.map(|said| Said { value: list, origin: said.origin.clone() });
+        }
+        Some(Declared {
             batch: self.batch.clone(),
-            linear_before_reset: self.linear_before_reset.clone(),
+            steps: self.steps.clone(),
+            direction: self.direction.clone(),
+            layers: self.layers.clone(),
+            linear_before_reset: match &apple {
+                Some(apple) => Some(apple.linear_before_reset()),
+                None => self.linear_before_reset.clone(),
+            },
             clip: self.clip.clone(),
-            activations: self.activations.clone(),
-            weights: None,
+            activations,
+            input_forget: self.input_forget.clone(),
+            peepholes: self.peepholes.clone(),
+            weights_format: self.weights_format.clone(),
+            apple,
+            ..Declared::new(self.called.family(), self.called.name(), name, hidden, input)
         })
     }
 
@@ -430,7 +740,13 @@ impl Declaration {
         let mut problems = Diagnostics::default();
         let Some(file) = &self.model else { return problems };
         let cells = model.cells();
-        let [cell] = cells[..] else {
+        let whole = match cells[..] {
+            [cell] => Some((cell, false)),
+            // one operation that runs both ways
+            [cell, other] if cell.w == other.w && cell.weight_set != other.weight_set => Some((cell, true)),
+            _ => None,
+        };
+        let Some((cell, both_ways)) = whole else {
             problems.push(
                 Diagnostic::error(file.origin.clone(), format!("{} holds {} cells", file.value, cells.len()))
                     .valid("a model of one cell")
@@ -438,23 +754,37 @@ impl Declaration {
             );
             return problems;
         };
-        if Macro::of(cell.kind) != self.called {
+        if Family::of(cell.kind) != self.called.family() || cell.sequence.is_some() != self.called.is_sequence() {
+            let op = if cell.sequence.is_some() { cell.kind.sequence_name() } else { cell.kind.op_name() };
             problems.push(
-                Diagnostic::error(
-                    file.origin.clone(),
-                    format!("the cell in {} is {}", file.value, cell.kind.op_name()),
-                )
-                .help(format!("declare it with {}", Macro::of(cell.kind).name())),
+                Diagnostic::error(file.origin.clone(), format!("the cell in {} is {op}", file.value))
+                    .help(format!("declare it with {}", Macro::of(cell))),
             );
             return problems;
         }
+        // the two directions of a sequence are put together from parts
+        let others = model.all_nodes().into_iter().find(|node| match node.op {
+            ValidOp::Cell(_) => false,
+            ValidOp::View(_) | ValidOp::Concat(_) => !both_ways,
+            _ => true,
+        });
+        if let Some(node) = others {
+            problems.push(
+                Diagnostic::error(file.origin.clone(), format!("{} holds {} beside the cell", file.value, node.kind))
+                    .valid("a model of one cell")
+                    .help("compile whole models with cellc::Builder in a build script"),
+            );
+            return problems;
+        }
+        let direction = match &cell.sequence {
+            _ if both_ways => Direction::Bidirectional,
+            Some(sequence) if sequence.reverse => Direction::Reverse,
+            _ => Direction::Forward,
+        };
+        let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
         let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
         if bytes > MOST_BAKED {
-            problems.push(
-                Diagnostic::error(file.origin.clone(), format!("{} holds {bytes} bytes of weights", file.value))
-                    .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"))
-                    .help("compile it with cellc::Builder in a build script, or give the weights at run time"),
-            );
+            problems.push(too_large(file, bytes));
         }
         problems.0.extend(
             [
@@ -465,9 +795,14 @@ impl Declaration {
                     file,
                     Key::LinearBeforeReset,
                     &self.linear_before_reset,
-                    &(cell.kind == CellKind::Gru(ResetGate::AfterMatMul)),
+                    &(cell.kind.reset_gate() == Some(ResetGate::AfterMatMul)),
                     bool::to_string,
                 ),
+                disagreement(file, Key::Steps, &self.steps, &steps, usize::to_string),
+                disagreement(file, Key::Direction, &self.direction, &direction, |d| d.name().to_owned()),
+                disagreement(file, Key::InputForget, &self.input_forget, &cell.input_forget, bool::to_string),
+                disagreement(file, Key::Peepholes, &self.peepholes, &cell.p.is_some(), bool::to_string),
+                disagreement(file, Key::WeightsFormat, &self.weights_format, &cell.gate_order, |o| o.name().to_owned()),
                 disagreement(
                     file,
                     Key::Clip,
@@ -486,8 +821,19 @@ impl Declaration {
     }
 }
 
+/// A file of more weights than a macro bakes in.
+pub(crate) fn too_large(file: &Said<String>, bytes: usize) -> Diagnostic {
+    Diagnostic::error(file.origin.clone(), format!("{} holds {bytes} bytes of weights", file.value))
+        .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"))
+        .help("compile it with cellc::Builder in a build script, or give the weights at run time")
+}
+
+fn is_tensor_file(file: &str) -> bool {
+    std::path::Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
+}
+
 /// A macro's output passes through the compiler's memory several times over; a build script's does not.
-const MOST_BAKED: usize = 8 << 20;
+pub(crate) const MOST_BAKED: usize = 8 << 20;
 
 /// A key that says something else than the model file.
 fn disagreement<T: PartialEq>(
@@ -598,6 +944,17 @@ impl Reader<'_> {
         }
     }
 
+    /// A text that is not empty.
+    fn text(&mut self, value: &Expr) -> Option<Said<String>> {
+        if let Expr::Lit(literal) = value
+            && let Lit::Str(text) = &literal.lit
+            && !text.value().is_empty()
+        {
+            return self.said(text.value());
+        }
+        self.wrong(value)
+    }
+
     fn path(&mut self, value: &Expr) -> Option<Said<String>> {
         let Expr::Lit(literal) = value else { return self.wrong(value) };
         let Lit::Str(text) = &literal.lit else { return self.wrong(value) };
@@ -614,6 +971,11 @@ impl Reader<'_> {
             Expr::Array(array) => Some(array.elems.iter().cloned().collect()),
             _ => self.wrong(value),
         }
+    }
+
+    fn one_activation(&mut self, value: &Expr) -> Option<Said<Activation>> {
+        let activation = self.activation(value)?;
+        self.said(activation)
     }
 
     fn activations(&mut self, value: &Expr) -> Option<Said<Vec<Activation>>> {
@@ -730,6 +1092,7 @@ fn source(value: &Expr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::CellKind;
 
     fn declared(called: Macro, text: &str) -> Declaration {
         let parsed = parse(called, text.parse().expect("tokens"));
@@ -747,8 +1110,8 @@ mod tests {
     fn every_key_is_read() {
         let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
             activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, flush_denormals = true>";
-        let declaration = declared(Macro::Gru, text);
-        let cell = declaration.cell().expect("all sizes are known");
+        let declaration = declared(Macro::GruCell, text);
+        let cell = declaration.declared(None).expect("all sizes are known");
         assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
         assert_eq!(cell.batch.map(|said| said.value), Some(10));
         assert_eq!(cell.clip.map(|said| said.value), Some(3.0));
@@ -761,7 +1124,7 @@ mod tests {
 
     #[test]
     fn the_model_has_what_the_cell_takes() {
-        let model = |text: &str| declared(Macro::Gru, text).cell().expect("all sizes are known").model();
+        let model = |text: &str| declared(Macro::GruCell, text).declared(None).expect("all sizes are known").model();
         let shapes = |model: &Model| {
             let shape = |node: &usize| model.values[model.nodes[*node].outputs[0].0].shape.clone().expect("a shape");
             model.parameters.iter().map(shape).collect::<Vec<_>>()
@@ -782,7 +1145,7 @@ mod tests {
     #[test]
     fn problems_keep_their_tokens() {
         let problems = found(
-            Macro::Rnn,
+            Macro::RnnCell,
             "A<hidden_size = 0, linear_before_reset = true, clip = 1, clip = 2, activations = [tan]>",
         );
         let at: Vec<&str> = problems.iter().map(|(at, _)| &at[..]).collect();
@@ -792,9 +1155,9 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_is_not_missing_as_well() {
-        assert_eq!(found(Macro::Gru, "A<hiden_size = 4, input_size = 2>").len(), 1);
-        assert_eq!(closest(Macro::Gru, "colour"), None);
-        assert_eq!(closest(Macro::Rnn, "linear_before_rest"), None);
+        assert_eq!(found(Macro::GruCell, "A<hiden_size = 4, input_size = 2>").len(), 1);
+        assert_eq!(closest(Macro::GruCell, "colour"), None);
+        assert_eq!(closest(Macro::RnnCell, "linear_before_rest"), None);
     }
 
     #[test]

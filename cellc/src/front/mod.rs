@@ -1,7 +1,25 @@
 //! Every way in: what each kind of input says becomes a [`Model`](crate::model::Model).
 
+pub mod apple;
 pub mod builder;
 pub mod declaration;
 pub(crate) mod declared;
+pub mod layout;
 #[cfg(feature = "openvino")]
 pub mod openvino;
+#[cfg(feature = "safetensors")]
+pub(crate) mod safetensors;
+
+/// SHA-256 of a file's bytes, lower-case hexadecimal.
+#[cfg(any(feature = "openvino", feature = "safetensors"))]
+fn sha256(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+
+    let mut text = String::new();
+    for byte in Sha256::digest(bytes) {
+        // writing to a string cannot fail
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}

@@ -14,8 +14,7 @@ mod xml;
 
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
+use super::sha256;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{InputFile, Model};
 use crate::validate;
@@ -74,14 +73,4 @@ fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: Weights) -> Resu
 
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut text = String::new();
-    for byte in Sha256::digest(bytes) {
-        // writing to a string cannot fail
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

@@ -1,0 +1,329 @@
+//! Weights as the frameworks hold them, put into the order in which OpenVINO's operations take them.
+//!
+//! Gates move as whole blocks of rows, Keras' kernels are transposed: no value changes. Biases that a framework keeps apart
+//! and OpenVINO holds as their sum are each taken as f32 and added once in f32, which is the one rounding there is; the two of
+//! a GRU's candidate stay apart where the reset gate stands after the product. Sources: the documentation of ONNX's GRU, RNN
+//! and LSTM, of `torch.nn`, of `keras.layers` and of Apple's `BNNSGraph.Builder`.
+
+use std::sync::Arc;
+
+use super::declared::CellWeights;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::model::{CellKind, ElementType, ResetGate, Tensor, shape_text};
+
+/// Who holds the weights: it decides the order of the gates, which way the matrices lie, and what the biases are.
+///
+/// H is the hidden size, I the size of the input, G how many gates a cell has (RNN 1, GRU 3, LSTM 4). Tensors in the order in which they are
+/// given, for one direction of one layer:
+///
+/// | | matrices | GRU | LSTM | biases | peepholes |
+/// |---|---|---|---|---|---|
+/// | `OpenVino` | `W [G*H, I]`, `R [G*H, H]` | z, r, h | f, i, c, o | `B [G*H]`, summed; GRU with the reset gate after the product `[4H]`: z, r, Wbh, Rbh | `P [3H]`: f, i, o |
+/// | `Onnx` | `W [G*H, I]`, `R [G*H, H]` | z, r, h | i, o, f, c | `B [2*G*H]`: those of W, then those of R | `P [3H]`: i, o, f |
+/// | `PyTorch` | `weight_ih [G*H, I]`, `weight_hh [G*H, H]` | r, z, n | i, f, g, o | `bias_ih [G*H]` and `bias_hh [G*H]` | |
+/// | `Keras` | `kernel [I, G*H]`, `recurrent_kernel [H, G*H]` | z, r, h | i, f, c, o | `bias [G*H]`; GRU with `reset_after` `[2, 3H]`: those of the input, then the others | |
+/// | `Apple` | `input_hidden_weight [3H, I]`, `hidden_hidden_weight [3H, H]` | r, n, z | | `bias [3H]`, and with `applyResetGateAfterMatMul` `input_bias [3H]` | |
+///
+/// Biases may be left out, both of them where there are two; they are zero then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the table says it
+pub enum Framework {
+    OpenVino,
+    Onnx,
+    PyTorch,
+    Keras,
+    Apple,
+}
+
+impl Framework {
+    /// Its own name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenVino => "OpenVINO",
+            Self::Onnx => "ONNX",
+            Self::PyTorch => "PyTorch",
+            Self::Keras => "Keras",
+            Self::Apple => "Apple",
+        }
+    }
+
+    /// Its gates, a letter each, n being the candidate of a GRU and c that of an LSTM; `None`: it has no such cell.
+    fn gates(self, kind: CellKind) -> Option<&'static str> {
+        match (kind, self) {
+            (CellKind::Rnn, Self::Apple) => None,
+            (CellKind::Rnn, _) => Some("h"),
+            (CellKind::Gru(_), Self::OpenVino | Self::Onnx | Self::Keras) => Some("zrn"),
+            (CellKind::Gru(_), Self::PyTorch) => Some("rzn"),
+            (CellKind::Gru(_), Self::Apple) => Some("rnz"),
+            (CellKind::Augru(_), Self::OpenVino) => Some("zrn"),
+            (CellKind::Augru(_), _) => None,
+            (CellKind::Lstm, Self::OpenVino) => Some("fico"),
+            (CellKind::Lstm, Self::Onnx) => Some("iofc"),
+            (CellKind::Lstm, Self::PyTorch | Self::Keras) => Some("ifco"),
+            (CellKind::Lstm, Self::Apple) => None,
+        }
+    }
+
+    /// Where each of OpenVINO's gates stands.
+    fn places(self, kind: CellKind) -> Option<Vec<usize>> {
+        places(Self::OpenVino.gates(kind)?, self.gates(kind)?)
+    }
+
+    /// Where each of OpenVINO's peepholes stands.
+    fn peephole_places(self) -> Option<Vec<usize>> {
+        match self {
+            Self::OpenVino => places("fio", "fio"),
+            Self::Onnx => places("fio", "iof"),
+            Self::PyTorch | Self::Keras | Self::Apple => None,
+        }
+    }
+
+    /// What its tensors are called: the two matrices, the biases.
+    pub(crate) fn tensor_names(self) -> ([&'static str; 2], &'static [&'static str]) {
+        match self {
+            Self::OpenVino | Self::Onnx => (["W", "R"], &["B"]),
+            Self::PyTorch => (["weight_ih", "weight_hh"], &["bias_ih", "bias_hh"]),
+            Self::Keras => (["kernel", "recurrent_kernel"], &["bias"]),
+            Self::Apple => (["input_hidden_weight", "hidden_hidden_weight"], &["bias", "input_bias"]),
+        }
+    }
+}
+
+fn places(of: &str, among: &str) -> Option<Vec<usize>> {
+    of.chars().map(|gate| among.find(gate)).collect()
+}
+
+/// A tensor and what its framework calls it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) tensor: Tensor,
+    /// Whether it is a mere list of values, of which only the number counts.
+    pub(crate) flat: bool,
+}
+
+/// One direction of one layer, as its framework holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WeightSet {
+    pub(crate) w: Named,
+    pub(crate) r: Named,
+    pub(crate) biases: Vec<Named>,
+    pub(crate) peepholes: Option<Named>,
+}
+
+/// What weights are to be put in order for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) kind: CellKind,
+    pub(crate) hidden_size: usize,
+    pub(crate) input_size: usize,
+    /// Whether the tensors have D in front: those of a sequence have.
+    pub(crate) sequence: bool,
+    /// GRU whose reset gate stands after the product: whether the recurrent bias of the candidate stands outside of it, so that it joins that of
+    /// the input and Rbh is zero.
+    pub(crate) outer_bias: bool,
+}
+
+/// W, R, B and P as OpenVINO's operations take them, from as many sets as there are directions. At most one copy is made, none of what
+/// stands as it should.
+///
+/// # Errors
+/// If a tensor has another shape or no floating point elements, or the framework has no such cell; every such tensor is named.
+pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Result<CellWeights, Diagnostics> {
+    let Wanted { kind, hidden_size: hidden, input_size: input, .. } = wanted;
+    let places = framework.places(kind).ok_or_else(|| {
+        let found = format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
+        Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)])
+    })?;
+    let rows = kind.gates() * hidden;
+    let mut problems = Diagnostics::default();
+    for set in sets {
+        let transposed = framework == Framework::Keras;
+        let matrix = |columns| if transposed { vec![columns, rows] } else { vec![rows, columns] };
+        check(&set.w, &matrix(input), &mut problems);
+        check(&set.r, &matrix(hidden), &mut problems);
+        check_biases(framework, wanted, &set.biases, &mut problems);
+        if let Some(peepholes) = &set.peepholes {
+            check(peepholes, &[3 * hidden], &mut problems);
+            if framework.peephole_places().is_none() || kind != CellKind::Lstm {
+                let found = format!("peepholes are given for {} of {}", kind.op_name(), framework.name());
+                problems.push(Diagnostic::error(Origin::Unknown, found).help("it has none: leave them out"));
+            }
+        }
+    }
+    if problems.has_errors() {
+        return Err(problems);
+    }
+    let matrix = |of: fn(&WeightSet) -> &Named, columns: usize| {
+        let tensors: Vec<&Tensor> = sets.iter().map(|set| &of(set).tensor).collect();
+        let shape = with_directions(wanted, sets.len(), &[rows, columns]);
+        if framework == Framework::Keras {
+            transposed(&tensors, hidden, columns, &places, shape)
+        } else {
+            blocks(&tensors, hidden * columns, &places, shape)
+        }
+    };
+    let w = matrix(|set| &set.w, input);
+    let r = matrix(|set| &set.r, hidden);
+    let b = biases(framework, wanted, sets, &places);
+    let p = framework.peephole_places().filter(|_| sets.iter().all(|set| set.peepholes.is_some())).map(|places| {
+        let tensors: Vec<&Tensor> = sets.iter().filter_map(|set| Some(&set.peepholes.as_ref()?.tensor)).collect();
+        blocks(&tensors, hidden, &places, with_directions(wanted, sets.len(), &[3 * hidden]))
+    });
+    Ok(CellWeights { w, r, b, p })
+}
+
+fn with_directions(wanted: Wanted, directions: usize, shape: &[usize]) -> Vec<usize> {
+    let front = wanted.sequence.then_some(directions);
+    front.into_iter().chain(shape.iter().copied()).collect()
+}
+
+pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) {
+    let Named { name, tensor, flat } = named;
+    if !tensor.element().is_float() {
+        let found = format!("`{name}` has elements of type {}", tensor.element().name());
+        problems.push(Diagnostic::error(Origin::Unknown, found).valid("f32, f16, bf16, f64"));
+    }
+    let len = shape.iter().product::<usize>();
+    if *flat && tensor.len() != len {
+        let found = format!("`{name}` has {} values", tensor.len());
+        problems.push(Diagnostic::error(Origin::Unknown, found).valid(format!("{len} values, {}", shape_text(shape))));
+    } else if !*flat && tensor.shape() != shape {
+        let found = format!("`{name}` has the shape {}", shape_text(tensor.shape()));
+        problems.push(Diagnostic::error(Origin::Unknown, found).valid(shape_text(shape)));
+    }
+}
+
+fn check_biases(framework: Framework, wanted: Wanted, biases: &[Named], problems: &mut Diagnostics) {
+    let (kind, hidden) = (wanted.kind, wanted.hidden_size);
+    let rows = kind.gates() * hidden;
+    let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
+    let shape = match framework {
+        Framework::OpenVino => vec![kind.bias_parts() * hidden],
+        Framework::Onnx => vec![2 * rows],
+        Framework::Keras if after => vec![2, rows],
+        Framework::PyTorch | Framework::Keras | Framework::Apple => vec![rows],
+    };
+    for bias in biases {
+        check(bias, &shape, problems);
+    }
+    let (_, names) = framework.tensor_names();
+    let valid: &[usize] = match framework {
+        // the input's is another name for zero where it is left out
+        Framework::Apple if after && !wanted.outer_bias => &[0, 1, 2],
+        Framework::PyTorch => &[0, 2],
+        Framework::OpenVino | Framework::Onnx | Framework::Keras | Framework::Apple => &[0, 1],
+    };
+    if valid.contains(&biases.len()) {
+        return;
+    }
+    let found = format!("{} biases are given", biases.len());
+    let mut problem = Diagnostic::error(Origin::Unknown, found);
+    problem = match framework {
+        Framework::Apple => problem.valid("bias, the sum of both biases").help(
+            "`input_bias` is used only where the reset gate stands after the product with the recurrent bias inside: \
+             apply_reset_gate_after_mat_mul = true",
+        ),
+        _ => problem.valid(format!("{}, or none", names.join(" and "))),
+    };
+    problems.push(problem);
+}
+
+/// Blocks of `len` values, the one at `places[i]` as the i-th, of every tensor.
+fn blocks(tensors: &[&Tensor], len: usize, places: &[usize], shape: Vec<usize>) -> Tensor {
+    if let ([only], true) = (tensors, places.is_sorted())
+        && only.element() == ElementType::F32
+    {
+        return only.part(0, shape).expect("a tensor of that many values");
+    }
+    let mut bytes = Vec::with_capacity(4 * tensors.len() * places.len() * len);
+    for tensor in tensors {
+        for &place in places {
+            for i in place * len..(place + 1) * len {
+                bytes.extend(tensor.get_f32(i).to_le_bytes());
+            }
+        }
+    }
+    of_f32(bytes, shape)
+}
+
+/// `[columns, gates * hidden]` turned into rows, gates in their places.
+fn transposed(tensors: &[&Tensor], hidden: usize, columns: usize, places: &[usize], shape: Vec<usize>) -> Tensor {
+    let rows = places.len() * hidden;
+    let mut bytes = Vec::with_capacity(4 * tensors.len() * rows * columns);
+    for tensor in tensors {
+        for &place in places {
+            for row in place * hidden..(place + 1) * hidden {
+                for column in 0..columns {
+                    bytes.extend(tensor.get_f32(column * rows + row).to_le_bytes());
+                }
+            }
+        }
+    }
+    of_f32(bytes, shape)
+}
+
+/// The same values as f32.
+#[cfg(feature = "safetensors")]
+pub(super) fn in_f32(tensor: &Tensor) -> Tensor {
+    blocks(&[tensor], tensor.len(), &[0], tensor.shape().to_vec())
+}
+
+fn of_f32(bytes: Vec<u8>, shape: Vec<usize>) -> Tensor {
+    let len = bytes.len();
+    Tensor::new(shape, ElementType::F32, Arc::new(bytes), 0..len).expect("as many values as the shape has")
+}
+
+/// A bias of G*H values: a tensor and where in it they start.
+type Part<'a> = Option<(&'a Tensor, usize)>;
+
+/// B, from biases that are those of the input, of the recurrence, or both in one.
+fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet], places: &[usize]) -> Tensor {
+    let (kind, hidden) = (wanted.kind, wanted.hidden_size);
+    let shape = with_directions(wanted, sets.len(), &[kind.bias_parts() * hidden]);
+    let rows = kind.gates() * hidden;
+    let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
+    if framework == Framework::OpenVino && sets.iter().all(|set| set.biases.len() == 1) {
+        let tensors: Vec<&Tensor> = sets.iter().map(|set| &set.biases[0].tensor).collect();
+        return blocks(&tensors, kind.bias_parts() * hidden, &[0], shape);
+    }
+    let mut bytes = Vec::with_capacity(4 * shape.iter().product::<usize>());
+    for set in sets {
+        let given = |i: usize, from: usize| set.biases.get(i).map(|bias| (&bias.tensor, from));
+        // what joins W x, and what joins R h
+        let (of_input, of_recurrence): (Part<'_>, Part<'_>) = match framework {
+            Framework::Onnx => (given(0, 0), given(0, rows)),
+            Framework::PyTorch => (given(0, 0), given(1, 0)),
+            Framework::Keras if after => (given(0, 0), given(0, rows)),
+            Framework::Apple if after && !wanted.outer_bias => (given(1, 0), given(0, 0)),
+            // the sum; of a GRU whose recurrent bias stands outside it is that of the input
+            Framework::Keras | Framework::Apple | Framework::OpenVino => (given(0, 0), None),
+        };
+        let at = |part: Part<'_>, i: usize| part.map(|(tensor, from)| tensor.get_f32(from + i));
+        let gates = places.iter().map(|place| place * hidden..(place + 1) * hidden);
+        for (gate, rows) in gates.enumerate() {
+            let apart = after && gate == 2 && !wanted.outer_bias;
+            if apart {
+                for part in [of_input, of_recurrence] {
+                    bytes.extend(rows.clone().flat_map(|i| at(part, i).unwrap_or(0.0).to_le_bytes()));
+                }
+                continue;
+            }
+            for i in rows {
+                let sum = match (at(of_input, i), at(of_recurrence, i)) {
+                    (Some(a), Some(b)) => a + b,
+                    (Some(only), None) | (None, Some(only)) => only,
+                    (None, None) => 0.0,
+                };
+                bytes.extend(sum.to_le_bytes());
+            }
+        }
+        if after && wanted.outer_bias {
+            bytes.extend((0..hidden).flat_map(|_| 0f32.to_le_bytes()));
+        }
+    }
+    of_f32(bytes, shape)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,358 @@
+//! Weights from `.safetensors` files: PyTorch's by the names that a `state_dict` has for them, and Apple's by the names of its arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use safetensors::tensor::{Dtype, SafeTensors};
+
+use super::apple::AppleResetGate;
+use super::declared::{Baked, CellWeights, Head};
+use super::layout::{Framework, Named, Wanted, WeightSet, convert, in_f32};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
+
+/// The largest file that is read.
+const LARGEST: u64 = 1 << 34;
+
+/// The tensors of a file, over its bytes.
+#[derive(Debug)]
+pub(crate) struct TensorFile {
+    /// As the user named it.
+    shown: String,
+    file: InputFile,
+    /// The ones whose elements are of a type that no model has, by that type's name.
+    tensors: BTreeMap<String, Result<Tensor, String>>,
+}
+
+/// Which of a file's tensors are meant, and what is known of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection<'a> {
+    /// None: as the file has it.
+    pub(crate) hidden_size: Option<usize>,
+    /// None: as the file has it.
+    pub(crate) input_size: Option<usize>,
+    /// None: as many as the file has.
+    pub(crate) layers: Option<usize>,
+    /// None: one step of a cell.
+    pub(crate) sequence: Option<Direction>,
+    /// The module's name: what stands in front of the names of its tensors.
+    pub(crate) prefix: Option<&'a str>,
+    /// The name of the dense layer behind.
+    pub(crate) head: Option<&'a str>,
+    pub(crate) head_activation: Option<Activation>,
+}
+
+/// What a file holds of what was meant.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) hidden_size: usize,
+    pub(crate) input_size: usize,
+    pub(crate) baked: Baked,
+}
+
+fn error(found: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, found)
+}
+
+/// Reads a file's table of tensors.
+///
+/// # Errors
+/// If it cannot be read, or is no such file.
+pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
+    let shown = path.to_string_lossy().into_owned();
+    let refuse = |why: String| {
+        let problem = error(format!("cannot read {}: {why}", quoted(&shown))).valid("a .safetensors file");
+        Diagnostics(vec![problem])
+    };
+    let about = fs::metadata(path).map_err(|e| {
+        let mut problems = refuse(e.to_string());
+        problems.0[0].help = Some("check the path, and that the file may be read".to_owned());
+        problems
+    })?;
+    if !about.is_file() {
+        return Err(refuse("it is not a file".to_owned()));
+    }
+    if about.len() > LARGEST {
+        return Err(refuse(format!("it has {} bytes, and at most {LARGEST} are read", about.len())));
+    }
+    let bytes = fs::read(path).map_err(|e| refuse(e.to_string()))?;
+    let (header, table) = SafeTensors::read_metadata(&bytes).map_err(|e| refuse(e.to_string()))?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let file = InputFile { name, sha256: super::sha256(&bytes) };
+    let bytes = Arc::new(bytes);
+    let mut tensors = BTreeMap::new();
+    for (name, info) in table.tensors() {
+        let tensor = match element_type(info.dtype) {
+            None => Err(format!("{:?}", info.dtype)),
+            Some(element) => {
+                // behind the length of the header and the header
+                let (start, end) = (8 + header + info.data_offsets.0, 8 + header + info.data_offsets.1);
+                let tensor = Tensor::new(info.shape.clone(), element, bytes.clone(), start..end);
+                Ok(tensor.ok_or_else(|| refuse(format!("the tensor {} is cut", quoted(&name))))?)
+            }
+        };
+        tensors.insert(name, tensor);
+    }
+    Ok(TensorFile { shown, file, tensors })
+}
+
+fn element_type(dtype: Dtype) -> Option<ElementType> {
+    Some(match dtype {
+        Dtype::F16 => ElementType::F16,
+        Dtype::BF16 => ElementType::Bf16,
+        Dtype::F32 => ElementType::F32,
+        Dtype::F64 => ElementType::F64,
+        Dtype::I8 => ElementType::I8,
+        Dtype::U8 => ElementType::U8,
+        Dtype::I32 => ElementType::I32,
+        Dtype::I64 => ElementType::I64,
+        _ => return None,
+    })
+}
+
+/// Looks tensors up, and keeps account of which.
+struct Reading<'a> {
+    file: &'a TensorFile,
+    taken: BTreeSet<String>,
+    problems: Diagnostics,
+}
+
+impl Reading<'_> {
+    /// A tensor; a problem if the file has none of that name. `shape` is what it should have, as far as is known.
+    fn tensor(&mut self, name: &str, shape: &str) -> Option<Named> {
+        self.taken.insert(name.to_owned());
+        match self.file.tensors.get(name) {
+            Some(Ok(tensor)) => Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false }),
+            Some(Err(element)) => {
+                let found = format!("{} in {} has elements of type {element}", quoted(name), self.file.shown);
+                self.problems.push(error(found).valid("f32, f16, bf16, f64"));
+                None
+            }
+            None => {
+                let found = format!("{} has no tensor {}", self.file.shown, quoted(name));
+                let mut problem = error(found).valid(format!("a tensor of that name, of shape {shape}"));
+                if let Some(help) = self.elsewhere(name) {
+                    problem = problem.help(help);
+                }
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Where a tensor of such a name stands instead.
+    fn elsewhere(&self, name: &str) -> Option<String> {
+        let own = name.rsplit('.').next()?;
+        let modules: Vec<&str> =
+            self.file.tensors.keys().filter_map(|other| other.strip_suffix(own)?.strip_suffix('.')).take(3).collect();
+        let modules: Vec<String> = modules.into_iter().map(quoted).collect();
+        (!modules.is_empty()).then(|| format!("the file has it in {}: name the module by --prefix", modules.join(", ")))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.file.tensors.contains_key(name)
+    }
+
+    /// What the file has and nothing has asked for, of the module that is meant; of all of it, where none is named.
+    fn surplus(&mut self, prefix: &str, help: impl Fn(&str) -> String) {
+        let names = self.file.tensors.keys();
+        let surplus: Vec<&String> =
+            names.filter(|name| name.starts_with(prefix) && !self.taken.contains(*name)).collect();
+        for name in surplus {
+            let found = format!("{} has a tensor {} that nothing here takes", self.file.shown, quoted(name));
+            self.problems.push(error(found).help(help(name)));
+        }
+    }
+}
+
+fn with_dot(prefix: Option<&str>) -> String {
+    match prefix.map(|prefix| prefix.trim_end_matches('.')) {
+        None | Some("") => String::new(),
+        Some(prefix) => format!("{prefix}."),
+    }
+}
+
+/// Recurrent layers of PyTorch and the dense one behind them: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, with `_reverse` behind them
+/// those of the other direction; of a cell module the same names without `_l0`. Either all layers have biases or none has.
+///
+/// # Errors
+/// Every tensor that is missing, of the wrong shape or type, or that nothing takes.
+pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
+    let mut reading = Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default() };
+    let prefix = with_dot(meant.prefix);
+    let gates = kind.gates();
+    // nn.GRUCell and its like have one layer, which they do not number
+    let cell_module = meant.sequence.is_none() && reading.has(&format!("{prefix}weight_ih"));
+    let suffix = |layer: usize, reverse: bool| match (cell_module, reverse) {
+        (true, _) => String::new(),
+        (false, false) => format!("_l{layer}"),
+        (false, true) => format!("_l{layer}_reverse"),
+    };
+    let directions = meant.sequence.map_or(1, Direction::count);
+    // PyTorch numbers layers without gaps, and has no more of them than the file has tensors
+    let numbered = (0..file.tensors.len()).take_while(|l| reading.has(&format!("{prefix}weight_ih_l{l}"))).count();
+    let layers = meant.layers.unwrap_or(numbered.max(1));
+    if layers > file.tensors.len().max(1) {
+        let found = format!("{layers} layers are declared, and {} has {}", file.shown, numbered.max(1));
+        return Err(Diagnostics(vec![error(found).valid(format!("{}, --layers", numbered.max(1)))]));
+    }
+    let columns = |name: &str| match file.tensors.get(&format!("{prefix}{name}{}", suffix(0, false))) {
+        Some(Ok(tensor)) => tensor.shape().get(1).copied(),
+        _ => None,
+    };
+    let (hidden, input) =
+        match (meant.hidden_size.or_else(|| columns("weight_hh")), meant.input_size.or_else(|| columns("weight_ih"))) {
+            (Some(hidden), Some(input)) => (hidden, input),
+            _ => {
+                for name in ["weight_ih", "weight_hh"] {
+                    let columns = if name == "weight_ih" { "input_size" } else { "hidden_size" };
+                    reading.tensor(
+                        &format!("{prefix}{name}{}", suffix(0, false)),
+                        &format!("[{gates} * hidden_size, {columns}]"),
+                    );
+                }
+                if reading.problems.0.is_empty() {
+                    reading.problems.push(error(format!("the weights in {} are no matrices", file.shown)));
+                }
+                return Err(reading.problems);
+            }
+        };
+    let rows = gates.saturating_mul(hidden);
+    let any_bias = file.tensors.keys().any(|name| name.starts_with(&format!("{prefix}bias_")));
+    let mut converted: Vec<CellWeights> = Vec::new();
+    for layer in 0..layers {
+        let input_size = if layer == 0 { input } else { hidden.saturating_mul(directions) };
+        let mut sets = Vec::new();
+        for direction in 0..directions {
+            // a sequence in reverse alone is one that was trained forward on turned input: PyTorch has no other
+            let suffix = suffix(layer, direction == 1);
+            let mut tensor =
+                |name: &str, shape: &[usize]| reading.tensor(&format!("{prefix}{name}{suffix}"), &shape_text(shape));
+            let w = tensor("weight_ih", &[rows, input_size]);
+            let r = tensor("weight_hh", &[rows, hidden]);
+            let names: &[&str] = if any_bias { &["bias_ih", "bias_hh"] } else { &[] };
+            let biases: Vec<Option<Named>> = names.iter().map(|name| tensor(name, &[rows])).collect();
+            if let (Some(w), Some(r), Some(biases)) = (w, r, biases.into_iter().collect()) {
+                sets.push(WeightSet { w, r, biases, peepholes: None });
+            }
+        }
+        if sets.len() == directions {
+            let wanted =
+                Wanted { kind, hidden_size: hidden, input_size, sequence: meant.sequence.is_some(), outer_bias: false };
+            match convert(Framework::PyTorch, wanted, &sets) {
+                Ok(weights) => converted.push(weights),
+                Err(problems) => reading.problems.extend(problems),
+            }
+        }
+    }
+    let head = meant.head.and_then(|head| reading.head(head, hidden.saturating_mul(directions), meant.head_activation));
+    reading.surplus(&prefix, |name| {
+        let own = &name[prefix.len()..];
+        if own.ends_with("_reverse") {
+            "it is of a layer that runs both ways: a sequence, --direction bidirectional".to_owned()
+        } else if own.starts_with("weight_hr") {
+            "projections (proj_size) are not supported".to_owned()
+        } else if own.starts_with("weight_ih_l") || own.starts_with("weight_hh_l") || own.starts_with("bias_") {
+            format!("the file has {numbered} layers: leave out --layers, and all are taken")
+        } else {
+            "name the recurrent module by --prefix, and the dense layer behind it by --head".to_owned()
+        }
+    });
+    if reading.problems.has_errors() {
+        return Err(reading.problems);
+    }
+    let order = match (kind, any_bias) {
+        (CellKind::Gru(_), true) => "PyTorch's r, z, n to z, r, h; b_ih + b_hh of z and r summed in f32",
+        (CellKind::Gru(_), false) => "PyTorch's r, z, n to z, r, h; no biases",
+        (CellKind::Lstm, true) => "PyTorch's i, f, g, o to f, i, c, o; b_ih + b_hh summed in f32",
+        (CellKind::Lstm, false) => "PyTorch's i, f, g, o to f, i, c, o; no biases",
+        (_, true) => "PyTorch's; b_ih + b_hh summed in f32",
+        (_, false) => "PyTorch's; no biases",
+    };
+    let baked = Baked { layers: converted, head, taken: reading.with_types(order), file: Some(file.file.clone()) };
+    Ok(Found { hidden_size: hidden, input_size: input, baked })
+}
+
+impl Reading<'_> {
+    /// `weight [O, inputs]` and, where there is one, `bias [O]`.
+    fn head(&mut self, name: &str, inputs: usize, activation: Option<Activation>) -> Option<Head> {
+        let prefix = with_dot(Some(name));
+        let weight = self.tensor(&format!("{prefix}weight"), &format!("[outputs, {inputs}]"))?;
+        let bias_name = format!("{prefix}bias");
+        let bias = if self.has(&bias_name) { Some(self.tensor(&bias_name, "[outputs]")?) } else { None };
+        let before = self.problems.0.len();
+        let outputs = weight.tensor.shape().first().copied().unwrap_or(0);
+        let shapes = [(Some(&weight), vec![outputs, inputs]), (bias.as_ref(), vec![outputs])];
+        for (named, shape) in shapes {
+            if let Some(named) = named {
+                super::layout::check(named, &shape, &mut self.problems);
+            }
+        }
+        (self.problems.0.len() == before).then(|| Head {
+            weight: in_f32(&weight.tensor),
+            bias: bias.map(|bias| in_f32(&bias.tensor)),
+            activation,
+        })
+    }
+
+    /// What was done, and to what element types where they are not f32.
+    fn with_types(&self, done: &str) -> String {
+        let of = |name: &String| match self.file.tensors.get(name) {
+            Some(Ok(tensor)) if tensor.element() != ElementType::F32 => Some(tensor.element().name()),
+            _ => None,
+        };
+        let types: BTreeSet<&str> = self.taken.iter().filter_map(of).collect();
+        if types.is_empty() {
+            return done.to_owned();
+        }
+        let types: Vec<&str> = types.into_iter().collect();
+        format!("{done}; {} taken as f32", types.join(" and "))
+    }
+}
+
+/// The weights of Apple's `gru` by the names of its arguments.
+///
+/// # Errors
+/// As for [`pytorch`].
+pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
+    let mut reading = Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default() };
+    let (kind, outer_bias) = (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
+    let prefix = with_dot(meant.prefix);
+    let (matrices, biases) = Framework::Apple.tensor_names();
+    let names = matrices.map(|name| format!("{prefix}{name}"));
+    let matrices: Vec<Named> = names.iter().filter_map(|name| reading.tensor(name, "[3 * hidden_size, ..]")).collect();
+    let biases: Vec<String> = biases.iter().map(|name| format!("{prefix}{name}")).collect();
+    let mut given = Vec::new();
+    for name in biases {
+        if reading.has(&name) {
+            given.extend(reading.tensor(&name, "[3 * hidden_size]"));
+        }
+    }
+    let biases = given;
+    reading.surplus(&prefix, |_| {
+        "Apple's names are input_hidden_weight, hidden_hidden_weight, bias, input_bias".to_owned()
+    });
+    let [w, r] = <[Named; 2]>::try_from(matrices).map_err(|_| reading.problems.clone())?;
+    let columns = |named: &Named| named.tensor.shape().get(1).copied().unwrap_or(0);
+    let (hidden, input) =
+        (meant.hidden_size.unwrap_or_else(|| columns(&r)), meant.input_size.unwrap_or_else(|| columns(&w)));
+    let wanted = Wanted { kind, hidden_size: hidden, input_size: input, sequence: true, outer_bias };
+    if biases.len() == 1 && biases[0].name.ends_with("input_bias") {
+        let found = format!("{} has `input_bias` and no `bias`", file.shown);
+        reading.problems.push(error(found).valid("bias, or bias and input_bias, or neither"));
+    }
+    let converted = convert(Framework::Apple, wanted, &[WeightSet { w, r, biases, peepholes: None }]);
+    match (converted, reading.problems.has_errors()) {
+        (Ok(weights), false) => {
+            let taken = reading.with_types("Apple's r, n, z to z, r, h");
+            let baked = Baked { layers: vec![weights], head: None, taken, file: Some(file.file.clone()) };
+            Ok(Found { hidden_size: hidden, input_size: input, baked })
+        }
+        (converted, _) => {
+            reading.problems.extend(converted.err().unwrap_or_default());
+            Err(reading.problems)
+        }
+    }
+}
