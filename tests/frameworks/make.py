@@ -5,8 +5,7 @@
 
 Each file beside this one holds, under the names that the framework has for them, the weights of a layer; an input `x [N, T, I]`;
 the initial states `h0` and `c0` `[N, layers * D, H]`, where they are not zero; and what the framework computed: `y [N, T, D * H]`,
-`hn` and `cn`. The file's metadata says which layer it is. The weights of PyTorch stand under a prefix, as in the state_dict
-of a module that holds the layer.
+`hn` and `cn`. The weights of PyTorch stand under a prefix, as in the state_dict of a module that holds the layer.
 """
 
 import os
@@ -21,9 +20,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 N, T, I, H = 2, 4, 3, 5
 
 
-def save(name, tensors, **metadata):
+def save(name, tensors):
     tensors = {key: torch.as_tensor(value).contiguous().clone() for key, value in tensors.items()}
-    save_file(tensors, os.path.join(HERE, name + ".safetensors"), {key: str(value) for key, value in metadata.items()})
+    save_file(tensors, os.path.join(HERE, name + ".safetensors"))
     print(name, {key: list(value.shape) for key, value in tensors.items()}, file=sys.stderr)
 
 
@@ -31,11 +30,14 @@ def batch_first(states):
     return states.transpose(0, 1)
 
 
-def pytorch(name, kind, dtype=torch.float32, initial=True, head=False, **arguments):
+def pytorch(name, kind, dtype=torch.float32, initial=True, head=False, outer_bias=False, **arguments):
     torch.manual_seed(len(name) + sum(map(ord, name)))
     layer = getattr(torch.nn, kind.upper())(I, H, batch_first=True, **arguments)
     for parameter in layer.parameters():
         parameter.data.uniform_(-1.0, 1.0)
+    if outer_bias:
+        # the recurrent bias of the candidate, the last third
+        layer.bias_hh_l0.data[2 * H:] = 0.0
     layer = layer.to(dtype)
     weights = {f"{kind}.{key}": value.clone() for key, value in layer.state_dict().items()}
     # what the stored values give in the precision in which they can be computed
@@ -64,8 +66,7 @@ def pytorch(name, kind, dtype=torch.float32, initial=True, head=False, **argumen
             fc = torch.nn.Linear(y.shape[-1], 2)
             weights |= {f"fc.{key}": value for key, value in fc.state_dict().items()}
             tensors["out"] = torch.sigmoid(fc(y))
-    save(name, tensors | weights, framework="PyTorch", kind=kind, layers=layer.num_layers,
-         directions=2 if layer.bidirectional else 1, activation=arguments.get("nonlinearity", ""))
+    save(name, tensors | weights)
 
 
 def keras_layer(name, kind, bidirectional=False, **arguments):
@@ -97,9 +98,7 @@ def keras_layer(name, kind, bidirectional=False, **arguments):
     prefixes = ["", "backward_"] if bidirectional else [""]
     names = [prefix + weight for prefix in prefixes for weight in names]
     assert len(names) == len(weights)
-    after = kind == "gru" and arguments.get("reset_after", True)
-    save(name, tensors | dict(zip(names, weights)), framework="Keras", kind=kind, layers=1,
-         directions=2 if bidirectional else 1, reset_after=after)
+    save(name, tensors | dict(zip(names, weights)))
 
 
 def onnx_layer(name, kind, direction="forward", peepholes=False, **attributes):
@@ -140,8 +139,7 @@ def onnx_layer(name, kind, direction="forward", peepholes=False, **attributes):
     tensors = {"x": x.transpose(1, 0, 2), "y": y, "h0": feeds["h"].transpose(1, 0, 2), "hn": last[0].transpose(1, 0, 2)}
     if kind == "lstm":
         tensors |= {"c0": feeds["c"].transpose(1, 0, 2), "cn": last[1].transpose(1, 0, 2)}
-    save(name, {key: np.ascontiguousarray(value) for key, value in (tensors | weights).items()}, framework="ONNX",
-         kind=kind, layers=1, directions=d, reset_after=attributes.get("linear_before_reset", 0) == 1)
+    save(name, {key: np.ascontiguousarray(value) for key, value in (tensors | weights).items()})
 
 
 pytorch("pytorch_rnn", "rnn")
@@ -154,7 +152,9 @@ pytorch("pytorch_gru_f64", "gru", dtype=torch.float64)
 pytorch("pytorch_gru_two_layers_both_ways", "gru", num_layers=2, bidirectional=True)
 pytorch("pytorch_lstm", "lstm")
 pytorch("pytorch_lstm_two_layers_both_ways", "lstm", num_layers=2, bidirectional=True)
+pytorch("pytorch_gru_outer_bias", "gru", outer_bias=True)
 pytorch("pytorch_gru_with_head", "gru", initial=False, head=True, num_layers=2)
+pytorch("pytorch_lstm_both_ways_with_head", "lstm", initial=False, head=True, bidirectional=True)
 
 keras_layer("keras_rnn", "rnn")
 keras_layer("keras_gru_reset_after", "gru", reset_after=True)

@@ -1092,7 +1092,6 @@ fn source(value: &Expr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::CellKind;
 
     fn declared(called: Macro, text: &str) -> Declaration {
         let parsed = parse(called, text.parse().expect("tokens"));

@@ -325,5 +325,5 @@ fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet], places: &[us
     of_f32(bytes, shape)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "safetensors"))]
 mod tests;

@@ -98,6 +98,14 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
     Ok(TensorFile { shown, file, tensors })
 }
 
+#[cfg(test)]
+impl TensorFile {
+    /// A tensor, if there is one of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Tensor> {
+        self.tensors.get(name)?.as_ref().ok()
+    }
+}
+
 fn element_type(dtype: Dtype) -> Option<ElementType> {
     Some(match dtype {
         Dtype::F16 => ElementType::F16,
