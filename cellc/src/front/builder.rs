@@ -149,13 +149,14 @@ impl Builder {
     /// [`AppleResetGate::BeforeMatMul`] then.) Weights in Apple's order are given by [`Builder::weights_of`]; those given at run
     /// time, and [`Builder::weight_values`], are in OpenVINO's.
     pub fn apple_gru(hidden_size: usize, input_size: usize, steps: usize) -> Self {
-        let mut builder = Self::declared("Builder::apple_gru", Family::Gru, hidden_size, input_size).steps(steps);
-        if let Source::Cell { cell, .. } = &mut builder.source {
-            let gru = AppleGru::default();
-            cell.linear_before_reset = Some(gru.linear_before_reset());
-            cell.apple = Some(gru);
-        }
-        builder
+        let gru = AppleGru::default();
+        Self::declared("Builder::apple_gru", Family::Gru, hidden_size, input_size).steps(steps).attribute(
+            "apple",
+            |cell| {
+                cell.linear_before_reset = Some(gru.linear_before_reset());
+                cell.apple = Some(gru);
+            },
+        )
     }
 
     fn declared(declared_by: &'static str, family: Family, hidden_size: usize, input_size: usize) -> Self {

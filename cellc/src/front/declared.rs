@@ -96,6 +96,7 @@ pub(crate) struct Baked {
     pub(crate) file: Option<InputFile>,
 }
 
+#[cfg(feature = "safetensors")]
 impl Baked {
     /// How many values they hold.
     pub(crate) fn len(&self) -> usize {
