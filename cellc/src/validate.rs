@@ -247,7 +247,7 @@ impl<'a> Validation<'a> {
             Op::Split { parts } => self.split(node, *parts),
             Op::VariadicSplit => self.variadic_split(node),
             Op::Reshape { special_zero } => self.reshape(node, *special_zero),
-            Op::Squeeze => self.squeeze(node),
+            Op::Squeeze { skip } => self.squeeze(node, *skip),
             Op::Unsqueeze => self.unsqueeze(node),
             Op::Transpose => self.transpose(node),
             Op::Gather { batch_dims } => self.gather(node, *batch_dims),

@@ -51,7 +51,10 @@ pub enum Op {
         special_zero: bool,
     },
     /// Inputs: data, axes (all of size 1 if absent).
-    Squeeze,
+    Squeeze {
+        /// Whether axes whose size is not 1 stay, where they would be wrong else.
+        skip: bool,
+    },
     /// Inputs: data, axes.
     Unsqueeze,
     /// Inputs: data, order (reversed if empty).

@@ -145,7 +145,7 @@ impl Validation<'_> {
         }
     }
 
-    pub(super) fn squeeze(&mut self, node: &Node) {
+    pub(super) fn squeeze(&mut self, node: &Node, skip: bool) {
         let Some(input) = self.input(node, 0) else { return };
         let shape = self.shape_of(&input);
         let axes = match node.inputs.len() {
@@ -158,6 +158,9 @@ impl Validation<'_> {
         let mut gone: Vec<bool> = shape.iter().map(|&size| size == 1 && axes.is_empty()).collect();
         for axis in axes {
             let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+            if shape[axis] != 1 && skip {
+                continue;
+            }
             if shape[axis] != 1 {
                 let found = format!("axis {axis} of a tensor of shape {} squeezed", shape_text(&shape));
                 self.error(node, &node.origin, found, "an axis of size 1", "correct the axes");

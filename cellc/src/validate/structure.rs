@@ -122,7 +122,7 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
         Op::Concat { .. } => (1..=usize::MAX, 1..=1),
         Op::Split { parts } => (2..=2, *parts..=*parts),
         Op::VariadicSplit => (3..=3, 1..=usize::MAX),
-        Op::Squeeze => (1..=2, 1..=1),
+        Op::Squeeze { .. } => (1..=2, 1..=1),
         Op::Gather { .. } => (3..=3, 1..=1),
         Op::Slice => (4..=5, 1..=1),
         Op::StridedSlice { .. } => (3..=4, 1..=1),

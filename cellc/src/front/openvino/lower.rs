@@ -11,7 +11,7 @@ use super::text::{MOST_DIMS, compatible, parse_dim, parse_integer, precision, sp
 use super::weights::Weights;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
-use crate::model::{Dim, ElementType, LedgerEntry, Model, Node, Op, Tensor, Value, ValueId, shape_text};
+use crate::model::{Dim, ElementType, LedgerEntry, Model, Node, Op, Value, ValueId, shape_text};
 
 /// What to do about a file that OpenVINO would not have written.
 pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
@@ -63,8 +63,6 @@ pub(super) struct Lowering<'a, 'w> {
     pub(super) document: &'a Document,
     pub(super) weights: &'w mut Weights,
     pub(super) model: Model,
-    /// Those of the values that are constants.
-    pub(super) constants: HashMap<ValueId, Tensor>,
     pub(super) diagnostics: Diagnostics,
     /// How many of the diagnostics were errors.
     pub(super) errors: usize,
@@ -80,7 +78,6 @@ impl<'a, 'w> Lowering<'a, 'w> {
             document,
             weights,
             model: Model::default(),
-            constants: HashMap::new(),
             diagnostics: Diagnostics::default(),
             errors: 0,
             layers: Vec::new(),
@@ -370,9 +367,6 @@ impl<'a, 'w> Lowering<'a, 'w> {
             return;
         }
         let Some(outputs) = self.outputs(index, &operation, &data, &inputs, &ports) else { return };
-        if let (Op::Constant(tensor), Some(&value)) = (&operation.op, outputs.first()) {
-            self.constants.insert(value, tensor.clone());
-        }
         self.layers[index].node = Some(self.model.nodes.len());
         self.node(index, operation.op, inputs, outputs, operation.ledger);
     }

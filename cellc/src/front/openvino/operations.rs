@@ -4,7 +4,7 @@ use super::attributes::Data;
 use super::lower::{Lowering, SAVE_AGAIN};
 use super::supported::{Kind, Recurrent};
 use super::text::{MOST_DIMS, parse_integer, parse_shape, parse_signed};
-use crate::diagnostic::{Origin, quoted};
+use crate::diagnostic::quoted;
 use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Op, Value, ValueId};
 
 /// The element types of an operation's outputs.
@@ -43,8 +43,6 @@ pub(super) enum Then {
     FirstInputOnly,
     /// A quotient of integers is rounded towards zero.
     Truncate,
-    /// `allow_axis_skip`, said there: axes whose size is not 1 stay.
-    SkipAxes(Origin),
 }
 
 impl Operation {
@@ -183,9 +181,8 @@ impl Lowering<'_, '_> {
                 Operation::new(Op::Reshape { special_zero: self.boolean(index, data, "special_zero", None)? })
             }
             Kind::Squeeze => {
-                let skips = set >= 15 && self.boolean(index, data, "allow_axis_skip", Some(false))?;
-                let origin = data.origin_of(self.document, "allow_axis_skip").filter(|_| skips);
-                Operation::new(Op::Squeeze).then(origin.map_or(Then::Nothing, Then::SkipAxes))
+                let skip = set >= 15 && self.boolean(index, data, "allow_axis_skip", Some(false))?;
+                Operation::new(Op::Squeeze { skip })
             }
             Kind::Unsqueeze => Operation::new(Op::Unsqueeze),
             Kind::Transpose => Operation::new(Op::Transpose),
@@ -307,25 +304,6 @@ impl Lowering<'_, '_> {
                 if !self.model.values[a.0].element.is_float() {
                     let rest = self.extra(index, Op::Elementwise(Elementwise::Mod), vec![a, b]);
                     inputs[0] = self.extra(index, Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
-                }
-            }
-            Then::SkipAxes(origin) => {
-                let one = |axis: i64, shape: &[Dim]| {
-                    let axis = if axis < 0 { axis.saturating_add_unsigned(shape.len() as u64) } else { axis };
-                    usize::try_from(axis).is_ok_and(|axis| shape.get(axis) == Some(&Dim::Fixed(1)))
-                };
-                let shape = inputs.first().and_then(|data| self.model.values[data.0].shape.as_deref());
-                let axes = inputs.get(1).and_then(|axes| self.constants.get(axes));
-                let same = shape.zip(axes).is_some_and(|(shape, axes)| {
-                    axes.len() <= MOST_DIMS
-                        && (0..axes.len()).all(|i| axes.get_i64(i).is_some_and(|axis| one(axis, shape)))
-                });
-                if !same && inputs.len() != 1 {
-                    let found = "allow_axis_skip, and it is not known that every axis has size 1";
-                    let valid = "false, or constant axes, each of size 1";
-                    let help = "save the model with known shapes, or name only axes of size 1";
-                    self.error(index, origin.clone(), found, valid, help);
-                    return None;
                 }
             }
         }

@@ -3,10 +3,10 @@
 use super::*;
 use crate::model::{Dim, Loop, LoopInput, LoopOutput, Slicing};
 
-/// A body with Parameters 0 `[1, 1, 3]` and 1 `[1, 3]`, a sum of both, and Results 4 of `[1, 3]` and 5 of `[1, 1, 3]`.
+/// A body with Parameters 0 and 1, the sum of both, its tanh as Result 4 and itself as Result 5, all of `[1, 1, 3]`.
 fn body() -> Graph {
     let mut body = Graph::default();
-    let (x, h) = (body.parameter("1,1,3", "f32"), body.parameter("1,3", "f32"));
+    let (x, h) = (body.parameter("1,1,3", "f32"), body.parameter("1,1,3", "f32"));
     let sum = body.layer(("Add", "opset1"), "", &[(x, 0), (h, 0)], 1, "");
     let tanh = body.layer(("Tanh", "opset1"), "", &[(sum, 2)], 1, "");
     body.result(tanh, 1);
@@ -28,7 +28,7 @@ fn inside(port_map: &str, back_edges: &str, body: &Graph) -> String {
 
 fn iterator(inside: &str) -> String {
     let mut graph = Graph::default();
-    let (x, h) = (graph.parameter("1,4,3", "f32"), graph.parameter("1,3", "f32"));
+    let (x, h) = (graph.parameter("1,4,3", "f32"), graph.parameter("1,1,3", "f32"));
     let layer = graph.layer(("TensorIterator", "opset1"), "", &[(x, 0), (h, 0)], 2, inside);
     graph.result(layer, 2);
     graph.result(layer, 3);
@@ -46,6 +46,16 @@ fn the_loop(text: &str) -> Loop {
     let first = loops.next().unwrap();
     assert!(loops.next().is_none());
     first
+}
+
+/// A TensorIterator that is right.
+pub(super) fn iterator_model() -> String {
+    iterator(&inside(PORT_MAP, BACK_EDGES, &body()))
+}
+
+/// A Loop that the reader takes.
+pub(super) fn loop_model() -> String {
+    counted(COUNTED, 4)
 }
 
 #[test]
@@ -85,7 +95,7 @@ fn an_iterator_becomes_a_loop() {
     assert_eq!(inner.outputs[1].concatenation, Some(slice(0)));
 }
 
-/// A Loop of 4 trips whose body also sees the number of the trip.
+/// A Loop of 62 trips whose body also sees the number of the trip.
 fn counted(port_map: &str, inputs: usize) -> String {
     let mut body = body();
     let trip = body.parameter("", "i64");
@@ -94,8 +104,9 @@ fn counted(port_map: &str, inputs: usize) -> String {
     body.result(go_on, 0);
     assert_eq!((trip, go_on), (6, 7));
     let mut graph = Graph::default();
-    let (x, h) = (graph.parameter("1,4,3", "f32"), graph.parameter("1,3", "f32"));
-    let trips = graph.layer(("Const", "opset1"), "element_type=\"i64\" shape=\"\" offset=\"0\" size=\"8\"", &[], 1, "");
+    let (x, h) = (graph.parameter("1,62,3", "f32"), graph.parameter("1,1,3", "f32"));
+    // in the weights, the bytes 7 to 10 are 62, 0, 0, 0
+    let trips = graph.layer(("Const", "opset1"), "element_type=\"i32\" shape=\"\" offset=\"7\" size=\"4\"", &[], 1, "");
     let first =
         graph.layer(("Const", "opset1"), "element_type=\"boolean\" shape=\"\" offset=\"7\" size=\"1\"", &[], 1, "");
     let inputs = &[(trips, 0), (first, 0), (x, 0), (h, 0)][..inputs];

@@ -81,6 +81,50 @@ fn elements_without_number_take_linear_time() {
     accepted(&edit(GRU, "<edges>", &format!("{comments}<edges>")));
 }
 
+#[test]
+fn ports_and_entries_without_number_take_linear_time() {
+    const PORTS: usize = 30_000;
+    // a layer with as many outputs, each of which is read
+    let mut graph = Graph::default();
+    let (x, axis) = (graph.parameter("2,3", "f32"), graph.parameter("", "i64"));
+    let split = graph.layer(("Split", "opset1"), &format!("num_splits=\"{PORTS}\""), &[(x, 0), (axis, 0)], PORTS, "");
+    for port in 0..PORTS {
+        graph.result(split, 2 + port);
+    }
+    let (model, said) = lowered(&graph.text());
+    assert_eq!((said, model.results.len()), (Diagnostics::default(), PORTS));
+    // a body with as many Parameters and Results, each in the port map
+    let (mut body, mut graph) = (Graph::default(), Graph::default());
+    let (mut map, mut edges) = (String::new(), String::new());
+    for place in 0..PORTS {
+        let id = body.parameter("1", "f32");
+        writeln!(map, "<input external_port_id=\"{place}\" internal_layer_id=\"{id}\"/>").unwrap();
+    }
+    for place in 0..PORTS {
+        let id = body.result(place, 0);
+        writeln!(map, "<output external_port_id=\"{}\" internal_layer_id=\"{id}\"/>", PORTS + place).unwrap();
+        writeln!(edges, "<edge from-layer=\"{id}\" to-layer=\"{place}\"/>").unwrap();
+    }
+    let x = graph.parameter("1", "f32");
+    let inside = |map: &str, edges: &str| {
+        format!("<port_map>{map}</port_map><back_edges>{edges}</back_edges><body>{}</body>", body.inside())
+    };
+    let mut wrong = graph.clone();
+    let inputs = vec![(x, 0); PORTS];
+    let layer = graph.layer(("TensorIterator", "opset1"), "", &inputs, PORTS, &inside(&map, &edges));
+    graph.result(layer, 2 * PORTS - 1);
+    let (model, said) = lowered(&graph.text());
+    assert_eq!(said, Diagnostics::default());
+    let Op::Loop(inner) = &model.nodes[1].op else { panic!() };
+    assert_eq!((inner.inputs.len(), inner.outputs.len()), (PORTS, PORTS));
+    assert_eq!(inner.inputs[PORTS - 1].back_edge, Some(PORTS - 1));
+    // and all of them wrong
+    let layer = wrong.layer(("TensorIterator", "opset1"), "", &inputs, PORTS, &inside("", &edges));
+    wrong.result(layer, 2 * PORTS - 1);
+    let said = lowered(&wrong.text()).1;
+    assert!(said.has_errors() && said.0.len() <= Diagnostics::MOST + 1);
+}
+
 /// The model with more Results, all of the same tensor, which has as many names.
 fn with_results(count: usize) -> String {
     let port = "<input><port id=\"0\"/></input>";
