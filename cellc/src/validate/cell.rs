@@ -504,7 +504,12 @@ fn advice(
         (Role::X, _) if sequence => "give X three dimensions",
         (Role::X, _) => "give x two dimensions",
         (Role::H, _) if !sequence && last && shape[1] == cell.hidden_size => "give x and h the same number of rows",
-        (Role::H | Role::C | Role::Lengths | Role::A, _) if last => "give all of them the same N, D and T",
+        (Role::H | Role::C | Role::Lengths, _)
+            if last && shape.last() == wanted.last().and_then(|(_, n)| n.as_ref()) =>
+        {
+            "give all of them the same N and D"
+        }
+        (Role::Lengths | Role::A, _) if last => "give all of them the same N and T",
         (Role::W, _) if last && Some(shape[0]) == wanted[0].1 => "give the rows of x and of W the same length",
         (Role::B, CellKind::Gru(_) | CellKind::Augru(_)) => {
             "give the tensor this shape, or correct hidden_size or linear_before_reset"

@@ -31,6 +31,17 @@ impl Validation<'_> {
             self.shapes_differ(node, &shapes, valid, "reshape or broadcast one of them");
             return;
         };
+        use Elementwise::{LogicalAnd, LogicalNot, LogicalOr, Select};
+        let conditions = match function {
+            LogicalAnd | LogicalNot | LogicalOr => &inputs[..],
+            Select => &inputs[..1],
+            _ => &[],
+        };
+        if conditions.iter().any(|input| input.element().is_float()) {
+            let found = "a condition that is floating point";
+            self.error(node, &node.origin, found, "booleans", "compare it with something");
+            return;
+        }
         let operands = if function == Elementwise::Select { &inputs[1..] } else { &inputs[..] };
         if operands.iter().any(|input| input.element().is_float() != operands[0].element().is_float()) {
             self.differ_in_type(node, &inputs);

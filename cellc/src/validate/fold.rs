@@ -11,6 +11,7 @@ const OUT_OF_RANGE: &str = "a result that its integer type does not hold";
 
 /// The elements of a tensor that a geometry names.
 pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
+    let tensor = &in_bytes(tensor);
     let size = tensor.element().size();
     let bytes = tensor.bytes();
     let mut out = Vec::with_capacity(geometry.shape.iter().product::<usize>() * size);
@@ -24,6 +25,7 @@ pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
 
 /// The parts of a tensor along an axis that `places` names.
 pub(super) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usize>) -> Tensor {
+    let tensor = &in_bytes(tensor);
     let block = strides(tensor.shape())[axis] * tensor.element().size();
     let bytes = tensor.bytes();
     let mut out = Vec::with_capacity(to.iter().product::<usize>() * tensor.element().size());
@@ -37,6 +39,7 @@ pub(super) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usi
 
 /// Tensors side by side along an axis.
 pub(super) fn concat(tensors: &[&Tensor], axis: usize, shape: Vec<usize>, element: ElementType) -> Tensor {
+    let tensors: Vec<Tensor> = tensors.iter().map(|tensor| in_bytes(tensor)).collect();
     let one = tensors[0].element();
     let same = tensors.iter().all(|tensor| tensor.element() == one);
     let stored = if same { one } else { common(element) };
@@ -57,6 +60,26 @@ pub(super) fn concat(tensors: &[&Tensor], axis: usize, shape: Vec<usize>, elemen
     tensor_of(shape, stored, out)
 }
 
+/// The tensor with a byte or more for each element: elements of four bits become elements of eight.
+fn in_bytes(tensor: &Tensor) -> Tensor {
+    let (wide, bytes): (_, Vec<u8>) = match tensor.element() {
+        ElementType::I4 => (ElementType::I8, each_integer(tensor).map(|v| v as u8).collect()),
+        ElementType::U4 => (ElementType::U8, each_integer(tensor).map(|v| v as u8).collect()),
+        _ => return tensor.clone(),
+    };
+    tensor_of(tensor.shape().to_vec(), wide, bytes)
+}
+
+/// The elements of a tensor of integers.
+fn each_integer(tensor: &Tensor) -> impl Iterator<Item = i64> {
+    (0..tensor.len()).map(|i| tensor.get_i64(i).unwrap_or_default())
+}
+
+/// Whether every element of a tensor of integers is an i64: the largest of u64 are not.
+fn is_i64(tensor: &Tensor) -> bool {
+    tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
+}
+
 /// The type in which elements of any type that is called `element` can be put together.
 fn common(element: ElementType) -> ElementType {
     match element {
@@ -71,7 +94,7 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
     match common(element) {
         ElementType::F64 => all.flat_map(|i| tensor.get_f64(i).to_le_bytes()).collect(),
         ElementType::F32 => all.flat_map(|i| tensor.get_f32(i).to_le_bytes()).collect(),
-        _ => all.flat_map(|i| tensor.get_i64(i).unwrap_or_default().to_le_bytes()).collect(),
+        _ => each_integer(tensor).flat_map(i64::to_le_bytes).collect(),
     }
 }
 
@@ -80,12 +103,20 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
 /// # Errors
 /// Floating point outside of the type's range, for which there is no rule.
 pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
+    if !is_i64(tensor) {
+        return Err(OUT_OF_RANGE);
+    }
     let convert = |i: usize| match tensor.get_i64(i) {
         Some(v) => Ok(match element {
             ElementType::Bool => i64::from(v != 0),
+            ElementType::I4 => i64::from((v as i8) << 4 >> 4),
+            ElementType::U4 => v & 15,
             ElementType::I8 => i64::from(v as i8),
             ElementType::U8 => i64::from(v as u8),
+            ElementType::I16 => i64::from(v as i16),
+            ElementType::U16 => i64::from(v as u16),
             ElementType::I32 => i64::from(v as i32),
+            ElementType::U32 => i64::from(v as u32),
             _ => v,
         }),
         None if element == ElementType::Bool => Ok(i64::from(tensor.get_f64(i) != 0.0)),
@@ -109,6 +140,9 @@ pub(super) fn elementwise(
     shape: Vec<usize>,
 ) -> Result<(Tensor, ElementType), &'static str> {
     use Elementwise as E;
+    if inputs.iter().any(|(tensor, _)| !is_i64(tensor)) {
+        return Err(OUT_OF_RANGE);
+    }
     // the condition of a Select is no operand
     let operands = if function == E::Select { &inputs[1..] } else { inputs };
     let element = operands[0].1;
@@ -118,7 +152,7 @@ pub(super) fn elementwise(
     let count = shape.iter().product();
     let compares = matches!(function, E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual);
     let logical = matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot);
-    if compares || !element.is_float() {
+    if compares || logical || !element.is_float() {
         let mut out: Vec<i64> = Vec::with_capacity(count);
         let mut problem = None;
         walk([0; 3], &shape, &strides, |at| {
@@ -268,9 +302,15 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
 
 fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
     let fits = match element {
+        ElementType::I4 => (-8..8).contains(&v),
+        ElementType::U4 => (0..16).contains(&v),
         ElementType::I8 => i8::try_from(v).is_ok(),
         ElementType::U8 => u8::try_from(v).is_ok(),
+        ElementType::I16 => i16::try_from(v).is_ok(),
+        ElementType::U16 => u16::try_from(v).is_ok(),
         ElementType::I32 => i32::try_from(v).is_ok(),
+        ElementType::U32 => u32::try_from(v).is_ok(),
+        ElementType::U64 => v >= 0,
         _ => true,
     };
     if fits { Ok(v) } else { Err(OUT_OF_RANGE) }

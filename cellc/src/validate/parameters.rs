@@ -3,7 +3,7 @@
 use super::interface::{find_name, list_names};
 use super::{MOST_ELEMENTS, Validation, admits, element_count, floats};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::model::{Dim, ElementType, shape_text};
+use crate::model::{Dim, ElementType, Op, shape_text};
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 
@@ -32,7 +32,11 @@ impl Validation<'_> {
             let found = "a batch size of 0";
             self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help("correct --batch"));
         }
-        let mut batch_used = false;
+        // variables may have a batch, too
+        let mut batch_used = self.model.nodes.iter().any(|node| {
+            let shape = || self.model.values[node.outputs[0].0].shape.as_ref()?.first();
+            matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
+        });
         let shapes = (0..given.len()).map(|index| self.parameter_shape(index, given[index], &mut batch_used)).collect();
         if self.options.batch.is_some() && !batch_used && !self.diagnostics.has_errors() {
             let found = "the batch size that was given has no effect: no input of the model has a batch";

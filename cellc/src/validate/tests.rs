@@ -1,9 +1,16 @@
 //! Models built by hand, as the macro and the builder build them: no file, no text.
 
+mod loops;
+mod operations;
+mod recurrent;
+mod refusals;
+
 use std::fmt::Write;
 
 use super::*;
-use crate::model::{Activation, Cell, InputFile, LedgerEntry, ResetGate, Value, WeightSource};
+use crate::model::{Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Value, WeightSource};
+use crate::options::Unroll;
+use crate::reference::{initial_variables, reference};
 
 /// A graph under construction.
 #[derive(Default)]
@@ -24,16 +31,7 @@ impl Graph {
             Op::Result => self.0.results.push(index),
             _ => {}
         }
-        let kind = format!(
-            "{}, id {index}",
-            match &op {
-                Op::Cell(cell) => cell.kind.op_name(),
-                Op::Parameter => "Parameter",
-                Op::Constant(_) => "Const",
-                Op::Convert => "Convert",
-                Op::Result => "Result",
-            }
-        );
+        let kind = format!("{}, id {index}", kind(&op));
         let origin = Origin::Token(index as u32);
         let name = name.to_owned();
         let (inputs, ledger) = (inputs.to_vec(), Vec::new());
@@ -71,18 +69,97 @@ impl Graph {
         self.cell(name, rnn(3), &[x, h, weights[0], weights[1], weights[2]])
     }
 
+    /// An operation of one output.
+    fn op(&mut self, op: Op, inputs: &[ValueId]) -> ValueId {
+        let name = kind(&op).to_lowercase();
+        self.node(&name, op, inputs, Self::value(None, ElementType::F32))
+    }
+
+    /// An operation of several outputs.
+    fn ops(&mut self, op: Op, inputs: &[ValueId], outputs: usize) -> Vec<ValueId> {
+        let first = self.op(op, inputs);
+        let mut all = vec![first];
+        for _ in 1..outputs {
+            self.0.values.extend(Self::value(None, ElementType::F32));
+            all.push(ValueId(self.0.values.len() - 1));
+        }
+        self.0.nodes.last_mut().unwrap().outputs = if outputs == 0 { Vec::new() } else { all.clone() };
+        all
+    }
+
+    fn input_of(&mut self, name: &str, shape: &[usize], element: ElementType) -> ValueId {
+        let dims = shape.iter().map(|&d| Dim::Fixed(d)).collect();
+        self.node(name, Op::Parameter, &[], Self::value(Some(dims), element))
+    }
+
+    fn floats(&mut self, shape: &[usize], values: &[f32]) -> ValueId {
+        self.tensor(Tensor::from_f32(shape.to_vec(), values).unwrap())
+    }
+
+    /// A list of integers.
+    fn ints(&mut self, values: &[i64]) -> ValueId {
+        self.tensor(Tensor::from_i64(vec![values.len()], values).unwrap())
+    }
+
+    fn int(&mut self, value: i64) -> ValueId {
+        self.tensor(Tensor::from_i64(Vec::new(), &[value]).unwrap())
+    }
+
+    fn tensor(&mut self, tensor: Tensor) -> ValueId {
+        let element = tensor.element();
+        self.node("c", Op::Constant(tensor), &[], Self::value(None, element))
+    }
+
+    fn bytes(&mut self, shape: &[usize], element: ElementType, bytes: &[u8]) -> ValueId {
+        let tensor = Tensor::new(shape.to_vec(), element, bytes.to_vec().into(), 0..bytes.len()).unwrap();
+        self.tensor(tensor)
+    }
+
+    fn elementwise(&mut self, function: Elementwise, inputs: &[ValueId]) -> ValueId {
+        self.op(Op::Elementwise(function), inputs)
+    }
+
     fn result(&mut self, name: &str, input: ValueId) {
         self.node(name, Op::Result, &[input], None);
     }
 }
 
+/// What OpenVINO calls an operation.
+fn kind(op: &Op) -> &'static str {
+    match op {
+        Op::Parameter => "Parameter",
+        Op::Constant(_) => "Const",
+        Op::Convert => "Convert",
+        Op::Cell(cell) => cell.kind.op_name(),
+        Op::Sequence(cell, _) => cell.kind.sequence_name(),
+        Op::Result => "Result",
+        Op::Elementwise(_) => "Elementwise",
+        Op::MatMul { .. } => "MatMul",
+        Op::Softmax { .. } => "Softmax",
+        Op::Concat { .. } => "Concat",
+        Op::Split { .. } => "Split",
+        Op::VariadicSplit => "VariadicSplit",
+        Op::Reshape { .. } => "Reshape",
+        Op::Squeeze => "Squeeze",
+        Op::Unsqueeze => "Unsqueeze",
+        Op::Transpose => "Transpose",
+        Op::Gather { .. } => "Gather",
+        Op::Slice => "Slice",
+        Op::StridedSlice { .. } => "StridedSlice",
+        Op::Broadcast(_) => "Broadcast",
+        Op::ShapeOf => "ShapeOf",
+        Op::ReadValue { .. } => "ReadValue",
+        Op::Assign { .. } => "Assign",
+        Op::Loop(_) => "Loop",
+    }
+}
+
 fn rnn(hidden_size: usize) -> Cell {
-    Cell { kind: CellKind::Rnn, hidden_size, activations: vec![Activation::Tanh], clip: None }
+    Cell::new(CellKind::Rnn, hidden_size)
 }
 
 fn gru(hidden_size: usize, reset: ResetGate) -> Cell {
-    let activations = vec![Activation::Sigmoid, Activation::Tanh];
-    Cell { kind: CellKind::Gru(reset), hidden_size, activations, clip: None }
+    Cell::new(CellKind::Gru(reset), hidden_size)
 }
 
 /// x [n, 2], h [n, 3] -> y
@@ -98,6 +175,13 @@ fn accepted(graph: &Graph, options: &Options) -> ValidModel {
     let (valid, warnings) = validate(&graph.0, options).unwrap_or_else(|d| panic!("{d}"));
     assert_eq!(warnings.to_string(), "");
     valid
+}
+
+/// What one step gives, in float64.
+fn computed(graph: &Graph, inputs: &[Vec<f64>]) -> Vec<(Vec<usize>, Vec<f64>)> {
+    let valid = accepted(graph, &Options::default());
+    let step = reference(&valid, inputs, &initial_variables(&valid));
+    valid.results.iter().map(|result| result.shape.clone()).zip(step.results).collect()
 }
 
 /// What is said about each case, under its name.
@@ -214,7 +298,7 @@ fn weights_at_run_time() {
     assert_eq!(valid.cells()[0].r, WeightSource::Parameter(2));
     assert_eq!(valid.cells()[1].b, WeightSource::Zero);
     assert_eq!(valid.cells()[1].ledger.last().unwrap().taken, "zero");
-    assert_eq!(valid.cells()[1].x, Source::Cell(0));
+    assert_eq!(valid.cells()[1].x, Source::Value(valid.cells()[0].h_out.unwrap()));
     assert_eq!(valid.constants.len(), 0);
     let _ = spare;
 

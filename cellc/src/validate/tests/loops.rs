@@ -1,0 +1,249 @@
+//! Bodies that are computed again and again.
+
+use super::*;
+use crate::model::{Loop, LoopInput, LoopOutput, Slicing};
+
+fn forward(axis: i64) -> Slicing {
+    Slicing { axis, start: 0, end: -1, stride: 1, part_size: 1 }
+}
+
+fn backward(axis: i64) -> Slicing {
+    Slicing { axis, start: -1, end: 0, stride: -1, part_size: 1 }
+}
+
+/// A body: h' = h + x . w; its Parameters x, h, w, its Results h' and 2 h'.
+fn body() -> Model {
+    let mut graph = Graph::default();
+    let names = ["x", "h", "w"];
+    let [x, h, w] = names.map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let product = graph.elementwise(Elementwise::Multiply, &[x, w]);
+    let next = graph.elementwise(Elementwise::Add, &[h, product]);
+    let two = graph.floats(&[], &[2.0]);
+    let twice = graph.elementwise(Elementwise::Multiply, &[next, two]);
+    graph.result("h'", next);
+    graph.result("2h'", twice);
+    graph.0
+}
+
+/// x [1, 4] cut as said, h [1, part], w [1] -> the last h', every 2h'.
+fn iterated(slice: Slicing, concatenation: Slicing, part: usize) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.input_of("x", &[1, 4], ElementType::F32);
+    let h = graph.input_of("h", &[1, part], ElementType::F32);
+    let w = graph.input_of("w", &[1], ElementType::F32);
+    let inputs = vec![
+        LoopInput { parameter: 0, input: 0, slice: Some(slice), back_edge: None },
+        LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
+        LoopInput { parameter: 2, input: 2, slice: None, back_edge: None },
+    ];
+    let outputs = vec![
+        LoopOutput { result: 0, concatenation: None },
+        LoopOutput { result: 1, concatenation: Some(concatenation) },
+    ];
+    let op = Loop { body: body(), counted: false, inputs, outputs, current_iteration: None, condition: None };
+    let out = graph.ops(Op::Loop(Box::new(op)), &[x, h, w], 2);
+    graph.result("last", out[0]);
+    graph.result("all", out[1]);
+    graph
+}
+
+#[test]
+fn pieces_go_in_and_come_out_in_either_order() {
+    let inputs = |part: usize| vec![vec![1.0, 2.0, 3.0, 4.0], vec![0.0; part], vec![10.0]];
+    let of = |slice: Slicing, concatenation: Slicing, part: usize| {
+        let got = computed(&iterated(slice, concatenation, part), &inputs(part));
+        (got[0].1.clone(), got[1].1.clone())
+    };
+    assert_eq!(of(forward(1), forward(1), 1), (vec![100.0], vec![20.0, 60.0, 120.0, 200.0]));
+    assert_eq!(of(backward(-1), forward(1), 1), (vec![100.0], vec![80.0, 140.0, 180.0, 200.0]));
+    assert_eq!(of(backward(1), backward(1), 1), (vec![100.0], vec![200.0, 180.0, 140.0, 80.0]));
+    let two = |s: Slicing| Slicing { stride: 2 * s.stride, part_size: 2, ..s };
+    assert_eq!(of(two(forward(1)), two(forward(1)), 2), (vec![40.0, 60.0], vec![20.0, 40.0, 80.0, 120.0]));
+    assert_eq!(of(two(backward(1)), two(backward(1)), 2), (vec![40.0, 60.0], vec![80.0, 120.0, 60.0, 80.0]));
+    // from within, every other one, pieces that overlap
+    let within = Slicing { start: 1, end: 3, ..forward(1) };
+    assert_eq!(of(within, forward(1), 1), (vec![50.0], vec![40.0, 100.0]));
+    let other = Slicing { stride: 2, ..forward(1) };
+    assert_eq!(of(other, forward(1), 1), (vec![40.0], vec![20.0, 80.0]));
+    let overlap = Slicing { end: 3, part_size: 2, ..forward(1) };
+    let pairs = two(forward(1));
+    assert_eq!(of(overlap, pairs, 2), (vec![60.0, 90.0], vec![20.0, 40.0, 60.0, 100.0, 120.0, 180.0]));
+
+    let valid = accepted(&iterated(forward(1), backward(1), 1), &Options::default());
+    let [ValidNode { op: ValidOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
+    assert_eq!((body.trips, body.body.len(), body.slices.len(), body.carried.len()), (4, 3, 1, 1));
+    assert_eq!(body.results[1].pieces, Some((1, true)));
+    assert!(body.body[0].op.reads().contains(&Source::Parameter(2)), "what does not change is read where it is");
+}
+
+#[test]
+fn a_body_keeps_only_what_is_read() {
+    let mut graph = iterated(forward(1), forward(1), 1);
+    // only the last h'
+    graph.0.results.pop();
+    graph.0.nodes.pop();
+    let valid = accepted(&graph, &Options::default());
+    let [ValidNode { op: ValidOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
+    assert_eq!((body.body.len(), body.results.len()), (2, 1));
+    assert_eq!(valid.constants.len(), 0);
+}
+
+/// A Loop over the body, its first inputs the trip count and the condition.
+fn counted(count: i64, go: i64, body: Model, current_iteration: Option<usize>, condition: Option<usize>) -> Graph {
+    let mut graph = Graph::default();
+    let (count, go) = (graph.int(count), graph.int(go));
+    let x = graph.input_of("x", &[4], ElementType::F32);
+    let zero = graph.floats(&[1], &[0.0]);
+    let start = graph.ints(&[1]);
+    let inputs = vec![
+        LoopInput { parameter: 1, input: 2, slice: None, back_edge: None },
+        LoopInput { parameter: 2, input: 3, slice: None, back_edge: Some(0) },
+        LoopInput { parameter: 3, input: 4, slice: None, back_edge: Some(1) },
+    ];
+    let outputs =
+        vec![LoopOutput { result: 0, concatenation: None }, LoopOutput { result: 0, concatenation: Some(forward(0)) }];
+    let op = Loop { body, counted: true, inputs, outputs, current_iteration, condition };
+    let out = graph.ops(Op::Loop(Box::new(op)), &[count, go, x, zero, start], 2);
+    graph.result("last", out[0]);
+    graph.result("all", out[1]);
+    graph
+}
+
+/// s' = s + x[i] * n, n' = n + 1, and whether i < 2; s' and n' are Results 0 and 1, the last one is Result 2.
+fn counting_body(reads_iteration: bool, counts: bool, stops: bool) -> Model {
+    let mut graph = Graph::default();
+    let i = graph.input_of("i", &[], ElementType::I64);
+    let [x, s] = ["x", "s"].map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let n = graph.input_of("n", &[1], ElementType::I64);
+    let (axis, one, two) = (graph.int(0), graph.ints(&[1]), graph.int(2));
+    let place = if reads_iteration { i } else { axis };
+    let element = graph.op(Op::Gather { batch_dims: 0 }, &[x, place, axis]);
+    let float = graph.convert(n, ElementType::F32);
+    let product = graph.elementwise(Elementwise::Multiply, &[element, float]);
+    let sum = graph.elementwise(Elementwise::Add, &[s, product]);
+    let next = if counts { graph.elementwise(Elementwise::Add, &[n, one]) } else { n };
+    let go = if stops { graph.elementwise(Elementwise::Less, &[i, two]) } else { one };
+    graph.result("s'", sum);
+    graph.result("n'", next);
+    graph.result("go", go);
+    graph.0
+}
+
+#[test]
+fn iterations_that_differ_are_written_out() {
+    let run = |count: i64, reads: bool, counts: bool, stops: bool| {
+        let graph = counted(count, 1, counting_body(reads, counts, stops), Some(0), Some(2));
+        let loops = accepted(&graph, &Options::default()).nodes.iter().any(|n| matches!(n.op, ValidOp::Loop(_)));
+        let got = computed(&graph, &[vec![1.0, 2.0, 3.0, 4.0]]);
+        (loops, got[0].1[0], got[1].1.clone())
+    };
+    assert_eq!(run(3, false, false, false), (true, 3.0, vec![1.0, 2.0, 3.0]), "all the same: one body");
+    assert_eq!(run(3, true, false, false), (false, 6.0, vec![1.0, 3.0, 6.0]));
+    assert_eq!(run(4, true, true, false), (false, 30.0, vec![1.0, 5.0, 14.0, 30.0]));
+    // i < 2 is false in the third iteration
+    assert_eq!(run(4, true, true, true), (false, 14.0, vec![1.0, 5.0, 14.0]));
+    assert_eq!(run(-1, true, true, true), (false, 14.0, vec![1.0, 5.0, 14.0]));
+    assert_eq!(run(1, false, true, false), (true, 1.0, vec![1.0]), "once is always the same");
+}
+
+#[test]
+fn loops_stand_inside_loops() {
+    // the inner loop adds the pieces of what the outer one cuts
+    let mut outer = Graph::default();
+    let [x, h, w] =
+        ["x", "h", "w"].map(|name| outer.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let inputs = |slice: Slicing| {
+        vec![
+            LoopInput { parameter: 0, input: 0, slice: Some(slice), back_edge: None },
+            LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
+            LoopInput { parameter: 2, input: 2, slice: None, back_edge: None },
+        ]
+    };
+    let outputs = vec![LoopOutput { result: 0, concatenation: None }];
+    let of = |body: Model, slice: Slicing| {
+        let inputs = inputs(slice);
+        let outputs = outputs.clone();
+        Op::Loop(Box::new(Loop { body, counted: false, inputs, outputs, current_iteration: None, condition: None }))
+    };
+    let sum = outer.ops(of(body(), forward(1)), &[x, h, w], 1);
+    outer.result("sum", sum[0]);
+    let mut graph = Graph::default();
+    let x = graph.input_of("x", &[3, 4], ElementType::F32);
+    let h = graph.input_of("h", &[1, 1], ElementType::F32);
+    let w = graph.input_of("w", &[1], ElementType::F32);
+    let total = graph.ops(of(outer.0, backward(0)), &[x, h, w], 1);
+    graph.result("y", total[0]);
+    let data: Vec<f64> = (0..12).map(f64::from).collect();
+    assert_eq!(computed(&graph, &[data, vec![0.5], vec![2.0]])[0].1, [132.5]);
+    let valid = accepted(&graph, &Options::default());
+    assert_eq!(valid.all_nodes().iter().filter(|node| matches!(node.op, ValidOp::Loop(_))).count(), 2);
+}
+
+#[test]
+fn loops_that_are_refused() {
+    let none = Options::default;
+    let wrong = |slice: Slicing| iterated(slice, forward(1), 1);
+    let of_model = |change: fn(&mut Loop)| {
+        let mut graph = iterated(forward(1), forward(1), 1);
+        for node in &mut graph.0.nodes {
+            if let Op::Loop(body) = &mut node.op {
+                change(body);
+            }
+        }
+        graph
+    };
+    let mut deep = body();
+    for _ in 0..9 {
+        let mut graph = Graph::default();
+        let all =
+            ["x", "h", "w"].map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+        let inputs = vec![
+            LoopInput { parameter: 0, input: 0, slice: Some(forward(1)), back_edge: None },
+            LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
+            LoopInput { parameter: 2, input: 2, slice: None, back_edge: None },
+        ];
+        let outputs = vec![LoopOutput { result: 0, concatenation: None }];
+        let op = Loop { body: deep, counted: false, inputs, outputs, current_iteration: None, condition: None };
+        let out = graph.ops(Op::Loop(Box::new(op)), &all, 1);
+        graph.result("y", out[0]);
+        deep = graph.0;
+    }
+    let cases = vec![
+        ("no iteration", counted(0, 1, counting_body(false, false, false), Some(0), Some(2)), none()),
+        ("false from the start", counted(3, 0, counting_body(false, false, false), Some(0), Some(2)), none()),
+        ("for ever", counted(-1, 1, counting_body(true, false, false), Some(0), Some(2)), none()),
+        ("too many to write out", counted(65, 1, counting_body(false, true, false), Some(0), Some(2)), none()),
+        ("beyond the end", wrong(Slicing { end: 5, ..forward(1) }), none()),
+        ("a stride that does not fit", wrong(Slicing { stride: 3, ..forward(1) }), none()),
+        ("a stride of 0", wrong(Slicing { stride: 0, ..forward(1) }), none()),
+        ("an axis that is not there", wrong(Slicing { axis: 2, ..forward(1) }), none()),
+        ("a concatenation with gaps", iterated(forward(1), Slicing { stride: 2, ..forward(1) }, 1), none()),
+        ("a back edge of another shape", iterated(forward(1), forward(1), 3), none()),
+        ("a Parameter that nothing gives", of_model(|body| drop(body.inputs.pop())), none()),
+        ("a Parameter that is given twice", of_model(|body| body.inputs.push(body.inputs[0].clone())), none()),
+        ("a port that is not there", of_model(|body| body.inputs[0].input = 7), none()),
+        ("a Result that is not there", of_model(|body| body.outputs[0].result = 7), none()),
+        ("nothing says how often", of_model(|body| body.inputs[0].slice = None), none()),
+        (
+            "a variable",
+            of_model(|body| {
+                let at = body.body.nodes.iter().position(|node| matches!(node.op, Op::Constant(_))).unwrap();
+                body.body.nodes[at].op = Op::ReadValue { variable: "v".to_owned() };
+            }),
+            none(),
+        ),
+        ("too deep", of_model(|_| {}), none()),
+    ];
+    let mut cases = cases;
+    let last = cases.len() - 1;
+    for node in &mut cases[last].1.0.nodes {
+        if let Op::Loop(body) = &mut node.op {
+            body.body = deep.clone();
+            body.outputs.truncate(1);
+            node.outputs.truncate(1);
+        }
+    }
+    cases[last].1.0.nodes.pop();
+    cases[last].1.0.results.pop();
+    insta::assert_snapshot!(said(cases));
+}

@@ -1,0 +1,496 @@
+//! What operations give, at run time and folded: the same, and what NumPy gives.
+
+use super::*;
+use crate::model::BroadcastMode;
+
+/// 0, 1, 2 ... of a shape.
+fn counting(shape: &[usize]) -> Vec<f64> {
+    (0..shape.iter().product::<usize>()).map(|i| i as f64).collect()
+}
+
+/// The outputs of what `build` makes of a tensor of that shape, first of an input of the model, then of a constant.
+#[track_caller]
+fn both_ways(
+    shape: &[usize],
+    data: &[f64],
+    build: impl Fn(&mut Graph, ValueId) -> Vec<ValueId>,
+) -> Vec<(Vec<usize>, Vec<f64>)> {
+    let mut of_input = Graph::default();
+    let x = of_input.input_of("x", shape, ElementType::F32);
+    let mut of_constant = Graph::default();
+    let data_f32: Vec<f32> = data.iter().map(|&v| v as f32).collect();
+    let c = of_constant.floats(shape, &data_f32);
+    for value in build(&mut of_input, x) {
+        of_input.result("y", value);
+    }
+    for value in build(&mut of_constant, c) {
+        of_constant.result("y", value);
+    }
+    let at_run_time = computed(&of_input, &[data.to_vec()]);
+    let folded = computed(&of_constant, &[]);
+    let close = |a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>)| {
+        a.0 == b.0
+            && a.1.iter().zip(&b.1).all(|(a, b)| {
+                (a - b).abs() <= 1e-6 * b.abs() || a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+            })
+    };
+    assert!(
+        at_run_time.iter().zip(&folded).all(|(a, b)| close(a, b)),
+        "{at_run_time:?} at run time, {folded:?} folded"
+    );
+    at_run_time
+}
+
+/// The one output, checked against its shape and values.
+#[track_caller]
+fn gives(shape: &[usize], build: impl Fn(&mut Graph, ValueId) -> ValueId, wanted: (&[usize], &[f64])) {
+    let got = both_ways(shape, &counting(shape), |graph, x| vec![build(graph, x)]);
+    assert_eq!(got, [(wanted.0.to_vec(), wanted.1.to_vec())]);
+}
+
+#[test]
+fn shapes_change_and_elements_stay() {
+    let six = counting(&[6]);
+    for (to, special_zero, shape) in [
+        (&[3i64, 2][..], false, &[3usize, 2][..]),
+        (&[-1], false, &[6]),
+        (&[0, -1, 1], true, &[2, 3, 1]),
+        (&[1, -1, 2], false, &[1, 3, 2]),
+        (&[0, 0], true, &[2, 3]),
+    ] {
+        let build = |g: &mut Graph, x| {
+            let to = g.ints(to);
+            g.op(Op::Reshape { special_zero }, &[x, to])
+        };
+        gives(&[2, 3], build, (shape, &six));
+    }
+    let squeeze = |axes: Option<&'static [i64]>| {
+        move |g: &mut Graph, x| {
+            let mut inputs = vec![x];
+            inputs.extend(axes.map(|axes| g.ints(axes)));
+            g.op(Op::Squeeze, &inputs)
+        }
+    };
+    gives(&[1, 6, 1], squeeze(None), (&[6], &six));
+    gives(&[1, 6, 1], squeeze(Some(&[])), (&[6], &six));
+    gives(&[1, 6, 1], squeeze(Some(&[-1])), (&[1, 6], &six));
+    gives(&[1, 6, 1], squeeze(Some(&[0, 2])), (&[6], &six));
+    let unsqueeze = |g: &mut Graph, x| {
+        let axes = g.ints(&[-1, 0]);
+        g.op(Op::Unsqueeze, &[x, axes])
+    };
+    gives(&[2, 3], unsqueeze, (&[1, 2, 3, 1], &six));
+    // a scalar
+    let scalar = |g: &mut Graph, x| {
+        let to = g.ints(&[]);
+        g.op(Op::Reshape { special_zero: true }, &[x, to])
+    };
+    gives(&[1, 1], scalar, (&[], &[0.0]));
+}
+
+#[test]
+fn elements_change_places() {
+    let transpose = |order: &'static [i64]| {
+        move |g: &mut Graph, x| {
+            let order = g.ints(order);
+            g.op(Op::Transpose, &[x, order])
+        }
+    };
+    gives(&[2, 3], transpose(&[1, 0]), (&[3, 2], &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]));
+    gives(&[2, 3], transpose(&[]), (&[3, 2], &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]));
+    gives(&[2, 2, 2], transpose(&[-1, 0, 1]), (&[2, 2, 2], &[0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]));
+    let gather = |indices: &'static [i64], shape: &'static [usize], axis: i64| {
+        move |g: &mut Graph, x| {
+            let indices = g.tensor(Tensor::from_i64(shape.to_vec(), indices).unwrap());
+            let axis = g.int(axis);
+            g.op(Op::Gather { batch_dims: 0 }, &[x, indices, axis])
+        }
+    };
+    gives(&[2, 3], gather(&[2], &[], 1), (&[2], &[2.0, 5.0]));
+    gives(&[2, 3], gather(&[-1], &[1], -1), (&[2, 1], &[2.0, 5.0]));
+    gives(&[2, 3], gather(&[2, 1, 0], &[3], 1), (&[2, 3], &[2.0, 1.0, 0.0, 5.0, 4.0, 3.0]));
+    gives(&[4, 1], gather(&[0, 1, 2, 3], &[2, 2], 0), (&[2, 2, 1], &[0.0, 1.0, 2.0, 3.0]));
+    // in no order: what is computed is put together from parts
+    gives(&[2, 3], gather(&[0, 2, 2, 1], &[2, 2], 1), (&[2, 2, 2], &[0.0, 2.0, 2.0, 1.0, 3.0, 5.0, 5.0, 4.0]));
+}
+
+#[test]
+fn parts_and_their_opposite() {
+    let split = both_ways(&[2, 4], &counting(&[2, 4]), |g, x| {
+        let axis = g.int(-1);
+        g.ops(Op::Split { parts: 2 }, &[x, axis], 2)
+    });
+    assert_eq!(split, [(vec![2, 2], vec![0.0, 1.0, 4.0, 5.0]), (vec![2, 2], vec![2.0, 3.0, 6.0, 7.0])]);
+    let parts = both_ways(&[5, 1], &counting(&[5, 1]), |g, x| {
+        let (axis, lengths) = (g.int(0), g.ints(&[1, -1, 2]));
+        g.ops(Op::VariadicSplit, &[x, axis, lengths], 3)
+    });
+    assert_eq!(parts.iter().map(|part| part.1.len()).collect::<Vec<_>>(), [1, 2, 2]);
+    assert_eq!(parts[2].1, [3.0, 4.0]);
+    let concat = |g: &mut Graph, x| {
+        let c = g.floats(&[2, 1], &[7.0, 8.0]);
+        g.op(Op::Concat { axis: -1 }, &[c, x, x])
+    };
+    gives(&[2, 2], concat, (&[2, 5], &[7.0, 0.0, 1.0, 0.0, 1.0, 8.0, 2.0, 3.0, 2.0, 3.0]));
+}
+
+/// One axis of Slice: start, stop, step.
+#[test]
+fn slices_are_those_of_numpy() {
+    let (min, max) = (i64::from(i32::MIN), i64::MAX);
+    for (start, stop, step, wanted) in [
+        (1, 4, 1, &[1.0, 2.0, 3.0][..]),
+        (-2, max, 1, &[3.0, 4.0]),
+        (0, -1, 2, &[0.0, 2.0]),
+        (-1, min, -1, &[4.0, 3.0, 2.0, 1.0, 0.0]),
+        (max, 0, -2, &[4.0, 2.0]),
+        (-100, 100, 3, &[0.0, 3.0]),
+        (2, 3, max, &[2.0]),
+        // ONNX, and OpenVINO with it, keep a backward start inside
+        (-100, min, -1, &[0.0]),
+    ] {
+        let build = |g: &mut Graph, x| {
+            let (start, stop, step, axes) = (g.ints(&[start]), g.ints(&[stop]), g.ints(&[step]), g.ints(&[-1]));
+            g.op(Op::Slice, &[x, start, stop, step, axes])
+        };
+        gives(&[1, 5], build, (&[1, wanted.len()], wanted));
+        let build = |g: &mut Graph, x| {
+            let (start, stop, step) = (g.ints(&[0, start]), g.ints(&[1, stop]), g.ints(&[1, step]));
+            g.op(Op::Slice, &[x, start, stop, step])
+        };
+        gives(&[1, 5], build, (&[1, wanted.len()], wanted));
+    }
+}
+
+#[test]
+fn strided_slices_and_their_masks() {
+    let masks = |begin: &[bool], end: &[bool], new: &[bool], shrink: &[bool], ellipsis: &[bool]| Op::StridedSlice {
+        begin_mask: begin.to_vec(),
+        end_mask: end.to_vec(),
+        new_axis_mask: new.to_vec(),
+        shrink_axis_mask: shrink.to_vec(),
+        ellipsis_mask: ellipsis.to_vec(),
+    };
+    let with = |op: Op, begin: &'static [i64], end: &'static [i64], steps: Option<&'static [i64]>| {
+        move |g: &mut Graph, x| {
+            let mut inputs = vec![x, g.ints(begin), g.ints(end)];
+            inputs.extend(steps.map(|steps| g.ints(steps)));
+            g.op(op.clone(), &inputs)
+        }
+    };
+    let (f, t) = (false, true);
+    gives(&[2, 3], with(masks(&[], &[], &[], &[], &[]), &[0, 1], &[1, 3], None), (&[1, 2], &[1.0, 2.0]));
+    gives(
+        &[2, 3],
+        with(masks(&[t, t], &[t, t], &[], &[], &[]), &[9, 9], &[9, 9], Some(&[-1, 2])),
+        (&[2, 2], &[3.0, 5.0, 0.0, 2.0]),
+    );
+    gives(&[2, 3], with(masks(&[], &[], &[], &[t], &[]), &[-1], &[0], None), (&[3], &[3.0, 4.0, 5.0]));
+    gives(&[2, 3], with(masks(&[], &[f, t], &[t], &[], &[]), &[0, 1], &[0, 0], None), (&[1, 1, 3], &[3.0, 4.0, 5.0]));
+    gives(&[2, 1, 3], with(masks(&[], &[], &[], &[f, t], &[t]), &[0, 2], &[0, 0], None), (&[2, 1], &[2.0, 5.0]));
+}
+
+#[test]
+fn broadcasts() {
+    let to = |mode: BroadcastMode, shape: &'static [i64], axes: Option<&'static [i64]>| {
+        move |g: &mut Graph, x| {
+            let mut inputs = vec![x, g.ints(shape)];
+            inputs.extend(axes.map(|axes| g.ints(axes)));
+            g.op(Op::Broadcast(mode), &inputs)
+        }
+    };
+    gives(&[2, 1], to(BroadcastMode::Numpy, &[2, 2, 2], None), (&[2, 2, 2], &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]));
+    gives(&[2, 1], to(BroadcastMode::Bidirectional, &[2], None), (&[2, 2], &[0.0, 0.0, 1.0, 1.0]));
+    gives(&[1, 2], to(BroadcastMode::Bidirectional, &[1], None), (&[1, 2], &[0.0, 1.0]));
+    gives(&[2], to(BroadcastMode::Explicit, &[2, 2], Some(&[0])), (&[2, 2], &[0.0, 0.0, 1.0, 1.0]));
+}
+
+#[test]
+fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
+    let values = [-2.0, -0.5, -0.0, 0.0, 0.5, f64::NAN];
+    let of = |function: Elementwise| both_ways(&[6], &values, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1;
+    let abs = of(Elementwise::Abs);
+    assert_eq!(abs[..5], [2.0, 0.5, 0.0, 0.0, 0.5]);
+    assert!(abs[2].is_sign_positive() && abs[3].is_sign_positive() && abs[5].is_nan());
+    let negative = of(Elementwise::Negative);
+    assert!(negative[2].is_sign_positive() && negative[3].is_sign_negative() && negative[5].is_nan());
+    let clamped = of(Elementwise::Clamp { min: -1.0, max: 0.25 });
+    assert_eq!(clamped[..5], [-1.0, -0.5, 0.0, 0.0, 0.25]);
+    assert!(clamped[5].is_nan());
+    let open = of(Elementwise::Clamp { min: f32::NEG_INFINITY, max: f32::INFINITY });
+    assert_eq!(open[..5], values[..5]);
+    assert!((of(Elementwise::Exp)[4] - 0.5f64.exp()).abs() < 1e-6);
+    assert!((of(Elementwise::Log)[4] - 0.5f64.ln()).abs() < 1e-6);
+
+    let with = |function: Elementwise, other: &'static [f32]| {
+        both_ways(&[2, 1], &[1.0, -3.0], |g, x| {
+            let other = g.floats(&[other.len()], other);
+            vec![g.elementwise(function, &[x, other])]
+        })
+        .remove(0)
+    };
+    assert_eq!(with(Elementwise::Add, &[1.0, 2.0]), (vec![2, 2], vec![2.0, 3.0, -2.0, -1.0]));
+    assert_eq!(with(Elementwise::Subtract, &[1.0, 2.0]).1, [0.0, -1.0, -4.0, -5.0]);
+    assert_eq!(with(Elementwise::Multiply, &[1.0, 2.0]).1, [1.0, 2.0, -3.0, -6.0]);
+    assert_eq!(with(Elementwise::Divide, &[1.0, 2.0]).1, [1.0, 0.5, -3.0, -1.5]);
+    assert_eq!(with(Elementwise::Maximum, &[0.0, 2.0]).1, [1.0, 2.0, 0.0, 2.0]);
+    assert_eq!(with(Elementwise::Minimum, &[0.0, 2.0]).1, [0.0, 1.0, -3.0, -3.0]);
+    assert_eq!(with(Elementwise::PRelu, &[0.5]).1, [1.0, -1.5]);
+
+    // a slope for each channel belongs to axis 1
+    let slopes = both_ways(&[1, 2, 2], &[-1.0, 1.0, -1.0, -2.0], |g, x| {
+        let slope = g.floats(&[2], &[0.5, 10.0]);
+        vec![g.elementwise(Elementwise::PRelu, &[x, slope])]
+    });
+    assert_eq!(slopes[0].1, [-0.5, 1.0, -10.0, -20.0]);
+    let mut graph = Graph::default();
+    let x = graph.input_of("x", &[3], ElementType::F32);
+    let (alpha, beta) = (graph.floats(&[], &[0.5]), graph.floats(&[1], &[0.25]));
+    let y = graph.elementwise(Elementwise::HardSigmoid, &[x, alpha, beta]);
+    graph.result("y", y);
+    assert_eq!(computed(&graph, &[vec![-1.0, 0.0, 9.0]])[0].1, [0.0, 0.25, 1.0]);
+}
+
+/// Integers and booleans, folded, as f32.
+#[test]
+fn integer_arithmetic_is_that_of_openvino() {
+    let of = |function: Elementwise, a: &[i64], b: &[i64]| {
+        let mut graph = Graph::default();
+        let inputs = [graph.ints(a), graph.ints(b)];
+        let value = graph.elementwise(function, &inputs[..function.inputs()]);
+        let float = graph.convert(value, ElementType::F32);
+        graph.result("y", float);
+        computed(&graph, &[]).remove(0).1
+    };
+    let (a, b) = (&[7, -7, 7, -7][..], &[2, 2, -2, -2][..]);
+    assert_eq!(of(Elementwise::Add, a, b), [9.0, -5.0, 5.0, -9.0]);
+    assert_eq!(of(Elementwise::Divide, a, b), [3.0, -4.0, -4.0, 3.0], "down");
+    assert_eq!(of(Elementwise::Mod, a, b), [1.0, -1.0, 1.0, -1.0], "the sign of the dividend");
+    assert_eq!(of(Elementwise::FloorMod, a, b), [1.0, 1.0, -1.0, -1.0], "the sign of the divisor");
+    assert_eq!(of(Elementwise::Maximum, a, b), [7.0, 2.0, 7.0, -2.0]);
+    assert_eq!(of(Elementwise::Minimum, a, b), [2.0, -7.0, -2.0, -7.0]);
+    assert_eq!(of(Elementwise::Greater, a, b), [1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(of(Elementwise::GreaterEqual, &[1, 2], &[2, 2]), [0.0, 1.0]);
+    assert_eq!(of(Elementwise::Less, a, b), [0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(of(Elementwise::LessEqual, &[1, 3], &[1]), [1.0, 0.0]);
+    assert_eq!(of(Elementwise::Equal, &[1, 3], &[3]), [0.0, 1.0]);
+    assert_eq!(of(Elementwise::NotEqual, &[1, 3], &[3]), [1.0, 0.0]);
+    assert_eq!(of(Elementwise::LogicalAnd, &[1, 0], &[1]), [1.0, 0.0]);
+    assert_eq!(of(Elementwise::LogicalOr, &[1, 0], &[0]), [1.0, 0.0]);
+    assert_eq!(of(Elementwise::LogicalNot, &[1, 0], &[]), [0.0, 1.0]);
+    assert_eq!(of(Elementwise::Abs, a, b), [7.0; 4]);
+    let mut graph = Graph::default();
+    let inputs = [graph.ints(&[1, 0]), graph.ints(&[5]), graph.ints(&[6])];
+    let chosen = graph.elementwise(Elementwise::Select, &inputs);
+    // as a shape
+    let x = graph.input_of("x", &[5, 6], ElementType::F32);
+    let y = graph.op(Op::Reshape { special_zero: false }, &[x, chosen]);
+    graph.result("y", y);
+    assert_eq!(accepted(&graph, &Options::default()).results[0].shape, [5, 6]);
+
+    let convert = |value: f32, element: ElementType| {
+        let mut graph = Graph::default();
+        let value = graph.floats(&[1], &[value]);
+        let integer = graph.convert(value, element);
+        let float = graph.convert(integer, ElementType::F32);
+        graph.result("y", float);
+        computed(&graph, &[])[0].1[0]
+    };
+    assert_eq!(convert(-2.9, ElementType::I32), -2.0, "toward zero");
+    assert_eq!(convert(0.5, ElementType::Bool), 1.0);
+    assert_eq!(convert(255.9, ElementType::U8), 255.0);
+}
+
+#[test]
+fn shapes_are_known_and_sizes_come_from_them() {
+    // x [3, 4] reshaped to [size 1 of x, -1] by the arithmetic that exporters write
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[-1, 4]);
+    let shape = graph.op(Op::ShapeOf, &[x]);
+    let (one, zero, minus) = (graph.ints(&[1]), graph.int(0), graph.ints(&[-1]));
+    let size = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
+    let two = graph.int(2);
+    let half = graph.elementwise(Elementwise::Divide, &[size, two]);
+    let to = graph.op(Op::Concat { axis: 0 }, &[half, minus]);
+    let y = graph.op(Op::Reshape { special_zero: false }, &[x, to]);
+    graph.result("y", y);
+    let valid = accepted(&graph, &batch(3));
+    assert_eq!(valid.results[0].shape, [2, 6]);
+    assert_eq!((valid.nodes.len(), valid.values.len(), valid.constants.len()), (1, 1, 0), "nothing else is left");
+}
+
+/// What a MatMul of tensors of these shapes gives, by definition.
+fn product(a: (&[usize], &[f64]), b: (&[usize], &[f64]), transpose: [bool; 2]) -> Vec<f64> {
+    let matrix = |shape: &[usize], vector: [usize; 2]| if shape.len() == 1 { vector.to_vec() } else { shape.to_vec() };
+    let (sa, sb) = (matrix(a.0, [1, a.0[0]]), matrix(b.0, [b.0[0], 1]));
+    let ta = transpose[0] && a.0.len() > 1;
+    let tb = transpose[1] && b.0.len() > 1;
+    let last = |s: &[usize], t: bool| {
+        let (r, c) = (s[s.len() - 2], s[s.len() - 1]);
+        if t { (c, r) } else { (r, c) }
+    };
+    let ((m, k), (_, n)) = (last(&sa, ta), last(&sb, tb));
+    let batch = shape::broadcast([&sa[..sa.len() - 2], &sb[..sb.len() - 2]]).unwrap();
+    let place = |s: &[usize], index: usize| {
+        let strides = shape::broadcast_strides(&s[..s.len() - 2], &batch);
+        let own = shape::strides(&batch);
+        (0..batch.len()).map(|d| index / own[d] % batch[d] * strides[d]).sum::<usize>()
+    };
+    let mut out = Vec::new();
+    for i in 0..batch.iter().product() {
+        let (x, y) = (place(&sa, i) * m * k, place(&sb, i) * k * n);
+        for row in 0..m {
+            for column in 0..n {
+                let of_a = |j: usize| a.1[x + if ta { j * m + row } else { row * k + j }];
+                let of_b = |j: usize| b.1[y + if tb { column * k + j } else { j * n + column }];
+                out.push((0..k).map(|j| of_a(j) * of_b(j)).sum());
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn products_of_every_shape() {
+    let cases: [(&[usize], &[usize], [bool; 2], &[usize]); 14] = [
+        (&[2, 3], &[3, 4], [false, false], &[2, 4]),
+        (&[2, 3], &[4, 3], [false, true], &[2, 4]),
+        (&[3, 2], &[3, 4], [true, false], &[2, 4]),
+        (&[5, 2, 3], &[3, 4], [false, false], &[5, 2, 4]),
+        (&[5, 3, 2], &[4, 3], [true, true], &[5, 2, 4]),
+        (&[5, 2, 3], &[5, 3, 4], [false, false], &[5, 2, 4]),
+        (&[2, 3], &[5, 3, 4], [false, false], &[5, 2, 4]),
+        (&[5, 1, 2, 3], &[6, 4, 3], [false, true], &[5, 6, 2, 4]),
+        (&[3], &[3, 4], [true, false], &[4]),
+        (&[2, 3], &[3], [false, true], &[2]),
+        (&[3], &[3], [false, false], &[]),
+        (&[3], &[5, 3, 4], [false, false], &[5, 4]),
+        (&[2, 3], &[1, 1, 4, 3], [false, true], &[1, 1, 2, 4]),
+        (&[2, 3], &[5, 3, 1], [false, false], &[5, 2, 1]),
+    ];
+    for (sa, sb, [ta, tb], wanted) in cases {
+        let data =
+            |shape: &[usize], from: f64| -> Vec<f64> { counting(shape).iter().map(|v| v * 0.5 - from).collect() };
+        let (a, b) = (data(sa, 3.0), data(sb, 1.0));
+        let expected = product((sa, &a), (sb, &b), [ta, tb]);
+        // either may be a constant: dense where that is the matrix
+        for constant in [[false, false], [true, false], [false, true], [true, true]] {
+            let mut graph = Graph::default();
+            let mut given = Vec::new();
+            let mut operand = |shape: &[usize], values: &[f64], constant: bool| {
+                if constant {
+                    let values: Vec<f32> = values.iter().map(|&v| v as f32).collect();
+                    return graph.floats(shape, &values);
+                }
+                given.push(values.to_vec());
+                graph.input_of("x", shape, ElementType::F32)
+            };
+            let inputs = [operand(sa, &a, constant[0]), operand(sb, &b, constant[1])];
+            let y = graph.op(Op::MatMul { transpose_a: ta, transpose_b: tb }, &inputs);
+            graph.result("y", y);
+            let got = computed(&graph, &given).remove(0);
+            assert_eq!(got.0, wanted, "{sa:?} {sb:?} {ta} {tb} {constant:?}");
+            assert!(
+                got.1.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9),
+                "{sa:?} {sb:?} {ta} {tb} {constant:?}"
+            );
+            let valid = accepted(&graph, &Options::default());
+            let dense = valid.nodes.iter().any(|node| matches!(node.op, ValidOp::Dense(_)));
+            let matrix = |shape: &[usize]| shape.len() < 3 || shape[..shape.len() - 2].iter().all(|&n| n == 1);
+            if constant[1] && matrix(sb) {
+                assert!(dense, "{sa:?} {sb:?} {constant:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn compressed_weights_are_not_rounded_in_between() {
+    // (q - zero) * scale in f32; f16 has no 0.1, and its product with 77 is no f16
+    let scale = half::f16::from_f32(0.1);
+    let f16 = |values: &[half::f16]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    for (element, bytes, quantised) in [
+        (ElementType::U8, vec![0u8, 200, 77, 255], [0.0f32, 200.0, 77.0, 255.0]),
+        (ElementType::I8, vec![0, 200, 77, 255], [0.0, -56.0, 77.0, -1.0]),
+        (ElementType::U4, vec![0x3f, 0x80], [15.0, 3.0, 0.0, 8.0]),
+        (ElementType::I4, vec![0x3f, 0x80], [-1.0, 3.0, 0.0, -8.0]),
+    ] {
+        for zero in [None, Some(3u8)] {
+            let mut graph = Graph::default();
+            let q = graph.bytes(&[2, 2, 1], element, &bytes);
+            let mut w = graph.convert(q, ElementType::F16);
+            if let Some(zero) = zero {
+                let zero = graph.bytes(&[1, 1, 1], ElementType::U8, &[zero]);
+                let zero = graph.convert(zero, ElementType::F16);
+                w = graph.elementwise(Elementwise::Subtract, &[w, zero]);
+            }
+            let scale_bytes = f16(&[scale, scale]);
+            let by = graph.bytes(&[2, 1, 1], ElementType::F16, &scale_bytes);
+            w = graph.elementwise(Elementwise::Multiply, &[w, by]);
+            let to = graph.ints(&[2, 2]);
+            w = graph.op(Op::Reshape { special_zero: false }, &[w, to]);
+            w = graph.convert(w, ElementType::F32);
+            let x = graph.input_of("x", &[1, 2], ElementType::F32);
+            let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w]);
+            graph.result("y", y);
+            let valid = accepted(&graph, &Options::default());
+            let wanted: Vec<f32> =
+                quantised.iter().map(|q| (q - f32::from(zero.unwrap_or(0))) * scale.to_f32()).collect();
+            let tensor = &valid.constants[0];
+            assert_eq!((0..4).map(|i| tensor.get_f32(i)).collect::<Vec<_>>(), wanted, "{element:?} {zero:?}");
+            assert_eq!((valid.nodes.len(), valid.constants.len()), (1, 1));
+        }
+    }
+    // a stored f32 that is converted to f16 is rounded, as the model says
+    let mut graph = Graph::default();
+    let c = graph.floats(&[1], &[0.1]);
+    let narrow = graph.convert(c, ElementType::F16);
+    let wide = graph.convert(narrow, ElementType::F32);
+    graph.result("y", wide);
+    assert_eq!(computed(&graph, &[])[0].1, [f64::from(scale.to_f32())]);
+}
+
+#[test]
+fn weights_are_cut_where_they_stand() {
+    let mut graph = Graph::default();
+    let w = graph.constant(&[4, 3]);
+    let axis = graph.int(0);
+    let halves = graph.ops(Op::Split { parts: 2 }, &[w, axis], 2);
+    let to = graph.ints(&[3, 2]);
+    let other = graph.op(Op::Reshape { special_zero: false }, &[halves[1], to]);
+    graph.result("a", halves[0]);
+    graph.result("b", other);
+    let valid = accepted(&graph, &Options::default());
+    let (a, b) = (&valid.constants[0], &valid.constants[1]);
+    assert_eq!(a.place().0, b.place().0, "one allocation");
+    assert_eq!(b.place().1 - a.place().1, 6 * 32, "in bits");
+    // a transposed weight of a cell, as ONNX and Keras exports have it
+    let mut graph = Graph::default();
+    let (x, h) = (graph.parameter("x", &[1, 2]), graph.parameter("h", &[1, 3]));
+    let w = graph.floats(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let order = graph.ints(&[1, 0]);
+    let w = graph.op(Op::Transpose, &[w, order]);
+    let (r, b) = (graph.constant(&[3, 3]), graph.constant(&[3]));
+    let y = graph.cell("cell", rnn(3), &[x, h, w, r, b]);
+    graph.result("y", y);
+    let valid = accepted(&graph, &Options::default());
+    let WeightSource::Constant(i) = valid.cells()[0].w else { panic!("no constant") };
+    assert_eq!((0..6).map(|k| valid.constants[i].get_f32(k)).collect::<Vec<_>>(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+}
+
+#[test]
+fn what_nothing_reads_is_not_there() {
+    let mut graph = Graph::default();
+    let x = graph.input_of("x", &[2, 2], ElementType::F32);
+    let c = graph.constant(&[2, 2]);
+    let dead = graph.elementwise(Elementwise::Add, &[x, c]);
+    graph.elementwise(Elementwise::Exp, &[dead]);
+    let axis = graph.int(0);
+    let parts = graph.ops(Op::Split { parts: 2 }, &[x, axis], 2);
+    let y = graph.op(Op::Softmax { axis: -1, log: false }, &[parts[1]]);
+    graph.result("y", y);
+    let valid = accepted(&graph, &Options::default());
+    assert_eq!((valid.nodes.len(), valid.values.len(), valid.constants.len()), (2, 2, 0));
+    assert_eq!(valid.nodes[1].kind, "Softmax");
+    assert_eq!(valid.results[0].source, Source::Value(1));
+}

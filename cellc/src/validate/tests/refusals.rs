@@ -1,0 +1,230 @@
+//! What each operation refuses, and what is said about it.
+
+use super::*;
+use crate::model::BroadcastMode;
+
+/// x [2, 3], y = what is built of it.
+fn of_x(build: impl Fn(&mut Graph, ValueId) -> ValueId) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.input_of("x", &[2, 3], ElementType::F32);
+    let y = build(&mut graph, x);
+    graph.result("y", y);
+    graph
+}
+
+#[test]
+fn operations_are_refused_by_name() {
+    fn strided(g: &mut Graph, x: ValueId, begin: &[i64], end: &[i64], shrink: bool, ellipses: usize) -> ValueId {
+        let (begin, end) = (g.ints(begin), g.ints(end));
+        let op = Op::StridedSlice {
+            begin_mask: Vec::new(),
+            end_mask: Vec::new(),
+            new_axis_mask: Vec::new(),
+            shrink_axis_mask: vec![shrink],
+            ellipsis_mask: vec![true; ellipses],
+        };
+        g.op(op, &[x, begin, end])
+    }
+    fn with_ints(g: &mut Graph, op: Op, x: ValueId, lists: &[&[i64]]) -> ValueId {
+        let mut inputs = vec![x];
+        inputs.extend(lists.iter().map(|list| g.ints(list)));
+        g.op(op, &inputs)
+    }
+    let reshape = Op::Reshape { special_zero: false };
+    let gather = Op::Gather { batch_dims: 0 };
+    type Build = Box<dyn Fn(&mut Graph, ValueId) -> ValueId>;
+    let simple = |op: Op, lists: &'static [&'static [i64]]| -> Build {
+        Box::new(move |g: &mut Graph, x: ValueId| with_ints(g, op.clone(), x, lists))
+    };
+    let elementwise = |function: Elementwise| -> Build {
+        Box::new(move |g: &mut Graph, x: ValueId| {
+            let inputs = vec![x; function.inputs()];
+            g.elementwise(function, &inputs)
+        })
+    };
+    let folded = |function: Elementwise, a: i64, b: i64| -> Build {
+        Box::new(move |g: &mut Graph, x: ValueId| {
+            let (a, b) = (g.ints(&[a]), g.ints(&[b]));
+            let value = g.elementwise(function, &[a, b]);
+            let value = g.convert(value, ElementType::F32);
+            g.elementwise(Elementwise::Add, &[x, value])
+        })
+    };
+    let all: Vec<(&str, Build)> = vec![
+        ("reshape, too many", simple(reshape.clone(), &[&[4, 2]])),
+        ("reshape, two open", simple(reshape.clone(), &[&[-1, -1]])),
+        ("reshape, no divisor", simple(reshape.clone(), &[&[4, -1]])),
+        ("reshape, negative", simple(reshape.clone(), &[&[-2, -3]])),
+        ("reshape, a zero past the end", simple(Op::Reshape { special_zero: true }, &[&[2, 3, 0]])),
+        ("reshape by what is computed", Box::new(move |g, x| g.op(reshape.clone(), &[x, x]))),
+        ("squeeze, not 1", simple(Op::Squeeze, &[&[0]])),
+        ("squeeze, no such axis", simple(Op::Squeeze, &[&[2]])),
+        ("unsqueeze twice", simple(Op::Unsqueeze, &[&[0, -4]])),
+        ("transpose, no permutation", simple(Op::Transpose, &[&[0, 0]])),
+        ("transpose, too few", simple(Op::Transpose, &[&[0]])),
+        ("gather, out of range", simple(gather.clone(), &[&[3], &[1]])),
+        ("gather, negative out of range", simple(gather.clone(), &[&[-4], &[1]])),
+        ("gather, batch", simple(Op::Gather { batch_dims: 1 }, &[&[0], &[1]])),
+        ("gather, two axes", simple(gather, &[&[0], &[0, 1]])),
+        ("split", simple(Op::Split { parts: 1 }, &[&[2]])),
+        (
+            "variadic split, too much",
+            Box::new(|g, x| {
+                let (axis, lengths) = (g.int(1), g.ints(&[2, 2]));
+                g.ops(Op::VariadicSplit, &[x, axis, lengths], 2)[0]
+            }),
+        ),
+        (
+            "variadic split, two open",
+            Box::new(|g, x| {
+                let (axis, lengths) = (g.int(1), g.ints(&[-1, -1]));
+                g.ops(Op::VariadicSplit, &[x, axis, lengths], 2)[0]
+            }),
+        ),
+        (
+            "split in unequal parts",
+            Box::new(|g, x| {
+                let axis = g.int(1);
+                g.ops(Op::Split { parts: 2 }, &[x, axis], 2)[0]
+            }),
+        ),
+        ("slice, nothing left", simple(Op::Slice, &[&[2], &[1], &[1], &[1]])),
+        ("slice, a step of 0", simple(Op::Slice, &[&[0], &[1], &[0], &[1]])),
+        ("slice, an axis twice", simple(Op::Slice, &[&[0, 0], &[1, 1], &[1, 1], &[0, -2]])),
+        ("slice, of different lengths", simple(Op::Slice, &[&[0, 0], &[1], &[1], &[0]])),
+        ("strided slice, two ellipses", Box::new(|g, x| strided(g, x, &[0, 0], &[1, 1], false, 2))),
+        ("strided slice, too many", Box::new(|g, x| strided(g, x, &[0, 0, 0], &[1, 1, 1], false, 0))),
+        ("strided slice, an index outside", Box::new(|g, x| strided(g, x, &[2], &[0], true, 0))),
+        ("broadcast", simple(Op::Broadcast(BroadcastMode::Numpy), &[&[2, 1]])),
+        ("broadcast to a negative size", simple(Op::Broadcast(BroadcastMode::Bidirectional), &[&[-2, 3]])),
+        ("explicit broadcast without axes", simple(Op::Broadcast(BroadcastMode::Explicit), &[&[2, 3]])),
+        ("explicit broadcast in another order", simple(Op::Broadcast(BroadcastMode::Explicit), &[&[3, 2], &[1, 0]])),
+        ("broadcast to nothing", simple(Op::Broadcast(BroadcastMode::Numpy), &[&[0, 2, 3]])),
+        ("broadcast beyond all limits", simple(Op::Broadcast(BroadcastMode::Numpy), &[&[1 << 40, 2, 3]])),
+        (
+            "concat of other shapes",
+            Box::new(|g, x| {
+                let c = g.constant(&[3, 3]);
+                g.op(Op::Concat { axis: 1 }, &[x, c])
+            }),
+        ),
+        ("concat, no such axis", Box::new(|g, x| g.op(Op::Concat { axis: 2 }, &[x, x]))),
+        (
+            "concat of integers",
+            Box::new(|g, x| {
+                let c = g.tensor(Tensor::from_i64(vec![1, 3], &[1, 2, 3]).unwrap());
+                g.op(Op::Concat { axis: 0 }, &[x, c])
+            }),
+        ),
+        ("softmax, no such axis", Box::new(|g, x| g.op(Op::Softmax { axis: -3, log: true }, &[x]))),
+        ("matmul", Box::new(|g, x| g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, x]))),
+        (
+            "matmul of a scalar",
+            Box::new(|g, x| {
+                let c = g.floats(&[], &[1.0]);
+                g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, c])
+            }),
+        ),
+        (
+            "matmul of integers",
+            Box::new(|g, x| {
+                let c = g.tensor(Tensor::from_i64(vec![3, 1], &[1, 2, 3]).unwrap());
+                g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, c])
+            }),
+        ),
+        (
+            "add of other shapes",
+            Box::new(|g, x| {
+                let c = g.constant(&[2]);
+                g.elementwise(Elementwise::Add, &[x, c])
+            }),
+        ),
+        (
+            "add of integers",
+            Box::new(|g, x| {
+                let c = g.ints(&[1]);
+                g.elementwise(Elementwise::Add, &[x, c])
+            }),
+        ),
+        ("clamp", elementwise(Elementwise::Clamp { min: 1.0, max: -1.0 })),
+        ("hard sigmoid", elementwise(Elementwise::HardSigmoid)),
+        (
+            "hard sigmoid without end",
+            Box::new(|g, x| {
+                let (a, b) = (g.floats(&[], &[f32::INFINITY]), g.floats(&[], &[0.0]));
+                g.elementwise(Elementwise::HardSigmoid, &[x, a, b])
+            }),
+        ),
+        (
+            "prelu",
+            Box::new(|g, x| {
+                let c = g.constant(&[4, 2, 3]);
+                g.elementwise(Elementwise::PRelu, &[x, c])
+            }),
+        ),
+        ("mod", elementwise(Elementwise::Mod)),
+        ("floor", elementwise(Elementwise::Floor)),
+        ("greater", elementwise(Elementwise::Greater)),
+        ("logical", elementwise(Elementwise::LogicalAnd)),
+        ("select", elementwise(Elementwise::Select)),
+        ("division by zero", folded(Elementwise::Divide, 1, 0)),
+        ("overflow", folded(Elementwise::Add, i64::MAX, 1)),
+        ("the least divided by -1", folded(Elementwise::Mod, i64::MIN, -1)),
+        (
+            "to integers",
+            Box::new(|g, x| {
+                let i = g.convert(x, ElementType::I32);
+                g.convert(i, ElementType::F32)
+            }),
+        ),
+        (
+            "not a number to integers",
+            Box::new(|g, _| {
+                let c = g.floats(&[1], &[f32::NAN]);
+                let i = g.convert(c, ElementType::I64);
+                g.convert(i, ElementType::F32)
+            }),
+        ),
+        ("an output of integers", Box::new(|g, x| g.op(Op::ShapeOf, &[x]))),
+        ("too few inputs", Box::new(|g, x| g.op(Op::Slice, &[x]))),
+    ];
+    let cases = all.iter().map(|(name, build)| (*name, of_x(build), Options::default())).collect();
+    insta::assert_snapshot!(said(cases));
+}
+
+#[test]
+fn what_would_take_for_ever_is_refused() {
+    let large = of_x(|g, x| {
+        let (c, to) = (g.floats(&[1, 3], &[1.0, 2.0, 3.0]), g.ints(&[1 << 28, 3]));
+        let c = g.op(Op::Broadcast(BroadcastMode::Numpy), &[c, to]);
+        g.op(Op::Concat { axis: 0 }, &[x, c])
+    });
+    // more operations than anyone reads
+    let many = of_x(|g, x| {
+        let mut y = x;
+        for _ in 0..20_000 {
+            y = g.elementwise(Elementwise::Exp, &[y]);
+        }
+        y
+    });
+    let read = of_x(|g, x| {
+        let mut y = x;
+        for _ in 0..5_000 {
+            y = g.elementwise(Elementwise::Exp, &[y]);
+        }
+        y
+    });
+    let unrolled = Options { unroll: Unroll::Full, ..Options::default() };
+    let dense = of_x(|g, x| {
+        let w = g.constant(&[5_000, 3]);
+        g.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w])
+    });
+    let none = Options::default;
+    let cases = vec![
+        ("large", large, none()),
+        ("many", many, none()),
+        ("all read", read, none()),
+        ("unrolled", dense, unrolled),
+    ];
+    insta::assert_snapshot!(said(cases));
+}
