@@ -140,7 +140,7 @@ fn kind(op: &Op) -> &'static str {
         Op::Split { .. } => "Split",
         Op::VariadicSplit => "VariadicSplit",
         Op::Reshape { .. } => "Reshape",
-        Op::Squeeze => "Squeeze",
+        Op::Squeeze { .. } => "Squeeze",
         Op::Unsqueeze => "Unsqueeze",
         Op::Transpose => "Transpose",
         Op::Gather { .. } => "Gather",
@@ -206,7 +206,8 @@ fn batch(n: usize) -> Options {
 }
 
 fn shapes(shapes: &[(&str, &[usize])]) -> Options {
-    let shapes = shapes.iter().map(|(name, shape)| ((*name).to_owned(), shape.to_vec())).collect();
+    let shapes =
+        shapes.iter().map(|(name, shape)| ((*name).to_owned(), shape.iter().copied().map(Some).collect())).collect();
     Options { shapes, ..Options::default() }
 }
 

@@ -64,17 +64,18 @@ fn shapes_change_and_elements_stay() {
         };
         gives(&[2, 3], build, (shape, &six));
     }
-    let squeeze = |axes: Option<&'static [i64]>| {
+    let squeeze = |axes: Option<&'static [i64]>, skip: bool| {
         move |g: &mut Graph, x| {
             let mut inputs = vec![x];
             inputs.extend(axes.map(|axes| g.ints(axes)));
-            g.op(Op::Squeeze, &inputs)
+            g.op(Op::Squeeze { skip }, &inputs)
         }
     };
-    gives(&[1, 6, 1], squeeze(None), (&[6], &six));
-    gives(&[1, 6, 1], squeeze(Some(&[])), (&[6], &six));
-    gives(&[1, 6, 1], squeeze(Some(&[-1])), (&[1, 6], &six));
-    gives(&[1, 6, 1], squeeze(Some(&[0, 2])), (&[6], &six));
+    gives(&[1, 6, 1], squeeze(None, false), (&[6], &six));
+    gives(&[1, 6, 1], squeeze(Some(&[]), false), (&[6], &six));
+    gives(&[1, 6, 1], squeeze(Some(&[-1]), false), (&[1, 6], &six));
+    gives(&[1, 6, 1], squeeze(Some(&[0, 2]), false), (&[6], &six));
+    gives(&[1, 6, 1], squeeze(Some(&[1, 2]), true), (&[1, 6], &six));
     let unsqueeze = |g: &mut Graph, x| {
         let axes = g.ints(&[-1, 0]);
         g.op(Op::Unsqueeze, &[x, axes])
