@@ -1153,6 +1153,43 @@ mod tests {
     }
 
     #[test]
+    fn activations_take_numbers() {
+        let list = |text: &str| {
+            let text = format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>");
+            declared(Macro::Gru, &text).cell().expect("all sizes are known").activations.map(|said| said.value)
+        };
+        assert_eq!(
+            list("hard_sigmoid(0.2, 0.5), leaky_relu(-1)"),
+            Some(vec![Activation::HardSigmoid { alpha: 0.2, beta: 0.5 }, Activation::LeakyRelu { alpha: -1.0 }])
+        );
+        assert_eq!(
+            list("hardsigmoid(0.25), ScaledTanh(2, 1e-3)"),
+            Some(vec![
+                Activation::HardSigmoid { alpha: 0.25, beta: 0.5 },
+                Activation::ScaledTanh { alpha: 2.0, beta: 1e-3 }
+            ])
+        );
+        assert_eq!(list("elu, softplus()"), Some(vec![Activation::Elu { alpha: 1.0 }, Activation::Softplus]));
+        for (text, at, says) in [
+            ("exp", "exp", "is not an activation"),
+            ("soft_max(1)", "soft_max", "is not an activation"),
+            ("tanh(1.5)", "1.5", "one number too many for tanh"),
+            ("elu(1, 2.5)", "2.5", "one number too many for elu"),
+            ("elu(x)", "x", "is not a finite number"),
+            ("elu(1e39)", "1e39", "is not a finite number"),
+            ("scaled_tanh(1)", "scaled_tanh (1)", "beta is missing"),
+            ("scaled_tanh", "scaled_tanh", "alpha is missing"),
+            ("\"tanh\"", "\"tanh\"", "is not an activation"),
+            ("a::tanh", "a :: tanh", "is not an activation"),
+        ] {
+            let problems = found(Macro::Rnn, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
+            let [(place, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
+            assert_eq!(place, at, "{text}");
+            assert!(problem.contains(says), "{text}: {problem}");
+        }
+    }
+
+    #[test]
     fn a_misspelt_key_is_not_missing_as_well() {
         assert_eq!(found(Macro::GruCell, "A<hiden_size = 4, input_size = 2>").len(), 1);
         assert_eq!(closest(Macro::GruCell, "colour"), None);

@@ -361,11 +361,18 @@ impl<'a> Lowering<'a, '_> {
         let parameters = PARAMETERS.map(|parameter| {
             let attribute = format!("activations_{parameter}");
             let given = data.take(self.document, &attribute);
-            let numbers = given.as_ref().and_then(|given| self.activation_numbers(index, &attribute, given));
-            (attribute, given, numbers.unwrap_or_default())
+            let numbers = match &given {
+                None => Some(Vec::new()),
+                Some(given) => self.activation_numbers(index, &attribute, given),
+            };
+            (attribute, given, numbers)
         });
-        // what is wrong with the names has been said
+        // what is wrong with them has been said
+        let [(alpha, alpha_given, Some(alphas)), (beta, beta_given, Some(betas))] = parameters else {
+            return defaults.to_vec();
+        };
         let Some(names) = names else { return defaults.to_vec() };
+        let parameters = [(alpha, alpha_given, alphas), (beta, beta_given, betas)];
         let activations: Option<Vec<Activation>> =
             (0..names.len()).map(|at| self.activation(index, &names, at, given.as_ref(), &parameters)).collect();
         let Some(activations) = activations else { return defaults.to_vec() };
@@ -383,12 +390,11 @@ impl<'a> Lowering<'a, '_> {
                 .map(|(activation, number)| (activation.name(), number))
                 .partition(|(name, _)| Activation::takes(name).is_some_and(|takes| takes > place));
             if let Some(given) = given.as_ref().filter(|_| !without.is_empty()) {
-                let mut names: Vec<&str> = without.iter().map(|(name, _)| *name).collect();
-                names.dedup();
+                let named = |name: &&str| without.iter().any(|(other, _)| other == name);
+                let names: Vec<&str> = Activation::NAMES.into_iter().filter(named).collect();
                 let found = format!(
-                    "{attribute} has no effect on {}, which takes no {}: numbers belong to activations by position",
-                    names.join(" and "),
-                    PARAMETERS[place]
+                    "{attribute} has no effect on {}: numbers belong to activations by position",
+                    names.join(" and ")
                 );
                 self.warning(index, given.origin.clone(), found);
             }

@@ -55,6 +55,69 @@ fn attribute_texts_that_are_read() {
     assert_eq!(accepted(&with_attribute("hidden_size", Some(" 3 "))).cells()[0].hidden_size, 3);
 }
 
+/// The model with these lists.
+fn with_activations(names: &str, alphas: &str, betas: &str) -> String {
+    let text = with_attribute("activations", Some(names));
+    let text = edit(&text, r#"activations_alpha="""#, &format!(r#"activations_alpha="{alphas}""#));
+    edit(&text, r#"activations_beta="""#, &format!(r#"activations_beta="{betas}""#))
+}
+
+#[test]
+fn alpha_and_beta_belong_to_activations_by_position() {
+    use Activation::{Affine, Elu, HardSigmoid, LeakyRelu, ScaledTanh, Sigmoid, Softplus, Softsign, ThresholdedRelu};
+    for (names, alphas, betas, expected) in [
+        ("hardsigmoid, elu", "", "", [HardSigmoid { alpha: 0.2, beta: 0.5 }, Elu { alpha: 1.0 }]),
+        (
+            "HardSigmoid,LeakyRelu",
+            "0.25, 0.5",
+            "0.75",
+            [HardSigmoid { alpha: 0.25, beta: 0.75 }, LeakyRelu { alpha: 0.5 }],
+        ),
+        ("leakyrelu,thresholdedrelu", "0.5", "", [LeakyRelu { alpha: 0.5 }, ThresholdedRelu { alpha: 1.0 }]),
+        ("sigmoid,leakyrelu", "0.5", "", [Sigmoid, LeakyRelu { alpha: 0.01 }]),
+        ("sigmoid,leakyrelu", "0,0.5", "", [Sigmoid, LeakyRelu { alpha: 0.5 }]),
+        ("softsign,softplus", "", " ", [Softsign, Softplus]),
+        (
+            "affine,scaledtanh",
+            "2, 3",
+            "-1, -1e-3",
+            [Affine { alpha: 2.0, beta: -1.0 }, ScaledTanh { alpha: 3.0, beta: -1e-3 }],
+        ),
+    ] {
+        let model = accepted(&with_activations(names, alphas, betas));
+        assert_eq!(model.cells()[0].activations, expected, "{names}; {alphas}; {betas}");
+    }
+    let model = accepted(&with_activations("sigmoid,leakyrelu", "0,0.5", ""));
+    let taken = |attribute: &str| {
+        let entry = model.cells()[0].ledger.iter().find(|entry| entry.attribute == attribute);
+        entry.map(|entry| entry.taken.clone()).expect("an entry")
+    };
+    assert_eq!(taken("activations"), "sigmoid, leakyrelu(0.5)");
+    assert_eq!(taken("activations_alpha"), "0.5 for leakyrelu");
+    assert_eq!(taken("activations_beta"), "none");
+}
+
+#[test]
+fn alpha_and_beta_that_are_refused_or_warned_about() {
+    let cases = [
+        ("sigmoid,scaledtanh", "", ""),
+        ("sigmoid,scaledtanh", "0,2", "1"),
+        ("elu,tanh", "inf", ""),
+        ("affine,tanh", "1", "nan"),
+        ("elu,tanh", "1,,2", ""),
+        ("elu,tanh", "0.5f", ""),
+        ("elu,elu", "1,2,3", ""),
+        ("elu,elu", "1,2", "3,4"),
+        ("exp,log", "", ""),
+        ("scaledtanh,tanh", "x", "1"),
+    ];
+    let texts: Vec<(String, String)> = cases
+        .iter()
+        .map(|(names, alphas, betas)| (format!("{names}; {alphas}; {betas}"), with_activations(names, alphas, betas)))
+        .collect();
+    insta::assert_snapshot!(said(texts.iter().map(|(name, text)| (name.as_str(), text.clone()))));
+}
+
 #[test]
 fn attribute_texts_that_are_refused_or_warned_about() {
     let cases = [

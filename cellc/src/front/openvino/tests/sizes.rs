@@ -38,6 +38,12 @@ fn attributes_without_number_take_linear_time() {
     assert!(refusal.contains(&format!("and {} more", MANY - 4)), "{refusal}");
     let refusal = refused(&with_attribute("activations", Some(&"tanh,".repeat(MANY))));
     assert!(refusal.contains("unknown activation \"\""), "{refusal}");
+    let refusal = refused(&with_attribute("activations_alpha", Some(&"1,".repeat(MANY))));
+    assert!(refusal.contains("holds \"\", which is not a number"), "{refusal}");
+    let refusal = refused(&with_attribute("activations_alpha", Some(&format!("{}1", "1,".repeat(MANY)))));
+    assert!(refusal.contains("but there are 2 activations") && refusal.len() < 2000, "{refusal}");
+    let refusal = refused(&with_attribute("activations", Some(&format!("{}elu", "softsign,".repeat(MANY)))));
+    assert!(refusal.contains("but GRUCell takes 2") && refusal.len() < 2000, "{refusal}");
     let references = "&amp;".repeat(MANY);
     accepted(&edit(GRU, "name=\"cell\"", &format!("name=\"{references}\"")));
 }
