@@ -84,10 +84,11 @@ fn alpha_and_beta_belong_to_activations_by_position() {
             [Affine { alpha: 2.0, beta: -1.0 }, ScaledTanh { alpha: 3.0, beta: -1e-3 }],
         ),
     ] {
-        let model = accepted(&with_activations(names, alphas, betas));
+        let (model, _) = compile(&with_activations(names, alphas, betas)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(model.cells()[0].activations, expected, "{names}; {alphas}; {betas}");
     }
-    let model = accepted(&with_activations("sigmoid,leakyrelu", "0,0.5", ""));
+    let (model, warnings) = compile(&with_activations("sigmoid,leakyrelu", "0,0.5", "")).expect("a valid model");
+    assert!(warnings.contains("activations_alpha has no effect on sigmoid:"), "{warnings}");
     let taken = |attribute: &str| {
         let entry = model.cells()[0].ledger.iter().find(|entry| entry.attribute == attribute);
         entry.map(|entry| entry.taken.clone()).expect("an entry")
