@@ -1,0 +1,148 @@
+//! A run-time number of steps: the same bits as all at once, whatever the pieces, in every language.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use cellc::compile::compile;
+use cellc::{Language, Options};
+use cellc_tests::corpus;
+use cellc_tests::driver::{self, run};
+use cellc_tests::subject::{Subject, bits};
+
+/// Two GRU layers and a dense head, which PyTorch exported with every size open.
+const CASE: &str = "torch_gru2_head";
+
+fn subject(name: &str, steps: Option<usize>) -> Subject {
+    let case = corpus::case(CASE);
+    let (batch, inputs) = (1, case.runs[0].shapes[0][2]);
+    let shape = vec![Some(batch), steps, Some(inputs)];
+    let options = Options { name: Some(name.to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
+    Subject { name: name.to_owned(), compilation, calls: Vec::new() }
+}
+
+/// Steps of x, one after the other: numbers that are exact in f32.
+fn x(steps: usize, inputs: usize) -> Vec<f32> {
+    (0..steps * inputs).map(|i| ((i * 37 % 64) as f32 - 32.0) / 32.0).collect()
+}
+
+#[test]
+fn one_after_the_other_gives_the_bits_of_all_at_once() {
+    let (steps, one) = (5, subject("stepwise", None));
+    let all = subject("at_once", Some(steps));
+    let inputs = one.model().parameters[0].shape.iter().product();
+    let x = x(steps, inputs);
+    for (isa, (name, _)) in all.isas().enumerate() {
+        let expected: Vec<u32> = all.interpret(isa, &[x.clone()])[0].iter().copied().map(bits).collect();
+        let mut variables = one.variables();
+        let mut found: Vec<u32> = Vec::new();
+        for step in x.chunks(inputs) {
+            let results = one.interpret_from(isa, &[step.to_vec()], &mut variables);
+            found.extend(results[0].iter().copied().map(bits));
+        }
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+/// What both programs print: the bits of the outputs.
+fn lines(output: &str) -> Vec<u32> {
+    output.lines().map(|line| u32::from_str_radix(line, 16).expect("hexadecimal")).collect()
+}
+
+/// The outputs of all steps by the best instruction set, interpreted.
+fn expected(steps: usize) -> Vec<u32> {
+    let all = subject("at_once", Some(steps));
+    let inputs = all.model().parameters[0].shape[2];
+    let names: Vec<&str> = all.isas().map(|(name, _)| name).collect();
+    let best = *driver::isas().last().expect("there is a generic one");
+    let isa = names.iter().position(|name| *name == best).expect("it is compiled for all");
+    all.interpret(isa, &[x(steps, inputs)])[0].iter().copied().map(bits).collect()
+}
+
+#[test]
+fn slices_in_pieces_give_the_bits_of_all_at_once_in_rust() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-rust");
+    let one = subject("stepwise", None);
+    let (inputs, outputs) = (one.model().parameters[0].shape[2], one.model().results[0].shape[2]);
+    driver::write_files(&folder, std::slice::from_ref(&one), Language::Rust);
+    let numbers: Vec<String> = x(5, inputs).iter().map(|v| format!("{v:?}")).collect();
+    let main = format!(
+        "mod stepwise;
+        fn main() {{
+            let x: [f32; {}] = [{}];
+            let x = x.as_chunks::<{inputs}>().0;
+            let mut y = [[0.0; {outputs}]; 5];
+            let mut net = stepwise::Stepwise::new();
+            assert_eq!(net.steps(&x[..2], &mut y[..3]), Err(stepwise::UnequalSteps));
+            assert_eq!(net.steps(&[], &mut []), Ok(()));
+            assert_eq!(net.steps(&x[..2], &mut y[..2]), Ok(()));
+            assert_eq!(net.steps(&x[2..], &mut y[2..]), Ok(()));
+            let first = y;
+            net.reset();
+            assert_eq!(net.steps(x, &mut y), Ok(()));
+            assert_eq!(first, y);
+            for value in y.as_flattened() {{ println!(\"{{:x}}\", value.to_bits()); }}
+        }}",
+        5 * inputs,
+        numbers.join(", ")
+    );
+    fs::write(folder.join("main.rs"), main).expect("a file");
+    let program = folder.join("main");
+    let mut command = driver::rustc();
+    run(command.args(["--edition=2021", "-Dwarnings", "-O"]).arg(folder.join("main.rs")).arg("-o").arg(&program));
+    let output = Command::new(&program).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(lines(&String::from_utf8_lossy(&output.stdout)), expected(5));
+}
+
+#[test]
+fn steps_in_pieces_give_the_bits_of_all_at_once_in_c() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-c");
+    let one = subject("stepwise", None);
+    let (inputs, outputs) = (one.model().parameters[0].shape[2], one.model().results[0].shape[2]);
+    driver::write_files(&folder, std::slice::from_ref(&one), Language::C);
+    let numbers: Vec<String> = x(5, inputs).iter().map(|v| format!("{v:?}f")).collect();
+    let main = format!(
+        "#include \"stepwise.h\"
+        #include <stdint.h>
+        #include <stdio.h>
+        #include <string.h>
+        int main(void) {{
+            static const float x[] = {{{}}};
+            float y[5 * {outputs}];
+            stepwise net;
+            stepwise_init(&net);
+            stepwise_steps(&net, 0, x, y);
+            stepwise_steps(&net, 2, x, y);
+            stepwise_steps(&net, 3, x + 2 * {inputs}, y + 2 * {outputs});
+            for (int i = 0; i < 5 * {outputs}; i++) {{
+                uint32_t bits;
+                memcpy(&bits, &y[i], 4);
+                printf(\"%x\\n\", (unsigned)bits);
+            }}
+            return 0;
+        }}",
+        numbers.join(", ")
+    );
+    fs::write(folder.join("main.c"), main).expect("a file");
+    for compiler in driver::c_compilers() {
+        let program = folder.join(format!("main-{compiler}"));
+        let mut command = Command::new(compiler);
+        command.current_dir(&folder).args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "main.c", "stepwise.c"]);
+        run(command.arg("-o").arg(&program));
+        let output = Command::new(&program).output().expect("it starts");
+        assert_eq!(lines(&String::from_utf8_lossy(&output.stdout)), expected(5), "{compiler}");
+    }
+}
+
+/// Models in which steps look at each other, or end with what they began, are refused with the reason.
+#[test]
+fn what_does_not_go_step_by_step_is_refused() {
+    for (case, shape, reason) in [("torch_gru2_head", vec![Some(2), None, Some(10)], "several rows")] {
+        let case = corpus::case(case);
+        let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+        let problems = compile(&case.model, &options).expect_err("it is refused");
+        assert!(format!("{problems:?}").contains(reason), "{problems:?}");
+    }
+}
