@@ -42,6 +42,20 @@ fn build_script() {
     assert!(moves[11] < moves[0] / 10.0 && moves[12] > 10.0 * moves[11] && moves[23] < moves[12] / 10.0, "{text}");
 }
 
+/// The same frames as the corpus case of the same network, whose oracle says how likely speech is.
+#[test]
+fn denoiser() {
+    let text = output_of("example-denoiser");
+    let speech: Vec<f32> = text.lines().skip(1).take(12).map(|line| numbers(line)[1]).collect();
+    let oracle =
+        [0.14709, 0.14420, 0.22395, 0.28500, 0.55840, 0.43441, 0.29197, 0.39823, 0.53768, 0.30375, 0.49208, 0.49580];
+    assert_eq!(speech.len(), oracle.len(), "{text}");
+    for (speech, oracle) in speech.iter().zip(oracle) {
+        assert!((speech - oracle).abs() < 2e-5, "{text}");
+    }
+    assert!(text.ends_with("0.14709 where it starts anew\n"), "{text}");
+}
+
 /// A copy of the C project, built by its own Makefile around the command; every state against the float64 reference.
 #[test]
 fn c_project() {
