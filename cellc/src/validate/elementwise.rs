@@ -12,7 +12,7 @@ impl Validation<'_> {
     pub(super) fn elementwise(&mut self, node: &Node, function: Elementwise) {
         let Some(mut inputs) = self.inputs(node) else { return };
         if let Elementwise::Clamp { min, max } = function
-            && !(min <= max)
+            && min.partial_cmp(&max).is_none_or(std::cmp::Ordering::is_gt)
         {
             let found = format!("Clamp from {min} to {max}");
             self.error(node, &node.origin, found, "min of max or less", "correct min or max");

@@ -220,7 +220,7 @@ impl Validation<'_> {
     pub(super) fn split(&mut self, node: &Node, parts: usize) {
         let Some((input, axis)) = self.split_along(node) else { return };
         let size = self.shape_of(&input)[axis];
-        if parts == 0 || size % parts != 0 {
+        if parts == 0 || !size.is_multiple_of(parts) {
             let found = format!("{size} elements along axis {axis} split into {parts} equal parts");
             self.error(node, &node.origin, found, "a number of parts that divides them", "use VariadicSplit");
             return;
@@ -564,7 +564,7 @@ fn reshaped(shape: &[usize], wanted: &[i64], special_zero: bool) -> Option<Vec<u
     let (have, said) = (element_count(shape)?, element_count(&to)?);
     match open {
         None => (have == said).then_some(to),
-        Some(_) if said == 0 || have % said != 0 => None,
+        Some(_) if said == 0 || !have.is_multiple_of(said) => None,
         Some(d) => {
             to[d] = have / said;
             Some(to)

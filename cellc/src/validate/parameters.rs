@@ -117,6 +117,7 @@ impl Validation<'_> {
                     let by_shape = example(&name, &stated);
                     let help = match axis == 0 && !is_weight {
                         true => format!("give the batch size, --batch 1, or the whole shape, {by_shape}"),
+                        false if is_weight => format!("give the whole shape: {by_shape}"),
                         false => {
                             format!("give the whole shape: {by_shape}; a ? in it leaves the number of steps open")
                         }
