@@ -1,4 +1,4 @@
-//! `gru_cell!` and `rnn_cell!`, which compile a recurrent cell where they stand.
+//! Recurrent cells, sequences and networks, compiled where their declarations stand: `gru_cell!`, `lstm_sequence!`, ...
 //!
 //! Use them by way of `cellc-runtime`, which the generated code needs and which re-exports them.
 
@@ -15,4 +15,69 @@ pub fn gru_cell(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn rnn_cell(input: TokenStream) -> TokenStream {
     expand(Macro::RnnCell, input.into()).into()
+}
+
+#[doc = include_str!("lstm_cell.md")]
+#[proc_macro]
+pub fn lstm_cell(input: TokenStream) -> TokenStream {
+    expand(Macro::LstmCell, input.into()).into()
+}
+
+#[doc = include_str!("augru_cell.md")]
+#[proc_macro]
+pub fn augru_cell(input: TokenStream) -> TokenStream {
+    expand(Macro::AugruCell, input.into()).into()
+}
+
+#[doc = include_str!("gru_sequence.md")]
+#[proc_macro]
+pub fn gru_sequence(input: TokenStream) -> TokenStream {
+    expand(Macro::GruSequence, input.into()).into()
+}
+
+/// Declares an RNN over a number of steps, OpenVINO's RNNSequence-5: [`gru_sequence!`] with the cell of [`rnn_cell!`].
+///
+/// ```text
+/// use cellc_runtime::rnn_sequence;
+///
+/// rnn_sequence!(pub Smoother<hidden_size = 128, input_size = 16, steps = 10, direction = reverse, activations = [relu]>);
+/// ```
+#[proc_macro]
+pub fn rnn_sequence(input: TokenStream) -> TokenStream {
+    expand(Macro::RnnSequence, input.into()).into()
+}
+
+/// Declares an LSTM over a number of steps, OpenVINO's LSTMSequence-5: [`gru_sequence!`] with the cell of [`lstm_cell!`], without peepholes,
+/// `input_forget` and `weights_format`, which no sequence has.
+///
+/// ```text
+/// use cellc_runtime::lstm_sequence;
+///
+/// lstm_sequence!(pub Tagger<hidden_size = 128, input_size = 16, steps = 10, direction = bidirectional>);
+/// ```
+///
+/// Beside `h` it has the cell state `c [batch, D, hidden_size]`, and the further output `c_out`.
+#[proc_macro]
+pub fn lstm_sequence(input: TokenStream) -> TokenStream {
+    expand(Macro::LstmSequence, input.into()).into()
+}
+
+/// Declares a GRU with attention over a number of steps, OpenVINO's AUGRUSequence: [`gru_sequence!`] with the cell of [`augru_cell!`], forward only.
+///
+/// ```text
+/// use cellc_runtime::augru_sequence;
+///
+/// augru_sequence!(pub Interest<hidden_size = 64, input_size = 32, steps = 10>);
+/// ```
+///
+/// Beside `x` it reads the attention `a [batch, steps, 1]`.
+#[proc_macro]
+pub fn augru_sequence(input: TokenStream) -> TokenStream {
+    expand(Macro::AugruSequence, input.into()).into()
+}
+
+#[doc = include_str!("gru.md")]
+#[proc_macro]
+pub fn gru(input: TokenStream) -> TokenStream {
+    expand(Macro::AppleGru, input.into()).into()
 }

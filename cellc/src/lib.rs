@@ -1,6 +1,6 @@
 //! cellc compiles recurrent networks, ahead of time, to readable source in Rust or C.
 //!
-//! A build script uses [`Builder`]; the macros `gru_cell!` and `rnn_cell!` come with the crate `cellc-runtime`; the command
+//! A build script uses [`Builder`]; the macros (`gru_cell!`, `lstm_sequence!`, ...) come with the crate `cellc-runtime`; the command
 //! `cellc` comes with the feature `cli`.
 //!
 //! Features: `cli` (default) is the command and all that only it needs; `openvino`, part of it, reads OpenVINO IR files; `safetensors`, part of it too,

@@ -1,4 +1,4 @@
-"""Small recurrent layers computed by PyTorch, Keras and ONNX Runtime themselves.
+"""Small recurrent layers computed by PyTorch, Keras and ONNX Runtime themselves; of PyTorch's some as Apple holds them.
 
     pip install torch keras onnx onnxruntime safetensors numpy
     KERAS_BACKEND=torch python make.py
@@ -67,6 +67,22 @@ def pytorch(name, kind, dtype=torch.float32, initial=True, head=False, outer_bia
             weights |= {f"fc.{key}": value for key, value in fc.state_dict().items()}
             tensors["out"] = torch.sigmoid(fc(y))
     save(name, tensors | weights)
+    return tensors | weights
+
+
+def apple(name, layer, after):
+    """The same layer as Apple holds it: rows r, n, z; the recurrent biases and those of the input, or the sum of both."""
+
+    def rows(key):
+        r, z, n = layer[f"gru.{key}_l0"].chunk(3)
+        return torch.cat([r, n, z])
+
+    tensors = {"apple.input_hidden_weight": rows("weight_ih"), "apple.hidden_hidden_weight": rows("weight_hh")}
+    if after:
+        tensors |= {"apple.bias": rows("bias_hh"), "apple.input_bias": rows("bias_ih")}
+    else:
+        tensors["apple.bias"] = rows("bias_ih") + rows("bias_hh")
+    save(name, tensors | {key: layer[key] for key in ["x", "h0", "y", "hn"]})
 
 
 def keras_layer(name, kind, bidirectional=False, **arguments):
@@ -144,7 +160,7 @@ def onnx_layer(name, kind, direction="forward", peepholes=False, **attributes):
 
 pytorch("pytorch_rnn", "rnn")
 pytorch("pytorch_rnn_relu", "rnn", nonlinearity="relu")
-pytorch("pytorch_gru", "gru")
+apple("apple_gru_after", pytorch("pytorch_gru", "gru"), after=True)
 pytorch("pytorch_gru_without_bias", "gru", bias=False)
 pytorch("pytorch_gru_f16", "gru", dtype=torch.float16)
 pytorch("pytorch_gru_bf16", "gru", dtype=torch.bfloat16)
@@ -152,7 +168,7 @@ pytorch("pytorch_gru_f64", "gru", dtype=torch.float64)
 pytorch("pytorch_gru_two_layers_both_ways", "gru", num_layers=2, bidirectional=True)
 pytorch("pytorch_lstm", "lstm")
 pytorch("pytorch_lstm_two_layers_both_ways", "lstm", num_layers=2, bidirectional=True)
-pytorch("pytorch_gru_outer_bias", "gru", outer_bias=True)
+apple("apple_gru_outer_bias", pytorch("pytorch_gru_outer_bias", "gru", outer_bias=True), after=False)
 pytorch("pytorch_gru_with_head", "gru", initial=False, head=True, num_layers=2)
 pytorch("pytorch_lstm_both_ways_with_head", "lstm", initial=False, head=True, bidirectional=True)
 

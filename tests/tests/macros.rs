@@ -28,6 +28,51 @@ gru_cell!(RunTimeWeights<model = "corpus/gru_cell_params/model.xml">);
 // a name that no identifier of C could have, and one that macro_rules made
 rnn_cell!(pub Größe<hidden_size = 1, input_size = 1>);
 
+lstm_cell!(Lstm<hidden_size = 5, input_size = 3>);
+lstm_cell!(
+    LstmOfLstmCell1<
+        hidden_size = 5, input_size = 3, clip = 0.9, peepholes = true, input_forget = true, weights_format = ifco,
+        activations = [hard_sigmoid(0.2, 0.5), tanh, relu],
+    >
+);
+augru_cell!(Attentive<hidden_size = 5, input_size = 3>);
+augru_sequence!(AttentiveSequence<hidden_size = 5, input_size = 3, steps = 4>);
+gru_sequence!(Sequence<hidden_size = 5, input_size = 3, steps = 4>);
+gru_sequence!(Step<hidden_size = 5, input_size = 3, steps = 1>);
+rnn_sequence!(Backwards<hidden_size = 5, input_size = 3, steps = 4, direction = reverse>);
+
+// what PyTorch saved: a sequence, and networks whose outputs are those of a dense layer
+gru_sequence!(OfPyTorch<weights = "frameworks/pytorch_gru.safetensors", prefix = "gru", batch = 2, steps = 4>);
+gru_cell!(
+    WithHead<
+        weights = "frameworks/pytorch_gru_with_head.safetensors",
+        prefix = "gru", head = "fc", head_activation = sigmoid, layers = 2, hidden_size = 5, input_size = 3,
+    >
+);
+lstm_sequence!(
+    BothWaysWithHead<
+        weights = "frameworks/pytorch_lstm_both_ways_with_head.safetensors",
+        prefix = "lstm", head = "fc", head_activation = sigmoid, direction = bidirectional, batch = 2, steps = 4,
+    >
+);
+
+// Apple's operation, and the same in OpenVINO's terms
+gru!(
+    AppleAfter<
+        weights = "frameworks/apple_gru_after.safetensors",
+        prefix = "apple", apply_reset_gate_after_mat_mul = true, batch = 2, steps = 4,
+    >
+);
+gru!(AppleOuterBias<weights = "frameworks/apple_gru_outer_bias.safetensors", prefix = "apple", batch = 2, steps = 4>);
+gru!(
+    AppleLast<
+        weights = "frameworks/apple_gru_outer_bias.safetensors",
+        prefix = "apple", reset_gate = after_mat_mul_outer_bias, output_sequence = false, batch = 2, steps = 4,
+    >
+);
+gru_sequence!(OuterBias<weights = "frameworks/pytorch_gru_outer_bias.safetensors", prefix = "gru", batch = 2, steps = 4>);
+gru!(AppleInTermsOfOpenVino<hidden_size = 5, input_size = 3, steps = 4, reset_gate = before_mat_mul, activation = tanh>);
+
 macro_rules! declare {
     ($visibility:vis $name:ident, $hidden:literal, $clip:expr) => {
         gru_cell!($visibility $name<hidden_size = $hidden, input_size = 3, clip = $clip>);
@@ -243,4 +288,221 @@ fn a_type_keeps_its_name() {
     let (mut cell, mut h_out) = (Größe::new(&packed), [0.0]);
     cell.step(&[1.0], &mut h_out);
     near(&h_out, &[0.5f32.tanh()]);
+}
+
+/// One step of an LSTM with 3 inputs and 5 states, gates in the order f, i, c, o: h and c.
+fn lstm(
+    x: &[f64; 3],
+    [h, c]: &[[f64; 5]; 2],
+    (w, r, b): (&[[f32; 3]; 20], &[[f32; 5]; 20], &[f32; 20]),
+    p: &[f32; 15],
+    of_lstm_cell_1: bool,
+) -> [[f64; 5]; 2] {
+    // where f, i, c, o stand
+    let order = if of_lstm_cell_1 { [1, 0, 2, 3] } else { [0, 1, 2, 3] };
+    let clip = if of_lstm_cell_1 { 0.9 } else { f64::INFINITY };
+    let (f, last): (fn(f64) -> f64, fn(f64) -> f64) = match of_lstm_cell_1 {
+        // numbers are f32
+        true => (|v| (f64::from(0.2f32) * v + 0.5).clamp(0.0, 1.0), |v| v.max(0.0)),
+        false => (sigmoid, f64::tanh),
+    };
+    let sum = |gate: usize, i: usize| {
+        let at = order[gate];
+        product(w, at, x)[i] + product(r, at, h)[i] + f64::from(b[at * 5 + i])
+    };
+    let peep = |gate: usize, i: usize, c: f64| if of_lstm_cell_1 { f64::from(p[gate * 5 + i]) * c } else { 0.0 };
+    let clipped = |v: f64| v.clamp(-clip, clip);
+    let mut next = [[0.0; 5]; 2];
+    for i in 0..5 {
+        let forget = f(clipped(sum(0, i) + peep(0, i, c[i])));
+        let input = if of_lstm_cell_1 { 1.0 - forget } else { f(clipped(sum(1, i) + peep(1, i, c[i]))) };
+        let cell = forget * c[i] + input * clipped(sum(2, i)).tanh();
+        let output = f(clipped(sum(3, i) + peep(2, i, cell)));
+        (next[0][i], next[1][i]) = (output * last(cell), cell);
+    }
+    next
+}
+
+fn near_f64(got: &[f32], wanted: &[f64]) {
+    let wanted: Vec<f32> = wanted.iter().map(|v| *v as f32).collect();
+    near(got, &wanted);
+}
+
+#[test]
+fn an_lstm_follows_its_equation_with_and_without_what_lstm_cell_1_has() {
+    let (w, r, b, p): (_, _, [f32; 20], [f32; 15]) =
+        (weights(0), weights(100), std::array::from_fn(|i| weight(300 + i)), std::array::from_fn(|i| weight(400 + i)));
+    macro_rules! follows {
+        ($module:ident, $type:ident, $weights:expr, $first:literal) => {
+            let mut packed = $module::Packed::new();
+            $module::pack(&$weights, &mut packed);
+            let (mut cell, mut outputs) = ($type::new(&packed), $type::zeroed_output());
+            let mut states = [[0.0; 5]; 2];
+            for x in &INPUTS {
+                states = lstm(&x.map(f64::from), &states, (&w, &r, &b), &p, $first);
+                cell.step(x, &mut outputs);
+                near_f64(&outputs.h_out, &states[0]);
+                near_f64(&outputs.c_out, &states[1]);
+            }
+            assert_eq!((cell.h(), cell.c()), (&outputs.h_out, &outputs.c_out));
+        };
+    }
+    follows!(lstm, Lstm, lstm::Weights { w: &w, r: &r, b: &b }, false);
+    let weights = lstm_of_lstm_cell1::Weights { w: &w, r: &r, b: &b, p: &p };
+    follows!(lstm_of_lstm_cell1, LstmOfLstmCell1, weights, true);
+}
+
+#[test]
+fn sequences_are_their_cells_step_after_step() {
+    let (w, r, b): ([[f32; 3]; 15], [[f32; 5]; 15], [f32; 15]) =
+        (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let attention = [0.25, 1.0, 0.0, 0.75];
+    macro_rules! packed {
+        ($module:ident, $w:expr, $r:expr, $b:expr) => {{
+            let mut packed = $module::Packed::new();
+            $module::pack(&$module::Weights { w: $w, r: $r, b: $b }, &mut packed);
+            packed
+        }};
+    }
+    // bit for bit: whole, in pieces of one step, and as cells
+    let (whole, piece) = (packed!(sequence, &[w], &[r], &[b]), packed!(step, &[w], &[r], &[b]));
+    let one = packed!(before, &w, &r, &b);
+    let (mut whole, mut piece, mut one) = (Sequence::new(&whole), Step::new(&piece), Before::new(&one));
+    let mut outputs = Sequence::zeroed_output();
+    whole.step(INPUTS.as_flattened().try_into().expect("4 steps"), &mut outputs);
+    for (x, y) in INPUTS.iter().zip(outputs.y.as_chunks::<5>().0) {
+        let (mut of_piece, mut h_out) = (Step::zeroed_output(), [0.0; 5]);
+        piece.step(x, &mut of_piece);
+        one.step(x, &mut h_out);
+        assert_eq!((&of_piece.h_out, &h_out), (y, y));
+    }
+    assert_eq!(outputs.y[15..], outputs.h_out);
+
+    // with attention
+    let (whole, one) = (packed!(attentive_sequence, &[w], &[r], &[b]), packed!(attentive, &w, &r, &b));
+    let (mut whole, mut one) = (AttentiveSequence::new(&whole), Attentive::new(&one));
+    let mut outputs = AttentiveSequence::zeroed_output();
+    let x = INPUTS.as_flattened().try_into().expect("4 steps");
+    whole.step(&attentive_sequence::StepInputs { x, a: &attention }, &mut outputs);
+    let mut h = [0.0; 5];
+    for (t, x) in INPUTS.iter().enumerate() {
+        let z_of = |h: &[f64; 5]| gru(&x.map(f64::from), h, &w, &r, &b, false, f64::INFINITY);
+        let mut h_out = [0.0; 5];
+        one.step(&attentive::StepInputs { x, a: &[attention[t]] }, &mut h_out);
+        assert_eq!(h_out, outputs.y[t * 5..][..5]);
+        // h' of a GRU is n + z (h - n); with attention z shrinks: between the GRU's h' and n
+        if attention[t] == 0.0 {
+            near_f64(&h_out, &z_of(&h));
+        }
+        h = h_out.map(f64::from);
+    }
+
+    // in reverse, y stays at its step
+    let (w, r, b): ([[f32; 3]; 5], [[f32; 5]; 5], [f32; 5]) =
+        (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let packed = packed!(backwards, &[w], &[r], &[b]);
+    let (mut cell, mut outputs) = (Backwards::new(&packed), Backwards::zeroed_output());
+    cell.step(x, &mut outputs);
+    let mut h = [0.0; 5];
+    for (t, x) in INPUTS.iter().enumerate().rev() {
+        let (wx, rh) = (product(&w, 0, &x.map(f64::from)), product(&r, 0, &h));
+        h = std::array::from_fn(|i| (wx[i] + rh[i] + f64::from(b[i])).tanh());
+        near_f64(&outputs.y[t * 5..][..5], &h);
+    }
+    near_f64(&outputs.h_out, &h);
+}
+
+/// A tensor of a file that PyTorch wrote.
+fn of_file(file: &[u8], name: &str) -> Vec<f32> {
+    let tensors = SafeTensors::deserialize(file).expect("a file of tensors");
+    let bytes = tensors.tensor(name).expect("a tensor of that name").data();
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+macro_rules! of_file {
+    ($file:literal, $tensor:literal) => {
+        of_file(include_bytes!(concat!("../frameworks/", $file, ".safetensors")), $tensor)
+    };
+}
+
+fn array<const N: usize>(values: &[f32]) -> &[f32; N] {
+    values.try_into().expect("that many values")
+}
+
+#[test]
+fn what_pytorch_saved_gives_what_pytorch_gives() {
+    let mut cell = OfPyTorch::new();
+    cell.set_h(array(&of_file!("pytorch_gru", "h0")));
+    let mut outputs = OfPyTorch::zeroed_output();
+    cell.step(array(&of_file!("pytorch_gru", "x")), &mut outputs);
+    near(&outputs.y, &of_file!("pytorch_gru", "y"));
+    near(&outputs.h_out, &of_file!("pytorch_gru", "hn"));
+
+    // two layers and a dense one, step by step; a reset starts the second row of the batch
+    let (x, out) = (of_file!("pytorch_gru_with_head", "x"), of_file!("pytorch_gru_with_head", "out"));
+    let mut cell = WithHead::new();
+    for (x, wanted) in x.chunks_exact(12).zip(out.chunks_exact(8)) {
+        cell.reset();
+        for (x, wanted) in x.as_chunks().0.iter().zip(wanted.chunks_exact(2)) {
+            let mut out = [0.0; 2];
+            cell.step(x, &mut out);
+            near(&out, wanted);
+        }
+    }
+    assert_eq!(WithHead::OUTPUTS, [Port { name: "out", shape: &[1, 2] }]);
+
+    // both ways: every call starts at zero
+    let mut cell = BothWaysWithHead::new();
+    for _ in 0..2 {
+        let mut out = BothWaysWithHead::zeroed_output();
+        cell.step(array(&of_file!("pytorch_lstm_both_ways_with_head", "x")), &mut out);
+        near(&out, &of_file!("pytorch_lstm_both_ways_with_head", "out"));
+    }
+}
+
+/// `[2, 4, ..]` as `[4, 2, ..]`
+fn time_first(values: &[f32]) -> Vec<f32> {
+    let row = values.len() / 8;
+    (0..8).flat_map(|i| values[(i % 2 * 4 + i / 2) * row..][..row].to_vec()).collect()
+}
+
+#[test]
+fn apples_gru_gives_the_bits_of_openvinos_terms() {
+    macro_rules! same {
+        ($apple:ident, $module:ident, $openvino:ident, $file:literal) => {{
+            let (x, h0): (Vec<f32>, Vec<f32>) = (of_file!($file, "x"), of_file!($file, "h0"));
+            let mut wanted = $openvino::zeroed_output();
+            let mut cell = $openvino::new();
+            cell.set_h(array(&h0));
+            cell.step(array(&x), &mut wanted);
+            let mut got = $apple::zeroed_output();
+            let (input, h0) = (time_first(&x), in_rows(&h0));
+            let inputs = $module::Inputs { input: array(&input), initial_hidden_states: &h0 };
+            $apple::new().step(&inputs, &mut got);
+            assert_eq!(got.hidden_states.as_flattened(), wanted.h_out);
+            near(got.hidden_states.as_flattened(), &of_file!($file, "hn"));
+            (got.output, time_first(&wanted.y))
+        }};
+    }
+    let (output, y) = same!(AppleAfter, apple_after, OfPyTorch, "pytorch_gru");
+    assert_eq!(output[..], y);
+    let (output, y) = same!(AppleOuterBias, apple_outer_bias, OuterBias, "pytorch_gru_outer_bias");
+    assert_eq!(output[..], y);
+    let (last, y) = same!(AppleLast, apple_last, OuterBias, "pytorch_gru_outer_bias");
+    assert_eq!(last, y[30..]);
+
+    // weights at run time, in OpenVINO's order
+    let (w, r, b): ([[f32; 3]; 15], [[f32; 5]; 15], [f32; 15]) =
+        (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let mut of_apple = apple_in_terms_of_open_vino::Packed::new();
+    let of_weights = apple_in_terms_of_open_vino::Weights { w: &[w], r: &[r], b: &[b] };
+    apple_in_terms_of_open_vino::pack(&of_weights, &mut of_apple);
+    let mut packed = sequence::Packed::new();
+    sequence::pack(&sequence::Weights { w: &[w], r: &[r], b: &[b] }, &mut packed);
+    let (mut got, mut wanted) = (AppleInTermsOfOpenVino::zeroed_output(), Sequence::zeroed_output());
+    let x = INPUTS.as_flattened().try_into().expect("4 steps");
+    let inputs = apple_in_terms_of_open_vino::Inputs { input: x, initial_hidden_states: &[0.0; 5] };
+    AppleInTermsOfOpenVino::new(&of_apple).step(&inputs, &mut got);
+    Sequence::new(&packed).step(x, &mut wanted);
+    assert_eq!((got.output, got.hidden_states), (wanted.y, wanted.h_out));
 }

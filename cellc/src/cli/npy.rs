@@ -188,7 +188,7 @@ mod tests {
         let long = "{'descr': '<f2', 'fortran_order': False, 'shape': ()}";
         for version in [2, 3] {
             let file = [MAGIC, &[version, 0], &(long.len() as u32).to_le_bytes(), long.as_bytes(), &[0, 0]].concat();
-            assert_eq!(read_header(&file).unwrap().shape, []);
+            assert_eq!(read_header(&file).unwrap().shape, [0usize; 0]);
         }
     }
 

@@ -621,6 +621,8 @@ impl Graph {
     }
 
     fn result(&mut self, name: &str, value: ValueId, origin: &Origin) {
+        // a value's own name is what the generated code calls it
+        self.model.values[value.0].names = vec![name.to_owned()];
         self.model.results.push(self.model.nodes.len());
         self.node(name, Op::Result, vec![value], Vec::new(), origin);
     }
@@ -641,7 +643,18 @@ impl Graph {
     /// What an operation on one or more values gives, its shape left to be found.
     fn computed(&mut self, name: &str, op: Op, inputs: Vec<ValueId>, origin: &Origin) -> ValueId {
         let value = self.value(name, None, origin);
+        let kind = match &op {
+            Op::Transpose => "Transpose",
+            Op::Reshape { .. } => "Reshape",
+            Op::MatMul { .. } => "MatMul",
+            Op::Elementwise(Elementwise::Add) => "Add",
+            Op::Elementwise(Elementwise::Activation(activation)) => activation.name(),
+            _ => self.declared_by,
+        };
         self.node(name, op, inputs, vec![value], origin);
+        if let Some(node) = self.model.nodes.last_mut() {
+            node.kind = kind.to_owned();
+        }
         value
     }
 
