@@ -1,6 +1,10 @@
 //! Cells that the macros declare, against the equations written out.
 
-use cellc_runtime::{Cell, Element, Port, gru_cell, rnn_cell};
+use cellc_runtime::{
+    Cell, Element, Port, augru_cell, augru_sequence, gru, gru_cell, gru_sequence, lstm_cell, lstm_sequence, rnn_cell,
+    rnn_sequence,
+};
+use safetensors::SafeTensors;
 
 gru_cell!(
     /// A GRU whose reset gate stands after the matrix product.
@@ -109,6 +113,18 @@ fn gru(
     after: bool,
     clip: f64,
 ) -> [f64; 5] {
+    augru(x, h, (w, r, b), after, clip, 0.0)
+}
+
+/// The same with attention, as AUGRUCell has it.
+fn augru(
+    x: &[f64; 3],
+    h: &[f64; 5],
+    (w, r, b): (&[[f32; 3]; 15], &[[f32; 5]; 15], &[f32]),
+    after: bool,
+    clip: f64,
+    attention: f64,
+) -> [f64; 5] {
     let bias = |part: usize, i: usize| f64::from(b[part * 5 + i]);
     let gate = |g: usize| {
         let (wx, rh) = (product(w, g, x), product(r, g, h));
@@ -121,7 +137,8 @@ fn gru(
     std::array::from_fn(|i| {
         let recurrent = if after { reset[i] * (rh[i] + bias(3, i)) } else { before[i] };
         let candidate = (wx[i] + bias(2, i) + recurrent).clamp(-clip, clip).tanh();
-        (1.0 - z[i]) * candidate + z[i] * h[i]
+        let update = (1.0 - attention) * z[i];
+        (1.0 - update) * candidate + update * h[i]
     })
 }
 
@@ -386,15 +403,11 @@ fn sequences_are_their_cells_step_after_step() {
     whole.step(&attentive_sequence::StepInputs { x, a: &attention }, &mut outputs);
     let mut h = [0.0; 5];
     for (t, x) in INPUTS.iter().enumerate() {
-        let z_of = |h: &[f64; 5]| gru(&x.map(f64::from), h, &w, &r, &b, false, f64::INFINITY);
         let mut h_out = [0.0; 5];
         one.step(&attentive::StepInputs { x, a: &[attention[t]] }, &mut h_out);
         assert_eq!(h_out, outputs.y[t * 5..][..5]);
-        // h' of a GRU is n + z (h - n); with attention z shrinks: between the GRU's h' and n
-        if attention[t] == 0.0 {
-            near_f64(&h_out, &z_of(&h));
-        }
-        h = h_out.map(f64::from);
+        h = augru(&x.map(f64::from), &h, (&w, &r, &b), false, f64::INFINITY, f64::from(attention[t]));
+        near_f64(&h_out, &h);
     }
 
     // in reverse, y stays at its step
@@ -449,7 +462,7 @@ fn what_pytorch_saved_gives_what_pytorch_gives() {
             near(&out, wanted);
         }
     }
-    assert_eq!(WithHead::OUTPUTS, [Port { name: "out", shape: &[1, 2] }]);
+    assert_eq!(WithHead::OUTPUTS, [Port { name: "out", shape: &[1, 2], element: Element::F32 }]);
 
     // both ways: every call starts at zero
     let mut cell = BothWaysWithHead::new();
