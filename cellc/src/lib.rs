@@ -39,6 +39,9 @@ pub mod pass;
 pub mod plan;
 #[doc(hidden)]
 pub mod reference;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod report;
 pub mod target;
 #[doc(hidden)]
 pub mod validate;

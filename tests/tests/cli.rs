@@ -98,9 +98,12 @@ macro_rules! arguments {
 #[test]
 fn help_says_what_can_be_asked() {
     let place = Place::new();
-    for (name, arguments) in
-        [("help", &["--help"][..]), ("help_run", &["run", "--help"]), ("help_check", &["check", "--help"])]
-    {
+    for (name, arguments) in [
+        ("help", &["--help"][..]),
+        ("help_run", &["run", "--help"]),
+        ("help_check", &["check", "--help"]),
+        ("help_inspect", &["inspect", "--help"]),
+    ] {
         let done = place.cellc(arguments).succeeded();
         assert_eq!(done.stderr, "");
         insta::assert_snapshot!(name, done.stdout);
@@ -135,12 +138,17 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--range=-1"], &["finite magnitude"]),
         (&[gru, "-o", "gru.rs", "--range", "-1"], &["finite magnitude"]),
         (&[gru, "gru.rs"], &["'gru.rs'", "one model"]),
-        (&["chek", gru], &["run and check, come first"]),
-        (&["-o", "gru.rs", "check", gru], &["run and check, come first"]),
+        (&["chek", gru], &["run, check and inspect, come first"]),
+        (&["-o", "gru.rs", "check", gru], &["run, check and inspect, come first"]),
         (&["run", gru], &["--inputs", "--outputs"]),
         (&["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"], &["[possible values: rust, c]"]),
         (&["check", gru, "--steps=0"], &["at least 1"]),
         (&["check", gru, "--inputs=a", "--seed=2"], &["cannot be used with"]),
+        (&["inspect", gru, "--svg=folder"], &["--svg folder names no file"]),
+        (&["inspect", gru, "--svg=-", "--json"], &["both want standard output"]),
+        (&["inspect", gru, "--svg", gru], &["would be overwritten", "--svg"]),
+        (&["inspect", gru, "--isa=sse2"], &["generic", "avx2", "avx512"]),
+        (&["inspect", gru, "--json=yes"], &["--json"]),
     ] {
         place.cellc(arguments).failed(2, words);
         assert_eq!(place.files(), ["folder"], "{arguments:?}");
@@ -525,4 +533,126 @@ fn check_fails_where_the_generated_code_is_wrong() {
     assert!(done.stdout.contains("BROKEN: 5 values"), "{}", done.stdout);
     assert!(done.stdout.contains("element 3 (counted in C order) of step 0"), "{}", done.stdout);
     assert!(done.stdout.ends_with("the error bound is broken\n"), "{}", done.stdout);
+}
+
+/// Models with folded shape arithmetic, loops, variables and concatenations.
+const INSPECTED: [&str; 4] = ["gru_cell_params", "rnnoise_stream_f32", "ti_gru", "torch_gru2_head_static"];
+
+#[test]
+fn inspect_says_what_a_model_consists_of() {
+    let place = Place::new();
+    for case in INSPECTED {
+        let done = place.cellc(arguments!["inspect", model(case)]).succeeded();
+        assert_eq!(done.stderr, "");
+        insta::assert_snapshot!(format!("inspect_{case}"), done.stdout);
+    }
+    assert_eq!(place.files(), [""; 0]);
+}
+
+#[test]
+fn inspect_says_the_same_to_tools() {
+    let place = Place::new();
+    for (case, isa) in INSPECTED.into_iter().flat_map(|case| ["generic", "avx2", "avx512"].map(|isa| (case, isa))) {
+        let asked = |more: &str| place.cellc(arguments!["inspect", model(case), "--isa", isa, more]).succeeded().stdout;
+        let report: serde_json::Value = serde_json::from_str(&asked("--json")).expect("JSON");
+        let table = asked("--unroll=auto");
+        let (kernels, totals) = (report["kernels"].as_array().unwrap(), &report["totals"]);
+        let layers = report["layers"].as_array().unwrap();
+        let sum =
+            |list: &[serde_json::Value], key: &str| list.iter().map(|one| one[key].as_f64().unwrap()).sum::<f64>();
+        for key in ["multiply_adds", "weight_bytes", "operations", "cycles"] {
+            assert_eq!(sum(kernels, key), totals[key].as_f64().unwrap(), "{case}: {key}");
+        }
+        for key in ["multiply_adds", "weight_bytes"] {
+            assert_eq!(sum(layers, key), totals[key].as_f64().unwrap(), "{case}: {key}");
+        }
+        assert!((sum(kernels, "share") - 1.0).abs() < 1e-9, "{case}");
+        // every layer that is not free belongs to one kernel, which says so too
+        for (i, layer) in layers.iter().enumerate() {
+            let own = kernels.iter().filter(|kernel| kernel["layers"].as_array().unwrap().contains(&i.into()));
+            assert_eq!(own.count(), usize::from(!layer["kernel"].is_null()), "{case}: layer {i}");
+        }
+        // the table's lines of kernels, number by number
+        for kernel in kernels {
+            let name = kernel["name"].as_str().unwrap();
+            let line = table.lines().find(|line| line.starts_with(&format!("{name} "))).expect(name);
+            let numbers: Vec<String> = line.split_whitespace().map(|word| word.replace(',', "")).collect();
+            for key in ["multiply_adds", "weight_bytes", "weight_bytes_read", "operations"] {
+                let number = kernel[key].as_u64().unwrap();
+                let text = if number == 0 { "-".to_owned() } else { number.to_string() };
+                assert!(numbers.contains(&text), "{case}: {key} {text} is not in {line}");
+            }
+            assert!(line.contains(&format!("{:.1} %", kernel["share"].as_f64().unwrap() * 100.0)), "{case}: {line}");
+        }
+    }
+}
+
+#[test]
+fn inspect_counts_what_the_model_asks_for() {
+    let place = Place::new();
+    let report = |case: &str, more: &[&str]| -> serde_json::Value {
+        let mut arguments = arguments!["inspect", model(case), "--json"];
+        arguments.extend(more.iter().map(Into::into));
+        serde_json::from_str(&place.cellc(arguments).succeeded().stdout).expect("JSON")
+    };
+    // of each GRUCell 3 H (I + H), of each dense layer I O, as the model's shapes say
+    let rnnoise = report("rnnoise_stream_f32", &[]);
+    let cells = 3 * (24 * (24 + 24) + 48 * (90 + 48) + 96 * (114 + 96));
+    assert_eq!(rnnoise["totals"]["multiply_adds"], cells + 42 * 24 + 24 + 96 * 22);
+    assert_eq!(rnnoise["totals"]["state_bytes"], 4 * (24 + 48 + 96));
+    // every weight is packed, and with padding less than a cache line for each of the few runs
+    let weights = 4 * (cells + 3 * (24 + 48 + 96) + 42 * 24 + 24 + 96 * 22 + 24 + 1 + 22);
+    let packed = rnnoise["totals"]["weight_bytes"].as_u64().unwrap();
+    assert!((weights..weights + 2048).contains(&packed), "{packed} bytes for {weights}");
+    // a trip of the loop is 2 rows of one cell with I = 3, H = 4; there are 5
+    let looped = report("ti_gru", &[]);
+    assert_eq!(looped["totals"]["multiply_adds"], 5 * 2 * 3 * 4 * (3 + 4));
+    assert_eq!(looped["layers"][2]["within"], 0);
+    // the shape arithmetic is gone, by name
+    let torch = report("torch_gru2_head_static", &[]);
+    let shape_of = torch["folded"].as_array().unwrap().iter().find(|folded| folded["kind"] == "ShapeOf");
+    assert_eq!(shape_of.expect("ShapeOf is folded")["count"], 1);
+    assert_eq!(torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "view").count(), 2);
+    assert_eq!(torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "fused").count(), 1);
+    // the batch of the command line
+    let [one, four] =
+        ["1", "4"].map(|n| report("gru_cell_batchdyn", &["--batch", n])["totals"]["multiply_adds"].as_u64());
+    assert_eq!(one.map(|n| 4 * n), four);
+    assert_eq!(report("gru_cell_min", &["--no-state"])["totals"]["state_bytes"], 0);
+}
+
+#[test]
+fn inspect_draws_a_picture_that_is_well_formed() {
+    let place = Place::new();
+    for case in INSPECTED {
+        let with_file = place.cellc(arguments!["inspect", model(case), "--svg", "graph.svg"]).succeeded();
+        let alone = place.cellc(arguments!["inspect", model(case), "--svg", "-"]).succeeded().stdout;
+        assert_eq!(place.files(), ["graph.svg"]);
+        let svg = fs::read_to_string(place.path("graph.svg")).unwrap();
+        assert_eq!(svg, alone);
+        assert!(with_file.stdout.contains("multiply-adds") && !with_file.stdout.contains("<svg"));
+        let mut reader = quick_xml::Reader::from_str(&svg);
+        let (mut depth, mut texts) = (0, Vec::new());
+        loop {
+            match reader.read_event().expect("well-formed") {
+                quick_xml::events::Event::Start(_) => depth += 1,
+                quick_xml::events::Event::End(_) => depth -= 1,
+                quick_xml::events::Event::Text(text) => texts.push(text.to_string()),
+                quick_xml::events::Event::Eof => break,
+                _ => {}
+            }
+        }
+        assert_eq!(depth, 0, "{case}");
+        // every kernel has its box, with its share
+        let json = place.cellc(arguments!["inspect", model(case), "--json"]).succeeded().stdout;
+        let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+        for kernel in report["kernels"].as_array().unwrap() {
+            let share = kernel["share"].as_f64().unwrap() * 100.0;
+            let title = format!("{}: {share:.1} %", kernel["name"].as_str().unwrap());
+            assert!(texts.contains(&title), "{case}: {title}");
+        }
+        fs::remove_file(place.path("graph.svg")).unwrap();
+    }
+    place.cellc(arguments!["inspect", place.path("none.xml"), "--svg", "graph.svg"]).failed(1, &["none.xml"]);
+    assert_eq!(place.files(), [""; 0]);
 }

@@ -17,6 +17,7 @@ Examples:
   cellc gru.xml -o gru.rs --isa avx2         bodies for avx2 and for every machine, none for avx512
   cellc run gru.xml --inputs in --outputs out
   cellc check gru.xml --steps 1000
+  cellc inspect gru.xml --svg gru.svg        what it consists of, and where its time is expected to go
 
 Exit status: 0 done, 1 the input was refused or the check failed, 2 the command line was wrong.";
 
@@ -40,6 +41,29 @@ Examples:
   cellc check gru.xml
   cellc check gru.xml --steps 5000 --range 4,1 --emit c --isa generic
   cellc check gru.xml --inputs in            inputs from files, named as for `cellc run`";
+
+const INSPECT_EXAMPLES: &str = "\
+The table goes to standard output, or the same numbers as JSON. Multiply-adds, operations, bytes and cycles are those of one step, that is
+one call; time is an estimate, of which the formula is printed with it. The block is that of all instruction sets.
+
+Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
+  inputs     name, element, shape, role (data, state, lengths, weights)
+  outputs    name, shape, from, state (the input that it is at the next step)
+  variables  name, shape, next
+  layers     name, kind, within (the loop), runs, inputs, shapes, multiply_adds, weight_bytes, done (computed, fused,
+             copied, view, in_place), kernel, parts_copied
+  kernels    name, note, layers, writes_outputs, writes_variables, plan, multiply_adds, weight_bytes, weight_bytes_read,
+             operations, cycles, share
+  folded     kind, count, names
+  totals     layers_read, constants_read, multiply_adds, weight_bytes, weights_at_run_time, state_bytes, block_bytes,
+             operations, cycles
+Layers, kernels, inputs and the like are named by their places in these lists, from 0; what a layer reads is {\"layer\": 3},
+{\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.
+
+Examples:
+  cellc inspect gru.xml
+  cellc inspect gru.xml --isa avx2 --svg gru.svg
+  cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -67,6 +91,9 @@ pub(crate) enum Command {
     /// Compare the generated code with a float64 reference and with its error bound
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
+    /// Say what a model consists of once compiled, and where its time is expected to go
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect(InspectArguments),
 }
 
 /// The model, and what of it is chosen when compiling, whatever the command.
@@ -193,6 +220,27 @@ pub(crate) struct CheckArguments {
 
     #[command(flatten)]
     pub(crate) execute: ExecuteArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+
+    #[command(flatten)]
+    state: StateArguments,
+
+    /// The instruction set whose kernels are looked at
+    #[arg(long, value_name = "NAME", value_parser = isa_names(), default_value = target::ALL[target::ALL.len() - 1].name)]
+    pub(crate) isa: String,
+
+    /// Write a picture of the graph as compiled; - is standard output, in place of the table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How generated code is executed.
@@ -333,6 +381,13 @@ impl CheckArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
         Options { state: self.state.state(), range: self.range, ..self.execute.options(&self.model) }
+    }
+}
+
+impl InspectArguments {
+    /// All that the library needs.
+    pub(crate) fn options(&self) -> Options {
+        Options { state: self.state.state(), ..self.model.options() }
     }
 }
 

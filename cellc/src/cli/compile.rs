@@ -12,7 +12,7 @@ use cellc::files::{self, NewFile};
 use cellc::front::openvino;
 use cellc::options::{Language, Options, WeightsAs};
 
-use super::arguments::{CompileArguments, Emit, WeightsAsArgument};
+use super::arguments::{CompileArguments, Emit, ModelArguments, WeightsAsArgument};
 use super::progress::Progress;
 use super::stdout::{write_device, write_stdout};
 use super::{Failure, report};
@@ -22,7 +22,7 @@ const LARGEST_INLINE: usize = 64 << 20;
 
 /// Where the output goes.
 #[derive(Debug, PartialEq)]
-enum Destination {
+pub(super) enum Destination {
     /// Standard output.
     Stdout,
     /// Something that cannot be replaced by a file: a device, a pipe.
@@ -55,18 +55,8 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Emit::Rust | Emit::C => return write_source(arguments, &destination, compilation, progress),
     };
     drop(compilation);
-    match &destination {
-        Destination::Stdout => {
-            drop(progress);
-            write_stdout(text.as_bytes())?;
-        }
-        Destination::Device(path) => write_device(path, text.as_bytes())?,
-        Destination::File(path) => {
-            refuse_to_overwrite_inputs(arguments, [path.as_path()])?;
-            files::write_all(&[NewFile { path: path.clone(), bytes: Arc::new(text.into_bytes()) }])?;
-        }
-    }
-    Ok(())
+    drop(progress);
+    destination.write(text.into_bytes(), &arguments.model, "-o")
 }
 
 fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
@@ -78,18 +68,38 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
             )),
         };
     };
-    if path == Path::new("-") {
-        return Ok(Destination::Stdout);
+    Destination::of(path, "-o")
+}
+
+impl Destination {
+    /// What a path that is given with an option stands for.
+    pub(super) fn of(path: &Path, option: &str) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Ok(Self::Stdout);
+        }
+        if path.is_dir() || path.file_name().is_none() {
+            return Err(Failure::Usage(format!("{option} {} names no file", path.display())));
+        }
+        // What these are called may lead to a plain file (`-o /dev/stdout > gru.rs`), which must not be replaced.
+        let special = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
+        if special || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Ok(Self::Device(path.to_owned()));
+        }
+        Ok(Self::File(path.to_owned()))
     }
-    if path.is_dir() || path.file_name().is_none() {
-        return Err(Failure::Usage(format!("-o {} names no file", path.display())));
+
+    /// Writes a text that stands alone there, unless the model was read from it.
+    pub(super) fn write(&self, text: Vec<u8>, model: &ModelArguments, option: &str) -> Result<(), Failure> {
+        match self {
+            Self::Stdout => write_stdout(&text)?,
+            Self::Device(path) => write_device(path, &text)?,
+            Self::File(path) => {
+                refuse_to_overwrite_inputs(model, option, [path.as_path()])?;
+                files::write_all(&[NewFile { path: path.clone(), bytes: Arc::new(text) }])?;
+            }
+        }
+        Ok(())
     }
-    // What these are called may lead to a plain file (`-o /dev/stdout > gru.rs`), which must not be replaced.
-    let special = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
-    if special || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Ok(Destination::Device(path.clone()));
-    }
-    Ok(Destination::File(path.clone()))
 }
 
 fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit, Failure> {
@@ -181,7 +191,7 @@ fn write_source(
         return Err(Failure::Usage(format!("-o {name} is the name of a file that is written beside it")));
     }
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
-    refuse_to_overwrite_inputs(arguments, new.iter().map(|file| file.path.as_path()))?;
+    refuse_to_overwrite_inputs(&arguments.model, "-o", new.iter().map(|file| file.path.as_path()))?;
     files::write_all(&new)?;
     Ok(())
 }
@@ -202,17 +212,18 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
 
 /// `cellc gru.xml -o gru.rs` may write gru.bin: not over the model's own.
 fn refuse_to_overwrite_inputs<'a>(
-    arguments: &CompileArguments,
+    model: &ModelArguments,
+    option: &str,
     outputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
-    let xml = arguments.model.path();
-    let weights = arguments.model.weights.clone().unwrap_or_else(|| xml.with_extension("bin"));
+    let xml = model.path();
+    let weights = model.weights.clone().unwrap_or_else(|| xml.with_extension("bin"));
     let inputs = [xml, &weights].map(|input| fs::canonicalize(input).ok());
     for output in outputs {
         let place = fs::canonicalize(output).ok();
         if place.is_some() && inputs.contains(&place) {
             return Err(Failure::Usage(format!(
-                "{} would be overwritten, and the model was read from it: choose another name or folder for -o",
+                "{} would be overwritten, and the model was read from it: choose another name or folder for {option}",
                 output.display()
             )));
         }

@@ -5,6 +5,7 @@ mod calls;
 mod check;
 mod compile;
 mod harness;
+mod inspect;
 mod npy;
 mod progress;
 mod random;
@@ -63,6 +64,7 @@ pub(crate) fn main() -> ExitCode {
         None => compile::compile(&compile),
         Some(Command::Run(arguments)) => run::run(arguments),
         Some(Command::Check(arguments)) => check::check(arguments),
+        Some(Command::Inspect(arguments)) => inspect::inspect(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -86,8 +88,9 @@ fn named(error: clap::Error) -> clap::Error {
     let mut command = CommandLine::command();
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if command.find_subcommand(word).is_none() => {
-            let message =
-                format!("unexpected argument '{word}': one model is compiled; the commands, run and check, come first");
+            let message = format!(
+                "unexpected argument '{word}': one model is compiled; the commands, run, check and inspect, come first"
+            );
             command.error(ErrorKind::UnknownArgument, message)
         }
         _ => error,

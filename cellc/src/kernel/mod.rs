@@ -363,6 +363,8 @@ pub struct Kernel {
     pub body: Vec<Stmt>,
     /// Whether its loops are to be written out, turn by turn.
     pub unroll: bool,
+    /// Which operations of the model its statements are, by their place among all of them: for reports.
+    pub nodes: Vec<usize>,
 }
 
 /// One step of a model on one instruction set.

@@ -45,6 +45,7 @@ fn program() -> Program {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
+        nodes: Vec::new(),
     };
     let (sum, element) = (kernel.local("sum", f4), kernel.local("x_k", f4));
     let (row, column) = (WindowId(0), WindowId(1));
@@ -307,6 +308,7 @@ fn stateful() -> Program {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
+        nodes: Vec::new(),
     };
     let mut last = kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);
     let [length, limit, t, sum] =

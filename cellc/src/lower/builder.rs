@@ -25,12 +25,14 @@ impl<'a, 'm> Builder<'a, 'm> {
             locals: Vec::new(),
             body: Vec::new(),
             unroll: false,
+            nodes: Vec::new(),
         };
         Self { lowering, kernel, windows: 0 }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
     pub(super) fn statements(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
+        self.kernel.nodes.push(self.lowering.positions[&node.op.outputs()[0]]);
         match self.lowering.root(node) {
             ValidOp::Cell(cell) => self.cell(cell),
             ValidOp::Dense(dense) => self.dense(dense),

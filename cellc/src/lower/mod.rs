@@ -63,6 +63,8 @@ struct Lowering<'m> {
     places: Vec<Option<Place>>,
     /// By value: the operation that computes it.
     producers: HashMap<usize, &'m ValidNode>,
+    /// By the first value of an operation: its place in [`ValidModel::all_nodes`].
+    positions: HashMap<usize, usize>,
     /// Tables of sequence lengths, by contents.
     tables: Vec<(Vec<usize>, BufferId)>,
     /// How many kernels of each name there are.
@@ -87,6 +89,7 @@ impl<'m> Lowering<'m> {
             products: HashMap::new(),
             places: vec![None; model.values.len()],
             producers: HashMap::new(),
+            positions: HashMap::new(),
             tables: Vec::new(),
             named: HashMap::new(),
         };
@@ -115,10 +118,12 @@ impl<'m> Lowering<'m> {
                 lowering.constant(i);
             }
         }
-        for node in &nodes {
+        for (position, node) in nodes.iter().enumerate() {
             for value in node.op.outputs() {
                 lowering.producers.insert(value, node);
             }
+            // an operation without a value that is read has been dropped
+            lowering.positions.insert(node.op.outputs()[0], position);
             if let ValidOp::Cell(ValidCell { sequence: Some(sequence), .. }) = &node.op
                 && let Lengths::Constant(lengths) = &sequence.lengths
             {

@@ -1,0 +1,143 @@
+//! `cellc inspect`: what a model consists of once compiled, and where its time is expected to go.
+
+mod json;
+mod layout;
+mod svg;
+mod table;
+
+use cellc::compile;
+use cellc::front::openvino;
+use cellc::options::Options;
+use cellc::report::{Done, Folded, Layer, Report};
+
+use super::arguments::InspectArguments;
+use super::compile::Destination;
+use super::progress::Progress;
+use super::stdout::write_stdout;
+use super::{Failure, report};
+
+/// The longest name that the table shows in full, in characters.
+const LONGEST: usize = 40;
+
+/// Reads, compiles, and says what came of it.
+pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
+    let picture = arguments.svg.as_deref().map(|path| Destination::of(path, "--svg")).transpose()?;
+    if picture == Some(Destination::Stdout) && arguments.json {
+        return Err(Failure::Usage("--svg - and --json both want standard output".to_owned()));
+    }
+    let progress = Progress::start("reading the model");
+    let (model, warnings) = openvino::read(arguments.model.path(), arguments.model.weights.as_deref())?;
+    progress.suspend(|| report(&warnings));
+    progress.stage("compiling");
+    let stem = arguments.model.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let options = Options { name: Some(stem), ..arguments.options() };
+    let compilation = compile::compile(&model, &options)?;
+    progress.suspend(|| report(&compilation.warnings));
+    let isa = compilation.programs.iter().position(|(isa, _)| isa.name == arguments.isa);
+    let found = Report::new(&model, &compilation, isa.expect("every instruction set was compiled for"));
+    drop(progress);
+    if let Some(picture) = &picture {
+        picture.write(svg::picture(&found).into_bytes(), &arguments.model, "--svg")?;
+    }
+    match (picture, arguments.json) {
+        (Some(Destination::Stdout), _) => {}
+        (_, true) => write_stdout(json::text(&found).as_bytes())?,
+        (_, false) => write_stdout(table::table(&found).as_bytes())?,
+    }
+    Ok(())
+}
+
+/// `12,345`
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `[1, 24], [1, 4]`
+fn shapes(all: &[Vec<usize>]) -> String {
+    all.iter().map(|sizes| format!("{sizes:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// What of the input is gone, each type with so many names.
+fn folded(report: &Report, names: usize) -> String {
+    let one = |folded: &Folded| {
+        let mut shown: Vec<String> = folded.names.iter().take(names).map(|name| visible(name)).collect();
+        if names > 0 && folded.count > names {
+            shown.push("...".to_owned());
+        }
+        let shown = if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
+        format!("{} {}{shown}", folded.count, visible(&folded.kind))
+    };
+    let all: Vec<_> = report.folded.iter().map(one).collect();
+    let all = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    let (layers, constants) = (report.totals.layers_read, report.totals.constants_read);
+    format!("{all}, of {layers} layer{} and {constants} constant{}", plural(layers), plural(constants))
+}
+
+/// A text of the model on one line: escaped, and cut in the middle, as the end of a name says most.
+fn visible(text: &str) -> String {
+    cut(text, LONGEST)
+}
+
+/// As [`visible`], of at most so many characters.
+fn cut(text: &str, longest: usize) -> String {
+    let shown = |c: char| c.is_alphanumeric() || c == ' ' || c.is_ascii_graphic();
+    let pieces: Vec<String> =
+        text.chars().map(|c| if shown(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect();
+    let length = |pieces: &[String]| pieces.iter().map(|piece| piece.chars().count()).sum::<usize>();
+    if pieces.len() <= longest && length(&pieces) <= longest {
+        return pieces.concat();
+    }
+    let (mut start, mut end) = (0, pieces.len());
+    while length(&pieces[..start + 1]) < longest / 3 {
+        start += 1;
+    }
+    while end > start && length(&pieces[end - 1..]) < longest - longest / 3 {
+        end -= 1;
+    }
+    format!("{}…{}", pieces[..start].concat(), pieces[end..].concat())
+}
+
+/// What became of a layer, in words.
+fn done(layer: &Layer, report: &Report) -> String {
+    let kernel = layer.kernel.map_or("", |k| &report.kernels[k].name);
+    match layer.done {
+        Done::Computed => kernel.to_owned(),
+        Done::Fused => format!("fused into {kernel}"),
+        Done::Copied => match layer.parts_copied {
+            Some(parts) => format!("{parts} of {} copied by {kernel}", layer.inputs.len()),
+            None => format!("copied by {kernel}"),
+        },
+        Done::View => "view: no work".to_owned(),
+        Done::InPlace => "in place: no work".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(n), text);
+        }
+    }
+
+    #[test]
+    fn names_stay_on_one_line_and_short() {
+        assert_eq!(visible("module.fc1/MatMul"), "module.fc1/MatMul");
+        assert_eq!(visible("größe\n\u{202e}"), "größe\\u{a}\\u{202e}");
+        let cut = visible(&format!("start{}end", "x".repeat(100_000)));
+        assert!(cut.starts_with("startx") && cut.ends_with("xend") && cut.chars().count() <= LONGEST, "{cut}");
+        assert!(visible(&"\n".repeat(100)).chars().count() <= LONGEST);
+    }
+}

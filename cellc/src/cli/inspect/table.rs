@@ -1,0 +1,194 @@
+//! The report as text.
+
+use std::fmt::Write;
+
+use cellc::report::{InputRole, Layer, Operand, Report};
+
+use super::{done, folded, grouped, shapes, visible};
+
+/// The widest line of running text.
+const COLUMNS: usize = 110;
+
+/// Everything, for a terminal.
+pub(super) fn table(report: &Report) -> String {
+    let mut text = String::new();
+    let profile = if report.fused_multiply_add { "fused" } else { "split" };
+    // writing to a string cannot fail
+    _ = writeln!(
+        text,
+        "{}, on {}: {} lanes, {profile} multiply-add\n",
+        visible(&report.model),
+        report.isa,
+        report.lanes
+    );
+    text.push_str(&interface(report));
+    text.push('\n');
+    text.push_str(&layers(report));
+    text.push('\n');
+    text.push_str(&kernels(report));
+    text.push('\n');
+    for line in totals(report) {
+        for line in wrap(&line) {
+            _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+fn interface(report: &Report) -> String {
+    let mut rows = Vec::new();
+    for input in &report.inputs {
+        let role = match input.role {
+            InputRole::Data => "input",
+            InputRole::State => "input, state",
+            InputRole::Lengths => "input, lengths",
+            InputRole::Weights => "input, weights",
+        };
+        rows.push([role.to_owned(), visible(&input.name), format!("{} {:?}", input.element, input.shape)]);
+    }
+    for output in &report.outputs {
+        let role = match output.state {
+            Some(input) => format!("output, next {}", visible(&report.inputs[input].name)),
+            None => "output".to_owned(),
+        };
+        rows.push([role, visible(&output.name), format!("f32 {:?}", output.shape)]);
+    }
+    for variable in &report.variables {
+        let kept = if variable.next.is_some() { "variable" } else { "variable, never assigned" };
+        rows.push([kept.to_owned(), visible(&variable.name), format!("f32 {:?}", variable.shape)]);
+    }
+    columns(&rows, [false; 3])
+}
+
+fn layers(report: &Report) -> String {
+    let head = ["", "layer", "type", "reads", "shape", "multiply-adds", "weight bytes", "done by"].map(str::to_owned);
+    let mut rows = vec![head];
+    for (i, layer) in report.layers.iter().enumerate() {
+        let reads: Vec<_> = layer.inputs.iter().map(|operand| operand_text(*operand, report)).collect();
+        rows.push([
+            i.to_string(),
+            format!("{}{}", "  ".repeat(depth(layer, report)), visible(&layer.name)),
+            visible(&layer.kind),
+            reads.join(", "),
+            shapes(&layer.shapes),
+            count(layer.multiply_adds),
+            count(layer.weight_bytes),
+            done(layer, report),
+        ]);
+    }
+    columns(&rows, [true, false, false, false, false, true, true, false])
+}
+
+fn kernels(report: &Report) -> String {
+    let head =
+        ["kernel", "layers", "multiply-adds", "weight bytes", "bytes read", "operations", "cycles", "time", "plan"];
+    let mut rows = vec![head.map(str::to_owned)];
+    for kernel in &report.kernels {
+        let plan = if kernel.note.is_empty() { kernel.plan.join("; ") } else { kernel.note.clone() };
+        rows.push([
+            kernel.name.clone(),
+            ranges(&kernel.layers),
+            count(kernel.multiply_adds),
+            count(kernel.weight_bytes),
+            count(kernel.weight_bytes_read),
+            count(kernel.operations),
+            format!("{:.0}", kernel.cycles),
+            format!("{:.1} %", kernel.share * 100.0),
+            plan,
+        ]);
+    }
+    let totals = &report.totals;
+    rows.push([
+        "all".to_owned(),
+        String::new(),
+        count(totals.multiply_adds),
+        count(totals.weight_bytes),
+        count(report.kernels.iter().map(|k| k.weight_bytes_read).sum()),
+        count(totals.operations),
+        format!("{:.0}", totals.cycles),
+        String::new(),
+        String::new(),
+    ]);
+    columns(&rows, [false, false, true, true, true, true, true, true, false])
+}
+
+fn totals(report: &Report) -> Vec<String> {
+    let totals = &report.totals;
+    let when = if totals.weights_at_run_time { ", packed at run time" } else { "" };
+    let mut lines = vec![
+        format!("weights        {} bytes{when}", grouped(totals.weight_bytes)),
+        format!("state          {} bytes", grouped(totals.state_bytes)),
+        format!("block          {} bytes for intermediate values", grouped(totals.block_bytes)),
+    ];
+    lines.push(format!("folded         {}", folded(report, 0)));
+    lines.push(format!("time           an estimate: {}", report.formula));
+    lines
+}
+
+/// How many loops a layer stands in.
+fn depth(layer: &Layer, report: &Report) -> usize {
+    let around = |layer: &&Layer| layer.within.map(|i| &report.layers[i]);
+    std::iter::successors(Some(layer), around).count() - 1
+}
+
+fn operand_text(operand: Operand, report: &Report) -> String {
+    match operand {
+        Operand::Input(i) => visible(&report.inputs[i].name),
+        Operand::Variable(i) => visible(&report.variables[i].name),
+        Operand::Constant(_) => "constant".to_owned(),
+        Operand::Layer(i) => i.to_string(),
+    }
+}
+
+fn count(n: u64) -> String {
+    if n == 0 { "-".to_owned() } else { grouped(n) }
+}
+
+/// `0-2, 5`
+fn ranges(sorted: &[usize]) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for &i in sorted {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == i => *last = i,
+            _ => ranges.push((i, i)),
+        }
+    }
+    let text = |(first, last): &(usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Rows in columns, numbers to the right where said.
+fn columns<const N: usize>(rows: &[[String; N]], right: [bool; N]) -> String {
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for ((cell, width), right) in row.iter().zip(widths).zip(right) {
+            _ = match right {
+                true => write!(line, "{cell:>width$}  "),
+                false => write!(line, "{cell:<width$}  "),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A line in pieces that fit, the later ones under the text of the first.
+fn wrap(line: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if last.chars().count() + word.trim_end().chars().count() > COLUMNS {
+            lines.push(format!("{:15}{word}", ""));
+        } else {
+            last.push_str(word);
+        }
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}

@@ -1,0 +1,539 @@
+//! What a compiled model consists of, and where its time is expected to go: for `cellc inspect`.
+
+mod cost;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::compile::Compilation;
+use crate::kernel::{Program, Role, Stmt};
+use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View};
+use crate::plan::{Plan, ProductPlan, Tiling};
+use crate::target::Isa;
+use cost::{Cost, FORMULA};
+
+/// A compiled model on one instruction set, in numbers. As JSON this is what `cellc inspect --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The model's name.
+    pub model: String,
+    /// The instruction set that is looked at.
+    pub isa: &'static str,
+    /// Its f32 lanes.
+    pub lanes: usize,
+    /// Whether it fuses multiply-add here.
+    pub fused_multiply_add: bool,
+    /// What the caller gives, or the struct holds.
+    pub inputs: Vec<Input>,
+    /// What the caller gets.
+    pub outputs: Vec<Output>,
+    /// What ReadValue and Assign name.
+    pub variables: Vec<Variable>,
+    /// The operations that are left, each after the ones it reads; those of a loop's body after the loop.
+    pub layers: Vec<Layer>,
+    /// The pieces of generated code, in the order in which they run.
+    pub kernels: Vec<Kernel>,
+    /// Layers of the input that are gone, by type: computed when compiling, or without effect.
+    pub folded: Vec<Folded>,
+    /// The whole.
+    pub totals: Totals,
+    /// How cycles are estimated.
+    pub formula: &'static str,
+}
+
+/// An input.
+#[derive(Clone, Debug, Serialize)]
+pub struct Input {
+    /// What generated code calls it.
+    pub name: String,
+    /// Its element type in the model.
+    pub element: &'static str,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// What it is for.
+    pub role: InputRole,
+}
+
+/// What an input is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputRole {
+    /// Given at every step.
+    Data,
+    /// Held by the struct, see [`Output::state`].
+    State,
+    /// Lengths of sequences.
+    Lengths,
+    /// Packed once.
+    Weights,
+}
+
+/// An output.
+#[derive(Clone, Debug, Serialize)]
+pub struct Output {
+    /// What generated code calls it.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// What it is.
+    pub from: Operand,
+    /// The input, by index, that it is at the next step.
+    pub state: Option<usize>,
+}
+
+/// A tensor that is kept between steps.
+#[derive(Clone, Debug, Serialize)]
+pub struct Variable {
+    /// What generated code calls it.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// What it becomes after every step; none: it stays what it is.
+    pub next: Option<Operand>,
+}
+
+/// Where a tensor comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operand {
+    /// The i-th input.
+    Input(usize),
+    /// A tensor known when compiling, by its number in the model.
+    Constant(usize),
+    /// The i-th variable, as it was before the step.
+    Variable(usize),
+    /// The i-th layer; for a layer of a body, also what the loop around it hands in.
+    Layer(usize),
+}
+
+/// An operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Layer {
+    /// Its name in the model; may be anything.
+    pub name: String,
+    /// Its type in the model.
+    pub kind: String,
+    /// The loop in whose body it stands, by index.
+    pub within: Option<usize>,
+    /// How often it runs in one step.
+    pub runs: u64,
+    /// What it reads, weights apart.
+    pub inputs: Vec<Operand>,
+    /// The shapes of what it computes.
+    pub shapes: Vec<Vec<usize>>,
+    /// In one step, all runs together.
+    pub multiply_adds: u64,
+    /// Of its packed weights, padding included, and of constants that it is the first to read.
+    pub weight_bytes: u64,
+    /// What became of it.
+    pub done: Done,
+    /// The kernel that does it, by index; none where nothing is to be done.
+    pub kernel: Option<usize>,
+    /// Of a concatenation that has a kernel of its own: how many of its inputs are copied; the others are computed in place.
+    pub parts_copied: Option<usize>,
+}
+
+/// What became of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Done {
+    /// It is computed.
+    Computed,
+    /// It is computed in registers, where its operand is.
+    Fused,
+    /// Its elements are copied, at least some of them.
+    Copied,
+    /// Nothing is done: it is a place inside its input.
+    View,
+    /// Nothing is done: its parts are computed where they belong.
+    InPlace,
+}
+
+/// A piece of generated code.
+#[derive(Clone, Debug, Serialize)]
+pub struct Kernel {
+    /// What generated code calls it.
+    pub name: String,
+    /// What is done beside the layers' own work.
+    pub note: String,
+    /// The layers that it does, by index.
+    pub layers: Vec<usize>,
+    /// The outputs that it writes.
+    pub writes_outputs: Vec<usize>,
+    /// The variables that it writes.
+    pub writes_variables: Vec<usize>,
+    /// What was decided about it.
+    pub plan: Vec<String>,
+    /// In one step.
+    pub multiply_adds: u64,
+    /// Of packed weights, padding included, and of constants that it is the first to read.
+    pub weight_bytes: u64,
+    /// Of weights and constants, in one step, as often as they are read.
+    pub weight_bytes_read: u64,
+    /// Vector operations in one step.
+    pub operations: u64,
+    /// Estimated by [`Report::formula`].
+    pub cycles: f64,
+    /// Of all kernels' cycles, 0 to 1.
+    pub share: f64,
+}
+
+/// Layers of one type that are gone.
+#[derive(Clone, Debug, Serialize)]
+pub struct Folded {
+    /// The type.
+    pub kind: String,
+    /// How many.
+    pub count: usize,
+    /// Their names.
+    pub names: Vec<String>,
+}
+
+/// The whole model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Layers of the input on which a result depends, without inputs, outputs and constants.
+    pub layers_read: usize,
+    /// Constants of the input on which a result depends.
+    pub constants_read: usize,
+    /// In one step.
+    pub multiply_adds: u64,
+    /// Of all packed weights and constants.
+    pub weight_bytes: u64,
+    /// Whether weights are packed at run time.
+    pub weights_at_run_time: bool,
+    /// Of inputs that are state, and of variables.
+    pub state_bytes: u64,
+    /// Of the block in which intermediate values lie; one for all instruction sets.
+    pub block_bytes: u64,
+    /// Vector operations in one step.
+    pub operations: u64,
+    /// Estimated by [`Report::formula`].
+    pub cycles: f64,
+}
+
+impl Report {
+    /// The report on one of the compilation's programs, by its position among them, and on what it was compiled from.
+    pub fn new(model: &Model, compilation: &Compilation, isa: usize) -> Self {
+        let Compilation { model: valid, plan, programs, interface, packed, .. } = compilation;
+        let (isa, program) = (programs[isa].0, &programs[isa].1);
+        let by_value = layers_by_value(valid);
+        let operand = |source| operand(&by_value, source);
+        let layers = layers(valid, plan, program, operand);
+        let kernels = kernels(valid, plan, program, isa, &layers);
+        let inputs = inputs(compilation);
+        let variables: Vec<_> = valid
+            .variables
+            .iter()
+            .zip(&interface.variables)
+            .map(|(variable, field)| Variable {
+                name: field.name.clone(),
+                shape: variable.shape.clone(),
+                next: variable.next.map(operand),
+            })
+            .collect();
+        let outputs = valid.results.iter().zip(&interface.outputs).enumerate().map(|(i, (result, field))| Output {
+            name: field.name.clone(),
+            shape: result.shape.clone(),
+            from: operand(result.source),
+            state: valid.states.iter().find(|pair| pair.result == i).map(|pair| pair.parameter),
+        });
+        let outputs = outputs.collect();
+        let held = inputs.iter().filter(|input| input.role == InputRole::State).map(|input| &input.shape);
+        let held = held.chain(variables.iter().map(|variable| &variable.shape));
+        let mut read = (0, 0);
+        count_layers(model, &mut read);
+        let totals = Totals {
+            layers_read: read.0,
+            constants_read: read.1,
+            multiply_adds: layers.iter().map(|l| l.multiply_adds).sum(),
+            weight_bytes: kernels.iter().map(|k| k.weight_bytes).sum(),
+            weights_at_run_time: packed.run_time_len > 0,
+            state_bytes: held.map(|shape| bytes(shape.iter().product())).sum(),
+            block_bytes: bytes(interface.block_len),
+            operations: kernels.iter().map(|k| k.operations).sum(),
+            cycles: kernels.iter().map(|k| k.cycles).sum(),
+        };
+        let share = |cycles: f64| if totals.cycles > 0.0 { cycles / totals.cycles } else { 0.0 };
+        Self {
+            model: valid.name.clone().unwrap_or_else(|| interface.function.clone()),
+            isa: isa.name,
+            lanes: isa.lanes,
+            fused_multiply_add: plan.isas.iter().any(|(known, fused)| *known == isa && *fused),
+            inputs,
+            outputs,
+            variables,
+            folded: folded(model, valid),
+            kernels: kernels.into_iter().map(|k| Kernel { share: share(k.cycles), ..k }).collect(),
+            layers,
+            totals,
+            formula: FORMULA,
+        }
+    }
+}
+
+fn bytes(elements: usize) -> u64 {
+    4 * elements as u64
+}
+
+fn inputs(compilation: &Compilation) -> Vec<Input> {
+    let Compilation { model, interface, .. } = compilation;
+    let named = |i: usize| interface.inputs.iter().chain(&interface.weights).find(|field| field.index == i);
+    let input = |(i, parameter): (usize, &Parameter)| Input {
+        name: named(i).map_or_else(String::new, |field| field.name.clone()),
+        element: parameter.element.name(),
+        shape: parameter.shape.clone(),
+        role: match parameter {
+            Parameter { weight: true, .. } => InputRole::Weights,
+            Parameter { length: Some(_), .. } => InputRole::Lengths,
+            _ if model.states.iter().any(|pair| pair.parameter == i) => InputRole::State,
+            _ => InputRole::Data,
+        },
+    };
+    model.parameters.iter().enumerate().map(input).collect()
+}
+
+/// By value: the layer that it comes from, for what a loop hands to its body the loop.
+fn layers_by_value(model: &ValidModel) -> BTreeMap<usize, usize> {
+    let mut by_value = BTreeMap::new();
+    for (i, node) in model.all_nodes().into_iter().enumerate() {
+        let mut values = node.op.outputs();
+        if let ValidOp::Loop(body) = &node.op {
+            values.extend(body.slices.iter().map(|slice| slice.piece));
+            values.extend(body.carried.iter().map(|carried| carried.value));
+        }
+        by_value.extend(values.into_iter().map(|value| (value, i)));
+    }
+    by_value
+}
+
+fn operand(by_value: &BTreeMap<usize, usize>, source: Source) -> Operand {
+    match source {
+        Source::Parameter(i) => Operand::Input(i),
+        Source::Constant(i) => Operand::Constant(i),
+        Source::Variable(i) => Operand::Variable(i),
+        Source::Value(value) => Operand::Layer(by_value[&value]),
+    }
+}
+
+/// What an operation reads itself: of a loop, not what only its body reads.
+fn own_reads(op: &ValidOp) -> Vec<Source> {
+    let ValidOp::Loop(body) = op else { return op.reads() };
+    let carried = body.carried.iter().map(|carried| carried.initial);
+    body.slices.iter().map(|slice| slice.of).chain(carried).collect()
+}
+
+/// Every operation, in the order of [`ValidModel::all_nodes`].
+fn layers(model: &ValidModel, plan: &Plan, program: &Program, operand: impl Fn(Source) -> Operand) -> Vec<Layer> {
+    let mut layers = Vec::new();
+    level(model, &model.nodes, None, 1, &operand, &mut layers);
+    let nodes = model.all_nodes();
+    let mut products = plan.products.iter();
+    let mut read = BTreeSet::new();
+    // a chain's kernel is that of its last link
+    let stored = |value: usize| {
+        let chain = plan.fusion.chains().iter().find(|chain| chain.root == value || chain.links.contains(&value));
+        chain.and_then(|chain| chain.links.last()).copied().unwrap_or(value)
+    };
+    let by_value = layers_by_value(model);
+    for (i, node) in nodes.iter().enumerate() {
+        let layer = &mut layers[i];
+        match &node.op {
+            ValidOp::Cell(_) | ValidOp::Dense(_) => {
+                let ProductPlan { product, weights, .. } = products.next().expect("a plan for every product");
+                let times = (product.rows * product.steps) as u64 * layer.runs;
+                layer.multiply_adds = product.multiply_adds() as u64 * times;
+                layer.weight_bytes = bytes(*weights);
+            }
+            ValidOp::MatMul(m) => {
+                layer.multiply_adds = (m.batch * m.rows * m.inner * m.columns) as u64 * layer.runs;
+            }
+            _ => {}
+        }
+        for source in own_reads(&node.op) {
+            if let Source::Constant(constant) = source
+                && read.insert(constant)
+            {
+                layer.weight_bytes += bytes(model.len(source));
+            }
+        }
+        let value = node.op.outputs()[0];
+        let last = by_value[&stored(value)];
+        layer.kernel = program.kernels.iter().position(|kernel| kernel.nodes.contains(&last));
+        if let ValidOp::View(View { input: Source::Value(input), .. }) = &node.op
+            && plan.fusion.is_inner(value)
+        {
+            // handed on in registers, in the midst of a chain
+            layers[i].kernel = layers[by_value[input]].kernel;
+            layers[i].done = Done::Fused;
+            continue;
+        }
+        if let (ValidOp::Concat(_), Some(k)) = (&node.op, layer.kernel) {
+            layer.parts_copied = parts_copied(&program.kernels[k].body);
+        }
+        let linked = plan.fusion.chains().iter().any(|chain| chain.links.contains(&value));
+        layer.done = match (&node.op, layer.kernel) {
+            (ValidOp::Concat(_), None) => Done::InPlace,
+            (_, None) => Done::View,
+            (ValidOp::View(_) | ValidOp::Concat(_), Some(_)) => Done::Copied,
+            _ if linked => Done::Fused,
+            _ => Done::Computed,
+        };
+    }
+    layers
+}
+
+/// How many parts of one whole a kernel copies, if that is all it does.
+fn parts_copied(body: &[Stmt]) -> Option<usize> {
+    let target = |stmt: &Stmt| if let Stmt::Copy(copied) = stmt { Some(copied.to.base) } else { None };
+    let targets: Vec<_> = body.iter().map(target).collect::<Option<_>>()?;
+    // a part that has to be kept first goes elsewhere before
+    let whole = targets.last()?;
+    Some(targets.iter().filter(|to| *to == whole).count())
+}
+
+/// The operations of one level, and those of its loops' bodies, as far as the model alone says.
+fn level(
+    model: &ValidModel,
+    nodes: &[ValidNode],
+    within: Option<usize>,
+    runs: u64,
+    operand: &impl Fn(Source) -> Operand,
+    layers: &mut Vec<Layer>,
+) {
+    for node in nodes {
+        layers.push(Layer {
+            name: node.name.clone(),
+            kind: node.kind.clone(),
+            within,
+            runs,
+            inputs: own_reads(&node.op).into_iter().map(operand).collect(),
+            shapes: node.op.outputs().into_iter().map(|value| model.values[value].shape.clone()).collect(),
+            multiply_adds: 0,
+            weight_bytes: 0,
+            done: Done::Computed,
+            kernel: None,
+            parts_copied: None,
+        });
+        if let ValidOp::Loop(body) = &node.op {
+            let own = layers.len() - 1;
+            level(model, &body.body, Some(own), runs * body.trips as u64, operand, layers);
+        }
+    }
+}
+
+fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers: &[Layer]) -> Vec<Kernel> {
+    let nodes = model.all_nodes();
+    let is_product = |node: &&ValidNode| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_));
+    let position =
+        plan.isas.iter().position(|(known, _)| *known == isa).expect("the plan is for every instruction set");
+    // weights and constants that an earlier kernel reads
+    let mut read = BTreeSet::new();
+    let mut kernels = Vec::new();
+    for (k, kernel) in program.kernels.iter().enumerate() {
+        let own: Vec<usize> = (0..layers.len()).filter(|&i| layers[i].kernel == Some(k)).collect();
+        let mut plans = Vec::new();
+        for &i in &own {
+            if is_product(&nodes[i]) {
+                let product = nodes[..i].iter().copied().filter(|node| is_product(node)).count();
+                plans.push(tiles(&plan.products[product], position));
+            } else if let ValidOp::Loop(body) = &nodes[i].op {
+                plans.push(format!("{} trips", body.trips));
+            }
+        }
+        let written = |kind: fn(Role) -> Option<usize>| {
+            let all = kernel.params.iter().filter(|(_, written)| *written);
+            all.filter_map(|(id, _)| kind(program.buffer(*id).role)).collect()
+        };
+        let weights = kernel.params.iter().filter(|(id, _)| {
+            matches!(program.buffer(*id).role, Role::Weights | Role::Constant(_)) && read.insert(*id)
+        });
+        let weight_bytes = weights.map(|(id, _)| bytes(program.buffer(*id).len)).sum();
+        let cost = Cost::of(kernel, program, isa);
+        kernels.push(Kernel {
+            name: kernel.name.clone(),
+            note: if own.is_empty() { kernel.doc.join(" ") } else { String::new() },
+            writes_outputs: written(|role| if let Role::Result(i) = role { Some(i) } else { None }),
+            writes_variables: written(|role| if let Role::Variable(i) = role { Some(i) } else { None }),
+            plan: plans,
+            multiply_adds: own.iter().map(|&i| layers[i].multiply_adds).sum(),
+            layers: own,
+            weight_bytes,
+            weight_bytes_read: cost.weight_bytes,
+            operations: cost.operations,
+            cycles: cost.cycles(isa),
+            share: 0.0,
+        });
+    }
+    kernels
+}
+
+/// Panels and tiles of a product: `3 x 32 columns by 32`.
+fn tiles(plan: &ProductPlan, isa: usize) -> String {
+    let panels = plan.panels.iter().zip(&plan.tilings[isa]).map(|(panels, tiling)| {
+        let how = match tiling {
+            Tiling::Runs => "runs of gates".to_owned(),
+            Tiling::Columns(passes) => {
+                let pass = |vectors: &Vec<(usize, usize)>| vectors.iter().map(|(_, lanes)| lanes).sum::<usize>();
+                let passes: Vec<_> = passes.iter().map(|vectors| pass(vectors).to_string()).collect();
+                format!("tiles {}", passes.join("+"))
+            }
+        };
+        let columns = if panels.columns == 1 { "column" } else { "columns" };
+        match panels.count {
+            1 => format!("{} {columns} ({how})", panels.columns),
+            n => format!("{n} x {} {columns} ({how})", panels.columns),
+        }
+    });
+    let panels: Vec<_> = panels.collect();
+    format!("{}, {}", panels.join(", "), if plan.unroll { "unrolled" } else { "loops" })
+}
+
+/// Layers and constants, those of bodies too.
+fn count_layers(model: &Model, (layers, constants): &mut (usize, usize)) {
+    for node in &model.nodes {
+        match &node.op {
+            Op::Parameter | Op::Result => {}
+            Op::Constant(_) => *constants += 1,
+            Op::Loop(body) => {
+                *layers += 1;
+                let mut inner = (0, 0);
+                count_layers(&body.body, &mut inner);
+                *layers += inner.0;
+                *constants += inner.1;
+            }
+            _ => *layers += 1,
+        }
+    }
+}
+
+/// Layers that computed nothing that is left to do. Where names repeat, as many as are left are taken to be left.
+fn folded(model: &Model, valid: &ValidModel) -> Vec<Folded> {
+    let mut left: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for node in valid.all_nodes() {
+        *left.entry((&node.name, node.kind.to_lowercase())).or_default() += 1;
+    }
+    let mut gone: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    collect_folded(model, &mut left, &mut gone);
+    gone.into_iter().map(|(kind, names)| Folded { kind: kind.to_owned(), count: names.len(), names }).collect()
+}
+
+fn collect_folded<'a>(
+    model: &'a Model,
+    left: &mut BTreeMap<(&'a str, String), usize>,
+    gone: &mut BTreeMap<&'a str, Vec<String>>,
+) {
+    for node in &model.nodes {
+        let kind = node.kind.split(", id ").next().unwrap_or(&node.kind);
+        match &node.op {
+            Op::Parameter | Op::Result | Op::Constant(_) | Op::ReadValue { .. } | Op::Assign { .. } => continue,
+            Op::Loop(body) => collect_folded(&body.body, left, gone),
+            _ => {}
+        }
+        match left.get_mut(&(node.name.as_str(), kind.to_lowercase())) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => gone.entry(kind).or_default().push(node.name.clone()),
+        }
+    }
+}

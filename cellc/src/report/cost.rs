@@ -1,0 +1,154 @@
+//! An estimate of what a kernel costs, read off its statements.
+//!
+//! Every statement is counted as often as its loops run it: vector operations of arithmetic and of stores, and the bytes of
+//! weights and constants that are loaded. Of two branches the dearer one counts.
+
+use std::collections::BTreeMap;
+
+use crate::kernel::{Base, BufferId, Copied, Expr, Kernel, Local, Operation, Place, Program, Role, Stmt, WindowId};
+use crate::target::Isa;
+
+/// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
+const DIVISION: u64 = 8;
+
+/// What an element counts that is copied on its own, in operations: a load and a store.
+const ELEMENT: u64 = 2;
+
+/// How cycles follow from the two counts, for the reader.
+pub(super) const FORMULA: &str = "cycles = max(operations / 2, weight bytes read / (4 x lanes)): two vector operations, or one vector \
+                           of weights, a cycle; a division counts as 8 operations, an element copied out of order as 2, of two \
+                           branches the dearer";
+
+/// What a kernel does in one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// Vector operations.
+    pub(super) operations: u64,
+    /// Bytes of weights and constants that are loaded, again and again where a loop does so.
+    pub(super) weight_bytes: u64,
+}
+
+impl Cost {
+    /// What a kernel of that program costs.
+    pub(super) fn of(kernel: &Kernel, program: &Program, isa: &Isa) -> Self {
+        // one lane of each function costs what a vector does; functions call none
+        let functions = program.functions.iter().map(|function| {
+            let mut counting = Counting::new(program, isa, &function.locals, Vec::new());
+            let body = counting.block(&function.body);
+            function.result.as_ref().map_or(body, |result| body.and(counting.expression(result)))
+        });
+        Counting::new(program, isa, &kernel.locals, functions.collect()).block(&kernel.body)
+    }
+
+    /// By [`FORMULA`].
+    pub(super) fn cycles(self, isa: &Isa) -> f64 {
+        (self.operations as f64 / 2.0).max(self.weight_bytes as f64 / (4 * isa.lanes) as f64)
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            operations: self.operations.saturating_add(other.operations),
+            weight_bytes: self.weight_bytes.saturating_add(other.weight_bytes),
+        }
+    }
+
+    fn times(self, n: u64) -> Self {
+        Self { operations: self.operations.saturating_mul(n), weight_bytes: self.weight_bytes.saturating_mul(n) }
+    }
+
+    fn operations(operations: u64) -> Self {
+        Self { operations, weight_bytes: 0 }
+    }
+}
+
+struct Counting<'a> {
+    program: &'a Program,
+    lanes: usize,
+    locals: &'a [Local],
+    /// What each function of the program costs, a vector at once.
+    functions: Vec<Cost>,
+    /// Which buffer a window looks into.
+    windows: BTreeMap<WindowId, BufferId>,
+}
+
+impl<'a> Counting<'a> {
+    fn new(program: &'a Program, isa: &Isa, locals: &'a [Local], functions: Vec<Cost>) -> Self {
+        Self { program, lanes: isa.lanes, locals, functions, windows: BTreeMap::new() }
+    }
+
+    fn block(&mut self, body: &[Stmt]) -> Cost {
+        body.iter().fold(Cost::default(), |sum, stmt| sum.and(self.statement(stmt)))
+    }
+
+    fn statement(&mut self, stmt: &Stmt) -> Cost {
+        match stmt {
+            Stmt::Let { value, .. } | Stmt::Set { value, .. } => self.expression(value),
+            Stmt::Store { value, .. } => {
+                let stores = self.vectors(value.ty(self.locals).lanes);
+                self.expression(value).and(Cost::operations(stores))
+            }
+            Stmt::For { count, walks, body, .. } => {
+                for walk in walks {
+                    let buffer = self.buffer(walk.of);
+                    self.windows.insert(walk.window, buffer);
+                }
+                self.block(body).times(*count as u64)
+            }
+            Stmt::If { less, then, otherwise } => {
+                let condition = self.expression(&less.0).and(self.expression(&less.1));
+                let (then, otherwise) = (self.block(then), self.block(otherwise));
+                condition.and(if then.operations >= otherwise.operations { then } else { otherwise })
+            }
+            Stmt::Copy(copied) => self.copy(copied),
+            Stmt::Comment(_) => Cost::default(),
+        }
+    }
+
+    fn copy(&self, copied: &Copied) -> Cost {
+        let elements: usize = copied.dims.iter().map(|d| d.extent).product();
+        let Some(inner) = copied.dims.last() else { return Cost::default() };
+        let operations = match (inner.from_stride, inner.to_stride) {
+            (1, 1) => self.vectors(inner.extent) * (elements / inner.extent.max(1)) as u64,
+            _ => ELEMENT * elements as u64,
+        };
+        Cost { operations, weight_bytes: self.bytes(copied.from, elements) }
+    }
+
+    fn expression(&self, expr: &Expr) -> Cost {
+        let all = |args: &[Expr]| args.iter().fold(Cost::default(), |sum, arg| sum.and(self.expression(arg)));
+        let vectors = self.vectors(expr.ty(self.locals).lanes);
+        match expr {
+            Expr::Load { from, lanes } => Cost { operations: 0, weight_bytes: self.bytes(*from, *lanes) },
+            Expr::Splat { from, .. } => Cost { operations: 0, weight_bytes: self.bytes(*from, 1) },
+            Expr::Const { .. } | Expr::Length { .. } | Expr::Var(_) => Cost::default(),
+            Expr::Op(operation, args) => {
+                let each = match operation {
+                    Operation::Div => DIVISION,
+                    Operation::ToBits | Operation::FromBits => 0,
+                    _ => 1,
+                };
+                all(args).and(Cost::operations(each * vectors))
+            }
+            Expr::Call(function, args) => all(args).and(self.functions[*function].times(vectors)),
+        }
+    }
+
+    fn vectors(&self, lanes: usize) -> u64 {
+        lanes.div_ceil(self.lanes) as u64
+    }
+
+    /// Of elements that are loaded: what counts as weights.
+    fn bytes(&self, from: Place, elements: usize) -> u64 {
+        match self.program.buffer(self.buffer(from)).role {
+            Role::Weights | Role::Constant(_) => 4 * elements as u64,
+            _ => 0,
+        }
+    }
+
+    fn buffer(&self, place: Place) -> BufferId {
+        match place.base {
+            Base::Buffer(buffer) => buffer,
+            Base::Window(window) => self.windows[&window],
+        }
+    }
+}
