@@ -353,7 +353,9 @@ fn product(a: (&[usize], &[f64]), b: (&[usize], &[f64]), transpose: [bool; 2]) -
 
 #[test]
 fn products_of_every_shape() {
-    let cases: [(&[usize], &[usize], [bool; 2], &[usize]); 14] = [
+    // the shapes of a and b, which is transposed, the shape of the product
+    type Case<'a> = (&'a [usize], &'a [usize], [bool; 2], &'a [usize]);
+    let cases: [Case; 14] = [
         (&[2, 3], &[3, 4], [false, false], &[2, 4]),
         (&[2, 3], &[4, 3], [false, true], &[2, 4]),
         (&[3, 2], &[3, 4], [true, false], &[2, 4]),
