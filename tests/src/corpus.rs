@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellc::compile::compile;
 use cellc::front::openvino;
-use cellc::model::{Dim, Model, Op};
+use cellc::model::{Dim, Model};
 use cellc::options::Options;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub fn cases() -> Vec<Case> {
     let mut names: Vec<_> =
         entries.map(|e| e.expect("an entry").file_name().into_string().expect("names are UTF-8")).collect();
     names.sort();
-    assert!(names.len() >= 15, "the corpus has lost cases: {names:?}");
+    assert!(names.len() >= 36, "the corpus has lost cases: {names:?}");
     names.iter().map(|name| case(name)).collect()
 }
 
@@ -79,6 +79,16 @@ pub fn case(name: &str) -> Case {
 }
 
 impl Case {
+    /// The model with inputs of these shapes.
+    pub fn fixed(&self, shapes: &[Vec<usize>]) -> Model {
+        let mut model = self.model.clone();
+        for (&node, shape) in self.model.parameters.iter().zip(shapes) {
+            let value = model.nodes[node].outputs[0];
+            model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
+        }
+        model
+    }
+
     /// The case compiled, once for each distinct set of input shapes, with the runs of that shape: (subject, indices of
     /// runs). `ending` makes the names differ from those of another compilation.
     ///
@@ -87,17 +97,19 @@ impl Case {
     pub fn subjects(&self, options: &Options, ending: &str) -> Vec<(Subject, Vec<usize>)> {
         let mut shapes: Vec<&Vec<Vec<usize>>> = self.runs.iter().map(|run| &run.shapes).collect();
         shapes.dedup();
-        let open = self.model.nodes.iter().filter(|node| matches!(node.op, Op::Parameter)).any(|node| {
-            let shape = self.model.values[node.outputs[0].0].shape.as_ref();
-            shape.is_none_or(|dims| dims.iter().any(|dim| matches!(dim, Dim::Dynamic { .. })))
-        });
         let subject = |shapes: &Vec<Vec<usize>>| {
-            let batch = shapes[0][0];
-            let name = if open { format!("{}_{batch}{ending}", self.name) } else { format!("{}{ending}", self.name) };
-            let options =
-                Options { name: Some(name.clone()), batch: open.then_some(batch).or(options.batch), ..options.clone() };
-            let compilation = compile(&self.model, &options)
-                .unwrap_or_else(|problems| panic!("{} is refused: {problems:?}", self.name));
+            let mut name = self.name.clone();
+            // the sizes of the first input that the model leaves open
+            if let (Some(&node), Some(shape)) = (self.model.parameters.first(), shapes.first()) {
+                let stated = self.model.values[self.model.nodes[node].outputs[0].0].shape.iter().flatten();
+                let open = stated.zip(shape).filter(|(dim, _)| matches!(dim, Dim::Dynamic { .. }));
+                open.for_each(|(_, size)| name += &format!("_{size}"));
+            }
+            name += ending;
+            let model = self.fixed(shapes);
+            let options = Options { name: Some(name.clone()), ..options.clone() };
+            let compilation =
+                compile(&model, &options).unwrap_or_else(|problems| panic!("{} is refused: {problems:?}", self.name));
             let runs: Vec<usize> = (0..self.runs.len()).filter(|run| self.runs[*run].shapes == *shapes).collect();
             let calls = runs.iter().map(|run| self.runs[*run].inputs.clone()).collect();
             (Subject { name, compilation, calls }, runs)
@@ -111,17 +123,15 @@ fn list(value: &Value) -> &[Value] {
 }
 
 fn read_run(folder: &Path, run: &Value) -> Run {
-    let bytes = |tensor: &Value, element: &str| {
-        assert_eq!(tensor["dtype"], element, "{tensor}");
-        fs::read(folder.join(tensor["file"].as_str().expect("a name"))).expect("the file is there")
-    };
+    let bytes =
+        |tensor: &Value| fs::read(folder.join(tensor["file"].as_str().expect("a name"))).expect("the file is there");
     let shape = |tensor: &Value| -> Vec<usize> {
         list(&tensor["shape"]).iter().map(|size| size.as_u64().expect("a size") as usize).collect()
     };
-    let singles = |key: &str| list(&run[key]).iter().map(|tensor| f32s(&bytes(tensor, "f32"))).collect();
+    let singles = |key: &str| list(&run[key]).iter().map(|tensor| f32s(tensor, &bytes(tensor))).collect();
     let doubles = |tensor: &Value| -> Vec<f64> {
-        let bytes = bytes(tensor, "f64");
-        bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
+        assert_eq!(tensor["dtype"], "f64", "{tensor}");
+        bytes(tensor).as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
     };
     Run {
         shapes: list(&run["inputs"]).iter().map(shape).collect(),
@@ -131,6 +141,11 @@ fn read_run(folder: &Path, run: &Value) -> Run {
     }
 }
 
-fn f32s(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+/// The elements as kernels take them; lengths are small enough to be exact.
+fn f32s(tensor: &Value, bytes: &[u8]) -> Vec<f32> {
+    match tensor["dtype"].as_str() {
+        Some("f32") => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+        Some("i64") => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f32).collect(),
+        other => panic!("{tensor}: {other:?}"),
+    }
 }

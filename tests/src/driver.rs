@@ -383,7 +383,7 @@ static void take(float *to, size_t n) {
     }
 }
 
-static inline void take_int32_t(int32_t *to, size_t n) {
+void take_int32_t(int32_t *to, size_t n) {
     for (size_t i = 0; i < n; i++) {
         float value;
         take(&value, 1);
@@ -391,7 +391,7 @@ static inline void take_int32_t(int32_t *to, size_t n) {
     }
 }
 
-static inline void take_int64_t(int64_t *to, size_t n) {
+void take_int64_t(int64_t *to, size_t n) {
     for (size_t i = 0; i < n; i++) {
         float value;
         take(&value, 1);

@@ -23,8 +23,9 @@ struct Module {
 
 fn modules() -> Vec<Module> {
     let compiled = |case: corpus::Case| {
-        let options = Options { name: Some("cell_under_test".into()), batch: open_batch(&case), ..Options::default() };
-        let compilation = compile(&case.model, &options).expect("the corpus compiles");
+        let options = Options { name: Some("cell_under_test".into()), ..Options::default() };
+        let model = case.fixed(&case.runs.last().expect("a case has runs").shapes);
+        let compilation = compile(&model, &options).expect("the corpus compiles");
         let file = compilation.emit("source").pop().expect("the source comes last");
         let text = String::from_utf8(file.bytes.to_vec()).expect("source is UTF-8");
         Module { name: case.name, function: compilation.interface.function, text }
@@ -37,11 +38,6 @@ fn modules() -> Vec<Module> {
         name: subject.name,
     };
     corpus::cases().into_iter().map(compiled).chain([made_by_hand]).collect()
-}
-
-/// A batch size for the case that leaves it open.
-fn open_batch(case: &corpus::Case) -> Option<usize> {
-    (case.name == "gru_cell_batchdyn").then_some(3)
 }
 
 /// The symbols of an object: defined ones, undefined ones.

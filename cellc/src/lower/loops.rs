@@ -16,7 +16,7 @@ impl<'m> Builder<'_, 'm> {
         let mut walks = Vec::new();
         for slice in &body.slices {
             let whole = self.lowering.source(slice.of);
-            let of = self.outermost(&mut before, slice.of, whole, slice.axis);
+            let of = self.outermost(&mut before, slice.of, whole, (slice.axis, trips));
             let len = self.lowering.len(Source::Value(slice.piece));
             let (place, mut walk) = self.walk("piece", of, len, false);
             walk.reverse = slice.reverse;
@@ -126,19 +126,25 @@ impl<'m> Builder<'_, 'm> {
         trip.extend(then);
     }
 
-    /// A tensor with that axis outermost: itself, where it is.
-    fn outermost(&mut self, before: &mut Vec<Stmt>, source: Source, whole: Place, axis: usize) -> Place {
+    /// A tensor as its pieces along an axis, one after the other: itself, where they lie so.
+    fn outermost(
+        &mut self,
+        before: &mut Vec<Stmt>,
+        source: Source,
+        whole: Place,
+        (axis, trips): (usize, usize),
+    ) -> Place {
         let shape = self.lowering.model.shape(source).to_vec();
         if shape[..axis].iter().all(|&n| n == 1) {
             return whole;
         }
         let turned = self.block("turned", shape.iter().product());
         let from = strides(&shape);
-        let mut order = vec![axis];
-        order.extend((0..shape.len()).filter(|d| *d != axis));
-        let sizes: Vec<usize> = order.iter().map(|&d| shape[d]).collect();
-        let to = strides(&sizes);
-        let dims = order.iter().zip(to).map(|(&d, to)| (shape[d], from[d] as isize, to));
+        let mut piece = shape.clone();
+        piece[axis] /= trips;
+        let to = strides(&piece);
+        let mut dims = vec![(trips, (piece[axis] * from[axis]) as isize, piece.iter().product())];
+        dims.extend((0..shape.len()).map(|d| (piece[d], from[d] as isize, to[d])));
         before.push(strided(whole, turned, dims));
         turned
     }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellc::compile::{Compilation, compile};
-use cellc::front::openvino;
 use cellc::options::{Language, Options};
+use cellc_tests::corpus;
 
 /// The corpus.
 pub(crate) fn corpus() -> PathBuf {
@@ -18,18 +18,16 @@ pub(crate) fn names() -> Vec<String> {
     let mut names: Vec<_> = entries.map(|e| e.expect("an entry").file_name().into_string().expect("ASCII")).collect();
     names.retain(|name| corpus().join(name).join("model.xml").exists());
     names.sort();
-    assert!(names.len() >= 15, "the corpus is not what it was: {names:?}");
+    assert!(names.len() >= 36, "the corpus is not what it was: {names:?}");
     names
 }
 
 /// A case, compiled to C under the name `net`.
 pub(crate) fn compiled(case: &str, options: &Options) -> Compilation {
-    let (model, _) = openvino::read(&corpus().join(case).join("model.xml"), None).expect("a corpus case is read");
+    let corpus_case = corpus::case(case);
+    let model = corpus_case.fixed(&corpus_case.runs.last().expect("a case has runs").shapes);
     let mut options = Options { language: Language::C, ..options.clone() };
     options.name.get_or_insert_with(|| "net".to_owned());
-    if case.contains("dyn") {
-        options.batch = Some(3);
-    }
     compile(&model, &options).unwrap_or_else(|problems| panic!("{case}: {problems:?}"))
 }
 
