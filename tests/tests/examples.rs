@@ -56,6 +56,21 @@ fn denoiser() {
     assert!(text.ends_with("0.14709 where it starts anew\n"), "{text}");
 }
 
+/// What PyTorch computed for the same frames, as `train.py` prints it.
+#[test]
+fn pytorch() {
+    let text = output_of("example-pytorch");
+    let speech: Vec<f32> = text.lines().skip(1).map(|line| numbers(line)[2]).collect();
+    let pytorch = [
+        0.00348, 7e-05, 8e-05, 0.02831, 0.99953, 0.99996, 0.99981, 0.9999, 0.99702, 0.00046, 1e-05, 1e-05, 2e-05,
+        1e-05, 1e-05, 1e-05, 1e-05, 1e-05, 2e-05, 0.00161, 0.99811, 0.99855, 0.00059, 1e-05,
+    ];
+    assert_eq!(speech.len(), pytorch.len(), "{text}");
+    for (speech, pytorch) in speech.iter().zip(pytorch) {
+        assert!((speech - pytorch).abs() < 2e-5, "{text}");
+    }
+}
+
 /// A copy of the C project, built by its own Makefile around the command; every state against the float64 reference.
 #[test]
 fn c_project() {
