@@ -2,7 +2,7 @@
 
 use cellc::compile::compile;
 use cellc::front::openvino;
-use cellc::model::{Source, ValidModel};
+use cellc::model::{Activation, Source, ValidModel};
 use cellc::options::{Fma, Options, Unroll};
 
 use crate::model_file::{ModelFile, Port, Stored};
@@ -156,12 +156,18 @@ fn cell(random: &mut Random, file: &mut ModelFile, index: usize, x: &Port, h: &P
     let (inputs, hidden) = (x.shape[1], h.shape[1]);
     let (kind, gates, parts, resets) =
         random.choice(&[("RNNCell", 1, 1, None), ("GRUCell", 3, 3, Some(false)), ("GRUCell", 3, 4, Some(true))]);
-    let functions: Vec<&str> =
-        (0..if gates == 1 { 1 } else { 2 }).map(|_| random.choice(&["sigmoid", "tanh", "relu"])).collect();
+    let functions: Vec<&str> = (0..if gates == 1 { 1 } else { 2 }).map(|_| random.choice(&Activation::NAMES)).collect();
     let mut attributes = String::new();
     // absent: the defaults
     if random.percent(80) {
         attributes += &format!("activations=\"{}\" ", functions.join(","));
+        // by position, also to those that take none
+        for list in ["activations_alpha", "activations_beta"] {
+            if functions.contains(&"scaledtanh") || random.percent(50) {
+                let numbers: Vec<String> = functions.iter().map(|_| format!("{:?}", 1.5 * random.unit())).collect();
+                attributes += &format!("{list}=\"{}\" ", numbers.join(","));
+            }
+        }
     }
     if random.percent(50) {
         attributes += &format!("clip=\"{}\" ", 0.05 * random.size(1, 40) as f32);

@@ -146,6 +146,11 @@ impl Activation {
         }
     }
 
+    /// Whether its parameters are finite numbers, as those of every activation of a model are.
+    pub fn is_finite(self) -> bool {
+        self.parameters().iter().all(|v| v.is_finite())
+    }
+
     /// Its name and parameters, to the last bit: `relu`, `leakyrelu(0.01)`.
     pub fn label(self) -> String {
         let parameters: Vec<String> = self.parameters().iter().map(|v| format!("{v:?}")).collect();

@@ -174,6 +174,14 @@ impl<'a> Validation<'a> {
             self.error(node, node.attribute_origin("activations"), found, format!("{takes}: {roles}"), help);
             right = false;
         }
+        for activation in &cell.activations {
+            if !activation.is_finite() || !Activation::NAMES.contains(&activation.name()) {
+                let found = format!("the activation {activation}");
+                let valid = format!("{}, with finite numbers", Activation::NAMES.join(", "));
+                self.error(node, node.attribute_origin("activations"), found, valid, "choose another one");
+                right = false;
+            }
+        }
         if cell.clip.is_some_and(|clip| !(clip.is_finite() && clip > 0.0)) {
             let found = "a clip that is not positive and finite";
             self.error(
@@ -347,8 +355,8 @@ impl<'a> Validation<'a> {
 }
 
 fn names_of(activations: &[Activation]) -> String {
-    let names: Vec<&str> = activations.iter().map(|a| a.name()).collect();
-    names.join(", ")
+    let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
+    labels.join(", ")
 }
 
 /// The sizes that an input has, each with its letter; what is not known may be any size at all. `of_x`: N, T and I.

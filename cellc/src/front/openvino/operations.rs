@@ -153,13 +153,13 @@ impl Lowering<'_, '_> {
                 Operation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
             }
             Kind::Elu => {
-                let alpha = self.number(index, data, "alpha")?;
+                let alpha = self.number(index, data, "alpha")? as f32;
                 if !alpha.is_finite() {
                     let origin = data.origin_of(self.document, "alpha").unwrap_or_else(|| self.origin(index));
                     self.error(index, origin, format!("alpha={alpha}"), "a finite number", "correct the number");
                     return None;
                 }
-                Operation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha: alpha as f32 })))
+                Operation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha })))
             }
             Kind::MatMul => {
                 let [a, b] = ["transpose_a", "transpose_b"].map(|name| self.boolean(index, data, name, Some(false)));
