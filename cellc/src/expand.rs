@@ -175,12 +175,19 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
         problems.push(declaration::too_large(file, bytes));
         return None;
     }
+    let disagreements = declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
+    if disagreements.has_errors() {
+        problems.extend(disagreements);
+        return None;
+    }
     let mut declared = declaration.declared(Some((found.hidden_size, found.input_size)))?;
     let layers = Said { value: found.baked.layers.len(), origin: file.origin.clone() };
     declared.layers.get_or_insert(layers);
     declared.weights = Some(Said { value: found.baked, origin: file.origin.clone() });
-    problems.extend(declared.computed_as_by(framework, &file.origin));
-    Some(declared)
+    let wrong = declared.computed_as_by(framework, &file.origin);
+    let fatal = wrong.has_errors();
+    problems.extend(wrong);
+    (!fatal).then_some(declared)
 }
 
 #[cfg(not(feature = "safetensors"))]

@@ -29,6 +29,13 @@ fn wrong_declarations() {
     let zeros = File::create(models.join("large/model.bin")).expect("a file of weights");
     zeros.set_len(4 * 1000 * 2126).expect("a file of weights");
 
+    let tensors =
+        ["apple_gru_after", "pytorch_gru", "pytorch_gru_two_layers_both_ways", "pytorch_gru_with_head", "pytorch_lstm"];
+    for file in tensors.map(|name| format!("{name}.safetensors")) {
+        fs::copy(here.join("frameworks").join(&file), models.join(&file)).expect("a file of tensors");
+    }
+    fs::write(models.join("cut.safetensors"), [200, 0, 0, 0, 0, 0, 0, 0, b'{']).expect("a file of tensors");
+
     // parameters that no activation of the cell takes: read, and warned about
     copy(&here.join("corpus/gru_cell_lbr1"), &models.join("alpha"));
     let text = fs::read_to_string(models.join("alpha/model.xml")).expect("a model");

@@ -599,7 +599,12 @@ impl Builder {
                         Some(Baked { layers, ..Baked::default() })
                     }
                     Given::Of(framework, sets) => {
-                        problems.extend(cell.computed_as_by(*framework, &Origin::Unknown));
+                        let wrong = cell.computed_as_by(*framework, &Origin::Unknown);
+                        let fatal = wrong.has_errors();
+                        problems.extend(wrong);
+                        if fatal {
+                            return None;
+                        }
                         Some(converted(&cell, *framework, sets, problems)?)
                     }
                     #[cfg(feature = "safetensors")]
@@ -736,7 +741,12 @@ fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics)
         head_activation: file.head_activation,
     };
     let framework = if cell.apple.is_some() { Framework::Apple } else { Framework::PyTorch };
-    problems.extend(cell.computed_as_by(framework, &Origin::Unknown));
+    let wrong = cell.computed_as_by(framework, &Origin::Unknown);
+    let fatal = wrong.has_errors();
+    problems.extend(wrong);
+    if fatal {
+        return None;
+    }
     let found = safetensors::read(&file.path).and_then(|tensors| match &cell.apple {
         Some(apple) => safetensors::apple(&tensors, apple.reset_gate(), &selection),
         None => safetensors::pytorch(&tensors, cell.kind(), &selection),
@@ -844,5 +854,96 @@ mod tests {
         let error = Builder::gru(2, 1).out_dir(&missing).compile().expect_err("there is no such folder");
         assert!(error.to_string().contains("missing"), "{error}");
         fs::remove_dir_all(&folder).expect("the folder");
+    }
+
+    #[test]
+    fn sequences_layers_and_other_frameworks() {
+        // an LSTM of Keras in two layers, the first both ways reading what the second could not
+        let (kernel, recurrent, bias) = (|inputs: usize| vec![0.5; inputs * 8], [0.25; 16], [0.0; 8]);
+        let layers = |builder: Builder| {
+            let sets = [kernel(3), kernel(3), kernel(4), kernel(4)];
+            sets.iter().fold(builder, |b, w| b.weights_of(Framework::Keras, &[w, &recurrent, &bias]))
+        };
+        let both = || Builder::lstm(2, 3).steps(5).layers(2).direction(Direction::Bidirectional);
+        let (compilation, _) = layers(both()).generate().expect("a network");
+        assert_eq!(compilation.model.cells().len(), 4);
+        assert_eq!(compilation.model.results[0].shape, [1, 2, 5, 2]);
+        assert!(compilation.model.variables.is_empty(), "both ways, every call starts at zero");
+        // forward, the states are kept
+        let (compilation, _) = Builder::gru(2, 3).layers(2).generate().expect("a network");
+        let names: Vec<&str> = compilation.model.variables.iter().map(|variable| &variable.name[..]).collect();
+        assert_eq!(names, ["h_l0", "h_l1"]);
+
+        let text = refused(&both().weights_of(Framework::Keras, &[&kernel(3), &recurrent, &bias]));
+        assert!(text.contains("the weights of 1 layers and directions are given"), "{text}");
+        let text = refused(&Builder::lstm(2, 3).weights_of(Framework::Keras, &[&kernel(2), &recurrent, &bias]));
+        assert!(text.contains("`kernel` has 16 values") && text.contains("24 values, [3, 8]"), "{text}");
+        let text = refused(&Builder::lstm(2, 3).weights_of(Framework::Keras, &[&kernel(3)]));
+        assert!(text.contains("kernel, recurrent_kernel, bias"), "{text}");
+        let text = refused(&Builder::lstm(2, 3).weights_of(Framework::Apple, &[&kernel(3), &recurrent, &bias]));
+        assert!(text.contains("Apple has no LSTMCell"), "{text}");
+        let gru = Builder::gru(1, 1).linear_before_reset(false);
+        let text = refused(&gru.weights_of(Framework::PyTorch, &[&[0.0; 3], &[0.0; 3], &[0.0; 3], &[0.0; 3]]));
+        assert!(text.contains("PyTorch's GRU computes it as true"), "{text}");
+    }
+
+    #[test]
+    fn peepholes_come_after_the_biases() {
+        let [w, r, b, p] = [&[0.5; 8][..], &[0.5; 16], &[0.0; 16], &[0.25; 6]];
+        let builder = Builder::lstm(2, 1).peepholes(true);
+        let (compilation, _) = builder.clone().weights_of(Framework::Onnx, &[w, r, b, p]).generate().expect("a cell");
+        assert!(compilation.model.cells()[0].p.is_some());
+        let text = refused(&builder.steps(2));
+        assert!(text.contains("`peepholes` is given, and LSTMSequence has none"), "{text}");
+    }
+
+    #[test]
+    fn what_goes_with_nothing_is_refused() {
+        let cases = [
+            (Builder::gru(2, 1).direction(Direction::Reverse), "a direction is given for one step"),
+            (Builder::rnn(2, 1).layers(0), "0 layers"),
+            (Builder::augru(2, 1).layers(2), "several layers of an AUGRU"),
+            (Builder::augru(2, 1).steps(2).direction(Direction::Reverse), "AUGRUSequence with the direction reverse"),
+            (Builder::gru(2, 1).input_forget(true), "`input_forget` is given, and GRUCell has none"),
+            (Builder::lstm(2, 1).linear_before_reset(true), "`linear_before_reset` is set on a Builder::lstm"),
+            (Builder::gru(2, 1).output_sequence(true), "`output_sequence` is set on what is no Builder::apple_gru"),
+            (Builder::apple_gru(2, 1, 3).linear_before_reset(true), "apply_reset_gate_after_mat_mul"),
+            (Builder::apple_gru(2, 1, 3).direction(Direction::Bidirectional), "no bidirectional direction"),
+            (
+                Builder::apple_gru(2, 1, 3)
+                    .apply_reset_gate_after_mat_mul(true)
+                    .reset_gate(AppleResetGate::BeforeMatMul),
+                "the flag says otherwise",
+            ),
+            (Builder::gru(1 << 40, 1).steps(1 << 40), "rows of 1099511627776 states"),
+            (Builder::gru(2, 1).layers(2).weight_values(&[0.0; 6], &[0.0; 12], &[0.0; 6]), "weights of 1 layers for 2"),
+        ];
+        for (builder, found) in cases {
+            let text = refused(&builder);
+            assert!(text.contains(found), "{found} is not in {text}");
+        }
+    }
+
+    #[cfg(feature = "safetensors")]
+    #[test]
+    fn files_of_tensors() {
+        let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks").join(name);
+        let net = || Builder::gru(5, 3).layers(2).safetensors(file("pytorch_gru_with_head.safetensors")).prefix("gru.");
+        let (compilation, _) = net().head("fc").head_activation(Activation::Sigmoid).generate().expect("a network");
+        assert_eq!(compilation.model.results[0].shape, [1, 2]);
+        assert_eq!(compilation.model.files[0].name, "pytorch_gru_with_head.safetensors");
+        assert!(net().language(Language::C).head("fc").generate().is_ok());
+
+        let text = refused(&Builder::gru(6, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
+        assert!(text.contains("`gru.weight_hh_l0` has the shape [15, 5]") && text.contains("[18, 6]"), "{text}");
+        let text = refused(&net().head("out"));
+        assert!(text.contains("no tensor \"out.weight\"") && text.contains("`Builder::head`"), "{text}");
+        let text = refused(&Builder::gru(5, 3).head("fc"));
+        assert!(text.contains("`head` is set without a file of tensors"), "{text}");
+        let text = refused(&Builder::lstm(5, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
+        assert!(text.contains("are those of a GRU: 15 rows of 5"), "{text}");
+        // sizes that no file could hold are refused, not tried
+        let text = refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")));
+        assert!(text.contains("no tensor \"weight_ih_l0\""), "{text}");
     }
 }

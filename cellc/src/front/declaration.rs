@@ -648,7 +648,9 @@ impl Declaration {
 
     /// The `.safetensors` file with the weights.
     pub(crate) fn tensor_file(&self) -> Option<&Said<String>> {
-        self.weights.as_ref().filter(|said| self.model.is_none() && is_tensor_file(&said.value))
+        // PyTorch has no AUGRU
+        let taken = self.model.is_none() && self.called.takes(Key::Prefix);
+        self.weights.as_ref().filter(|said| taken && is_tensor_file(&said.value))
     }
 
     /// What Apple's operation says.
@@ -664,14 +666,25 @@ impl Declaration {
             said.as_ref().map(|said| said.value)
         }
         Selection {
-            hidden_size: value(&self.hidden_size),
-            input_size: value(&self.input_size),
+            // those of the file, to be compared with what is said here
+            hidden_size: None,
+            input_size: None,
             layers: value(&self.layers),
             sequence: self.called.is_sequence().then(|| value(&self.direction).unwrap_or(Direction::Forward)),
             prefix: self.prefix.as_ref().map(|said| &said.value[..]),
             head: self.head.as_ref().map(|said| &said.value[..]),
             head_activation: value(&self.head_activation),
         }
+    }
+
+    /// Sizes that are others in a file of tensors.
+    #[cfg(feature = "safetensors")]
+    pub(crate) fn disagreements_with_tensors(&self, file: &Said<String>, hidden: usize, input: usize) -> Diagnostics {
+        let sizes = [
+            disagreement(file, Key::HiddenSize, &self.hidden_size, &hidden, usize::to_string),
+            disagreement(file, Key::InputSize, &self.input_size, &input, usize::to_string),
+        ];
+        Diagnostics(sizes.into_iter().flatten().collect())
     }
 
     /// What is declared, weights apart; none where it names a model file, or lacks a size that no file of tensors has told.
@@ -1156,7 +1169,7 @@ mod tests {
     fn activations_take_numbers() {
         let list = |text: &str| {
             let text = format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>");
-            declared(Macro::Gru, &text).cell().expect("all sizes are known").activations.map(|said| said.value)
+            declared(Macro::GruCell, &text).declared(None).expect("all sizes are known").activations.map(|said| said.value)
         };
         assert_eq!(
             list("hard_sigmoid(0.2, 0.5), leaky_relu(-1)"),
@@ -1182,7 +1195,7 @@ mod tests {
             ("\"tanh\"", "\"tanh\"", "is not an activation"),
             ("a::tanh", "a :: tanh", "is not an activation"),
         ] {
-            let problems = found(Macro::Rnn, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
+            let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
             let [(place, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
             assert_eq!(place, at, "{text}");
             assert!(problem.contains(says), "{text}: {problem}");

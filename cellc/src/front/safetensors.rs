@@ -16,6 +16,9 @@ use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tens
 /// The largest file that is read.
 const LARGEST: u64 = 1 << 34;
 
+/// How many surplus tensors are named.
+const MOST_LISTED: usize = 8;
+
 /// The tensors of a file, over its bytes.
 #[derive(Debug)]
 pub(crate) struct TensorFile {
@@ -120,6 +123,9 @@ fn element_type(dtype: Dtype) -> Option<ElementType> {
     })
 }
 
+/// Cells of PyTorch and how many gates they have.
+const OF_GATES: [(&str, usize); 3] = [("an RNN", 1), ("a GRU", 3), ("an LSTM", 4)];
+
 /// Looks tensors up, and keeps account of which.
 struct Reading<'a> {
     file: &'a TensorFile,
@@ -130,6 +136,11 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// A tensor; a problem if the file has none of that name. `shape` is what it should have, as far as is known.
     fn tensor(&mut self, name: &str, shape: &str) -> Option<Named> {
+        self.module_tensor(name, shape, "--prefix")
+    }
+
+    /// The same, of a module that is named by `option`.
+    fn module_tensor(&mut self, name: &str, shape: &str, option: &str) -> Option<Named> {
         self.taken.insert(name.to_owned());
         match self.file.tensors.get(name) {
             Some(Ok(tensor)) => Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false }),
@@ -141,7 +152,7 @@ impl Reading<'_> {
             None => {
                 let found = format!("{} has no tensor {}", self.file.shown, quoted(name));
                 let mut problem = error(found).valid(format!("a tensor of that name, of shape {shape}"));
-                if let Some(help) = self.elsewhere(name) {
+                if let Some(help) = self.elsewhere(name, option) {
                     problem = problem.help(help);
                 }
                 self.problems.push(problem);
@@ -151,27 +162,31 @@ impl Reading<'_> {
     }
 
     /// Where a tensor of such a name stands instead.
-    fn elsewhere(&self, name: &str) -> Option<String> {
+    fn elsewhere(&self, name: &str, option: &str) -> Option<String> {
         let own = name.rsplit('.').next()?;
         let modules: Vec<&str> =
             self.file.tensors.keys().filter_map(|other| other.strip_suffix(own)?.strip_suffix('.')).take(3).collect();
         let modules: Vec<String> = modules.into_iter().map(quoted).collect();
-        (!modules.is_empty()).then(|| format!("the file has it in {}: name the module by --prefix", modules.join(", ")))
+        (!modules.is_empty()).then(|| format!("the file has it in {}: name the module by {option}", modules.join(", ")))
     }
 
     fn has(&self, name: &str) -> bool {
         self.file.tensors.contains_key(name)
     }
 
-    /// What the file has and nothing has asked for, of the module that is meant; of all of it, where none is named.
+    /// What the file has and nothing has asked for, of the module that is meant; of all of it, where none is named. `help` is about the first.
     fn surplus(&mut self, prefix: &str, help: impl Fn(&str) -> String) {
         let names = self.file.tensors.keys();
         let surplus: Vec<&String> =
             names.filter(|name| name.starts_with(prefix) && !self.taken.contains(*name)).collect();
-        for name in surplus {
-            let found = format!("{} has a tensor {} that nothing here takes", self.file.shown, quoted(name));
-            self.problems.push(error(found).help(help(name)));
-        }
+        let listed: Vec<String> = surplus.iter().take(MOST_LISTED).map(|name| quoted(name)).collect();
+        let Some(first) = surplus.first() else { return };
+        let rest = match surplus.len().saturating_sub(MOST_LISTED) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        let found = format!("nothing takes what {} has as {}{rest}", self.file.shown, listed.join(", "));
+        self.problems.push(error(found).help(help(first)));
     }
 }
 
@@ -227,6 +242,16 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
                 return Err(reading.problems);
             }
         };
+    // the same number of rows for every unit, but of another cell
+    let recurrent = file.tensors.get(&format!("{prefix}weight_hh{}", suffix(0, false)));
+    if let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
+        && let Some((of, _)) =
+            OF_GATES.iter().find(|(_, of)| *of != gates && *rows == of * columns && *columns == hidden)
+    {
+        let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden}", file.shown);
+        let valid = format!("those of {}: {} rows of {hidden}", kind.op_name(), gates.saturating_mul(hidden));
+        return Err(Diagnostics(vec![error(found).valid(valid)]));
+    }
     let rows = gates.saturating_mul(hidden);
     let any_bias = file.tensors.keys().any(|name| name.starts_with(&format!("{prefix}bias_")));
     let mut converted: Vec<CellWeights> = Vec::new();
@@ -287,9 +312,11 @@ impl Reading<'_> {
     /// `weight [O, inputs]` and, where there is one, `bias [O]`.
     fn head(&mut self, name: &str, inputs: usize, activation: Option<Activation>) -> Option<Head> {
         let prefix = with_dot(Some(name));
-        let weight = self.tensor(&format!("{prefix}weight"), &format!("[outputs, {inputs}]"))?;
+        let shape = format!("[outputs, {inputs}]");
+        let weight = self.module_tensor(&format!("{prefix}weight"), &shape, "--head")?;
         let bias_name = format!("{prefix}bias");
-        let bias = if self.has(&bias_name) { Some(self.tensor(&bias_name, "[outputs]")?) } else { None };
+        let bias =
+            if self.has(&bias_name) { Some(self.module_tensor(&bias_name, "[outputs]", "--head")?) } else { None };
         let before = self.problems.0.len();
         let outputs = weight.tensor.shape().first().copied().unwrap_or(0);
         let shapes = [(Some(&weight), vec![outputs, inputs]), (bias.as_ref(), vec![outputs])];
