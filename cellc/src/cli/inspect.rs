@@ -9,6 +9,7 @@ use cellc::compile;
 use cellc::front::openvino;
 use cellc::options::Options;
 use cellc::report::{Done, Folded, Layer, Report};
+use cellc::target::Isa;
 
 use super::arguments::InspectArguments;
 use super::compile::Destination;
@@ -33,7 +34,8 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let options = Options { name: Some(stem), ..arguments.options() };
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
-    let isa = compilation.programs.iter().position(|(isa, _)| isa.name == arguments.isa);
+    let asked = Isa::from_name(&arguments.isa);
+    let isa = compilation.programs.iter().position(|(isa, _)| Some(*isa) == asked);
     let found = Report::new(&model, &compilation, isa.expect("every instruction set was compiled for"));
     drop(progress);
     if let Some(picture) = &picture {

@@ -206,10 +206,12 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
                     (true, _) => item.above.clone(),
                     (false, _) => item.below.clone(),
                 };
-                let weights: f64 = neighbours.iter().map(|&j| items[j].weight).sum();
+                // a point follows the other points of its edge, a box all alike
+                let weight = |j: &usize| items[*j].weight.min(item.weight);
+                let weights: f64 = neighbours.iter().map(weight).sum();
                 match neighbours.len() {
                     0 => item.x,
-                    _ => neighbours.iter().map(|&j| items[j].x * items[j].weight).sum::<f64>() / weights,
+                    _ => neighbours.iter().map(|j| items[*j].x * weight(j)).sum::<f64>() / weights,
                 }
             };
             let wanted: Vec<f64> = rows[r].iter().map(|&i| middle(i)).collect();

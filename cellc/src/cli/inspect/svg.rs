@@ -232,15 +232,19 @@ impl<'a> Picture<'a> {
             let line = match layer.done {
                 Done::Computed => format!("{what} {out}"),
                 Done::Fused => format!("+ {what}"),
-                Done::Copied => match layer.parts_copied {
-                    Some(parts) => format!("{what} {out}: {parts} of {} parts copied", layer.inputs.len()),
-                    None => format!("{what} {out}: copied"),
-                },
+                Done::Copied => what,
                 Done::View => format!("{what} {out}: view, no work"),
                 Done::InPlace => format!("{what} {out}: in place, no work"),
             };
             let class = if matches!(layer.done, Done::View | Done::InPlace) { "small" } else { "" };
             lines.push(Text { class, text: line, depth: depth(i) });
+            if layer.done == Done::Copied {
+                let copied = match layer.parts_copied {
+                    Some(parts) => format!("{out}: {parts} of {} parts copied", layer.inputs.len()),
+                    None => format!("{out}: copied"),
+                };
+                lines.push(Text { class: "small", text: copied, depth: depth(i) });
+            }
         }
         let mut counts = Vec::new();
         if kernel.multiply_adds > 0 {
