@@ -4,13 +4,7 @@ use crate::kernel::Function;
 pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     let sum = alpha * v + beta;
     // not `clamp` by way of `min` and `max`, which lose NaN
-    if sum < 0.0 {
-        0.0
-    } else if sum > 1.0 {
-        1.0
-    } else {
-        sum
-    }
+    sum.clamp(0.0, 1.0)
 }
 
 /// One rounding; without fused multiply-add that of the product as well, which is at most `1 + |beta|` where the value is

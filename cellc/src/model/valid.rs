@@ -96,6 +96,7 @@ pub struct ValidNode {
 
 /// What a [`ValidNode`] does.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // cells are what models are made of
 pub enum ValidOp {
     /// A recurrent cell, one step or a sequence in one direction.
     Cell(ValidCell),
