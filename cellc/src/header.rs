@@ -82,11 +82,7 @@ pub(crate) fn lines(
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
     lines.push(String::new());
-    let simple =
-        |cell: &ValidCell| cell.sequence.is_none() && cell.kind.reset_gate().is_some() || cell.kind == CellKind::Rnn;
-    if model.nodes.iter().all(|n| matches!(&n.op, ValidOp::Cell(cell) if simple(cell))) {
-        lines.extend(bounds(model, plan, options, interface));
-    }
+    lines.extend(bounds(model, plan, options, interface));
     lines.into_iter().flat_map(wrap).collect()
 }
 
@@ -94,7 +90,8 @@ pub(crate) fn lines(
 fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interface) -> Vec<String> {
     let (x, h) = (options.range.x, options.range.h);
     let known = interface.weights.is_empty();
-    let range = if known { format!(" for |x| <= {x} and |h| <= {h}") } else { String::new() };
+    let lengths = if model.parameters.iter().any(|p| p.length.is_some()) { ", whatever the lengths" } else { "" };
+    let range = if known { format!(" for |x| <= {x} and |h| <= {h}{lengths}") } else { String::new() };
     let mut lines = vec![format!("Error of one step, at most{range}:")];
     let mut profiles: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
     profiles.dedup();

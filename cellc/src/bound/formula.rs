@@ -2,13 +2,22 @@
 
 use super::{JOINS, Profile};
 use crate::activation::{self, exact};
-use crate::model::{Activation, ResetGate, ValidModel};
+use crate::model::{Activation, CellKind, ResetGate, ValidModel, ValidOp};
 
 /// The bound as text, for models whose weights are known at run time only: what `|generated - exact|` of every unit does
 /// not exceed in one step.
 ///
-/// Simpler and wider than [`bound`]: the gates' ranges are not used.
+/// Simpler and wider than [`super::bound`]: the gates' ranges are not used. There is one for single steps of RNN and GRU.
 pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
+    let covered = |op: &ValidOp| match op {
+        ValidOp::Cell(cell) => cell.sequence.is_none() && matches!(cell.kind, CellKind::Rnn | CellKind::Gru(_)),
+        _ => false,
+    };
+    if !model.nodes.iter().all(|node| covered(&node.op)) {
+        return vec![
+            "none: with weights that are given at run time, only single steps of RNN and GRU have one".to_owned(),
+        ];
+    }
     let joins = JOINS + usize::from(!profile.fused);
     let mut lines = vec![
         "u = 2^-24; G(n) = (1+u)^n - 1; for a sum of I terms w x, H terms r v and b:".to_owned(),

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{JOINS, MARGIN, Profile, bound, over_range};
+use super::{JOINS, MARGIN, Profile, bound, formula, over_range};
 use crate::evaluate::written::{self, Written};
 use crate::kernel::{Base, BufferId, Expr, Local, Operation, Program, Role, Stmt, interpret, verify};
 use crate::model::{
@@ -542,6 +542,215 @@ fn weights_that_are_inputs_have_a_formula() {
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| b.is_finite()));
     model.parameters.push(Parameter { weight: true, ..model.parameters[0].clone() });
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| *b == f64::INFINITY));
+}
+
+/// The formula as a reader would evaluate it: its text is parsed.
+#[test]
+fn the_formula_holds() {
+    let mut random = Random(11);
+    let mut worst: f64 = 0.0;
+    for kind in &KINDS[..3] {
+        for _ in 0..40 {
+            let mut drawn = Drawn { random: &mut random, model: Written::default() };
+            let (inputs, units) = (1 + drawn.random.below(12), 1 + drawn.random.below(12));
+            let x = drawn.model.parameter(&[1, inputs]);
+            let mut cell = drawn.cell(*kind, x, units, None);
+            cell.h = drawn.model.parameter(&[1, units]);
+            drawn.model.0.variables.clear();
+            let scale = drawn.random.pick(&[0.1, 1.0, 3.0]);
+            let weights = [
+                drawn.random.values(kind.gates() * units * inputs, scale),
+                drawn.random.values(kind.gates() * units * units, scale),
+                drawn.random.values(kind.bias_parts() * units, scale),
+            ];
+            // the drawn constants are not used
+            let first = drawn.model.0.parameters.len();
+            let shapes =
+                [vec![kind.gates() * units, inputs], vec![kind.gates() * units, units], vec![weights[2].len()]];
+            for shape in &shapes {
+                drawn.model.parameter(shape);
+            }
+            drawn.model.0.parameters[first..].iter_mut().for_each(|p| p.weight = true);
+            [cell.w, cell.r, cell.b] = [0, 1, 2].map(|i| WeightSource::Parameter(first + i));
+            let (Source::Parameter(h_at), Some(out)) = (cell.h, cell.h_out) else { panic!("a parameter, a value") };
+            drawn.model.push(ValidOp::Cell(cell.clone()));
+            drawn.model.result(Source::Value(out));
+            let model = drawn.model.0;
+            let mut parameters: Vec<Vec<f32>> =
+                model.parameters.iter().map(|p| random.values(p.shape.iter().product(), 1.0)).collect();
+            parameters[first..].clone_from_slice(&weights);
+            let expected = all(reference(&model, &exactly(&parameters), &[]));
+            for options in &profiles()[..2] {
+                let plan = plan(&model, options);
+                for (isa, (_, fused)) in plan.isas.iter().enumerate() {
+                    let found = run(&model, &program(&model, &plan, isa), &parameters, &[]).concat();
+                    let lines = formula(&model, Profile { fused: *fused, flush_denormals: false });
+                    let call = [&parameters[0], &parameters[h_at], &weights[0], &weights[1], &weights[2]];
+                    let stated = stated(&lines, &cell, call);
+                    for ((expected, found), stated) in expected.iter().zip(found).zip(stated) {
+                        let error = (f64::from(found) - expected).abs();
+                        assert!(error <= stated, "{error:e} > {stated:e}: {lines:#?} {:?}", model.nodes);
+                        worst = worst.max(error / stated);
+                    }
+                }
+            }
+        }
+    }
+    assert!(worst > 0.05, "the formula is {:.0} times too wide even at its best", 1.0 / worst);
+}
+
+/// The bound of every unit by the text of the formula.
+fn stated(lines: &[String], cell: &ValidCell, [x, h, w, r, b]: [&Vec<f32>; 5]) -> Vec<f64> {
+    let (inputs, units) = (cell.input_size, cell.hidden_size);
+    let text = lines.join("; ");
+    // what stands after the n-th place where the name is defined
+    let definition = |name: &str, n: usize| -> &str {
+        let (at, _) = text.match_indices(name).nth(n).unwrap_or_else(|| panic!("{name} in {text}"));
+        let rest = &text[at + name.len()..];
+        rest[..rest.find([';', ',']).unwrap_or(rest.len())].trim()
+    };
+    let magnitude = |v: f32| f64::from(v).abs();
+    let mut known = BTreeMap::from([("u", (-24f64).exp2()), ("I", inputs as f64), ("H", units as f64)]);
+    known.extend([("sum |w| err(x)", 0.0), ("err(h)", 0.0)]);
+    // S and E of a sum: gate of W and R, or none, what R multiplies and its errors, part of B
+    let sum = |known: &BTreeMap<&'static str, f64>,
+               w_gate: Option<usize>,
+               r_gate: Option<usize>,
+               part: usize,
+               j: usize,
+               v: &[[f64; 2]]| {
+        let row = |m: &[f32], gate: usize, n: usize| -> Vec<f64> {
+            m[(gate * units + j) * n..][..n].iter().map(|v| magnitude(*v)).collect()
+        };
+        let w: f64 = w_gate.map_or(0.0, |g| row(w, g, inputs).iter().zip(x).map(|(w, x)| w * magnitude(*x)).sum());
+        let of_r =
+            |k: usize| -> f64 { r_gate.map_or(0.0, |g| row(r, g, units).iter().zip(v).map(|(r, v)| r * v[k]).sum()) };
+        let mut here = known.clone();
+        here.extend([("sum |w x|", w), ("sum |r v|", of_r(0)), ("sum |r| err(v)", of_r(1))]);
+        here.insert("|b|", magnitude(b[part * units + j]));
+        [definition("S = ", 0), definition("E = ", 0)].map(|text| Formula::value(text, &here))
+    };
+    let h_known: Vec<[f64; 2]> = h.iter().map(|h| [magnitude(*h), 0.0]).collect();
+    let with = |known: &BTreeMap<&'static str, f64>, [s, e]: [f64; 2]| {
+        let mut known = known.clone();
+        known.extend([("S", s), ("E", e)]);
+        known
+    };
+    let Some(reset) = cell.kind.reset_gate() else {
+        let gate = |j| with(&known, sum(&known, Some(0), Some(0), 0, j, &h_known));
+        return (0..units).map(|j| Formula::value(definition("RNNCell: error <= ", 0), &gate(j))).collect();
+    };
+    // err and range of z or r, unit j
+    let gate = |g: usize, j: usize| {
+        let known = with(&known, sum(&known, Some(g), Some(g), g, j, &h_known));
+        [definition("err(z), err(r) = ", 0), definition("|z|, |r| <= ", 0), definition("|1-z| <= ", 0)]
+            .map(|text| Formula::value(text, &known))
+    };
+    let reset_h: Vec<[f64; 2]> = (0..units)
+        .filter(|_| reset == ResetGate::BeforeMatMul)
+        .map(|k| {
+            let ([err, range, _], mut known) = (gate(1, k), known.clone());
+            known.extend([("err(r)", err), ("|r|", range), ("|h|", h_known[k][0])]);
+            [range * h_known[k][0], Formula::value(definition("err(v) = ", 0), &known)]
+        })
+        .collect();
+    let unit = |j: usize| {
+        let mut known = known.clone();
+        let ([err_z, z, rest], [err_r, r, _]) = (gate(0, j), gate(1, j));
+        known.extend([("err(z)", err_z), ("|z|", z), ("|1-z|", rest), ("err(r)", err_r), ("|r|", r)]);
+        known.insert("|h|", h_known[j][0]);
+        let n_sum = match reset {
+            ResetGate::BeforeMatMul => sum(&known, Some(2), Some(2), 2, j, &reset_h),
+            ResetGate::AfterMatMul => {
+                let ([s, e], [m, e_m]) =
+                    (sum(&known, Some(2), None, 2, j, &[]), sum(&known, None, Some(2), 3, j, &h_known));
+                known.extend([("S_s", s), ("E_s", e), ("S_m", m), ("E_m", e_m)]);
+                let s = Formula::value(definition("S = ", 1), &known);
+                known.insert("S", s);
+                [s, Formula::value(definition("E = ", 1), &known)]
+            }
+        };
+        let here = with(&known, n_sum);
+        let n = [definition("err(n) = ", 0), definition("|n| <= ", 0)].map(|text| Formula::value(text, &here));
+        known.extend([("err(n)", n[0]), ("|n|", n[1])]);
+        Formula::value(definition("error <= ", 0), &known)
+    };
+    (0..units).map(unit).collect()
+}
+
+/// Arithmetic as text: sums of products, products by standing side by side, `/`, `^`, `G(n)`, and names.
+struct Formula<'a> {
+    rest: &'a str,
+    known: &'a BTreeMap<&'static str, f64>,
+}
+
+impl<'a> Formula<'a> {
+    fn value(text: &'a str, known: &'a BTreeMap<&'static str, f64>) -> f64 {
+        let mut formula = Self { rest: text, known };
+        let value = formula.sum();
+        assert!(formula.rest.trim().is_empty(), "{:?} of {text:?} is not understood: {known:?}", formula.rest);
+        value
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let rest = self.rest.trim_start().strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn sum(&mut self) -> f64 {
+        let mut sum = self.product().expect("a term");
+        loop {
+            sum += match () {
+                () if self.take("+") => self.product().expect("a term"),
+                () if self.take("-") => -self.product().expect("a term"),
+                () => return sum,
+            };
+        }
+    }
+
+    fn product(&mut self) -> Option<f64> {
+        let mut product = self.factor()?;
+        loop {
+            product *= match () {
+                () if self.take("/") => self.factor().expect("a divisor").recip(),
+                () => match self.factor() {
+                    Some(factor) => factor,
+                    None => return Some(product),
+                },
+            };
+        }
+    }
+
+    fn factor(&mut self) -> Option<f64> {
+        if self.take("G(") {
+            let n = self.sum();
+            assert!(self.take(")"));
+            return Some((n * (-24f64).exp2().ln_1p()).exp_m1());
+        }
+        if self.take("(") {
+            let sum = self.sum();
+            assert!(self.take(")"));
+            return Some(sum);
+        }
+        // the longest name
+        let rest = self.rest.trim_start();
+        let name = self.known.keys().filter(|name| rest.starts_with(**name)).max_by_key(|name| name.len());
+        if let Some(name) = name {
+            self.rest = &rest[name.len()..];
+            return Some(self.known[name]);
+        }
+        let mut end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        if rest[end..].starts_with("e-") {
+            end += 2 + rest[end + 2..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - end - 2);
+        }
+        let number: f64 = rest[..end].parse().ok()?;
+        self.rest = &rest[end..];
+        if self.take("^-") {
+            return Some(number.powf(-self.factor().expect("an exponent")));
+        }
+        Some(number)
+    }
 }
 
 /// How many roundings every term of every sum goes through, read off the kernels: what the analysis takes for granted.
