@@ -93,8 +93,7 @@ pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f
 
 /// The parameter that a state is, or is a part of.
 fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
-    loop {
-        let Source::Value(value) = state else { break };
+    while let Source::Value(value) = state {
         let before = |op: &ValidOp| match op {
             ValidOp::View(view) if view.out == value => Some(view.input),
             ValidOp::Loop(body) => body.carried.iter().find(|c| c.value == value).map(|c| c.initial),

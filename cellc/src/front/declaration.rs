@@ -1169,7 +1169,11 @@ mod tests {
     fn activations_take_numbers() {
         let list = |text: &str| {
             let text = format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>");
-            declared(Macro::GruCell, &text).declared(None).expect("all sizes are known").activations.map(|said| said.value)
+            declared(Macro::GruCell, &text)
+                .declared(None)
+                .expect("all sizes are known")
+                .activations
+                .map(|said| said.value)
         };
         assert_eq!(
             list("hard_sigmoid(0.2, 0.5), leaky_relu(-1)"),
@@ -1195,7 +1199,8 @@ mod tests {
             ("\"tanh\"", "\"tanh\"", "is not an activation"),
             ("a::tanh", "a :: tanh", "is not an activation"),
         ] {
-            let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
+            let problems =
+                found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
             let [(place, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
             assert_eq!(place, at, "{text}");
             assert!(problem.contains(says), "{text}: {problem}");
