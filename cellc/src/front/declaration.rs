@@ -1011,8 +1011,10 @@ impl Reader<'_> {
             let found = format!("`{}` is not an activation", source(called));
             return self.refuse(origin, found, Activation::NAMES.join(", "));
         };
+        let has_defaults = Activation::new(&name, None, None).is_ok();
         let valid = match takes {
             0 => name.clone(),
+            2 if !has_defaults => format!("{name}(alpha, beta)"),
             1 => format!("{name}, or {name}(alpha)"),
             _ => format!("{name}, or {name}(alpha, beta)"),
         };
