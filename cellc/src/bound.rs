@@ -2,7 +2,7 @@
 //!
 //! With `u = 2^-24` every f32 operation gives the exact result times `1 + d`, `|d| <= u`, plus at most `2^-150` where it
 //! can underflow (Higham, Accuracy and Stability of Numerical Algorithms, chapters 2 and 3). For every value of the
-//! computation a [`Value`] is carried: a range that holds the exact and the computed value, and a number that their
+//! computation a value is carried: a range that holds the exact and the computed value, and a number that their
 //! difference does not exceed.
 //!
 //! * A pre-activation sum is `(sum of W x + sum of R h) + b`, each of the two sums formed in order, perhaps dealt out to
@@ -10,7 +10,7 @@
 //!   one more where multiply-add is split. After n roundings a term is off by at most `((1+u)^n - 1)` times its magnitude.
 //!   The same holds for other products of matrices.
 //! * Clipping adds nothing. An activation passes on its argument's error times its largest slope and adds its own,
-//!   [`activation::error`].
+//!   `activation::error`.
 //! * A GRU ends in `z h + (1 - z) n`: three roundings, four where split. An LSTM in `c' = f c + i g` and `o h(c')`.
 //! * What is computed element by element rounds once. There is no bound for a quotient whose divisor may be 0.
 //! * Softmax: `v - max v` is the same for all, so the exact result depends on differences only: it changes by at most a
@@ -74,7 +74,7 @@ pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], vari
 
 /// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a
 /// cell's h or c, `|v| <= x` in every other one, and any sequence lengths; infinite where there is none, and where weights
-/// are parameters (see [`formula`]).
+/// are parameters (see `formula`).
 pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f64> {
     if model.parameters.iter().any(|p| p.weight) {
         return vec![f64::INFINITY; model.results.len()];

@@ -19,7 +19,7 @@ mod rnn;
 mod softmax;
 mod storage;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::kernel::{
     Buffer, BufferId, Element, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
@@ -58,17 +58,17 @@ struct Lowering<'m> {
     /// By product of the plan: its packed weights.
     weights: Vec<BufferId>,
     /// By the first value of a cell or a dense layer: which product of the plan it is.
-    products: HashMap<usize, usize>,
+    products: BTreeMap<usize, usize>,
     /// By value: where it lies, once that is decided.
     places: Vec<Option<Place>>,
     /// By value: the operation that computes it.
-    producers: HashMap<usize, &'m ValidNode>,
+    producers: BTreeMap<usize, &'m ValidNode>,
     /// By the first value of an operation: its place in [`ValidModel::all_nodes`].
-    positions: HashMap<usize, usize>,
+    positions: BTreeMap<usize, usize>,
     /// Tables of sequence lengths, by contents.
     tables: Vec<(Vec<usize>, BufferId)>,
     /// How many kernels of each name there are.
-    named: HashMap<&'static str, usize>,
+    named: BTreeMap<&'static str, usize>,
 }
 
 impl<'m> Lowering<'m> {
@@ -86,12 +86,12 @@ impl<'m> Lowering<'m> {
             variables: Vec::new(),
             results: Vec::new(),
             weights: Vec::new(),
-            products: HashMap::new(),
+            products: BTreeMap::new(),
             places: vec![None; model.values.len()],
-            producers: HashMap::new(),
-            positions: HashMap::new(),
+            producers: BTreeMap::new(),
+            positions: BTreeMap::new(),
             tables: Vec::new(),
-            named: HashMap::new(),
+            named: BTreeMap::new(),
         };
         for (i, parameter) in model.parameters.iter().enumerate() {
             let element = match parameter.element {

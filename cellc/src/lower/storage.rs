@@ -3,7 +3,7 @@
 //! A value that a Result, a Concat or a turn of a loop wants in a certain place is computed there; a view whose elements lie
 //! in order is a place inside its input; everything else gets a place of its own.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Lowering;
 use super::layout::is_contiguous;
@@ -11,7 +11,7 @@ use crate::kernel::{Base, Place, Role};
 use crate::model::{Source, ValidNode, ValidOp, View};
 
 /// By value: where it is to be computed.
-pub(super) type Wanted = HashMap<usize, Place>;
+pub(super) type Wanted = BTreeMap<usize, Place>;
 
 impl<'m> Lowering<'m> {
     /// Every Result wants its value where the caller reads it; where several want the same, the first gets it.
@@ -27,7 +27,7 @@ impl<'m> Lowering<'m> {
 
     /// Decides where the values of one level lie: those of the model, or those of one loop's body.
     pub(super) fn place(&mut self, nodes: &'m [ValidNode], mut wanted: Wanted) {
-        let own: HashSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
+        let own: BTreeSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
         for node in nodes.iter().rev() {
             match &node.op {
                 ValidOp::View(view) => {

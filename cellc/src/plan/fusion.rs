@@ -3,7 +3,7 @@
 //! A chain starts at an operation that computes and goes on through pointwise operations, as long as nothing else reads what
 //! is handed on, and the other operands lie along the rows and columns of the first operation's result.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Pointwise, Source, ValidModel, ValidNode, ValidOp, View};
 
@@ -12,7 +12,7 @@ use crate::model::{Pointwise, Source, ValidModel, ValidNode, ValidOp, View};
 pub struct Fusion {
     chains: Vec<Chain>,
     /// Values that are handed on in registers.
-    inner: HashSet<usize>,
+    inner: BTreeSet<usize>,
 }
 
 /// An operation and the pointwise ones that go with it.
@@ -105,7 +105,7 @@ impl Fusion {
     }
 
     fn level(&mut self, model: &ValidModel, nodes: &[ValidNode], readers: &Readers) {
-        let by_value: HashMap<usize, &ValidNode> =
+        let by_value: BTreeMap<usize, &ValidNode> =
             nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(move |v| (v, node))).collect();
         for node in nodes {
             let columns = match &node.op {
@@ -177,7 +177,7 @@ fn is_whole(model: &ValidModel, view: &View) -> bool {
 
 /// By value: what reads it, as the first value of the reader; `None` for what is not a node of the same level.
 #[derive(Default)]
-struct Readers(HashMap<usize, HashSet<Option<usize>>>);
+struct Readers(BTreeMap<usize, BTreeSet<Option<usize>>>);
 
 impl Readers {
     fn read(&mut self, source: Source, reader: Option<usize>) {
