@@ -1,0 +1,428 @@
+"""What an OpenVINO IR computes, in float64 NumPy, straight from model.xml and model.bin.
+
+Follows the specification of every operation, also where OpenVINO's CPU plugin does not: sequence lengths count with
+dynamic dimensions too, peepholes, input_forget and weights_format of LSTMCell-1 are computed, activations take alpha and
+beta.  Constants are taken as they are stored; integer arithmetic is done in int64, the rest in float64.
+"""
+import math
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+
+TYPES = {'f32': '<f4', 'f64': '<f8', 'f16': '<f2', 'i64': '<i8', 'i32': '<i4', 'i16': '<i2', 'i8': 'i1', 'u64': '<u8',
+         'u32': '<u4', 'u16': '<u2', 'u8': 'u1', 'boolean': '?', 'FP32': '<f4', 'FP16': '<f2', 'I64': '<i8', 'I32': '<i4'}
+
+
+def numbers(text, kind=int):
+    return [kind(part) for part in (text or '').replace(' ', '').split(',') if part]
+
+
+def truth(text):
+    return (text or 'false').strip().lower() in ('true', '1')
+
+
+# Activations: ONNX's definitions and defaults.
+ACTIVATIONS = {
+    'sigmoid': (lambda v, a, b: 1 / (1 + np.exp(-v)), None, None),
+    'tanh': (lambda v, a, b: np.tanh(v), None, None),
+    'relu': (lambda v, a, b: np.maximum(v, 0), None, None),
+    'affine': (lambda v, a, b: a * v + b, 1.0, 0.0),
+    'leakyrelu': (lambda v, a, b: np.where(v < 0, a * v, v), 0.01, None),
+    'thresholdedrelu': (lambda v, a, b: np.where(v > a, v, 0), 1.0, None),
+    'scaledtanh': (lambda v, a, b: a * np.tanh(b * v), 1.0, 1.0),
+    'hardsigmoid': (lambda v, a, b: np.clip(a * v + b, 0, 1), 0.2, 0.5),
+    'elu': (lambda v, a, b: np.where(v < 0, a * np.expm1(np.minimum(v, 0)), v), 1.0, None),
+    'softsign': (lambda v, a, b: v / (1 + np.abs(v)), None, None),
+    'softplus': (lambda v, a, b: np.logaddexp(v, 0), None, None),
+}
+
+
+class Cell:
+    """One step of a recurrent cell of hidden size h; weights as the layer has them."""
+
+    def __init__(self, kind, attributes):
+        self.kind, self.size = kind, int(attributes['hidden_size'])
+        default = {'RNN': 'tanh', 'GRU': 'sigmoid,tanh', 'AUGRU': 'sigmoid,tanh', 'LSTM': 'sigmoid,tanh,tanh'}[kind]
+        names = [n.strip().lower() for n in (attributes.get('activations') or default).split(',')]
+        alpha, beta = (numbers(attributes.get(k), float) for k in ('activations_alpha', 'activations_beta'))
+        self.functions = []
+        for i, name in enumerate(names):
+            function, a, b = ACTIVATIONS[name]
+            self.functions.append((function, alpha[i] if i < len(alpha) else a, beta[i] if i < len(beta) else b))
+        clip = float(attributes.get('clip') or 0)
+        self.clip = clip if clip > 0 and math.isfinite(clip) else None
+        self.after = truth(attributes.get('linear_before_reset'))
+        self.order = attributes.get('weights_format', 'fico')
+        self.forget = truth(attributes.get('input_forget'))
+
+    def act(self, i, v):
+        function, a, b = self.functions[i]
+        return function(v if self.clip is None else np.clip(v, -self.clip, self.clip), a, b)
+
+    def step(self, x, h, c, w, r, b, p=None, a=None):
+        n = self.size
+        gate = lambda m, i: m[i * n:(i + 1) * n]
+        if b is None:
+            b = np.zeros(w.shape[0] + (n if self.kind in ('GRU', 'AUGRU') and self.after else 0))
+        if self.kind == 'RNN':
+            return self.act(0, x @ w.T + h @ r.T + b), None
+        if self.kind == 'LSTM':
+            f, i, g, o = (self.order.index(letter) for letter in 'fico')
+            total = lambda k: x @ gate(w, k).T + h @ gate(r, k).T + gate(b, k)
+            peep = lambda k, s: 0 if p is None else gate(p, k) * s
+            forget = self.act(0, total(f) + peep(0, c))
+            let = 1 - forget if self.forget else self.act(0, total(i) + peep(1, c))
+            c = forget * c + let * self.act(1, total(g))
+            out = self.act(0, total(o) + peep(2, c))
+            function, alpha, beta = self.functions[2]
+            return out * function(c, alpha, beta), c
+        z = self.act(0, x @ gate(w, 0).T + h @ gate(r, 0).T + gate(b, 0))
+        t = self.act(0, x @ gate(w, 1).T + h @ gate(r, 1).T + gate(b, 1))
+        if self.after:
+            new = self.act(1, x @ gate(w, 2).T + gate(b, 2) + t * (h @ gate(r, 2).T + gate(b, 3)))
+        else:
+            new = self.act(1, x @ gate(w, 2).T + (t * h) @ gate(r, 2).T + gate(b, 2))
+        if a is not None:
+            z = (1 - a) * z
+        return (1 - z) * new + z * h, None
+
+    def sequence(self, x, h0, c0, lengths, w, r, b, direction, a=None):
+        n, steps, _ = x.shape
+        ways = ['forward', 'reverse'] if direction == 'bidirectional' else [direction]
+        y, ho = np.zeros((n, len(ways), steps, self.size)), np.zeros((n, len(ways), self.size))
+        co = np.zeros_like(ho)
+        for d, way in enumerate(ways):
+            for k in range(n):
+                length = max(0, min(int(lengths[k]), steps))
+                h, c = h0[k, d][None], None if c0 is None else c0[k, d][None]
+                for t in range(length) if way == 'forward' else reversed(range(length)):
+                    attention = None if a is None else a[k, t][None]
+                    h, c = self.step(x[k, t][None], h, c, w[d], r[d], None if b is None else b[d], a=attention)
+                    y[k, d, t] = h[0]
+                if length:
+                    ho[k, d] = h[0]
+                    co[k, d] = c[0] if c is not None else 0
+        return (y, ho, co) if c0 is not None else (y, ho)
+
+
+class Layer:
+    def __init__(self, element):
+        self.id, self.kind, self.name = int(element.get('id')), element.get('type'), element.get('name')
+        self.version = element.get('version')
+        data = element.find('data')
+        self.attributes = dict(data.attrib) if data is not None else {}
+        ports = lambda side: [int(p.get('id')) for p in (element.find(side) if element.find(side) is not None else [])]
+        self.inputs, self.outputs = ports('input'), ports('output')
+        self.body, self.port_map, self.back_edges = element.find('body'), element.find('port_map'), element.find('back_edges')
+
+
+class Net:
+    """<net> or <body>."""
+
+    def __init__(self, element, blob):
+        self.blob = blob
+        self.layers = {layer.id: layer for layer in map(Layer, element.find('layers'))}
+        self.source = {}
+        for edge in element.find('edges') if element.find('edges') is not None else []:
+            self.source[int(edge.get('to-layer')), int(edge.get('to-port'))] = (int(edge.get('from-layer')), int(edge.get('from-port')))
+        self.parameters = [layer for layer in self.layers.values() if layer.kind == 'Parameter']
+        self.results = [layer for layer in self.layers.values() if layer.kind == 'Result']
+        self.assigns = [layer for layer in self.layers.values() if layer.kind == 'Assign']
+        self.bodies = {layer.id: Net(layer.body, blob) for layer in self.layers.values() if layer.body is not None}
+        self.constants = {layer.id: self.constant(layer) for layer in self.layers.values() if layer.kind == 'Const'}
+
+    def constant(self, layer):
+        a = layer.attributes
+        shape, kind, offset, size = numbers(a['shape']), a['element_type'], int(a['offset']), int(a['size'])
+        data, count = self.blob[offset:offset + size], int(np.prod(numbers(a['shape'])))
+        if kind in ('u4', 'i4'):
+            nibbles = np.frombuffer(data, np.uint8)
+            nibbles = np.stack([nibbles & 15, nibbles >> 4], 1).reshape(-1)[:count].astype(np.int64)
+            value = nibbles if kind == 'u4' else np.where(nibbles > 7, nibbles - 16, nibbles)
+        elif kind == 'bf16':
+            value = np.frombuffer(data, '<u2', count).astype(np.uint32) << 16
+            value = value.view(np.float32)
+        else:
+            value = np.frombuffer(data, TYPES[kind], count)
+        return widen(value.reshape(shape))
+
+    def run(self, given, variables=None):
+        """Results, given the Parameters by layer id; variables are changed in place."""
+        known = {}
+        after = {}
+        state = {} if variables is None else variables
+
+        def value(source):
+            if source not in known:
+                layer = self.layers[source[0]]
+                operands = [value(self.source[layer.id, port]) for port in layer.inputs]
+                if layer.kind == 'Parameter':
+                    out = given[layer.id]
+                elif layer.kind == 'Const':
+                    out = self.constants[layer.id]
+                elif layer.kind == 'ReadValue':
+                    key = layer.attributes['variable_id']
+                    if key not in state:
+                        state[key] = operands[0] if operands else np.zeros(numbers(layer.attributes['variable_shape']))
+                    out = state[key]
+                elif layer.kind == 'Assign':
+                    after[layer.attributes['variable_id']] = out = operands[0]
+                elif layer.body is not None:
+                    out = iterate(layer, self.bodies[layer.id], operands)
+                else:
+                    out = compute(layer, operands)
+                out = out if isinstance(out, (tuple, list)) else [out]
+                for port, v in zip(layer.outputs or [None], out):
+                    known[layer.id, port] = v
+            return known[source]
+
+        read = lambda layer: value(self.source[layer.id, layer.inputs[0]])
+        results = [read(layer) for layer in self.results]
+        for layer in self.assigns:
+            value((layer.id, layer.outputs[0] if layer.outputs else None))
+        state.update(after)
+        return results
+
+    def by_id(self, results):
+        return {layer.id: result for layer, result in zip(self.results, results)}
+
+
+def iterate(layer, body, operands):
+    """TensorIterator and Loop."""
+    entries = {'input': [], 'output': []}
+    for entry in layer.port_map:
+        entries[entry.tag].append({k: (v if k == 'purpose' else int(v)) for k, v in entry.attrib.items()})
+    by_port = dict(zip(layer.inputs, operands))
+    back = [(int(e.get('from-layer')), int(e.get('to-layer'))) for e in (layer.back_edges if layer.back_edges is not None else [])]
+    count, condition = None, True
+    if layer.kind == 'Loop':
+        trips, condition = int(np.ravel(operands[0])[0]), bool(np.ravel(operands[1])[0])
+        count = trips if trips >= 0 else None
+
+    def pieces(entry, size):
+        start, stride, part = entry.get('start', 0), entry.get('stride', 1), entry.get('part_size', 1)
+        end = entry.get('end', -1)
+        start = start + size + 1 if start < 0 and stride < 0 else start + size if start < 0 else start
+        end = end + size + 1 if end < 0 else end
+        if stride > 0:
+            return [(s, s + part) for s in range(start, end - part + 1, stride)]
+        return [(s - part, s) for s in range(start, end + part - 1, stride)]
+
+    values, cuts = {}, []
+    for entry in entries['input']:
+        if entry.get('purpose') == 'current_iteration':
+            cuts.append((entry['internal_layer_id'], None, None))
+            continue
+        whole = by_port[entry['external_port_id']]
+        if 'axis' in entry:
+            windows = pieces(entry, whole.shape[entry['axis']])
+            cuts.append((entry['internal_layer_id'], (whole, entry['axis']), windows))
+            count = len(windows) if count is None else min(count, len(windows))
+        else:
+            values[entry['internal_layer_id']] = whole
+    collected = {i: [] for i, _ in enumerate(entries['output'])}
+    last, turn = None, 0
+    while condition and (count is None or turn < count):
+        for parameter, cut, windows in cuts:
+            if cut is None:
+                values[parameter] = np.array(turn, np.int64)
+            else:
+                values[parameter] = np.take(cut[0], range(*windows[turn]), cut[1])
+        last = body.by_id(body.run(values))
+        for i, entry in enumerate(entries['output']):
+            if 'axis' in entry:
+                collected[i].append(last[entry['internal_layer_id']])
+            if entry.get('purpose') == 'execution_condition':
+                condition = bool(np.ravel(last[entry['internal_layer_id']])[0])
+        for result, parameter in back:
+            values[parameter] = last[result]
+        turn += 1
+    by_output = {}
+    for i, entry in enumerate(entries['output']):
+        if entry['external_port_id'] < 0:
+            continue
+        if 'axis' in entry:
+            parts = collected[i] if entry.get('stride', 1) > 0 else collected[i][::-1]
+            by_output[entry['external_port_id']] = np.concatenate(parts, entry['axis'])
+        else:
+            by_output[entry['external_port_id']] = last[entry['internal_layer_id']]
+    return [by_output.get(port) for port in layer.outputs]
+
+
+def widen(v):
+    v = np.asarray(v)
+    return v if v.dtype == bool else v.astype(np.int64 if v.dtype.kind in 'iu' else np.float64)
+
+
+def divide(a, b):
+    if a.dtype.kind == 'i':
+        return (np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))).astype(np.int64)
+    return a / b
+
+
+BINARY = {'Add': np.add, 'Subtract': np.subtract, 'Multiply': np.multiply, 'Divide': divide, 'Maximum': np.maximum,
+          'Minimum': np.minimum, 'Mod': np.fmod, 'FloorMod': np.mod, 'Equal': np.equal, 'NotEqual': np.not_equal,
+          'Greater': np.greater, 'GreaterEqual': np.greater_equal, 'Less': np.less, 'LessEqual': np.less_equal,
+          'LogicalAnd': np.logical_and, 'LogicalOr': np.logical_or, 'PRelu': None, 'PReLU': None}
+UNARY = {'Sigmoid': 'sigmoid', 'Tanh': 'tanh', 'ReLU': 'relu', 'Relu': 'relu', 'SoftPlus': 'softplus', 'SoftSign': 'softsign',
+         'Elu': 'elu'}
+
+
+def compute(layer, v):
+    kind, a = layer.kind, layer.attributes
+    for cell in ('AUGRU', 'GRU', 'RNN', 'LSTM'):
+        if kind == cell + 'Cell':
+            x, h, rest = v[0], v[1], v[2:]
+            c, rest = (rest[0], rest[1:]) if cell == 'LSTM' else (None, rest)
+            w, r, b = rest[0], rest[1], rest[2] if len(rest) > 2 else None
+            p = rest[3] if cell == 'LSTM' and len(rest) > 3 else None
+            attention = rest[3] if cell == 'AUGRU' else None
+            h, c = Cell(cell, a).step(x, h, c, w, r, b, p, attention)
+            return [h, c] if cell == 'LSTM' else h
+        if kind == cell + 'Sequence':
+            c0, rest = (v[2], v[3:]) if cell == 'LSTM' else (None, v[2:])
+            lengths, w, r, b = rest[:4]
+            attention = rest[4] if cell == 'AUGRU' else None
+            return Cell(cell, a).sequence(v[0], v[1], c0, lengths, w, r, b, a.get('direction', 'forward').lower(), attention)
+    if kind in ('PRelu', 'PReLU'):
+        slope = v[1]
+        if slope.ndim == 1 and v[0].ndim > 1 and slope.size > 1:
+            slope = slope.reshape([1, -1] + [1] * (v[0].ndim - 2))
+        return np.where(v[0] < 0, v[0] * slope, v[0])
+    if kind in BINARY:
+        return BINARY[kind](v[0], v[1])
+    if kind in UNARY:
+        return ACTIVATIONS[UNARY[kind]][0](v[0], float(a.get('alpha', 1)), None)
+    if kind == 'HardSigmoid':
+        return np.clip(v[1] * v[0] + v[2], 0, 1)
+    if kind == 'Clamp':
+        return np.clip(v[0], float(a['min']), float(a['max']))
+    if kind in ('Exp', 'Log', 'Abs', 'Floor', 'Negative', 'Ceiling', 'LogicalNot'):
+        name = {'Negative': 'negative', 'Ceiling': 'ceil', 'LogicalNot': 'logical_not'}.get(kind, kind.lower())
+        return getattr(np, name)(v[0])
+    if kind == 'Select':
+        return np.where(v[0], v[1], v[2])
+    if kind == 'Convert':
+        to = a['destination_type']
+        if to == 'boolean':
+            return v[0] != 0
+        return v[0].astype(np.int64 if to[0] in 'iu' else np.float64)
+    if kind == 'MatMul':
+        x, y = v
+        if x.ndim > 1 and truth(a.get('transpose_a')):
+            x = np.swapaxes(x, -1, -2)
+        if y.ndim > 1 and truth(a.get('transpose_b')):
+            y = np.swapaxes(y, -1, -2)
+        return np.matmul(x, y)
+    if kind in ('SoftMax', 'Softmax', 'LogSoftmax'):
+        axis = int(a.get('axis', 1))
+        shifted = v[0] - v[0].max(axis, keepdims=True)
+        total = np.exp(shifted).sum(axis, keepdims=True)
+        return shifted - np.log(total) if kind == 'LogSoftmax' else np.exp(shifted) / total
+    if kind == 'Concat':
+        return np.concatenate(v, int(a['axis']))
+    if kind == 'Split':
+        return np.split(v[0], int(a['num_splits']), int(v[1]))
+    if kind == 'VariadicSplit':
+        axis, lengths = int(np.ravel(v[1])[0]), np.ravel(v[2]).copy()
+        lengths[lengths < 0] = v[0].shape[axis] - lengths[lengths >= 0].sum()
+        return np.split(v[0], np.cumsum(lengths)[:-1], axis)
+    if kind == 'Reshape':
+        shape = [int(s) for s in np.ravel(v[1])]
+        if truth(a.get('special_zero')):
+            shape = [v[0].shape[i] if s == 0 else s for i, s in enumerate(shape)]
+        return v[0].reshape(shape)
+    if kind == 'Squeeze':
+        axes = [int(x) for x in np.ravel(v[1])] if len(v) > 1 else [i for i, s in enumerate(v[0].shape) if s == 1]
+        return np.squeeze(v[0], tuple(x for x in axes if v[0].shape[x] == 1))
+    if kind == 'Unsqueeze':
+        return np.expand_dims(v[0], tuple(int(x) for x in np.ravel(v[1])))
+    if kind == 'Transpose':
+        return np.transpose(v[0], [int(x) for x in v[1]] or None)
+    if kind == 'Gather':
+        batch, axis = int(a.get('batch_dims', 0)), int(np.ravel(v[2])[0])
+        if batch == 0:
+            return np.take(v[0], v[1], axis)
+        axis, batch = axis % v[0].ndim, batch % v[1].ndim
+        lead = v[0].shape[:batch]
+        parts = [np.take(v[0][i], v[1][i], axis - batch) for i in np.ndindex(*lead)]
+        return np.stack(parts).reshape(lead + parts[0].shape)
+    if kind == 'Slice':
+        start, stop, step = (np.ravel(x) for x in v[1:4])
+        axes = np.ravel(v[4]) if len(v) > 4 else range(len(start))
+        where = [slice(None)] * v[0].ndim
+        for axis, b, e, s in zip(axes, start, stop, step):
+            size = v[0].shape[int(axis)]
+            where[int(axis)] = bounds(int(b), int(e), int(s), size)
+        return v[0][tuple(where)]
+    if kind == 'StridedSlice':
+        return strided_slice(v, a)
+    if kind == 'Broadcast':
+        shape, mode = [int(x) for x in np.ravel(v[1])], a.get('mode', 'numpy')
+        if mode == 'bidirectional':
+            return v[0] * np.ones(shape, v[0].dtype) if v[0].dtype != bool else np.logical_and(v[0], np.ones(shape, bool))
+        if mode == 'explicit':
+            inner = [1] * len(shape)
+            for i, axis in enumerate(np.ravel(v[2])):
+                inner[int(axis)] = v[0].shape[i]
+            return np.broadcast_to(v[0].reshape(inner), shape)
+        return np.broadcast_to(v[0], shape)
+    if kind == 'ShapeOf':
+        return np.array(v[0].shape, np.int64)
+    raise NotImplementedError(kind)
+
+
+def bounds(b, e, s, size):
+    """Slice-8's rules as a Python slice."""
+    if s > 0:
+        return slice(max(b + size, 0) if b < 0 else b, max(e + size, 0) if e < 0 else e, s)
+    b = b + size if b < 0 else min(b, size - 1)
+    e = e + size if e < 0 else e
+    if b < 0:
+        return slice(0, 0)
+    return slice(b, None if e < 0 else e, s)
+
+
+def strided_slice(v, a):
+    begin, end = np.ravel(v[1]), np.ravel(v[2])
+    strides = np.ravel(v[3]) if len(v) > 3 else np.ones(len(begin), np.int64)
+    mask = lambda name, i: i < len(numbers(a.get(name))) and numbers(a.get(name))[i] == 1
+    where, rest = [], len(begin) - sum(mask('new_axis_mask', i) or mask('ellipsis_mask', i) for i in range(len(begin)))
+    dimension = 0
+    for i in range(len(begin)):
+        if mask('ellipsis_mask', i):
+            where += [slice(None)] * (v[0].ndim - rest)
+            dimension += v[0].ndim - rest
+        elif mask('new_axis_mask', i):
+            where.append(None)
+        else:
+            size, s = v[0].shape[dimension], int(strides[i])
+            b = int(begin[i])
+            if mask('shrink_axis_mask', i):
+                where.append(b)
+            else:
+                b = (0 if s > 0 else size - 1) if mask('begin_mask', i) else b
+                e = (size if s > 0 else -size - 1) if mask('end_mask', i) else int(end[i])
+                where.append(bounds(b, e, s, size))
+            dimension += 1
+    return v[0][tuple(where)]
+
+
+class Model:
+    def __init__(self, xml, weights):
+        try:
+            with open(weights, 'rb') as file:
+                blob = file.read()
+        except FileNotFoundError:
+            blob = b''
+        self.net = Net(ElementTree.parse(xml).getroot(), blob)
+
+    def runs(self, runs, stateful):
+        """The results of every run; each is a list of arrays, Parameters in document order."""
+        variables, out = {}, []
+        for inputs in runs:
+            if not stateful:
+                variables = {}
+            given = {layer.id: widen(value) for layer, value in zip(self.net.parameters, inputs)}
+            out.append([np.asarray(result, np.float64) for result in self.net.run(given, variables)])
+        return out
