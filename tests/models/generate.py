@@ -33,6 +33,16 @@ for _name in dir(opset):
         setattr(op, _name, staticmethod(getattr(opset, _name)))
 _rnn_cell = op.rnn_cell
 op.rnn_cell = staticmethod(lambda *a, activations=None, clip=0.0: _rnn_cell(*a, activations or ['tanh'], [], [], clip))
+
+
+def _assign(value, variable):
+    # the constructor takes nodes, and of a node with several outputs only the first
+    node = opset.assign(op.constant(np.zeros(shape_of(value), np.float32)), variable)
+    node.input(0).replace_source_output(value if isinstance(value, ov.Output) else value.output(0))
+    return node
+
+
+op.assign = staticmethod(_assign)
 op.matmul = staticmethod(lambda a, b, transpose_a=False, transpose_b=False: opset.matmul(a, b, transpose_a, transpose_b))
 NAMES = {np.dtype('float32'): 'f32', np.dtype('int64'): 'i64', np.dtype('int32'): 'i32', np.dtype('float64'): 'f64'}
 
@@ -480,13 +490,12 @@ def iterator(d, loop=False):
     """TensorIterator or Loop: slices forward and backward, merged inputs, a body of cells and random operations."""
     n, count, part, i, h = d.pick(1, 2), d.int(1, 5), d.pick(1, 1, 1, 2), d.int(1, 6), d.int(1, 6)
     node = op.loop(op.constant(np.int64(d.pick(count, -1) if not loop else count)), op.constant(np.array(True))) if loop else op.tensor_iterator()
+    part = 1 if loop else part  # Loop takes nothing else, and only forward
     axis = d.pick(0, 1, 1, 2)
     whole, piece = [n, i], [n, i]
     whole.insert(min(axis, 2), count * part)
     piece.insert(min(axis, 2), part)
     x = d.parameter(whole, 'x')
-    if loop:  # only whole slices forward are allowed
-        whole[min(axis, 2)], piece[min(axis, 2)], part = count, 1, 1
     back = not loop and d.chance(.4)
     bx = op.parameter(piece, np.float32)
     body_in = [bx]
