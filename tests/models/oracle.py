@@ -48,6 +48,7 @@ class Cell:
         self.functions = []
         for i, name in enumerate(names):
             function, a, b = ACTIVATIONS[name]
+            # a bidirectional layer may list them for each direction, as ONNX does
             self.functions.append((function, alpha[i] if i < len(alpha) else a, beta[i] if i < len(beta) else b))
         clip = float(attributes.get('clip') or 0)
         self.clip = clip if clip > 0 and math.isfinite(clip) else None

@@ -147,6 +147,14 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     if file.interface.has_state() && !stateful {
         out.push_str("    (void)state;\n");
     }
+    let reads = program
+        .kernels
+        .iter()
+        .flat_map(|k| &k.params)
+        .any(|(id, _)| matches!(program.buffer(*id).role, Role::Parameter(_)));
+    if !file.interface.inputs.is_empty() && !reads {
+        out.push_str("    (void)inputs;\n");
+    }
     for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
         let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
         wrap::statement(out, 4, &format!("{prefix}_{name}_{}({});", isa.name, args.join(", ")));

@@ -232,6 +232,10 @@ impl<'a> Lowering<'a, '_> {
 
         let clip = self.clip(index, data, &mut ledger);
         let direction = if is_sequence { self.direction(index, data, &mut ledger) } else { Some(Direction::Forward) };
+        let activations = match direction {
+            Some(Direction::Bidirectional) => self.of_one_direction(index, data, activations, defaults.len()),
+            _ => activations,
+        };
         let (gate_order, input_forget) = match recurrent {
             Recurrent::Lstm if set < 4 => {
                 (self.weights_format(index, data, &mut ledger), self.input_forget(index, data, &mut ledger))
@@ -405,6 +409,26 @@ impl<'a> Lowering<'a, '_> {
                 (taken, _) => taken.join(", "),
             };
             ledger.add(attribute, given.as_ref(), taken);
+        }
+        activations
+    }
+
+    /// The activations of both directions, from a list as ONNX has it: those of one direction after those of the other.
+    fn of_one_direction(
+        &mut self,
+        index: usize,
+        data: &Data,
+        mut activations: Vec<Activation>,
+        count: usize,
+    ) -> Vec<Activation> {
+        if activations.len() == 2 * count {
+            let reverse = activations.split_off(count);
+            if reverse != activations {
+                let origin = data.origin_of(self.document, "activations").unwrap_or_else(|| self.origin(index));
+                let found = "activations that differ between the directions";
+                let valid = "the same for both, given once or twice";
+                self.error(index, origin, found, valid, "write a forward and a reverse sequence of their own");
+            }
         }
         activations
     }

@@ -78,6 +78,17 @@ fn cases() -> Vec<Case> {
             Op::Sequence(cell(after), Direction::Bidirectional),
         ),
         (
+            "RNNSequence",
+            "opset5",
+            // as they come from ONNX: for each direction
+            "hidden_size=\"3\" direction=\"bidirectional\" activations=\"elu, Elu\" activations_alpha=\"0.5,0.5\"",
+            (6, 2),
+            Op::Sequence(
+                Cell { activations: vec![Activation::Elu { alpha: 0.5 }], ..cell(CellKind::Rnn) },
+                Direction::Bidirectional,
+            ),
+        ),
+        (
             "LSTMSequence",
             "opset5",
             "hidden_size=\"3\" direction=\"REVERSE\" clip=\"0.5\"",
@@ -330,6 +341,7 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("GRUSequence", "opset5", hidden("direction=\"backward\""), (6, 2)),
         ("GRUSequence", "opset5", hidden("axis=\"1\""), (6, 2)),
         ("RNNSequence", "opset5", hidden("linear_before_reset=\"true\""), (6, 2)),
+        ("RNNSequence", "opset5", hidden("direction=\"bidirectional\" activations=\"tanh,relu\""), (6, 2)),
         ("LSTMSequence", "opset1", hidden("direction=\"forward\""), (7, 3)),
         ("AUGRUCell", "extension", hidden(""), (6, 1)),
         ("AUGRUCell", "ie_internal_opset", hidden("linear_before_reset=\"true\" clip=\"2\""), (6, 1)),
