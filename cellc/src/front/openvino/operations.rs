@@ -181,7 +181,8 @@ impl Lowering<'_, '_> {
                 Operation::new(Op::Reshape { special_zero: self.boolean(index, data, "special_zero", None)? })
             }
             Kind::Squeeze => {
-                let skip = set >= 15 && self.boolean(index, data, "allow_axis_skip", Some(false))?;
+                // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies on it
+                let skip = set < 15 || self.boolean(index, data, "allow_axis_skip", Some(false))?;
                 Operation::new(Op::Squeeze { skip })
             }
             Kind::Unsqueeze => Operation::new(Op::Unsqueeze),
