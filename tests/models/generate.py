@@ -621,6 +621,22 @@ def nncf(d):
     d.transform = lambda model: library.compress_weights(model, mode=getattr(library.CompressWeightsMode, mode), **options)
 
 
+def corners(d):
+    """Small models of what a larger random one once got wrong."""
+    import openvino.opset1 as opset1
+    style, n, t, i, h = d.pick('product', 'squeeze', 'constant'), 2, 3, 2, 3
+    x = d.parameter([n, t, i], 'x')
+    d.note(style)
+    if style == 'constant':  # and nothing reads the input
+        d.output(d.weight([n, h]), 'y')
+        return
+    y = op.squeeze(sequence_node(d, 'RNN', x, n, t, i, h, 'forward').output(0), np.array([1], np.int64))
+    if style == 'product':  # two chains of pointwise work meet
+        d.output(op.add(op.multiply(op.relu(y), op.tanh(op.add(y, np.float32(.5)))), op.sigmoid(y)), 'y')
+    else:  # of an axis that is not of size 1: kept
+        d.output(op.tanh(opset1.squeeze(y, np.array([0], np.int64))), 'y')
+
+
 # Frameworks ------------------------------------------------------------------------------------------------------
 
 def torch_rnn(d):
@@ -939,7 +955,7 @@ def activated(d):
                 ('B', [ways, b], d.array([ways, b], .3))], [[n, ways, t, h]] + [[n, ways, h]] * len(states))
 
 
-FAMILIES = {f.__name__: f for f in (cell, sequence, stack, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, torch_rnn,
+FAMILIES = {f.__name__: f for f in (cell, sequence, stack, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, corners, torch_rnn,
                                     torch_cells, torch_gate, onnx_rnn, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 
