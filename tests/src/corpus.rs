@@ -145,6 +145,7 @@ fn read_run(folder: &Path, run: &Value) -> Run {
 fn f32s(tensor: &Value, bytes: &[u8]) -> Vec<f32> {
     match tensor["dtype"].as_str() {
         Some("f32") => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+        Some("i32") => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
         Some("i64") => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f32).collect(),
         other => panic!("{tensor}: {other:?}"),
     }
