@@ -62,6 +62,7 @@ pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnos
 }
 
 /// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.
+#[cfg(feature = "openvino")]
 pub(crate) fn problems(model: &Model) -> Diagnostics {
     let options = Options { state: State::None, ..Options::default() };
     let mut validation = Validation::new(model, &options, true);

@@ -943,6 +943,14 @@ mod tests {
         let text = refused(&Builder::lstm(5, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
         assert!(text.contains("are those of a GRU: 15 rows of 5"), "{text}");
         // sizes that no file could hold are refused, not tried
+        let text =
+            refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
+        assert!(text.contains("`gru.weight_hh_l0` has the shape [15, 5]"), "{text}");
+        let values = [0.0; 3];
+        let text = refused(&Builder::gru(usize::MAX, 1).weights_of(Framework::Onnx, &[&values, &values, &values]));
+        assert!(text.contains("`R` has 3 values"), "{text}");
+        let text = refused(&Builder::gru(0, 0).weights_of(Framework::Keras, &[&[], &[], &[]]));
+        assert!(text.contains("0 states and 0 inputs"), "{text}");
         let text = refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")));
         assert!(text.contains("no tensor \"weight_ih_l0\""), "{text}");
     }

@@ -135,8 +135,13 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
         let found = format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
         Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)])
     })?;
-    let rows = kind.gates() * hidden;
+    // sizes may be anything until they have been compared with the tensors
+    let rows = kind.gates().saturating_mul(hidden);
     let mut problems = Diagnostics::default();
+    if hidden == 0 || input == 0 {
+        problems
+            .push(Diagnostic::error(Origin::Unknown, format!("{hidden} states and {input} inputs")).valid("1 or more"));
+    }
     for set in sets {
         let transposed = framework == Framework::Keras;
         let matrix = |columns| if transposed { vec![columns, rows] } else { vec![rows, columns] };
@@ -144,7 +149,7 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
         check(&set.r, &matrix(hidden), &mut problems);
         check_biases(framework, wanted, &set.biases, &mut problems);
         if let Some(peepholes) = &set.peepholes {
-            check(peepholes, &[3 * hidden], &mut problems);
+            check(peepholes, &[hidden.saturating_mul(3)], &mut problems);
             if framework.peephole_places().is_none() || kind != CellKind::Lstm {
                 let found = format!("peepholes are given for {} of {}", kind.op_name(), framework.name());
                 problems.push(Diagnostic::error(Origin::Unknown, found).help("it has none: leave them out"));
@@ -184,7 +189,7 @@ pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) 
         let found = format!("`{name}` has elements of type {}", tensor.element().name());
         problems.push(Diagnostic::error(Origin::Unknown, found).valid("f32, f16, bf16, f64"));
     }
-    let len = shape.iter().product::<usize>();
+    let len = shape.iter().fold(1usize, |len, &size| len.saturating_mul(size));
     if *flat && tensor.len() != len {
         let found = format!("`{name}` has {} values", tensor.len());
         problems.push(Diagnostic::error(Origin::Unknown, found).valid(format!("{len} values, {}", shape_text(shape))));
@@ -196,11 +201,11 @@ pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) 
 
 fn check_biases(framework: Framework, wanted: Wanted, biases: &[Named], problems: &mut Diagnostics) {
     let (kind, hidden) = (wanted.kind, wanted.hidden_size);
-    let rows = kind.gates() * hidden;
+    let rows = kind.gates().saturating_mul(hidden);
     let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
     let shape = match framework {
-        Framework::OpenVino => vec![kind.bias_parts() * hidden],
-        Framework::Onnx => vec![2 * rows],
+        Framework::OpenVino => vec![kind.bias_parts().saturating_mul(hidden)],
+        Framework::Onnx => vec![rows.saturating_mul(2)],
         Framework::Keras if after => vec![2, rows],
         Framework::PyTorch | Framework::Keras | Framework::Apple => vec![rows],
     };

@@ -245,8 +245,9 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     // the same number of rows for every unit, but of another cell
     let recurrent = file.tensors.get(&format!("{prefix}weight_hh{}", suffix(0, false)));
     if let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
-        && let Some((of, _)) =
-            OF_GATES.iter().find(|(_, of)| *of != gates && *rows == of * columns && *columns == hidden)
+        && let Some((of, _)) = OF_GATES
+            .iter()
+            .find(|(_, of)| *of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden && hidden > 0)
     {
         let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden}", file.shown);
         let valid = format!("those of {}: {} rows of {hidden}", kind.op_name(), gates.saturating_mul(hidden));
