@@ -24,12 +24,16 @@ mod variables;
 
 use std::collections::HashMap;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
+#[cfg(feature = "openvino")]
+use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{
     Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode, ValidOp,
     ValidValue, ValueId, shape_text,
 };
-use crate::options::{Options, State};
+use crate::options::Options;
+#[cfg(feature = "openvino")]
+use crate::options::State;
 use interface::names;
 use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
