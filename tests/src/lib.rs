@@ -7,4 +7,5 @@ pub mod driver;
 pub mod kernels;
 pub mod model_file;
 pub mod random;
+pub mod recipe;
 pub mod subject;

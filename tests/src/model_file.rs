@@ -32,14 +32,65 @@ pub enum Stored {
     F16,
 }
 
+/// A body that is computed for every piece of its first input, along an axis, with one value that goes from trip to trip.
+#[derive(Clone, Debug)]
+pub struct Iterated {
+    /// The body; its weights are the model's from then on.
+    pub body: ModelFile,
+    /// What its Parameters are: a port outside, the axis along which it is cut into pieces of 1 (and whether the last
+    /// piece is first), and the Result that it is from the second trip on.
+    pub inputs: Vec<IteratedInput>,
+    /// Its Results: the port, and the axis along which the pieces of all trips stand, and whether the first trip's is
+    /// last; without, the last trip's is the result.
+    pub outputs: Vec<IteratedOutput>,
+}
+
+/// A Parameter of a body.
+#[derive(Clone, Debug)]
+pub struct IteratedInput {
+    /// What it is outside.
+    pub of: Port,
+    /// In the body.
+    pub parameter: Port,
+    /// The axis along which it is cut, and whether backwards.
+    pub slice: Option<(usize, bool)>,
+    /// The port in the body that it is from the second trip on.
+    pub next: Option<Port>,
+}
+
+/// A result of an iterated body.
+#[derive(Clone, Debug)]
+pub struct IteratedOutput {
+    /// The port in the body.
+    pub of: Port,
+    /// The axis along which the trips' pieces stand, and whether backwards.
+    pub pieces: Option<(usize, bool)>,
+    /// The shape outside.
+    pub shape: Vec<usize>,
+}
+
 impl ModelFile {
-    /// Adds a layer; all but a Result have one output.
-    fn layer(&mut self, name: &str, kind: &str, data: &str, inputs: &[&Port], shape: &[usize]) -> Port {
+    /// Adds a layer.
+    fn layer(&mut self, name: &str, kind: &str, set: &str, data: &str, from: &[&Port], to: &[Vec<usize>]) -> Vec<Port> {
+        self.layer_with(name, kind, set, data, from, to, "")
+    }
+
+    #[allow(clippy::too_many_arguments)] // a layer has so many parts
+    fn layer_with(
+        &mut self,
+        name: &str,
+        kind: &str,
+        set: &str,
+        data: &str,
+        inputs: &[&Port],
+        outputs: &[Vec<usize>],
+        body: &str,
+    ) -> Vec<Port> {
         let layer = self.count;
         self.count += 1;
         let _ = write!(
             self.layers,
-            "<layer id=\"{layer}\" name=\"{name}\" type=\"{kind}\" version=\"opset3\"><data {data}/>"
+            "<layer id=\"{layer}\" name=\"{name}\" type=\"{kind}\" version=\"{set}\"><data {data}/>"
         );
         self.layers.push_str("<input>");
         for (to, from) in inputs.iter().enumerate() {
@@ -51,17 +102,46 @@ impl ModelFile {
             );
         }
         self.layers.push_str("</input><output>");
-        if kind != "Result" {
-            port(&mut self.layers, inputs.len(), shape, name);
+        for (i, shape) in outputs.iter().enumerate() {
+            port(&mut self.layers, inputs.len() + i, shape, if outputs.len() == 1 { name } else { "" });
         }
-        self.layers.push_str("</output></layer>\n");
-        Port { layer, port: inputs.len(), shape: shape.to_vec() }
+        let _ = writeln!(self.layers, "</output>{body}</layer>");
+        let port = |(i, shape): (usize, &Vec<usize>)| Port { layer, port: inputs.len() + i, shape: shape.clone() };
+        outputs.iter().enumerate().map(port).collect()
+    }
+
+    /// An operation with one output.
+    pub fn operation(&mut self, kind: &str, set: &str, data: &str, inputs: &[&Port], shape: &[usize]) -> Port {
+        self.layer("", kind, set, data, inputs, &[shape.to_vec()]).remove(0)
+    }
+
+    /// An operation with any number of outputs.
+    pub fn operations(
+        &mut self,
+        kind: &str,
+        set: &str,
+        data: &str,
+        inputs: &[&Port],
+        shapes: &[Vec<usize>],
+    ) -> Vec<Port> {
+        self.layer("", kind, set, data, inputs, shapes)
     }
 
     /// An input of the model.
     pub fn parameter(&mut self, name: &str, shape: &[usize]) -> Port {
-        let data = format!("shape=\"{}\" element_type=\"f32\"", list(shape));
-        self.layer(name, "Parameter", &data, &[], shape)
+        self.parameter_of(name, "f32", shape)
+    }
+
+    /// An input of the model, of that element type.
+    pub fn parameter_of(&mut self, name: &str, element: &str, shape: &[usize]) -> Port {
+        let data = format!("shape=\"{}\" element_type=\"{element}\"", list(shape));
+        self.layer(name, "Parameter", "opset1", &data, &[], &[shape.to_vec()]).remove(0)
+    }
+
+    fn stored(&mut self, element: &str, shape: &[usize], offset: usize) -> Port {
+        let size = self.weights.len() - offset;
+        let data = format!("element_type=\"{element}\" shape=\"{}\" offset=\"{offset}\" size=\"{size}\"", list(shape));
+        self.operation("Const", "opset1", &data, &[], shape)
     }
 
     /// Weights.
@@ -71,26 +151,73 @@ impl ModelFile {
             Stored::F32 => self.weights.extend(values.flat_map(f32::to_le_bytes)),
             Stored::F16 => self.weights.extend(values.flat_map(|v| half::f16::from_f32(v).to_le_bytes())),
         }
-        let element = if stored == Stored::F32 { "f32" } else { "f16" };
-        let size = self.weights.len() - offset;
-        let data = format!("element_type=\"{element}\" shape=\"{}\" offset=\"{offset}\" size=\"{size}\"", list(shape));
-        let constant = self.layer("", "Const", &data, &[], shape);
+        let constant = self.stored(if stored == Stored::F32 { "f32" } else { "f16" }, shape, offset);
         match stored {
             Stored::F32 => constant,
-            Stored::F16 => self.layer("", "Convert", "destination_type=\"f32\"", &[&constant], shape),
+            Stored::F16 => self.operation("Convert", "opset1", "destination_type=\"f32\"", &[&constant], shape),
         }
+    }
+
+    /// Whole numbers, i64.
+    pub fn integers(&mut self, shape: &[usize], values: &[i64]) -> Port {
+        let offset = self.weights.len();
+        self.weights.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+        self.stored("i64", shape, offset)
     }
 
     /// A GRUCell or RNNCell over x, h, W, R and, if there is one, B. `hidden_size` is added to its attributes.
     pub fn cell(&mut self, name: &str, kind: &str, attributes: &str, inputs: &[&Port]) -> Port {
         let shape = inputs[1].shape.clone();
         self.work += inputs[2..].iter().map(|w| shape[0] * w.shape.iter().product::<usize>()).sum::<usize>();
-        self.layer(name, kind, &format!("hidden_size=\"{}\" {attributes}", shape[1]), inputs, &shape)
+        let data = format!("hidden_size=\"{}\" {attributes}", shape[1]);
+        self.layer(name, kind, "opset3", &data, inputs, &[shape]).remove(0)
     }
 
-    /// An output of the model.
-    pub fn result(&mut self, of: &Port) {
-        self.layer("", "Result", "", &[of], &[]);
+    /// A TensorIterator.
+    pub fn iterator(&mut self, iterated: Iterated) -> Vec<Port> {
+        let Iterated { mut body, inputs, outputs } = iterated;
+        let mut text = String::from("<port_map>");
+        let along = |axis: Option<(usize, bool)>| match axis {
+            None => String::new(),
+            Some((axis, false)) => format!(" axis=\"{axis}\" start=\"0\" end=\"-1\" stride=\"1\" part_size=\"1\""),
+            Some((axis, true)) => format!(" axis=\"{axis}\" start=\"-1\" end=\"0\" stride=\"-1\" part_size=\"1\""),
+        };
+        for (i, IteratedInput { parameter, slice, .. }) in inputs.iter().enumerate() {
+            let (layer, slice) = (parameter.layer, along(*slice));
+            let _ = write!(text, "<input external_port_id=\"{i}\" internal_layer_id=\"{layer}\"{slice}/>");
+        }
+        let mut edges = String::new();
+        for IteratedInput { parameter, next, .. } in &inputs {
+            if let Some(next) = next {
+                let from = body.result(next);
+                let _ = write!(edges, "<edge from-layer=\"{from}\" to-layer=\"{}\"/>", parameter.layer);
+            }
+        }
+        for (i, IteratedOutput { of, pieces, .. }) in outputs.iter().enumerate() {
+            let (port, layer, pieces) = (inputs.len() + i, body.result(of), along(*pieces));
+            let _ = write!(text, "<output external_port_id=\"{port}\" internal_layer_id=\"{layer}\"{pieces}/>");
+        }
+        let Self { layers, edges: inner, weights, work, .. } = body;
+        let _ = write!(
+            text,
+            "</port_map><back_edges>{edges}</back_edges><body><layers>\n{layers}</layers><edges>{inner}</edges></body>"
+        );
+        self.weights = weights;
+        self.work += work;
+        let from: Vec<&Port> = inputs.iter().map(|input| &input.of).collect();
+        let shapes: Vec<Vec<usize>> = outputs.into_iter().map(|output| output.shape).collect();
+        self.layer_with("", "TensorIterator", "opset1", "", &from, &shapes, &text)
+    }
+
+    /// An output of the model; its layer.
+    pub fn result(&mut self, of: &Port) -> usize {
+        self.layer("", "Result", "opset1", "", &[of], &[]);
+        self.count - 1
+    }
+
+    /// What is not read by any other layer: Assign has an output that nothing needs.
+    pub fn assign(&mut self, variable: &str, value: &Port) {
+        self.operation("Assign", "opset6", &format!("variable_id=\"{variable}\""), &[value], &value.shape.clone());
     }
 
     /// The `.xml`.

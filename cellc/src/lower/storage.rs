@@ -64,7 +64,7 @@ impl<'m> Lowering<'m> {
         }
         for node in nodes {
             // no kernel reads from a buffer that it writes to elsewhere
-            let mut busy = self.bases_read(node);
+            let mut busy = self.bases_read(node, &wanted);
             for value in node.op.outputs() {
                 let place = match (wanted.get(&value).filter(|place| !busy.contains(&place.base)), &node.op) {
                     (Some(place), _) => Some(*place),
@@ -82,16 +82,17 @@ impl<'m> Lowering<'m> {
     }
 
     /// What the operation and those that are fused with it read.
-    fn bases_read(&mut self, node: &'m ValidNode) -> Vec<Base> {
+    fn bases_read(&mut self, node: &'m ValidNode, wanted: &Wanted) -> Vec<Base> {
         let root = self.root(node);
         let first = root.outputs()[0];
         let mut reads = root.reads();
         for link in self.plan.fusion.links(first) {
             reads.extend(self.producers[link].op.reads());
         }
-        // a whole view of what lies in a wanted place is no reading
+        // a whole view of what lies in the wanted place is no reading
         if let ValidOp::View(view) = &node.op
             && self.is_whole(view)
+            && self.known_place(view.input).is_none_or(|place| wanted.get(&view.out) == Some(&place))
         {
             return Vec::new();
         }
