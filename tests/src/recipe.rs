@@ -10,9 +10,28 @@ use proptest::array::uniform;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
 use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile, Port, Stored};
 use crate::random::{Random, weight_scale};
+
+/// Draws the same recipes whenever it starts from the same seed.
+pub fn runner(cases: u32, seed: u64) -> TestRunner {
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+/// The first recipes of a seed.
+///
+/// # Panics
+/// If one cannot be drawn, which would be a fault of the strategy.
+pub fn drawn(count: u32, seed: u64) -> Vec<Recipe> {
+    let mut runner = runner(count, seed);
+    (0..count).map(|_| recipes().new_tree(&mut runner).expect("a recipe").current()).collect()
+}
 
 /// A model.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use cellc::options::{Language, Options, WeightsAs};
 use cellc_tests::subject::Subject;
-use cellc_tests::{corpus, driver, kernels, random};
+use cellc_tests::{corpus, driver, kernels, random, recipe};
 
 const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
 
@@ -20,7 +20,9 @@ fn subjects() -> Vec<Subject> {
         case.subjects(&options(WeightsAs::Auto), "").into_iter().chain(file.into_iter().flatten())
     };
     let corpus = corpus::cases().into_iter().flat_map(compiled).map(|(subject, _)| subject);
-    corpus.chain((0..12).map(random::subject)).chain([kernels::subject("made_by_hand")]).collect()
+    let random = recipe::drawn(12, 0).into_iter().enumerate();
+    let random = random.map(|(k, recipe)| random::subject(&format!("random_{k}"), &recipe));
+    corpus.chain(random).chain([kernels::subject("made_by_hand")]).collect()
 }
 
 /// Checks a crate: all lints of rustc, no machine code.

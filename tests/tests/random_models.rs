@@ -14,10 +14,9 @@ use cellc::model::Activation;
 use cellc::reference::{Step, reference};
 use cellc_tests::driver;
 use cellc_tests::random::{DENORMAL, ORDINARY, SATURATING, SPECIAL, subject};
-use cellc_tests::recipe::{Recipe, recipes};
+use cellc_tests::recipe::{self, Recipe, recipes};
 use cellc_tests::subject::{Subject, assert_same};
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use proptest::test_runner::{TestCaseError, TestError};
 
 /// How many models are drawn for the interpreter; generated code is compiled for the first [`COMPILED`].
 const DRAWN: u32 = 400;
@@ -27,20 +26,15 @@ fn asked<T: FromStr>(variable: &str) -> Option<T> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Draws the same recipes whenever it starts.
-fn runner(cases: u32) -> TestRunner {
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
-    let mut seed = [0; 32];
-    seed[..8].copy_from_slice(&asked::<u64>("CELLC_SEED").unwrap_or(0).to_le_bytes());
-    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed))
+/// The seed that is asked for.
+fn seed() -> u64 {
+    asked("CELLC_SEED").unwrap_or(0)
 }
 
 /// The first recipes with their numbers, or the one that is asked for.
 fn drawn(count: u32) -> Vec<(u32, Recipe)> {
     let only = asked::<u32>("CELLC_ONLY");
-    let mut runner = runner(count);
-    let draw = |k| (k, recipes().new_tree(&mut runner).expect("a recipe").current());
-    let all = (0..only.map_or(count, |only| only + 1)).map(draw);
+    let all = (0..).zip(recipe::drawn(only.map_or(count, |only| only + 1), seed()));
     all.filter(|(k, _)| only.is_none_or(|only| only == *k)).collect()
 }
 
@@ -179,7 +173,7 @@ fn every_error_is_within_the_bound() {
         return;
     }
     let count = asked("CELLC_MODELS").unwrap_or(DRAWN);
-    let outcome = runner(count).run(&recipes(), |recipe| {
+    let outcome = recipe::runner(count, seed()).run(&recipes(), |recipe| {
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             check(&subject("drawn", &recipe), &mut seen.borrow_mut());
         }));
