@@ -12,7 +12,7 @@ pub(super) fn exact(v: f64) -> f64 {
 }
 
 /// With fused multiply-add and without; measured over every f32.
-pub(super) const MAX_ULP: [f64; 2] = [1.58, 1.6];
+pub(super) const MAX_ULP: [f64; 2] = [1.58, 1.66];
 
 /// Below it, 1 + exp(-a) is above sqrt(2).
 const NEAR: f32 = 0.88;
