@@ -79,16 +79,22 @@ pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f
     if model.parameters.iter().any(|p| p.weight) {
         return vec![f64::INFINITY; model.results.len()];
     }
-    let mut states: Vec<_> = model.states.iter().map(|s| s.parameter).collect();
-    for cell in model.cells() {
-        states.extend([Some(cell.h), cell.c].into_iter().flatten().filter_map(|state| origin(model, state)));
-    }
+    let states = states(model);
     let fill = |shape: &[usize], most: f64| vec![most; shape.iter().product()];
     let parameter = |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
     let magnitudes: Vec<_> = model.parameters.iter().enumerate().map(parameter).collect();
     let variables: Vec<_> = model.variables.iter().map(|v| fill(&v.shape, h)).collect();
     let bounds = analyse(model, Analysis { profile, any_length: true }, &magnitudes, &variables);
     bounds.results.iter().map(|b| b.iter().copied().fold(0.0, f64::max)).collect()
+}
+
+/// The parameters that hold states: of the model, or what a cell's h or c is at first, or has as a part.
+pub fn states(model: &ValidModel) -> Vec<usize> {
+    let mut states: Vec<_> = model.states.iter().map(|s| s.parameter).collect();
+    for cell in model.cells() {
+        states.extend([Some(cell.h), cell.c].into_iter().flatten().filter_map(|state| origin(model, state)));
+    }
+    states
 }
 
 /// The parameter that a state is, or is a part of.

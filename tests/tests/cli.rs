@@ -397,6 +397,160 @@ fn run_takes_open_sizes_from_each_call() {
     }
 }
 
+/// `numpy.save`, version 1, of raw elements.
+fn npy(descr: &str, shape: &[usize], raw: &[u8]) -> Vec<u8> {
+    let sizes: String = shape.iter().map(|n| format!("{n},")).collect();
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    header += &" ".repeat(117 - header.len());
+    header.push('\n');
+    [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), raw].concat()
+}
+
+/// Runs a model in both languages; fails unless both give the same bits. Where the results are.
+fn run_both(place: &Place, model: &Path, inputs: &Path) -> &'static str {
+    for (language, outputs) in [("rust", "rust"), ("c", "c")] {
+        let done = place.cellc(arguments![
+            "run",
+            model,
+            "--inputs",
+            inputs,
+            "--outputs",
+            outputs,
+            "--emit",
+            language,
+            "--isa=generic"
+        ]);
+        done.succeeded();
+    }
+    for entry in fs::read_dir(place.path("rust")).unwrap() {
+        let name = entry.unwrap().file_name();
+        let both = ["rust", "c"].map(|outputs| fs::read(place.path(outputs).join(&name)).unwrap());
+        assert_eq!(both[0], both[1], "{name:?}");
+    }
+    "c"
+}
+
+#[test]
+fn run_keeps_variables_from_call_to_call() {
+    let place = Place::new();
+    let case = "stateful_gru";
+    let outputs = run_both(&place, &model(case), &corpus(case));
+    assert_results(&place, outputs, case, &["1, 4"; 5]);
+}
+
+/// A counter that is added to inputs of any batch: every batch has a program of its own, and the count goes on.
+const COUNTER: &str = r#"<net name="counter" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="?,1" element_type="f32"/><output><port id="0" precision="FP32" names="x"><dim>-1</dim><dim>1</dim></port></output></layer>
+<layer id="1" name="first" type="Const" version="opset1"><data element_type="f32" shape="1,1" offset="0" size="4"/><output><port id="0" precision="FP32"><dim>1</dim><dim>1</dim></port></output></layer>
+<layer id="2" name="one" type="Const" version="opset1"><data element_type="f32" shape="1,1" offset="4" size="4"/><output><port id="0" precision="FP32"><dim>1</dim><dim>1</dim></port></output></layer>
+<layer id="3" name="read" type="ReadValue" version="opset6"><data variable_id="count" variable_type="f32" variable_shape="1,1"/><input><port id="0" precision="FP32"><dim>1</dim><dim>1</dim></port></input><output><port id="1" precision="FP32"><dim>1</dim><dim>1</dim></port></output></layer>
+<layer id="4" name="next" type="Add" version="opset1"><data auto_broadcast="numpy"/><input><port id="0" precision="FP32"><dim>1</dim><dim>1</dim></port><port id="1" precision="FP32"><dim>1</dim><dim>1</dim></port></input><output><port id="2" precision="FP32"><dim>1</dim><dim>1</dim></port></output></layer>
+<layer id="5" name="assign" type="Assign" version="opset6"><data variable_id="count"/><input><port id="0" precision="FP32"><dim>1</dim><dim>1</dim></port></input><output><port id="1" precision="FP32"><dim>1</dim><dim>1</dim></port></output></layer>
+<layer id="6" name="sum" type="Add" version="opset1"><data auto_broadcast="numpy"/><input><port id="0" precision="FP32"><dim>-1</dim><dim>1</dim></port><port id="1" precision="FP32"><dim>1</dim><dim>1</dim></port></input><output><port id="2" precision="FP32" names="y"><dim>-1</dim><dim>1</dim></port></output></layer>
+<layer id="7" name="y" type="Result" version="opset1"><input><port id="0" precision="FP32"><dim>-1</dim><dim>1</dim></port></input></layer>
+</layers><edges>
+<edge from-layer="1" from-port="0" to-layer="3" to-port="0"/>
+<edge from-layer="3" from-port="1" to-layer="4" to-port="0"/>
+<edge from-layer="2" from-port="0" to-layer="4" to-port="1"/>
+<edge from-layer="4" from-port="2" to-layer="5" to-port="0"/>
+<edge from-layer="0" from-port="0" to-layer="6" to-port="0"/>
+<edge from-layer="3" from-port="1" to-layer="6" to-port="1"/>
+<edge from-layer="6" from-port="2" to-layer="7" to-port="0"/>
+</edges></net>"#;
+
+#[test]
+fn run_keeps_variables_from_shape_to_shape() {
+    let place = Place::new();
+    fs::write(place.path("counter.xml"), COUNTER).unwrap();
+    fs::write(place.path("counter.bin"), [0.5f32, 1.0].map(f32::to_le_bytes).concat()).unwrap();
+    fs::create_dir(place.path("in")).unwrap();
+    let calls: [&[f32]; 4] = [&[10.0], &[10.0, 20.0], &[30.0], &[40.0]];
+    for (k, values) in calls.iter().enumerate() {
+        let raw: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        fs::write(place.path("in").join(format!("r{k}_in0.npy")), npy("<f4", &[values.len(), 1], &raw)).unwrap();
+    }
+    let outputs = run_both(&place, &place.path("counter.xml"), &place.path("in"));
+    for (k, values) in calls.iter().enumerate() {
+        let (shape, found) = read_npy(&place.path(outputs).join(format!("r{k}_out0.npy")));
+        let count = 0.5 + k as f32;
+        assert_eq!(shape, format!("{}, 1", values.len()));
+        assert_eq!(found, values.iter().map(|v| v + count).collect::<Vec<_>>(), "call {k}");
+    }
+}
+
+#[test]
+fn run_takes_lengths_of_every_integer_type() {
+    let place = Place::new();
+    let case = "gru_seq_bi_lens_param";
+    // raw i64, as the model has them; the second call's lengths as .npy of i32
+    fs::create_dir(place.path("in")).unwrap();
+    for file in ["r0_in0", "r0_in1", "r0_in2", "r1_in0", "r1_in1"].map(|name| format!("{name}.bin")) {
+        fs::copy(corpus(case).join(&file), place.path("in").join(&file)).unwrap();
+    }
+    let lengths = fs::read(corpus(case).join("r1_in2.bin")).unwrap();
+    let narrow: Vec<u8> = lengths.chunks_exact(8).flat_map(|b| b[..4].to_vec()).collect();
+    fs::write(place.path("in/r1_in2.npy"), npy("<i4", &[3], &narrow)).unwrap();
+    let outputs = run_both(&place, &model(case), &place.path("in"));
+    for (k, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let (_, found) = read_npy(&place.path(outputs).join(format!("r{k}_out{j}.npy")));
+        let exact = fs::read(corpus(case).join(format!("r{k}_ref{j}.bin"))).unwrap();
+        let exact: Vec<_> = exact.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+        assert_eq!(found.len(), exact.len());
+        assert!(found.iter().zip(&exact).all(|(a, b)| (f64::from(*a) - b).abs() <= 2e-6), "r{k}_out{j}");
+    }
+    // a length that is no integer is refused
+    fs::write(place.path("in/r1_in2.npy"), npy("<f4", &[3], &narrow)).unwrap();
+    let done = place.cellc(arguments!["run", model(case), "--inputs", "in", "--outputs", "o"]);
+    done.failed(1, &["whole numbers are needed"]);
+}
+
+#[test]
+fn run_takes_the_number_of_steps_from_each_call() {
+    let place = Place::new();
+    let case = "torch_gru2_head";
+    fs::create_dir(place.path("in")).unwrap();
+    for (k, shape) in [[2, 5, 10], [1, 8, 10]].iter().enumerate() {
+        let raw = fs::read(corpus(case).join(format!("r{k}_in0.bin"))).unwrap();
+        fs::write(place.path("in").join(format!("r{k}_in0.npy")), npy("<f4", shape, &raw)).unwrap();
+    }
+    let outputs = run_both(&place, &model(case), &place.path("in"));
+    assert_results(&place, outputs, case, &["2, 5, 4", "1, 8, 4"]);
+    // a model of which nothing but the number of steps is open
+    let done =
+        place.cellc(arguments!["run", model(case), "--shape=x=1,?,10", "--inputs", "in", "--outputs", "o", "--emit=c"]);
+    done.failed(1, &["r0_in0.npy: its shape is [2, 5, 10]; [1, ?, 10] is needed"]);
+    fs::rename(place.path("in/r1_in0.npy"), place.path("in/r0_in0.npy")).unwrap();
+    place
+        .cellc(arguments![
+            "run",
+            model(case),
+            "--shape=x=1,?,10",
+            "--inputs",
+            "in",
+            "--outputs",
+            "o",
+            "--emit=c",
+            "--isa=generic"
+        ])
+        .succeeded();
+    assert_eq!(fs::read(place.path("o/r0_out0.npy")).unwrap(), fs::read(place.path("c/r1_out0.npy")).unwrap());
+}
+
+#[test]
+fn check_takes_variables_lengths_and_loops() {
+    let place = Place::new();
+    for (case, says) in [
+        ("stateful_gru", "state_h [1, 9], the variable"),
+        ("gru_seq_bi_lens_param", "y [3, 2, 6, 3]"),
+        ("ti_lstm_rev", "c [1, 5]"),
+    ] {
+        let done = place.cellc(arguments!["check", model(case), "--emit=c", "--steps=20"]);
+        let out = &done.succeeded().stdout;
+        assert!(out.contains(says) && out.contains("every error is within its bound"), "{out}");
+        assert_eq!(out.contains("all steps, from its own state"), case == "stateful_gru", "{out}");
+    }
+}
+
 #[test]
 fn run_reads_weights_and_npy_files() {
     let place = Place::new();

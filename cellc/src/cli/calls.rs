@@ -42,8 +42,17 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
     match validate(model, options) {
         Ok((valid, _)) => {
-            for (expected, parameter) in all.iter_mut().zip(valid.parameters) {
-                expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
+            for (i, (expected, parameter)) in all.iter_mut().zip(valid.parameters).enumerate() {
+                if !valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]) {
+                    expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
+                    continue;
+                }
+                // what has a size for each step stays open where that is not given: a call says how many there are
+                let given = options.shapes.iter().find(|(name, _)| parameter.names.contains(name));
+                let dims = expected.shape.iter_mut().flatten();
+                for (dim, size) in dims.zip(given.map_or(&[][..], |(_, sizes)| sizes)) {
+                    *dim = size.map_or(*dim, Dim::Fixed);
+                }
             }
             Ok(all)
         }

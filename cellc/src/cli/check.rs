@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
-use cellc::bound::{Profile, bound};
+use cellc::bound::{Profile, bound, states};
 use cellc::compile::{self, Compilation};
 use cellc::front::openvino;
 use cellc::model::{ElementType, Model, ValidModel};
@@ -131,15 +131,16 @@ impl Inputs {
         }
     }
 
-    /// Sets the Parameters of a step, and says which. Drawn steps go on from `states`, where the reference has come to.
+    /// Sets the Parameters of a step, and says which. Drawn steps go on from `reached`, where the reference has come to.
     fn next(
         &mut self,
         step: usize,
         model: &ValidModel,
-        states: &[Vec<f64>],
+        reached: &[Vec<f64>],
         parameters: &mut [Numbers],
     ) -> Result<Vec<usize>, Failure> {
         let mut changed = Vec::new();
+        let held = states(model);
         for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate() {
             let state = model.states.iter().position(|pair| pair.parameter == i);
             *values = match self {
@@ -153,9 +154,10 @@ impl Inputs {
                             random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
                         ),
                         (None, Some(most)) => Numbers::Integers(random.lengths(len, most)),
+                        (None, None) if held.contains(&i) => Numbers::Floats(random.varied(len, range.h)),
                         (None, None) => Numbers::Floats(random.varied(len, range.x)),
                         (Some(_), _) if step == 0 => Numbers::Floats(random.varied(len, range.h)),
-                        (Some(s), _) => Numbers::Floats(states[s].iter().map(|&v| v as f32).collect()),
+                        (Some(s), _) => Numbers::Floats(reached[s].iter().map(|&v| v as f32).collect()),
                     }
                 }
             };
