@@ -11,7 +11,8 @@ pub(super) fn exact(v: f64) -> f64 {
     above + (-v.abs()).exp().ln_1p()
 }
 
-/// With fused multiply-add and without; measured over every f32.
+/// With fused multiply-add, measured over every f32, and without, over every one of magnitude 0.3 to 1.2, where it is largest,
+/// and one in 61 of the others.
 pub(super) const MAX_ULP: [f64; 2] = [1.58, 1.66];
 
 /// Below it, 1 + exp(-a) is above sqrt(2).

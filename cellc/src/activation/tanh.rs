@@ -13,7 +13,8 @@ pub(super) fn exact(v: f64) -> f64 {
 /// With fused multiply-add and without; measured over every f32.
 pub(super) const MAX_ULP: [f64; 2] = [2.33, 2.32];
 
-/// The relative error in units of 2^-24 where the value is normal, the larger one of the two; likewise.
+/// The relative error in units of 2^-24 where the value is normal, the larger one of the two; measured over every
+/// f32 of magnitude 0.25 to 1.5, where it is largest, and one in 31 of the others.
 pub(super) const MAX_RELATIVE: f64 = 3.27;
 
 /// ln(2)/2, which as a f32 ends in three zeros: its product with n is exact up to n = 8, and tanh is flat beyond.
