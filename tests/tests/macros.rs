@@ -318,7 +318,8 @@ fn lstm(
     // where f, i, c, o stand
     let order = if of_lstm_cell_1 { [1, 0, 2, 3] } else { [0, 1, 2, 3] };
     let clip = if of_lstm_cell_1 { 0.9 } else { f64::INFINITY };
-    let (f, last): (fn(f64) -> f64, fn(f64) -> f64) = match of_lstm_cell_1 {
+    type Function = fn(f64) -> f64;
+    let (f, last): (Function, Function) = match of_lstm_cell_1 {
         // numbers are f32
         true => (|v| (f64::from(0.2f32) * v + 0.5).clamp(0.0, 1.0), |v| v.max(0.0)),
         false => (sigmoid, f64::tanh),
