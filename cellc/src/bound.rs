@@ -31,7 +31,8 @@ mod value;
 
 use crate::evaluate::{Arithmetic, Outcome, Row, State, Step as CellStep, Weights, evaluate};
 use crate::model::{
-    Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidOp,
+    Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidNode,
+    ValidOp,
 };
 use crate::plan;
 use crate::reference::Step;
@@ -70,6 +71,25 @@ pub struct Profile {
 /// If there are not as many parameters or variables, or elements of one, as the model has.
 pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Step {
     analyse(model, Analysis { profile, any_length: false }, magnitudes, variables)
+}
+
+/// How many products [`over_range`] looks at: what it takes grows with that.
+pub fn work(model: &ValidModel) -> usize {
+    fn of(nodes: &[ValidNode]) -> usize {
+        let node = |node: &ValidNode| match &node.op {
+            ValidOp::Cell(cell) => {
+                let steps = cell.sequence.as_ref().map_or(1, |s| s.steps);
+                let terms = cell.input_size.saturating_add(cell.hidden_size).saturating_mul(cell.hidden_size);
+                steps.saturating_mul(cell.kind.gates()).saturating_mul(terms)
+            }
+            ValidOp::Dense(dense) => dense.rows.saturating_mul(dense.inputs).saturating_mul(dense.outputs),
+            ValidOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
+            ValidOp::Loop(body) => body.trips.saturating_mul(of(&body.body)),
+            ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => 0,
+        };
+        nodes.iter().map(node).fold(0, usize::saturating_add)
+    }
+    of(&model.nodes)
 }
 
 /// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a
@@ -151,7 +171,7 @@ impl Arithmetic for Analysis {
         State { h: flushed(h), c: flushed(c) }
     }
 
-    /// As it is defined, but that what is known of a step is not found out twice, and that the length may be any.
+    /// As it is defined, but that the length may be any.
     fn sequence(
         &self,
         cell: &ValidCell,
@@ -169,19 +189,13 @@ impl Arithmetic for Analysis {
         let mut state = row.initial.clone();
         // what the last state may be: of any step run, or zero
         let mut last = nothing.clone();
-        let mut known: Option<(usize, State<Value>, State<Value>)> = None;
         for k in 0..length {
             let t = if row.reverse { length - 1 - k } else { k };
             if any && row.reverse {
                 // a row that is as long as this starts here
                 state = either(&state, &row.initial);
             }
-            let next = match known {
-                Some((at, before, after)) if before == state && row.same_input(at, t) => after,
-                _ => self.step(cell, weights, row.step(t, &state)),
-            };
-            known = Some((t, state, next.clone()));
-            state = next;
+            state = self.step(cell, weights, row.step(t, &state));
             y[t].clone_from(&state.h);
             if any {
                 y[t] = either(&state, &nothing).h;

@@ -105,15 +105,6 @@ impl<V> Row<'_, V> {
         let x = &self.x[t * self.input_size..][..self.input_size];
         Step { x, h: &state.h, c: &state.c, a: self.a.map(|a| &a[t]) }
     }
-
-    /// Whether two steps read the same input.
-    pub(crate) fn same_input(&self, s: usize, t: usize) -> bool
-    where
-        V: PartialEq,
-    {
-        let x = |t: usize| &self.x[t * self.input_size..][..self.input_size];
-        x(s) == x(t) && self.a.is_none_or(|a| a[s] == a[t])
-    }
 }
 
 /// Numbers where they stand: a copy in f64 would be twice as large as the model.

@@ -12,6 +12,9 @@ use crate::plan::Plan;
 /// The longest line.
 const COLUMNS: usize = 110;
 
+/// The products of a step above which its bound is not worked out: some seconds.
+const MOST_WORK: usize = 1 << 30;
+
 /// The lines of the header, without comment signs. Nothing in them can end a comment of either language.
 ///
 /// `block` is how many f32 the block of intermediate values holds.
@@ -99,7 +102,9 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
         let profile = Profile { fused, flush_denormals: plan.flush_denormals };
         let isas: Vec<_> = plan.isas.iter().filter(|(_, f)| *f == fused).map(|(isa, _)| isa.name).collect();
         lines.push(format!("  {}, {}:", if fused { "fused" } else { "split" }, isas.join(" and ")));
-        if known {
+        if known && bound::work(model) > MOST_WORK {
+            lines.push("    not worked out for a model of this size".to_string());
+        } else if known {
             let bounds = bound::over_range(model, profile, f64::from(x), f64::from(h));
             for (field, bound) in interface.outputs.iter().zip(bounds) {
                 // three digits are off by half a percent at most: never below the bound

@@ -207,8 +207,9 @@ impl Value {
         let rest = (1.0 - self.low).abs().max((1.0 - self.high).abs());
         let share = self.magnitude();
         let (h_most, n_most) = (h.magnitude(), n.magnitude());
-        let exact =
-            if self.low >= 0.0 && self.high <= 1.0 { h_most.max(n_most) } else { rest * n_most + share * h_most };
+        // a value between h and n, but for what is rounded on the way
+        let between = self.low >= 0.0 && self.high <= 1.0;
+        let exact = if between { h_most.max(n_most) } else { rest * n_most + share * h_most };
         let mut error = n.error * rest + share * h.error + self.error * (h_most + n_most);
         // 1 - z, and that times n
         error += rest * n_most * (2.0 * U + U * U) + UNDERFLOW;
@@ -216,12 +217,13 @@ impl Value {
             error += share * h_most * U + UNDERFLOW;
         }
         error += (exact + error) * U + UNDERFLOW;
+        let most = if between { exact * (1.0 + 5.0 * U) + 4.0 * UNDERFLOW } else { exact + error };
         // nothing on the way there may overflow either
         let parts = [rest * (1.0 + U), rest * n_most * (1.0 + 3.0 * U), share * h_most * (1.0 + U)];
         if parts.iter().any(|p| *p > f64::from(f32::MAX)) {
             return ANYTHING;
         }
-        Self::new(-exact - error, exact + error, error)
+        Self::new(-most, most, error)
     }
 }
 
