@@ -58,6 +58,7 @@ impl Naive {
                     self.new[j] = (1.0 - z) * n + z * h[j];
                 }
             }
+            CellKind::Augru(_) | CellKind::Lstm => unreachable!("no workload is a {}", kind.op_name()),
         }
         std::mem::swap(&mut self.h, &mut self.new);
     }
@@ -77,6 +78,7 @@ fn activate(activation: Activation, v: f32) -> f32 {
         Activation::Relu => v.max(0.0),
         Activation::Sigmoid => 1.0 / (1.0 + (-v).exp()),
         Activation::Tanh => v.tanh(),
+        other => unreachable!("no workload has {}", other.name()),
     }
 }
 
