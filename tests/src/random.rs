@@ -1,10 +1,12 @@
 //! Models and calls drawn at random, the same for the same seed.
 
 use cellc::compile::compile;
+use cellc::diagnostic::Diagnostics;
 use cellc::front::openvino;
 use cellc::model::{Parameter, ValidModel};
 use cellc::options::{Fma, Options, Unroll};
 
+use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
 use crate::subject::Subject;
 
@@ -46,13 +48,10 @@ impl Random {
 /// NaN in it.
 ///
 /// # Panics
-/// If cellc refuses it, or has warnings about it: a recipe is a valid model, and says the shapes of all tensors.
+/// As [`compiled`].
 pub fn subject(name: &str, recipe: &Recipe) -> Subject {
     let file = recipe.file();
-    let text = file.text();
-    let (model, warnings) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-        .unwrap_or_else(|problems| panic!("{name} is refused: {problems}"));
-    let mut options = Options { name: Some(name.to_owned()), ..Options::default() };
+    let mut options = Options::default();
     options.unroll = match recipe.options[0] % 4 {
         // straight-line code takes rustc far more than linear time
         3 if file.work <= 400 => Unroll::Full,
@@ -61,10 +60,23 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
     };
     options.fma = if recipe.options[1] % 4 == 3 { Fma::Off } else { Fma::Auto };
     options.flush_denormals = recipe.options[2] % 3 == 2;
-    let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{name} is refused: {problems}"));
-    let warnings = [warnings, compilation.warnings.clone()].map(|warnings| warnings.to_string()).concat();
+    compiled(name, file, options, u64::from(recipe.seed) + 1)
+}
+
+/// A model with calls of all kinds.
+///
+/// # Panics
+/// If cellc refuses it, or finds other shapes than the file states.
+pub fn compiled(name: &str, file: ModelFile, options: Options, seed: u64) -> Subject {
+    let refused = |problems: Diagnostics| -> ! { panic!("{name} is refused: {problems}") };
+    let text = file.text();
+    let (model, warnings) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .unwrap_or_else(|problems| refused(problems));
+    let options = Options { name: Some(name.to_owned()), ..options };
+    let compilation = compile(&model, &options).unwrap_or_else(|problems| refused(problems));
+    let warnings = format!("{warnings}{}", compilation.warnings);
     assert!(!warnings.contains("shape"), "{name}: {warnings}");
-    let calls = calls(&mut Random(u64::from(recipe.seed) + 1), &compilation.model);
+    let calls = calls(&mut Random(seed), &compilation.model);
     Subject { name: name.to_owned(), compilation, calls }
 }
 
