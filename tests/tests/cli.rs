@@ -160,10 +160,12 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
     let place = Place::new();
     fs::write(place.path("gru.rs"), "before").unwrap();
     fs::write(place.path("cut.xml"), &fs::read(model("gru_cell_min")).unwrap()[..700]).unwrap();
+    let unknown = fs::read_to_string(model("gru_cell_min")).unwrap().replace("type=\"GRUCell\"", "type=\"Einsum\"");
+    fs::write(place.path("unknown.xml"), unknown).unwrap();
     for (arguments, words) in [
         (arguments!["missing.xml"], &["missing.xml"][..]),
         (arguments!["cut.xml"], &["cut.xml:"]),
-        (arguments![model("lstm_cell")], &["lstm_cell"]),
+        (arguments!["unknown.xml"], &["unknown.xml:", "Einsum"]),
     ] {
         place.cellc(arguments.into_iter().chain(arguments!["-o", "gru.rs"])).failed(1, words);
     }
@@ -172,7 +174,7 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
     let weights = arguments![model("gru_cell_min"), "--weights", "missing.bin", "-o", "gru.rs"];
     place.cellc(weights).failed(1, &["missing.bin", "--weights"]);
     place.cellc(arguments![model("gru_cell_min"), "-o", "no/gru.rs"]).failed(1, &["no folder no"]);
-    assert_eq!(place.files(), ["cut.xml", "gru.rs"]);
+    assert_eq!(place.files(), ["cut.xml", "gru.rs", "unknown.xml"]);
     assert_eq!(fs::read(place.path("gru.rs")).unwrap(), b"before");
 }
 
