@@ -182,8 +182,25 @@ fn found() -> Vec<Subject> {
     unread.parameter("x", &[3]);
     let constant = unread.constant(&[3], Stored::F32, [0.5, -1.0, 2.0].into_iter());
     unread.result(&constant);
+    // variables that become views of each other, and of themselves
+    let mut variables = ModelFile::default();
+    let reads = ["a", "b", "c"].map(|name| {
+        let data = format!("variable_id=\"{name}\" variable_shape=\"2\" variable_type=\"f32\"");
+        let initial = variables.constant(&[2], Stored::F32, name.bytes().map(f32::from).chain([0.5]));
+        let read = variables.operation("ReadValue", "opset6", &data, &[&initial], &[2]);
+        variables.result(&read);
+        let mut view = read;
+        for shape in [&[1, 2][..], &[2]] {
+            let target = variables.integers(&[shape.len()], &shape.iter().map(|n| *n as i64).collect::<Vec<_>>());
+            view = variables.operation("Reshape", "opset1", "special_zero=\"false\"", &[&view, &target], shape);
+        }
+        view
+    });
+    for (name, next) in [("a", 1), ("b", 0), ("c", 2)] {
+        variables.assign(name, &reads[next]);
+    }
     let subject = |(name, file)| compiled(name, file, Options::default(), 0);
-    [("found_views", views), ("found_unread", unread)].map(subject).into()
+    [("found_views", views), ("found_unread", unread), ("found_variables", variables)].map(subject).into()
 }
 
 #[test]

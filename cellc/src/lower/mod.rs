@@ -22,7 +22,7 @@ mod storage;
 use std::collections::BTreeMap;
 
 use crate::kernel::{
-    Buffer, BufferId, Element, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
+    Base, Buffer, BufferId, Element, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
 };
 use crate::model::{Activation, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource};
 use crate::plan::{Phase, Plan, Product, ProductPlan};
@@ -343,16 +343,23 @@ impl<'m> Lowering<'m> {
         let mut first = Vec::new();
         let mut then = Vec::new();
         for (i, variable) in model.variables.iter().enumerate() {
-            let Some(next) = variable.next.filter(|next| *next != Source::Variable(i)) else { continue };
+            let Some(next) = variable.next else { continue };
             let len = self.len(next);
             let mut from = self.source(next);
-            if let Source::Variable(_) = next {
+            let to: Place = self.variables[i].into();
+            // itself, or a view of all of it
+            if from == to {
+                continue;
+            }
+            if let Base::Buffer(id) = from.base
+                && matches!(self.program.buffer(id).role, Role::Variable(_))
+            {
                 // which may have its own new value before this one is given
                 let kept = self.buffer(format!("kept{i}"), Role::Scratch, len);
                 first.push(copy(from, kept.into(), len));
                 from = kept.into();
             }
-            then.push(copy(from, self.variables[i].into(), len));
+            then.push(copy(from, to, len));
         }
         if !first.is_empty() {
             self.copy_kernel("keep", "values of variables that others take over", first);
