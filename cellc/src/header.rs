@@ -161,7 +161,8 @@ fn title(cell: &ValidCell) -> String {
             (cell.kind.sequence_name(), format!(", {} steps{direction}{lengths}", sequence.steps))
         }
     };
-    format!("{op} {name:?}{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}")
+    // escaped already
+    format!("{op} \"{name}\"{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}")
 }
 
 fn equation(cell: &ValidCell) -> Vec<String> {

@@ -112,7 +112,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "N", value_parser = positive)]
     batch: Option<usize>,
 
-    /// The shape of an input, where the model leaves sizes open: x=1,16
+    /// The shape of an input, where the model leaves sizes open: x=1,16; in x=1,?,16 the number of steps stays open
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 

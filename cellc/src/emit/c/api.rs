@@ -30,13 +30,11 @@ impl File<'_> {
     }
 
     /// What holds an element for each step, in words.
-    fn stepped(&self) -> String {
-        let Some(steps) = &self.interface.steps else { return String::new() };
+    fn stepped(&self) -> Vec<String> {
+        let Some(steps) = &self.interface.steps else { return Vec::new() };
         let inputs = self.interface.step_inputs().filter(|f| steps.inputs[f.index]);
         let outputs = self.interface.outputs.iter().filter(|f| steps.outputs[f.index]);
-        let all: Vec<_> =
-            inputs.chain(outputs).map(|f| format!(" {} holds steps * {}", f.name, self.size(f))).collect();
-        all.join(",")
+        inputs.chain(outputs).map(|f| format!("{} holds steps * {}.", f.name, self.size(f))).collect()
     }
 
     /// The parameters of `step`, after `self`.
@@ -196,14 +194,13 @@ void {prefix}_reset({prefix} *self);
     let restrict = format!("{upper}_RESTRICT ");
     wrap::statement(out, 0, &format!("void {prefix}_step({prefix} *{restrict}self{});", file.step_params(&restrict)));
     if interface.steps.is_some() {
-        let _ = write!(
-            out,
-            "
-/* As many steps, one after the other, each as {prefix}_step does it:{}. An output that has no steps is what
- * the last one leaves; without a step nothing is written. */
-",
-            file.stepped()
-        );
+        out.push('\n');
+        let mut comment = vec![format!("As many steps, one after the other, each as {prefix}_step does it.")];
+        comment.extend(file.stepped());
+        comment
+            .push("An output that has no steps is what the last one leaves; without a step nothing is written.".into());
+        comment.push(format!("The state goes on from call to call: {prefix}_reset starts another sequence."));
+        block_comment(out, "", &comment);
         let head =
             format!("void {prefix}_steps({prefix} *{restrict}self, size_t steps{});", file.step_params(&restrict));
         wrap::statement(out, 0, &head);

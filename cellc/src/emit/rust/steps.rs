@@ -68,8 +68,10 @@ pub(super) fn method(interface: &Interface) -> String {
         false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
     };
     format!(
-        "/// As many steps as the slices hold, one after the other, each as [`Self::step`] does it. An output that is no slice
-        /// is what the last step leaves; without a step nothing is written.
+        "/// As many steps as the slices hold, one after the other, each as [`Self::step`] does it.
+        ///
+        /// An output that is no slice is what the last step leaves; without a step nothing is written. The state goes on
+        /// from call to call: [`Self::reset`] starts another sequence.
         pub fn steps(&mut self, {params}) -> Result<(), UnequalSteps> {{
             {check}
             {before}

@@ -243,6 +243,11 @@ impl<'a> Lowering<'a, '_> {
             _ => (Some(LstmGateOrder::default()), Some(false)),
         };
         let (kind, direction, gate_order, input_forget) = (kind?, direction?, gate_order?, input_forget?);
+        if recurrent == Recurrent::Lstm && !is_sequence && set >= 4 && self.port_ids(index, "input").len() == 5 {
+            let help = "connect a B of zeros if the cell has no bias; only LSTMCell of opset1 may go without";
+            self.error(index, self.origin(index), "LSTMCell without B", "B of shape [4 * hidden_size]", help);
+            return None;
+        }
         // x, h, c, W, R, B, P
         let peepholes = recurrent == Recurrent::Lstm && set < 4 && self.port_ids(index, "input").len() == 7;
         let cell = Cell { activations, clip, gate_order, input_forget, peepholes, ..Cell::new(kind, hidden_size?) };

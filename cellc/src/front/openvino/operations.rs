@@ -321,7 +321,25 @@ impl Lowering<'_, '_> {
 
     /// How shapes are aligned: as NumPy does, or not at all, which only equal shapes are.
     fn auto_broadcast(&mut self, index: usize, data: &mut Data) -> Option<()> {
-        self.word(index, data, "auto_broadcast", "numpy", &[("numpy", ()), ("none", ()), ("explicit", ())])
+        let rules = [("numpy", true), ("none", false), ("explicit", false)];
+        if self.word(index, data, "auto_broadcast", "numpy", &rules)? || self.states_equal_inputs(index) {
+            return Some(());
+        }
+        let found = "auto_broadcast is not numpy, and the input ports do not state one shape";
+        let help = "write auto_broadcast=\"numpy\" if that is meant, else give all inputs the same shape";
+        self.error(index, self.origin(index), found, "numpy, or inputs of one shape", help);
+        None
+    }
+
+    /// Whether all input ports state the same sizes, none of them open.
+    fn states_equal_inputs(&self, index: usize) -> bool {
+        let document = self.document;
+        let side = document.children_named(self.layers[index].element, "input").next();
+        let ports = side.into_iter().flat_map(|side| document.children_named(side, "port"));
+        let mut shapes = ports
+            .map(|port| document.children_named(port, "dim").map(|dim| document.text(dim).trim()).collect::<Vec<_>>());
+        let Some(first) = shapes.next() else { return true };
+        !first.iter().any(|size| size.starts_with('-')) && shapes.all(|shape| shape == first)
     }
 
     /// One of several words, in any letter case.

@@ -339,6 +339,8 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("LSTMCell", "opset1", hidden("weights_format=\"ofic\""), (6, 2)),
         ("LSTMCell", "opset1", hidden("input_forget=\"maybe\""), (6, 2)),
         ("LSTMCell", "opset4", hidden(""), (6, 1)),
+        // only LSTMCell of opset1 may go without B
+        ("LSTMCell", "opset4", hidden(""), (5, 2)),
         ("GRUCell", "opset3", hidden("direction=\"forward\""), (5, 1)),
         ("GRUSequence", "opset5", hidden("direction=\"backward\""), (6, 2)),
         ("GRUSequence", "opset5", hidden("axis=\"1\""), (6, 2)),
