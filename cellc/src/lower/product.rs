@@ -110,6 +110,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vec![Stmt::For { count: panels.count, turn: None, walks, body }]
     }
 
+    /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at `rows` and hold `len` each:
+    /// how every sum reads W and R.
+    pub(super) fn weight(&self, rows: Place, len: usize, row: usize, at: usize, lanes: usize) -> Expr {
+        load(rows.at(row * len + at), lanes)
+    }
+
     /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up.
     ///
     /// `rows` is where the phase's first row stands, `operand` the vector whose elements multiply the rows.
@@ -160,8 +166,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                             element
                         }
                     };
-                    let weights = load(rows.at(chain * len + at), *lanes);
-                    let args = vec![weights, element, Expr::Var(*accumulator)];
+                    let weight = this.weight(rows, len, chain, *at, *lanes);
+                    let args = vec![weight, element, Expr::Var(*accumulator)];
                     turn.push(Stmt::Set { var: *accumulator, value: op(Operation::MulAdd, args) });
                 }
             }
