@@ -240,13 +240,15 @@ fn item(declaration: &Declaration, module: &str, type_name: &str, body: TokenStr
             const _: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/", #file));
         )
     });
+    // the module alone may be used
+    let unused = quote!(#[allow(unused_imports)]);
     quote! {
         #[doc = #doc]
         #visibility mod #module {
             #body
             #(#tracked)*
         }
-        #[allow(unused_imports)]
+        #unused
         #visibility use #module::#item #renamed;
     }
 }

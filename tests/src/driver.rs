@@ -328,7 +328,7 @@ fn rust_subject(out: &mut String, subject: &Subject) {
 
     let packed = if baked { "" } else { ", &packed" };
     let ty = &interface.type_name;
-    let _ = writeln!(out, "        #[allow(unused_mut)]\n        let mut cell = {m}::{ty}::with_isa(isa{packed});");
+    let _ = writeln!(out, "        let mut cell = {m}::{ty}::with_isa(isa{packed});");
     let _ = writeln!(out, "        assert_eq!(cell.isa(), isa);");
     let states: Vec<_> =
         interface.states.iter().map(|s| (&interface.inputs[s.input], &interface.outputs[s.output])).collect();

@@ -285,12 +285,14 @@ fn rust_source(interface: &Interface) -> String {
     let values: usize = fields.map(Field::len).sum::<usize>() + interface.block_len;
     let stack = (64 << 20) + 16 * values;
     let arguments = arguments.join(", ");
+    // a model may lack inputs of some type, or all
+    let unread = "#[allow(dead_code)]";
     format!(
         r#"mod generated;
 
 use std::io::{{self, BufReader, BufWriter, Read, Write}};
 
-#[allow(dead_code)]
+{unread}
 fn take<T, const N: usize>(input: &mut impl Read, values: &mut [T], from: fn([u8; N]) -> T) -> io::Result<()> {{
     for value in values {{
         let mut bytes = [0; N];

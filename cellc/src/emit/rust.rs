@@ -5,6 +5,7 @@
 
 mod dialect;
 mod lanes;
+mod lints;
 mod steps;
 pub(super) mod types;
 
@@ -18,6 +19,7 @@ use crate::pack::Packed;
 use crate::target::Isa;
 use dialect::{Rust, counter};
 use lanes::HELPERS;
+use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_PACK, UNUSED_STYLE};
 use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
 
 /// What is wrong where a constant has no place.
@@ -73,12 +75,13 @@ impl File<'_> {
         for isa in others().rev() {
             let _ = writeln!(out, "{} {},", cfg(isa), super::names::pascal_case(isa.name));
         }
-        out.push_str(
-            "}
-            #[allow(dead_code)]
-            impl Isa {
+        let _ = writeln!(
+            out,
+            "}}
+            {UNUSED}
+            impl Isa {{
                 /// The best instruction set of this machine. Asks the processor: call it once and keep the answer.
-                pub fn detect() -> Self {",
+                pub fn detect() -> Self {{"
         );
         for isa in others() {
             let _ = writeln!(
@@ -119,7 +122,7 @@ impl File<'_> {
                 out,
                 "/// Whether processor and operating system have all of these features (masks of cpuid and XCR0).
                 {}
-                #[allow(unused_unsafe, clippy::all)]
+                {CPUID}
                 fn has(leaf1_ecx: u32, leaf7_ebx: u32, xcr0: u64) -> bool {{
                     // SAFETY: cpuid exists on every x86-64; xgetbv is reached only where cpuid says that it is enabled
                     unsafe {{
@@ -139,10 +142,7 @@ impl File<'_> {
         let interface = self.interface;
         let borrowed =
             |out: &mut String, doc: &str, name: &str, fields: &mut dyn Iterator<Item = &Field>, whole: bool| {
-                let _ = writeln!(
-                    out,
-                    "/// {doc}\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct {name}<'a> {{"
-                );
+                let _ = writeln!(out, "/// {doc}\n{UNUSED}\n#[derive(Clone, Copy, Debug)]\npub struct {name}<'a> {{");
                 for field in fields {
                     let ty = if whole { nested(field) } else { array(field) };
                     let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: &'a {ty},", field.shape, field.name);
@@ -159,11 +159,17 @@ impl File<'_> {
             borrowed(out, &doc, "StepInputs", &mut interface.step_inputs(), false);
         }
         if interface.outputs.len() != 1 {
-            out.push_str("/// The outputs, in the model's order.\n#[allow(dead_code)]\n#[derive(Clone, Copy, Debug)]\npub struct Outputs {");
+            let _ = writeln!(
+                out,
+                "/// The outputs, in the model's order.\n{UNUSED}\n#[derive(Clone, Copy, Debug)]\npub struct Outputs {{"
+            );
             for field in &interface.outputs {
                 let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: {},", field.shape, field.name, array(field));
             }
-            out.push_str("}\n#[allow(dead_code, clippy::new_without_default)]\nimpl Outputs {\n/// All zero.\npub const fn new() -> Self {\nOutputs {");
+            let _ = writeln!(
+                out,
+                "}}\n{UNUSED_NEW}\nimpl Outputs {{\n/// All zero.\npub const fn new() -> Self {{\nOutputs {{"
+            );
             for field in &interface.outputs {
                 let _ = writeln!(out, "{}: {},", field.name, zero(field));
             }
@@ -180,11 +186,11 @@ impl File<'_> {
             let _ = writeln!(
                 out,
                 "/// The weights in the order in which the kernel reads them; filled by [`pack`].
-                #[allow(dead_code)]
+                {UNUSED}
                 #[derive(Clone, Debug)]
                 #[repr(C, align(64))]
                 pub struct Packed {{ values: [f32; {0}] }}
-                #[allow(dead_code, clippy::new_without_default)]
+                {UNUSED_NEW}
                 impl Packed {{
                     /// All zero: {1} bytes, best kept in a static or made once.
                     pub const fn new() -> Self {{ Packed {{ values: [0.0; {0}] }} }}
@@ -215,7 +221,7 @@ impl File<'_> {
         let _ = writeln!(
             out,
             "/// What [`{function}`] keeps between steps, and the memory that it works in.
-            #[allow(dead_code)]
+            {UNUSED}
             #[derive(Clone, Debug)]
             #[repr(C, align(64))]
             pub struct State {{"
@@ -234,7 +240,7 @@ impl File<'_> {
                 let _ = write!(out, "{}: [0.0; {}],", v.name, v.len());
             }
         };
-        out.push_str("}\n#[allow(dead_code, clippy::new_without_default)]\nimpl State {\n");
+        let _ = writeln!(out, "}}\n{UNUSED_NEW}\nimpl State {{");
         if self.starts_at_zero() {
             out.push_str("/// All zero.\npub const fn new() -> Self { State {");
             zero(out);
@@ -274,11 +280,12 @@ impl File<'_> {
 
     fn pack(&self, out: &mut String) {
         let program = &self.programs[0].1;
-        out.push_str(
+        let _ = writeln!(
+            out,
             "/// Brings weights into the order in which the kernel reads them.
-            #[allow(dead_code, unused_variables, clippy::all)]
-            pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
-                let packed = &mut packed.values;",
+            {UNUSED_PACK}
+            pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {{
+                let packed = &mut packed.values;"
         );
         let mut sources = BTreeSet::new();
         for m in &program.packing {
@@ -346,7 +353,7 @@ impl File<'_> {
         let _ = writeln!(
             out,
             "/// One step, as a pure function of its arguments: every input in, every output out.
-            #[allow(dead_code, clippy::all)]
+            {UNUSED_STYLE}
             pub fn {function}(isa: Isa, {state} {packed} {input} {output}) {{"
         );
         let of = |field: &Field, many: bool, owner: &str| {
@@ -417,8 +424,7 @@ impl File<'_> {
         for line in self.doc {
             let _ = writeln!(out, "/// {line}");
         }
-        let _ =
-            writeln!(out, "#[allow(dead_code)]\n#[derive(Clone, Debug)]\npub struct {type_name}{life} {{ isa: Isa,");
+        let _ = writeln!(out, "{UNUSED}\n#[derive(Clone, Debug)]\npub struct {type_name}{life} {{ isa: Isa,");
         if !baked {
             out.push_str("packed: &'w Packed,");
         }
@@ -439,7 +445,7 @@ impl File<'_> {
         let _ = writeln!(
             out,
             "}}
-            #[allow(dead_code, clippy::all)]
+            {UNUSED_STYLE}
             impl{life_impl} {type_name}{anon} {{
                 /// {at_first}, for the best instruction set of this machine: asks the processor.
                 pub fn new({packed_param}) -> Self {{ Self::with_isa(Isa::detect(){comma}{packed_arg}) }}
@@ -622,7 +628,7 @@ impl File<'_> {
                 }}"
             );
         }
-        let _ = writeln!(out, "{} #[allow(clippy::all)] mod {} {{", cfg(isa), isa.name);
+        let _ = writeln!(out, "{} {STYLE} mod {} {{", cfg(isa), isa.name);
         self.run(out, program, &shared, &attribute);
         out.push_str(&kernels);
         out.push_str(&functions);

@@ -4,7 +4,6 @@
 //! fields of [`Denoiser`], some 1.6 kB, and the weights lie in the program.
 #![no_std]
 
-#[allow(clippy::all, missing_docs)]
 mod rnnoise {
     core::include!(concat!(env!("OUT_DIR"), "/rnnoise.rs"));
 }

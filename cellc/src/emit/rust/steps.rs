@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::lints::UNUSED;
 use super::types::{array, step_inputs_type};
 use crate::emit::names::{Field, Interface};
 
@@ -12,7 +13,7 @@ pub(super) fn items(interface: &Interface) -> String {
     }
     format!(
         "/// The slices given to [`{}::steps`] do not hold the same number of steps.
-        #[allow(dead_code)]
+        {UNUSED}
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct UnequalSteps;\n",
         interface.type_name

@@ -1,0 +1,19 @@
+//! The lints that generated code silences, and why: it is compiled under whatever lints its user has turned on.
+
+/// The module's user need not call every item.
+pub(super) const UNUSED: &str = "#[allow(dead_code)]";
+
+/// As [`UNUSED`]; and `new` is the one way to make the type: a `Default` would be a second.
+pub(super) const UNUSED_NEW: &str = "#[allow(dead_code, clippy::new_without_default)]";
+
+/// Bodies are written for every model alike, not to clippy's taste in style.
+pub(super) const STYLE: &str = "#[allow(clippy::all)]";
+
+/// As [`UNUSED`] and [`STYLE`].
+pub(super) const UNUSED_STYLE: &str = "#[allow(dead_code, clippy::all)]";
+
+/// As [`UNUSED_STYLE`]; and where every weight is a constant of the model, packing reads none of its argument.
+pub(super) const UNUSED_PACK: &str = "#[allow(dead_code, unused_variables, clippy::all)]";
+
+/// As [`STYLE`]; and cpuid is a safe function in some versions of Rust, an unsafe one in others.
+pub(super) const CPUID: &str = "#[allow(unused_unsafe, clippy::all)]";
