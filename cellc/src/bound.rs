@@ -136,7 +136,7 @@ fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
 fn analyse(model: &ValidModel, analysis: Analysis, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Step {
     let Outcome { results, variables } = evaluate(&analysis, model, magnitudes, variables);
     let errors = |all: Vec<Vec<Value>>| -> Vec<Vec<f64>> {
-        all.iter().map(|values| values.iter().map(|v| v.error() * MARGIN).collect()).collect()
+        all.iter().map(|values| values.iter().map(|v| (v.error() * MARGIN).min(v.high() - v.low())).collect()).collect()
     };
     Step { results: errors(results), variables: errors(variables) }
 }

@@ -34,7 +34,7 @@ pub(crate) fn lines(
     }
     for (i, cell) in model.cells().into_iter().enumerate() {
         lines.push(String::new());
-        lines.push(format!("cell {i}: {}", title(cell)));
+        lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
         lines.extend(equation(cell).iter().map(|l| format!("  {l}")));
         lines.push(format!("  gate order of W, R, B: {}", gate_order(cell)));
         for entry in &cell.ledger {
@@ -107,8 +107,7 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
         } else if known {
             let bounds = bound::over_range(model, profile, f64::from(x), f64::from(h));
             for (field, bound) in interface.outputs.iter().zip(bounds) {
-                // three digits are off by half a percent at most: never below the bound
-                let bound = if bound.is_finite() { format!("{:.2e}", bound * 1.0051) } else { "none".to_string() };
+                let bound = if bound.is_finite() { rounded_up(bound) } else { "none".to_string() };
                 lines.push(format!("    {}: {bound}", field.name));
             }
         } else {
@@ -118,11 +117,18 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
     lines
 }
 
+/// In three digits, never below.
+fn rounded_up(bound: f64) -> String {
+    let near = format!("{bound:.2e}");
+    // three digits are off by half a percent at most
+    if near.parse().is_ok_and(|near: f64| near >= bound) { near } else { format!("{:.2e}", bound * 1.0051) }
+}
+
 /// What the type is, a line for each cell.
 pub(crate) fn summary(model: &ValidModel) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in model.cells() {
-        lines.push(format!("{}.", title(cell)));
+        lines.push(format!("{}.", title(cell, model.steps.is_some())));
     }
     if lines.is_empty() {
         lines.push("A model without cells.".to_string());
@@ -146,10 +152,12 @@ fn operations(model: &ValidModel) -> Vec<String> {
     vec![String::new(), format!("Other operations: {}.", kinds.join(", "))]
 }
 
-fn title(cell: &ValidCell) -> String {
+/// `open`: as many steps as a call gives, of which a cell of one step is made.
+fn title(cell: &ValidCell, open: bool) -> String {
     let ValidCell { batch, input_size, hidden_size, .. } = cell;
     let name = escape(&cell.name);
     let (op, steps) = match &cell.sequence {
+        None if open => (cell.kind.sequence_name(), ", one step at a time".to_string()),
         None => (cell.kind.op_name(), String::new()),
         Some(sequence) => {
             let direction = if sequence.reverse { ", in reverse" } else { "" };
@@ -257,4 +265,18 @@ fn wrap(line: String) -> Vec<String> {
     }
     lines.push(rest);
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        for (bound, text) in
+            [(1.0, "1.00e0"), (1.001, "1.01e0"), (1.234e-7, "1.24e-7"), (1.236e-7, "1.24e-7"), (9.999e-3, "1.00e-2")]
+        {
+            assert_eq!(rounded_up(bound), text);
+        }
+    }
 }

@@ -260,7 +260,9 @@ impl<'a> Validation<'a> {
             Op::StridedSlice { .. } => self.strided_slice(node, op),
             Op::Broadcast(mode) => self.broadcast(node, *mode),
             Op::ShapeOf => self.shape_of_op(node),
-            Op::ReadValue { variable } => self.read_value(node, variable),
+            Op::ReadValue { variable, shape, element } => {
+                self.read_value(node, variable, shape.as_deref(), *element);
+            }
             Op::Assign { variable } => self.assign(node, variable),
             Op::Loop(body) => self.iterate(node, body),
         }
@@ -455,8 +457,7 @@ impl<'a> Validation<'a> {
     fn check_stated(&mut self, node: &Node, output: ValueId, shape: &[usize]) {
         let value = &self.model.values[output.0];
         let Some(stated) = &value.shape else { return };
-        let fits = stated.len() == shape.len() && stated.iter().zip(shape).all(|(dim, &size)| admits(*dim, size));
-        if !fits && !shape.contains(&0) {
+        if !admits_shape(stated, shape) && !shape.contains(&0) {
             let found = format!(
                 "the output is said to have the shape {}, but it has {shape:?}: the latter counts",
                 shape_text(stated)
@@ -538,6 +539,10 @@ fn admits(dim: Dim, size: usize) -> bool {
             Dim::Fixed(n) => n == size,
             Dim::Dynamic { min, max } => min <= size && max.is_none_or(|max| size <= max),
         }
+}
+
+fn admits_shape(stated: &[Dim], shape: &[usize]) -> bool {
+    stated.len() == shape.len() && stated.iter().zip(shape).all(|(dim, &size)| admits(*dim, size))
 }
 
 fn element_count(shape: &[usize]) -> Option<usize> {

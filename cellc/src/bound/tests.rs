@@ -104,7 +104,7 @@ impl Drawn<'_> {
             0 => WeightSource::Zero,
             _ => self.weight(&[kind.bias_parts() * hidden_size], scale),
         };
-        let mut cell = written::cell(kind, (batch, input_size, hidden_size), (x, h), [w, r, b]);
+        let mut cell = ValidCell::new(kind, (batch, input_size, hidden_size), (x, h), [w, r, b]);
         cell.clip = self.random.pick(&[None, None, Some(0.07), Some(0.8), Some(4.0)]);
         if kind.has_attention() {
             let shape: Vec<usize> = [Some(batch), steps, Some(1)].into_iter().flatten().collect();
@@ -439,7 +439,7 @@ fn is_tight_for_sums() {
     let (x, h) = (model.parameter(&[1, k]), model.parameter(&[1, 1]));
     let weights = [model.weight(&[1, k], &w), model.weight(&[1, 1], &[0.0]), WeightSource::Zero];
     let out = model.value(&[1, 1]);
-    let cell = written::cell(CellKind::Rnn, (1, k, 1), (x, h), weights);
+    let cell = ValidCell::new(CellKind::Rnn, (1, k, 1), (x, h), weights);
     model.push(ValidOp::Cell(ValidCell { activations: written::relus(1), h_out: Some(out), ..cell }));
     model.result(Source::Value(out));
     let ratio = compare(&model.0, &[(vec![vec![1.0; k], vec![0.0]], Vec::new())], false);
@@ -529,7 +529,7 @@ fn grows_no_further_than_the_range() {
         let [h, c] = [0; 2].map(|_| drawn.model.parameter(&[1, 1, 3]));
         let rows = 3 * kind.gates();
         let weights = [drawn.weight(&[rows, 3], 9.0), drawn.weight(&[rows, 3], 9.0), WeightSource::Zero];
-        let mut cell = written::cell(kind, (1, 3, 3), (x, h), weights);
+        let mut cell = ValidCell::new(kind, (1, 3, 3), (x, h), weights);
         cell.c = kind.has_cell_state().then_some(c);
         cell.sequence = written::sequence(200, false, Lengths::Full);
         let out = drawn.model.value(&[1, 1, 3]);
@@ -540,6 +540,21 @@ fn grows_no_further_than_the_range() {
         let bound = over_range(&drawn.model.0, profile, 1.0, 1.0)[0];
         assert!((1.0..2.001).contains(&bound), "{kind:?}: {bound}");
     }
+}
+
+/// A function of which nothing is known is off by its range at most.
+#[test]
+fn is_no_larger_than_the_range() {
+    let mut model = Written::default();
+    let x = model.parameter(&[1]);
+    let steep = Source::Constant(model.constant(&[1], &[1e30]));
+    let x = model.pointwise(P::Multiply, &[x, steep], &[1]);
+    let sigmoid = model.pointwise(P::Activation(Activation::Sigmoid), &[x], &[1]);
+    let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[1]);
+    model.result(sigmoid);
+    model.result(tanh);
+    let profile = Profile { fused: true, flush_denormals: false };
+    assert_eq!(over_range(&model.0, profile, 1.0, 1.0), [1.0, 2.0]);
 }
 
 #[test]
@@ -772,7 +787,7 @@ fn terms_round_no_more_often_than_stated() {
             let rows = kind.gates() * hidden_size;
             let [w, r] = [input_size, hidden_size].map(|n| drawn.weight(&[rows, n], 1.0));
             let b = drawn.weight(&[kind.bias_parts() * hidden_size], 1.0);
-            let mut cell = written::cell(kind, (1, input_size, hidden_size), (x, h), [w, r, b]);
+            let mut cell = ValidCell::new(kind, (1, input_size, hidden_size), (x, h), [w, r, b]);
             cell.c = kind.has_cell_state().then(|| drawn.model.parameter(&[1, hidden_size]));
             let out = drawn.model.value(&[1, hidden_size]);
             cell.h_out = Some(out);

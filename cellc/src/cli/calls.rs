@@ -174,6 +174,11 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
             let kind = if expected.element.is_float() { "floating point numbers" } else { "whole numbers" };
             return Err(wrong(format!("its elements are {}; {kind} are needed", element.name())));
         }
+        if let Some(axis) = shape.iter().position(|&size| size == 0) {
+            return Err(wrong(format!(
+                "its shape is {shape:?}: dimension {axis} has the size 0, so it holds no elements"
+            )));
+        }
         let fits = |open: &[Dim]| open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n));
         if let Some(open) = expected.shape.as_deref().filter(|open| !fits(open)) {
             return Err(wrong(format!("its shape is {shape:?}; {} is needed", print_shape(open))));
@@ -346,6 +351,7 @@ mod tests {
             ("a.npy", &f32_file, &range, "shape is [1, 2]; [2..4, 2] is needed"),
             ("a.npy", &f32_file, &lengths, "elements are f32; whole numbers are needed"),
             ("a.npy", b"junk", &fixed, "no .npy file"),
+            ("a.npy", &npy::write_f32(&[0, 3], &[]), &open, "its shape is [0, 3]: dimension 0 has the size 0"),
             ("a.bin", &[0; 11], &fixed, "11 bytes; [1, 3] of f32 needs 12"),
             ("a.bin", &[0; 13], &open, "13 bytes, which fits no size of [?, 3]"),
             ("a.bin", &[], &open, "0 bytes, which fits no size"),

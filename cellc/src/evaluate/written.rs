@@ -1,8 +1,8 @@
 //! Models written out by hand, for tests.
 
 use crate::model::{
-    Activation, CellKind, ElementType, Lengths, LstmGateOrder, Parameter, Pointwise, PointwiseFunction, ResultValue,
-    Sequence, Source, Tensor, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, WeightSource,
+    Activation, ElementType, Lengths, Parameter, Pointwise, PointwiseFunction, ResultValue, Sequence, Source, Tensor,
+    ValidModel, ValidNode, ValidOp, ValidValue, Variable, WeightSource,
 };
 
 /// A model that is being written.
@@ -63,40 +63,6 @@ impl Written {
 
 pub(crate) fn node(op: ValidOp) -> ValidNode {
     ValidNode { name: String::new(), kind: String::new(), op, ledger: Vec::new() }
-}
-
-/// A cell as its kind computes it unless said otherwise; one step.
-pub(crate) fn cell(
-    kind: CellKind,
-    (batch, input_size, hidden_size): (usize, usize, usize),
-    (x, h): (Source, Source),
-    [w, r, b]: [WeightSource; 3],
-) -> ValidCell {
-    ValidCell {
-        name: "cell".to_owned(),
-        kind,
-        batch,
-        input_size,
-        hidden_size,
-        activations: kind.default_activations().to_vec(),
-        clip: None,
-        gate_order: LstmGateOrder::Fico,
-        input_forget: false,
-        x,
-        h,
-        c: None,
-        a: None,
-        w,
-        r,
-        b,
-        p: None,
-        weight_set: 0,
-        sequence: None,
-        h_out: None,
-        c_out: None,
-        y: None,
-        ledger: Vec::new(),
-    }
 }
 
 /// Activations that change nothing, so that sums can be followed by hand: relu of what is positive.

@@ -12,6 +12,7 @@ use super::apple::{AppleGru, AppleResetGate};
 use super::declared::{Declared, Family, Said, clip_bound};
 #[cfg(feature = "safetensors")]
 use super::safetensors::Selection;
+use super::underflows;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 #[cfg(feature = "safetensors")]
 use crate::model::CellKind;
@@ -557,7 +558,7 @@ impl Declaration {
             Key::Head => self.head = reader.text(&value),
             Key::HeadActivation => self.head_activation = reader.one_activation(&value),
             Key::LinearBeforeReset => self.linear_before_reset = reader.switch(&value),
-            Key::Clip => self.clip = reader.number(&value),
+            Key::Clip => self.clip = reader.clip(&value),
             Key::Activations => self.activations = reader.activations(&value),
             Key::Model => self.model = reader.path(&value),
             Key::Weights => self.weights = reader.path(&value),
@@ -949,6 +950,16 @@ impl Reader<'_> {
         }
     }
 
+    fn clip(&mut self, value: &Expr) -> Option<Said<f32>> {
+        let said = self.number(value)?;
+        let written = source(value);
+        if said.value.is_sign_positive() && underflows(&written, said.value) {
+            let valid = "0.0 for no clipping, or a bound that f32 holds: clip = 3.0";
+            return self.refuse(self.origin.clone(), format!("`clip` cannot be `{written}`, which is 0 in f32"), valid);
+        }
+        Some(said)
+    }
+
     fn word<T: Copy>(&mut self, value: &Expr, words: &[(&str, T)]) -> Option<T> {
         let word = word(value);
         match words.iter().find(|(name, _)| word.as_deref() == Some(*name)) {
@@ -1165,6 +1176,10 @@ mod tests {
         let at: Vec<&str> = problems.iter().map(|(at, _)| &at[..]).collect();
         assert_eq!(at, ["hidden_size = 0", "linear_before_reset", "clip", "tan", "A"]);
         assert!(problems[4].1.contains("`input_size` is missing"), "{problems:?}");
+
+        let problems = found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = 1e-50>");
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].1.contains("`clip` cannot be `1e-50`, which is 0 in f32"), "{problems:?}");
     }
 
     #[test]

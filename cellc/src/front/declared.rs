@@ -688,7 +688,8 @@ impl Graph {
     /// A state that the type holds, zero at first.
     fn variable(&mut self, name: &str, shape: Vec<usize>, origin: &Origin) -> ValueId {
         let value = self.value(name, Some(shape), origin);
-        self.node(name, Op::ReadValue { variable: name.to_owned() }, Vec::new(), vec![value], origin);
+        let op = Op::ReadValue { variable: name.to_owned(), shape: None, element: None };
+        self.node(name, op, Vec::new(), vec![value], origin);
         value
     }
 

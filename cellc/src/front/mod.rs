@@ -10,6 +10,12 @@ pub mod openvino;
 #[cfg(feature = "safetensors")]
 pub(crate) mod safetensors;
 
+/// Whether a number that is written as something else than 0 has become 0 in f32.
+fn underflows(written: &str, number: f32) -> bool {
+    let digits = written.split(['e', 'E']).next().unwrap_or_default();
+    number == 0.0 && digits.contains(|c: char| ('1'..='9').contains(&c))
+}
+
 /// SHA-256 of a file's bytes, lower-case hexadecimal.
 #[cfg(any(feature = "openvino", feature = "safetensors"))]
 fn sha256(bytes: &[u8]) -> String {

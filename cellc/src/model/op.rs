@@ -1,4 +1,4 @@
-use super::{Activation, Cell, Direction, Model, Tensor, ValueId};
+use super::{Activation, Cell, Dim, Direction, ElementType, Model, Tensor, ValueId};
 
 /// What a node does. Inputs and outputs are in OpenVINO's port order.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,10 @@ pub enum Op {
     ReadValue {
         /// Which.
         variable: String,
+        /// The shape it is declared with: that of its initial value has to fit.
+        shape: Option<Vec<Dim>>,
+        /// The element type it is declared with: its initial value has to be of that.
+        element: Option<ElementType>,
     },
     /// Gives the variable its value after the step, and passes it on.
     Assign {

@@ -224,7 +224,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Activation, CellKind, InputFile, LedgerEntry, Parameter, ResultValue, StatePair, ValidValue};
+    use crate::model::{CellKind, InputFile, LedgerEntry, Parameter, ResultValue, StatePair, ValidValue};
 
     #[test]
     fn everything_is_said_and_nothing_breaks_out() {
@@ -235,35 +235,20 @@ mod tests {
             weight: false,
             length: None,
         };
+        let kind = CellKind::Gru(ResetGate::AfterMatMul);
+        let weights = [WeightSource::Constant(0), WeightSource::Parameter(2), WeightSource::Zero];
+        let cell = ValidCell::new(kind, (1, 3, 2), (Source::Parameter(0), Source::Parameter(1)), weights);
         let cell = ValidCell {
             name: "a\nb\u{202e}".repeat(40),
-            kind: CellKind::Gru(ResetGate::AfterMatMul),
-            batch: 1,
-            input_size: 3,
-            hidden_size: 2,
-            activations: vec![Activation::Sigmoid, Activation::Tanh],
             clip: Some(0.5),
-            x: Source::Parameter(0),
-            h: Source::Parameter(1),
-            w: WeightSource::Constant(0),
-            r: WeightSource::Parameter(2),
-            b: WeightSource::Zero,
-            gate_order: Default::default(),
-            input_forget: false,
-            c: None,
-            a: None,
-            p: None,
-            weight_set: 0,
-            sequence: None,
             h_out: Some(0),
-            c_out: None,
-            y: None,
             ledger: vec![LedgerEntry {
                 attribute: "clip".to_owned(),
                 given: Some("0.5".to_owned()),
                 taken: "0.5".to_owned(),
                 origin: Default::default(),
             }],
+            ..cell
         };
         let model = ValidModel {
             name: Some("net".to_owned()),

@@ -167,6 +167,42 @@ pub struct ValidCell {
     pub ledger: Vec<LedgerEntry>,
 }
 
+impl ValidCell {
+    /// A cell as its kind computes it unless said otherwise: one step, without what only an LSTM or an AUGRU takes.
+    pub fn new(
+        kind: CellKind,
+        (batch, input_size, hidden_size): (usize, usize, usize),
+        (x, h): (Source, Source),
+        [w, r, b]: [WeightSource; 3],
+    ) -> Self {
+        Self {
+            name: "cell".to_owned(),
+            kind,
+            batch,
+            input_size,
+            hidden_size,
+            activations: kind.default_activations().to_vec(),
+            clip: None,
+            gate_order: LstmGateOrder::default(),
+            input_forget: false,
+            x,
+            h,
+            c: None,
+            a: None,
+            w,
+            r,
+            b,
+            p: None,
+            weight_set: 0,
+            sequence: None,
+            h_out: None,
+            c_out: None,
+            y: None,
+            ledger: Vec::new(),
+        }
+    }
+}
+
 /// What makes a cell a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {

@@ -1,8 +1,8 @@
 use super::{Step, initial_variables, reference};
-use crate::evaluate::written::{Written, cell, node, relus, sequence};
+use crate::evaluate::written::{Written, node, relus, sequence};
 use crate::model::{
     Activation, CellKind, Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul, Pointwise,
-    PointwiseFunction as P, ResetGate, Softmax, Source, ValidLoop, ValidOp, View, WeightSource,
+    PointwiseFunction as P, ResetGate, Softmax, Source, ValidCell, ValidLoop, ValidOp, View, WeightSource,
 };
 
 fn results(model: &Written, parameters: &[&[f64]]) -> Vec<Vec<f64>> {
@@ -27,7 +27,7 @@ fn rnn_by_hand() {
     let (x, h) = (model.parameter(&[1, 2]), model.parameter(&[1, 1]));
     let weights = [model.weight(&[1, 2], &[2.0, 3.0]), model.weight(&[1, 1], &[-0.5]), model.weight(&[1], &[0.25])];
     let out = model.value(&[1, 1]);
-    let mut rnn = cell(CellKind::Rnn, (1, 2, 1), (x, h), weights);
+    let mut rnn = ValidCell::new(CellKind::Rnn, (1, 2, 1), (x, h), weights);
     rnn.h_out = Some(out);
     model.push(ValidOp::Cell(rnn.clone()));
     model.result(Source::Value(out));
@@ -52,7 +52,7 @@ fn gru(kind: CellKind) -> Written {
         model.weight(&[parts], &[0.5, 0.25, 0.75, 0.625][..parts]),
     ];
     let out = model.value(&[1, 1]);
-    let mut gru = cell(kind, (1, 1, 1), (x, h), weights);
+    let mut gru = ValidCell::new(kind, (1, 1, 1), (x, h), weights);
     gru.h_out = Some(out);
     if kind.has_attention() {
         gru.a = Some(model.parameter(&[1, 1]));
@@ -92,7 +92,7 @@ fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<
         model.weight(&[4], &values.map(|v| v / 16.0)),
     ];
     let (h_out, c_out) = (model.value(&[1, 1]), model.value(&[1, 1]));
-    let mut lstm = cell(CellKind::Lstm, (1, 1, 1), (x, h), weights);
+    let mut lstm = ValidCell::new(CellKind::Lstm, (1, 1, 1), (x, h), weights);
     (lstm.gate_order, lstm.input_forget, lstm.c, lstm.clip) = (order, input_forget, Some(c), clip);
     (lstm.h_out, lstm.c_out) = (Some(h_out), Some(c_out));
     lstm.p = peepholes.then(|| model.weight(&[3], &[0.5, 0.25, 0.75]));
@@ -147,7 +147,7 @@ fn running_sum(reverse: bool, lengths: impl FnOnce(&mut Written) -> Lengths) -> 
         model.weight(&[2, 1, 1], &[99.0, 1.0]),
         model.weight(&[2, 1], &[99.0, 0.0]),
     ];
-    let mut rnn = cell(CellKind::Rnn, (2, 1, 1), (x, h), weights);
+    let mut rnn = ValidCell::new(CellKind::Rnn, (2, 1, 1), (x, h), weights);
     rnn.activations = relus(1);
     rnn.weight_set = 1;
     rnn.sequence = sequence(3, reverse, lengths(&mut model));

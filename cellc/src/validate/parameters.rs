@@ -57,13 +57,15 @@ impl Validation<'_> {
         let is_weight = self.uses[index].weight.is_some();
         let is_length = self.uses[index].is_length() && matches!(value.element, ElementType::I32 | ElementType::I64);
         if !value.element.is_float() && !is_length {
-            self.error(
-                node,
-                &value.origin,
-                format!("an input of type {}", value.element.name()),
-                format!("{}; i32 or i64 for the lengths of sequences", floats()),
-                "other integers are not read: remove the input, or convert it before it enters the model",
-            );
+            let (read, help) = match self.uses[index].is_unread() {
+                true => (", of which no output needs the values", "remove the input, which has no effect"),
+                false => {
+                    ("", "other integers are not read: remove the input, or convert it before it enters the model")
+                }
+            };
+            let found = format!("an input of type {}{read}", value.element.name());
+            let valid = format!("{}; i32 or i64 for the lengths of sequences", floats());
+            self.error(node, &value.origin, found, valid, help);
             return None;
         }
         if value.element.is_float() && value.element != ElementType::F32 {
@@ -87,11 +89,11 @@ impl Validation<'_> {
             let fits = stated.len() == given.len()
                 && stated.iter().zip(given).all(|(dim, size)| size.is_none_or(|size| admits(*dim, size)));
             if !fits {
-                let found = format!(
-                    "the shape {} is given for the input, but the model says {}",
-                    given_text(given),
-                    shape_text(&stated)
-                );
+                let against = match given.contains(&Some(0)) {
+                    true => ": a size of 0".to_owned(),
+                    false => format!(", but the model says {}", shape_text(&stated)),
+                };
+                let found = format!("the shape {} is given for the input{against}", given_text(given));
                 let valid = "sizes of 1 or more that agree with the model where it knows them";
                 self.error(node, &value.origin, found, valid, "correct --shape");
                 return None;
@@ -114,12 +116,22 @@ impl Validation<'_> {
                 // the options may yet fix it
                 (None, Dim::Dynamic { .. }, _) if self.partial => return None,
                 (None, Dim::Dynamic { .. }, _) => {
-                    let by_shape = example(&name, &stated);
-                    let help = match axis == 0 && !is_weight {
+                    let sizes = self.likely(index, &stated, given);
+                    let by_shape = example(&name, &sizes);
+                    let open = |dims: &[Dim]| dims.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
+                    let help = match axis == 0 && !is_weight && !open(&stated[1..]) {
                         true => format!("give the batch size, --batch 1, or the whole shape, {by_shape}"),
                         false if is_weight => format!("give the whole shape: {by_shape}"),
                         false => {
-                            format!("give the whole shape: {by_shape}; a ? in it leaves the number of steps open")
+                            let like = match open(&sizes[sizes.len() - 1..]) {
+                                true => " with the sizes that the model was made for, as",
+                                false => ":",
+                            };
+                            let steps = match open(&sizes[1..]) {
+                                true => "; a ? in it leaves the number of steps open",
+                                false => "",
+                            };
+                            format!("give the whole shape{like} {by_shape}{steps}")
                         }
                     };
                     let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
@@ -157,6 +169,19 @@ impl Validation<'_> {
             *batch_used |= !is_weight;
         }
         Some(shape)
+    }
+}
+
+impl Validation<'_> {
+    /// The sizes of an input, those that are open as the options or the weights have them where they do.
+    fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
+        let size = |(axis, dim): (usize, &Dim)| {
+            let batch = self.options.batch.filter(|_| axis == 0);
+            let features = self.uses[index].features.filter(|_| axis + 1 == stated.len());
+            let said = given.and_then(|given| given[axis]).or(batch).or(features);
+            said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
+        };
+        stated.iter().enumerate().map(size).collect()
     }
 }
 

@@ -262,6 +262,8 @@ fn sizes_that_are_open_are_fixed_by_the_options() {
         ("shape of nothing", one_cell(1), shapes(&[("z", &[1, 2])])),
         ("shape given twice", one_cell(-1), shapes(&[("x", &[1, 2]), ("in0", &[1, 2]), ("h", &[1, 3])])),
         ("two batches", one_cell(-1), shapes(&[("x", &[1, 2]), ("h", &[2, 3])])),
+        ("everything open", columns(&[-1, -1], &[-1, -1]), Options::default()),
+        ("everything open but the batch that is given", columns(&[-1, -1], &[-1, -1]), batch(3)),
         ("columns open", columns(&[1, -1], &[1, 3]), batch(1)),
         ("a size of 0", columns(&[1, 0], &[1, 3]), Options::default()),
         ("too many elements", columns(&[1 << 40, 1 << 40], &[1, 3]), Options::default()),

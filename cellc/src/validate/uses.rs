@@ -2,7 +2,7 @@
 
 use super::Validation;
 use super::cell::{Role, roles};
-use crate::model::{Model, Node, Op, ValueId};
+use crate::model::{Dim, Model, Node, Op, ValueId};
 
 /// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
 #[derive(Clone, Default)]
@@ -11,6 +11,8 @@ pub(super) struct Uses {
     pub(super) weight: Option<String>,
     /// Whether as something of a cell whose first size is N.
     pub(super) batch: bool,
+    /// Its last size, as a matrix says that it is multiplied with.
+    pub(super) features: Option<usize>,
     /// As lengths of a sequence.
     lengths: Option<String>,
     /// As anything else.
@@ -22,6 +24,11 @@ pub(super) struct Uses {
 }
 
 impl Uses {
+    /// Whether nothing reads what it holds.
+    pub(super) fn is_unread(&self) -> bool {
+        self.lengths.is_none() && self.data.is_none() && self.weight.is_none()
+    }
+
     /// Whether it is lengths of sequences and nothing else.
     pub(super) fn is_length(&self) -> bool {
         self.lengths.is_some() && self.data.is_none() && self.weight.is_none()
@@ -83,6 +90,10 @@ impl Validation<'_> {
             let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
             for (port, input) in node.inputs.iter().enumerate() {
                 if let Some(parameter) = root[input.0] {
+                    if port == 0 {
+                        let uses = &mut self.uses[parameter];
+                        uses.features = uses.features.or_else(|| features(model, node, &roles));
+                    }
                     self.read(parameter, node, roles.get(port).copied(), index, outermost);
                 }
             }
@@ -117,5 +128,18 @@ impl Validation<'_> {
         }
         uses.data.get_or_insert(text);
         uses.data_reads += 1;
+    }
+}
+
+/// The last size of the first input, as the matrix says that it is multiplied with.
+fn features(model: &Model, node: &Node, roles: &[Role]) -> Option<usize> {
+    let (port, from_the_end) = match node.op {
+        Op::MatMul { transpose_a: false, transpose_b } => (1, usize::from(!transpose_b)),
+        _ => (roles.iter().position(|&role| role == Role::W)?, 0),
+    };
+    let shape = model.values[node.inputs.get(port)?.0].shape.as_ref()?;
+    match *shape.iter().rev().nth(from_the_end)? {
+        Dim::Fixed(size) => Some(size),
+        Dim::Dynamic { .. } => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Known, Validation};
+use super::{Known, Validation, admits_shape};
 use crate::diagnostic::quoted;
 use crate::model::{Dim, ElementType, Node, Source, Tensor, Variable, shape_text};
 
@@ -16,7 +16,14 @@ pub(super) struct Variables<'a> {
 }
 
 impl<'a> Validation<'a> {
-    pub(super) fn read_value(&mut self, node: &'a Node, name: &'a str) {
+    /// `stated` and `stated_element` are what the variable is declared with.
+    pub(super) fn read_value(
+        &mut self,
+        node: &'a Node,
+        name: &'a str,
+        stated: Option<&[Dim]>,
+        stated_element: Option<ElementType>,
+    ) {
         if self.inside_a_loop(node) {
             return;
         }
@@ -46,6 +53,27 @@ impl<'a> Validation<'a> {
             return;
         }
         if self.computable(node, &shape).is_none() {
+            return;
+        }
+        if let Some(stated) = stated.filter(|stated| !admits_shape(stated, &shape)) {
+            let found = format!(
+                "the variable {} of shape {}, whose initial value has {shape:?}",
+                quoted(name),
+                shape_text(stated)
+            );
+            let valid = "an initial value of the variable's shape";
+            self.error(node, &value.origin, found, valid, "correct variable_shape, or the initial value");
+            return;
+        }
+        if let Some(stated) = stated_element.filter(|&stated| stated != element) {
+            let found = format!(
+                "the variable {} of type {}, whose initial value is {}",
+                quoted(name),
+                stated.name(),
+                element.name()
+            );
+            let valid = "an initial value of the variable's type";
+            self.error(node, &node.origin, found, valid, "correct variable_type, or convert the initial value");
             return;
         }
         // zeros are what a variable is when nothing else is said
@@ -126,8 +154,9 @@ impl<'a> Validation<'a> {
             let Some(&index) = self.variables.read.get(name) else {
                 // what is wrong with its ReadValue has been reported
                 if !self.diagnostics.has_errors() && !self.partial {
-                    let found = format!("the variable {} is assigned and never read", quoted(name));
-                    self.error(node, &node.origin, found, "a ReadValue of the same variable_id", "remove the Assign");
+                    let found = format!("the variable {} is assigned, and no output needs what it holds", quoted(name));
+                    let valid = "a ReadValue of the same variable_id that an output depends on";
+                    self.error(node, &node.origin, found, valid, "remove the Assign, which has no effect");
                 }
                 continue;
             };

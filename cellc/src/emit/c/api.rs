@@ -128,12 +128,7 @@ const char *{prefix}_isa_name({prefix}_isa isa);
         let _ = write!(
             out,
             "
-#ifdef __cplusplus
-#define {upper}_ALIGNED alignas(64)
-#else
-#define {upper}_ALIGNED _Alignas(64)
-#endif
-
+{}
 /* The weights in the order in which the kernels read them: {} bytes, filled by {prefix}_pack, read ever after. */
 typedef struct {prefix}_packed {{
     {upper}_ALIGNED float values[{len}];
@@ -144,6 +139,7 @@ typedef struct {prefix}_packed {{
 /* Brings weights into the order in which the kernels read them. */
 void {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed);
 ",
+            aligned(upper.as_str()),
             len * 4
         );
     }
@@ -220,16 +216,12 @@ fn state(out: &mut String, file: &File<'_>) {
     let _ = write!(
         out,
         "
-#ifdef __cplusplus
-#define {upper}_ALIGNED alignas(64)
-#else
-#define {upper}_ALIGNED _Alignas(64)
-#endif
-
+{}
 /* What a step keeps for the next one, and the memory that it works in: {bytes} bytes, and what it takes to start and end
  * at multiples of 64 (memory of your own for it: aligned_alloc). */
 typedef struct {prefix}_state {{
-"
+",
+        aligned(upper.as_str())
     );
     let mut aligned = format!("{upper}_ALIGNED ");
     if interface.block_len > 0 {
@@ -269,20 +261,40 @@ fn members(out: &mut String, file: &File<'_>, name: &str, fields: &[Field], cons
     let _ = writeln!(out, "typedef struct {prefix}_{name} {{");
     for field in fields {
         let ty = element_type(field.element);
-        let _ = writeln!(out, "    {constant}{ty} *{}; /* {} {} */", field.name, field.len(), plural(field.element));
+        let _ = writeln!(
+            out,
+            "    {constant}{ty} *{}; /* {} {} */",
+            field.name,
+            field.len(),
+            elements(field.element, field.len())
+        );
     }
     let _ = writeln!(out, "}} {prefix}_{name};");
 }
 
-fn plural(element: Element) -> &'static str {
-    match element {
-        Element::F32 => "floats",
-        Element::I32 | Element::I64 | Element::U32 => "integers",
+fn elements(element: Element, count: usize) -> &'static str {
+    match (element, count) {
+        (Element::F32, 1) => "float",
+        (Element::F32, _) => "floats",
+        (Element::I32 | Element::I64 | Element::U32, 1) => "integer",
+        (Element::I32 | Element::I64 | Element::U32, _) => "integers",
     }
 }
 
 fn packed_param(file: &File<'_>) -> String {
     if file.is_baked() { String::new() } else { format!(", const {}_packed *packed", file.prefix()) }
+}
+
+/// How both languages of the header say that a field stands at a multiple of 64 bytes.
+fn aligned(upper: &str) -> String {
+    format!(
+        "#ifdef __cplusplus
+#define {upper}_ALIGNED alignas(64)
+#else
+#define {upper}_ALIGNED _Alignas(64)
+#endif
+"
+    )
 }
 
 fn remove_last_comma(out: &mut String) {

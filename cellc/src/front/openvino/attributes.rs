@@ -9,6 +9,7 @@ use super::text::{cut, parse_integer, parse_shape};
 use super::weights::Contents;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::front::underflows;
 use crate::model::{
     Activation, ActivationError, Cell, CellKind, Dim, Direction, ElementType, LedgerEntry, LstmGateOrder, PARAMETERS,
     ResetGate, Tensor,
@@ -315,9 +316,10 @@ impl<'a> Lowering<'a, '_> {
         let number = match &given {
             None => None,
             Some(given) => match given.text.trim().parse::<f32>() {
-                Ok(number) => Some(number),
-                Err(_) => {
-                    let found = format!("clip={} is not a number", quoted(given.text));
+                Ok(number) if !(number.is_sign_positive() && underflows(given.text, number)) => Some(number),
+                wrong => {
+                    let problem = if wrong.is_ok() { "0 in f32" } else { "not a number" };
+                    let found = format!("clip={} is {problem}", quoted(given.text));
                     let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
                     let help = "correct the number, or remove the attribute for no clipping";
                     self.error(index, given.origin.clone(), found, valid, help);

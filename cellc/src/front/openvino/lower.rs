@@ -435,7 +435,8 @@ impl<'a, 'w> Lowering<'a, 'w> {
             self.check_precision(index, port, element);
             let port_origin = self.document.origin(port.element);
             // what is most likely to be wrong with the tensor
-            let attribute = if element.is_float() { "shape" } else { "element_type" };
+            let shape_attribute = operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
+            let attribute = if element.is_float() { shape_attribute } else { "element_type" };
             let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
             let shape = operation.shape.as_ref().map(|(_, shape)| shape.clone()).or(stated);
             let value = self.value(Value { names: split_names(port.names), shape, element, origin });

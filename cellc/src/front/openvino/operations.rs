@@ -168,7 +168,7 @@ impl Lowering<'_, '_> {
             Kind::Softmax { log } => {
                 // only the first definition lacks axes that count from the end
                 let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
-                Operation::new(Op::Softmax { axis: self.whole(index, data, "axis", None, range)?, log })
+                Operation::new(Op::Softmax { axis: self.whole(index, data, "axis", Some(1), range)?, log })
             }
             Kind::Concat => Operation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? }),
             Kind::Split => {
@@ -247,22 +247,25 @@ impl Lowering<'_, '_> {
         let variable = self.variable(index, data);
         self.no_variables_here(index)?;
         const SHAPE: &str = "sizes separated by commas, ? where a size is not known, ... where nothing is";
-        let (mut element, mut shape) = (Some(Element::Of(0)), Some(None));
+        let (mut element, mut shape) = (Some(None), Some(None));
         if set >= 6 {
             element = match data.peek(self.document, "variable_type") {
-                Some("dynamic") => data.take(self.document, "variable_type").map(|_| Element::Of(0)),
-                Some(_) => self.element_type(index, data, "variable_type", &COMPUTED).map(Element::Is),
+                Some("dynamic") => data.take(self.document, "variable_type").map(|_| None),
+                Some(_) => self.element_type(index, data, "variable_type", &COMPUTED).map(Some),
                 None => element,
             };
             if let Some(given) = data.take(self.document, "variable_shape").filter(|given| given.text.trim() != "...") {
-                shape = parse_shape(given.text).map(|shape| Some(("variable_shape", shape)));
+                shape = parse_shape(given.text).map(Some);
                 if shape.is_none() {
                     let found = format!("variable_shape={}", quoted(given.text));
                     self.error(index, given.origin, found, SHAPE, "correct the shape");
                 }
             }
         }
-        Some(Operation { shape: shape?, ..Operation::new(Op::ReadValue { variable: variable? }).of(element?) })
+        let (variable, shape, element) = (variable?, shape?, element?);
+        let stated = shape.clone().map(|shape| ("variable_shape", shape));
+        let op = Operation::new(Op::ReadValue { variable, shape, element });
+        Some(Operation { shape: stated, ..op.of(element.map_or(Element::Of(0), Element::Is)) })
     }
 
     fn variable(&mut self, index: usize, data: &mut Data) -> Option<String> {

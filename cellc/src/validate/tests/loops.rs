@@ -228,7 +228,7 @@ fn loops_that_are_refused() {
             "a variable",
             of_model(|body| {
                 let at = body.body.nodes.iter().position(|node| matches!(node.op, Op::Constant(_))).unwrap();
-                body.body.nodes[at].op = Op::ReadValue { variable: "v".to_owned() };
+                body.body.nodes[at].op = Op::ReadValue { variable: "v".to_owned(), shape: None, element: None };
             }),
             none(),
         ),

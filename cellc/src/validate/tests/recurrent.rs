@@ -193,8 +193,18 @@ fn attention_is_the_last_input() {
 }
 
 fn read(graph: &mut Graph, name: &str, initial: Option<ValueId>) -> ValueId {
+    read_stated(graph, name, initial, None, None)
+}
+
+fn read_stated(
+    graph: &mut Graph,
+    name: &str,
+    initial: Option<ValueId>,
+    shape: Option<&[Dim]>,
+    element: Option<ElementType>,
+) -> ValueId {
     let inputs: Vec<ValueId> = initial.into_iter().collect();
-    let op = Op::ReadValue { variable: name.to_owned() };
+    let op = Op::ReadValue { variable: name.to_owned(), shape: shape.map(<[Dim]>::to_vec), element };
     graph.node("read", op, &inputs, Graph::value(Some(vec![Dim::Dynamic { min: 0, max: None }]), ElementType::F32))
 }
 
@@ -230,6 +240,14 @@ fn variables_live_between_steps() {
     let value = read(&mut graph, "v", None);
     graph.result("y", value);
     assert_eq!(accepted(&graph, &batch(3)).variables[0].shape, [3]);
+
+    // an initial value of the shape and the type that are said
+    let mut graph = Graph::default();
+    let start = graph.floats(&[2], &[1.0, 2.0]);
+    let open = [Dim::Dynamic { min: 1, max: Some(2) }];
+    let value = read_stated(&mut graph, "v", Some(start), Some(&open), Some(ElementType::F32));
+    graph.result("y", value);
+    assert_eq!(accepted(&graph, &Options::default()).variables[0].shape, [2]);
 
     let with = |build: fn(&mut Graph, ValueId) -> ValueId| {
         let mut graph = Graph::default();
@@ -268,6 +286,30 @@ fn variables_live_between_steps() {
                 let a = g.constant(&[3]);
                 read(g, "v", Some(a));
                 assign(g, "v", x)
+            }),
+            none(),
+        ),
+        (
+            "an initial value of another size",
+            with(|g, _| {
+                let a = g.constant(&[3]);
+                read_stated(g, "v", Some(a), Some(&[Dim::Fixed(4)]), None)
+            }),
+            none(),
+        ),
+        (
+            "an initial value of another rank",
+            with(|g, _| {
+                let a = g.constant(&[3]);
+                read_stated(g, "v", Some(a), Some(&[Dim::Fixed(1), Dim::Dynamic { min: 0, max: None }]), None)
+            }),
+            none(),
+        ),
+        (
+            "an initial value of another type",
+            with(|g, _| {
+                let a = g.constant(&[3]);
+                read_stated(g, "v", Some(a), None, Some(ElementType::F16))
             }),
             none(),
         ),

@@ -14,6 +14,9 @@ fn attribute_texts_that_are_read() {
         ("-1", None),
         ("inf", None),
         ("-INF", None),
+        ("0.0e5", None),
+        ("-1e-50", None),
+        ("1e-40", Some(1e-40)),
         ("NaN", None),
     ] {
         assert_eq!(accepted(&with_attribute("clip", Some(text))).cells()[0].clip, clip, "{text:?}");
@@ -127,6 +130,7 @@ fn attribute_texts_that_are_refused_or_warned_about() {
         ("clip", ""),
         ("clip", "1 2"),
         ("clip", "0x10"),
+        ("clip", "1e-50"),
         ("activations", "sigmoid"),
         ("activations", "sigmoid,tanh,tanh"),
         ("activations", ""),

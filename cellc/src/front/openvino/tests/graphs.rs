@@ -69,7 +69,28 @@ fn layers_that_are_not_read_are_named_once_each_and_only_if_needed() {
     let wrong_too = edit(&wrong_too, "sigmoid, tanh", "sigmoid, swish");
     let assign = "<layer id=\"8\" name=\"a\" type=\"Assign\" version=\"opset6\"><data variable_id=\"v\"/><input><port id=\"0\"/></input></layer>";
     let assigned = add(GRU, assign, &between(5, 5, 8, 0));
-    insta::assert_snapshot!(said([("unknown", reached), ("other problems too", wrong_too), ("an Assign", assigned)]));
+    let read = "<layer id=\"9\" name=\"r\" type=\"ReadValue\" version=\"opset6\"><data variable_id=\"v\"/>\
+                <input><port id=\"0\"/></input><output><port id=\"1\"/></output></layer>";
+    let read = add(GRU, &format!("{read}{assign}"), &format!("{}{}", between(5, 5, 8, 0), between(2, 0, 9, 0)));
+    let lengths = "<layer id=\"8\" name=\"lengths\" type=\"Parameter\" version=\"opset1\">\
+                   <data shape=\"1\" element_type=\"i64\"/>\
+                   <output><port id=\"0\" precision=\"I64\"><dim>1</dim></port></output></layer>\n";
+    let lengths = add(GRU, &format!("{lengths}{}", unknown(70, "u", "GRUSequence")), &between(8, 0, 70, 0));
+    insta::assert_snapshot!(said([
+        ("unknown", reached),
+        ("other problems too", wrong_too),
+        ("an Assign", assigned),
+        ("an Assign of what nothing reads", read),
+        ("an input of integers that nothing reads", lengths),
+    ]));
+}
+
+/// The weights say how long a row is: `--batch` alone would not do.
+#[test]
+fn the_shape_that_is_suggested_is_one_that_compiles() {
+    let text = edit(GRU, "shape=\"1,2\"", "shape=\"?,?\"");
+    let refusal = refused(&text);
+    assert!(refusal.contains("help: give the whole shape: --shape x=1,2\n"), "{refusal}");
 }
 
 #[test]
