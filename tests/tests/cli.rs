@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use cellc_tests::command::program;
+use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use tempfile::TempDir;
 
@@ -522,6 +523,10 @@ fn run_takes_the_number_of_steps_from_each_call() {
         place.cellc(arguments!["run", model(case), "--shape=x=1,?,10", "--inputs", "in", "--outputs", "o", "--emit=c"]);
     done.failed(1, &["r0_in0.npy: its shape is [2, 5, 10]; [1, ?, 10] is needed"]);
     fs::rename(place.path("in/r1_in0.npy"), place.path("in/r0_in0.npy")).unwrap();
+    // another call of fewer steps gives the start of the same
+    let (_, start) = read_npy(&place.path("in/r0_in0.npy"));
+    let start: Vec<u8> = start[..30].iter().flat_map(|v| v.to_le_bytes()).collect();
+    fs::write(place.path("in/r1_in0.npy"), npy("<f4", &[1, 3, 10], &start)).unwrap();
     place
         .cellc(arguments![
             "run",
@@ -536,6 +541,18 @@ fn run_takes_the_number_of_steps_from_each_call() {
         ])
         .succeeded();
     assert_eq!(fs::read(place.path("o/r0_out0.npy")).unwrap(), fs::read(place.path("c/r1_out0.npy")).unwrap());
+    let [(_, all), (_, start)] = [0, 1].map(|k| read_npy(&place.path(format!("o/r{k}_out0.npy"))));
+    assert_eq!(start, all[..12]);
+}
+
+#[test]
+fn a_sequence_of_which_one_step_is_made_keeps_its_type() {
+    let printed =
+        Place::new().cellc(arguments![model("torch_gru2_head"), "--shape=x=1,?,10", "-o", "-"]).succeeded().stdout;
+    let titles: Vec<&str> = printed.lines().filter(|line| line.contains("\"__module")).collect();
+    assert_eq!(titles.len(), 4, "{titles:?}");
+    let kept = |title: &&str| title.contains("GRUSequence \"") && title.contains("one step at a time");
+    assert!(titles.iter().all(kept), "{titles:?}");
 }
 
 #[test]
@@ -811,4 +828,44 @@ fn inspect_draws_a_picture_that_is_well_formed() {
     }
     place.cellc(arguments!["inspect", place.path("none.xml"), "--svg", "graph.svg"]).failed(1, &["none.xml"]);
     assert_eq!(place.files(), [""; 0]);
+}
+
+/// Every program of the README that says by which command its module was made: it prints the same number twice, in both ways that it shows.
+#[test]
+fn programs_of_the_readme() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let programs = readme.split("```").skip(1).step_by(2).filter_map(|block| {
+        let (language, text) = block.split_once('\n')?;
+        let command = text.lines().next()?.strip_prefix("// cellc ")?;
+        Some((language, command, text))
+    });
+    let mut printed: Vec<(String, String)> = Vec::new();
+    for (language, command, text) in programs {
+        let place = Place::new();
+        let (model, rest) = command.split_once(' ').unwrap();
+        place.cellc([root.join(model).as_os_str()].into_iter().chain(rest.split(' ').map(OsStr::new))).succeeded();
+        let mut compiler = if language == "c" {
+            fs::write(place.path("main.c"), text).unwrap();
+            let module = rest.rsplit(' ').next().unwrap();
+            let mut cc = Command::new("cc");
+            cc.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "main.c", module, "-o", "main"]);
+            cc
+        } else {
+            fs::write(place.path("main.rs"), text).unwrap();
+            let mut rustc = driver::rustc();
+            rustc.args(["--edition=2024", "-Dwarnings", "main.rs", "-o", "main"]);
+            rustc
+        };
+        done(compiler.current_dir(place.path(""))).succeeded();
+        let output = done(&mut Command::new(place.path("main"))).succeeded().stdout;
+        let [one, other] = output.lines().collect::<Vec<_>>()[..] else { panic!("{command}: {output}") };
+        assert_eq!(one, other, "{command}");
+        let value: f32 = one.parse().unwrap();
+        assert!(value != 0.0, "{command}");
+        printed.push((model.to_owned(), format!("{value:.6}")));
+    }
+    assert_eq!(printed.len(), 5);
+    // the C of a model prints what its Rust does
+    assert_eq!((&printed[0], &printed[2]), (&printed[1], &printed[3]));
 }
