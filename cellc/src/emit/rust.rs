@@ -19,7 +19,7 @@ use crate::pack::Packed;
 use crate::target::Isa;
 use dialect::{Rust, counter};
 use lanes::HELPERS;
-use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_PACK, UNUSED_STYLE};
+use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
 
 /// What is wrong where a constant has no place.
@@ -283,7 +283,7 @@ impl File<'_> {
         let _ = writeln!(
             out,
             "/// Brings weights into the order in which the kernel reads them.
-            {UNUSED_PACK}
+            {UNUSED_STYLE}
             pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {{
                 let packed = &mut packed.values;"
         );

@@ -12,8 +12,5 @@ pub(super) const STYLE: &str = "#[allow(clippy::all)]";
 /// As [`UNUSED`] and [`STYLE`].
 pub(super) const UNUSED_STYLE: &str = "#[allow(dead_code, clippy::all)]";
 
-/// As [`UNUSED_STYLE`]; and where every weight is a constant of the model, packing reads none of its argument.
-pub(super) const UNUSED_PACK: &str = "#[allow(dead_code, unused_variables, clippy::all)]";
-
 /// As [`STYLE`]; and cpuid is a safe function in some versions of Rust, an unsafe one in others.
 pub(super) const CPUID: &str = "#[allow(unused_unsafe, clippy::all)]";
