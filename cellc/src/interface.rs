@@ -1,7 +1,7 @@
 //! What generated code calls the tensors of a model.
 
 use crate::emit::names::{Field, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
-use crate::kernel::{Element, Program};
+use crate::kernel::{Element, Program, Role};
 use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Variable};
 
 impl Interface {
@@ -47,11 +47,15 @@ impl Interface {
                 element: Element::F32,
             })
             .collect();
-        let block_len = programs.map(|p| p.block_len).max().unwrap_or(0);
+        let (mut block_len, mut alternates) = (0, false);
+        for program in programs {
+            block_len = block_len.max(program.block_len);
+            alternates |= program.buffers.iter().any(|b| b.role == Role::Backwards);
+        }
         let type_name = pascal_case(&function);
         let flags = |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
         let steps = model.steps.as_ref().map(flags);
-        Self { type_name, function, inputs, weights, outputs, states, variables, steps, block_len }
+        Self { type_name, function, inputs, weights, outputs, states, variables, steps, block_len, alternates }
     }
 }
 

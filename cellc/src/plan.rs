@@ -136,6 +136,23 @@ impl Product {
         biases + self.sums[..sum].iter().filter(|s| s.peephole.is_some()).count()
     }
 
+    /// How many sums before this one take part in a phase: which run of columns of a row of weights is its own.
+    pub fn position(&self, phase: Phase, sum: usize) -> usize {
+        self.sums[..sum].iter().filter(|s| s.gate(phase).is_some()).count()
+    }
+
+    /// How many chains of additions the terms of a phase are dealt out to, term `k` to chain `k % chains`; the chains
+    /// are added pairwise at the end. `columns` are those of a panel.
+    ///
+    /// More chains hide the latency of a multiply-add where rows are short, and shorten the length over which errors
+    /// grow. Part of what a model means to cellc: it never depends on the instruction set.
+    pub fn chains(&self, phase: Phase, columns: usize) -> usize {
+        match phase {
+            Phase::Hidden | Phase::ResetHidden if self.active(phase) * columns <= 64 && self.phase_rows(phase) > 1 => 2,
+            _ => 1,
+        }
+    }
+
     /// The multiply-adds of one row, once.
     pub fn multiply_adds(&self) -> usize {
         Phase::ALL.iter().map(|&p| self.active(p) * self.phase_rows(p) * self.units).sum()
@@ -156,24 +173,21 @@ pub enum Phase {
 impl Phase {
     /// Every phase, in order.
     pub const ALL: [Self; 3] = [Self::Input, Self::Hidden, Self::ResetHidden];
-
-    /// How many chains of additions the terms of the phase are dealt out to, term `k` to chain `k % chains`; the chains
-    /// are added pairwise at the end. `lanes` is the length of a row.
-    ///
-    /// More chains hide the latency of a multiply-add where rows are short, and shorten the length over which errors
-    /// grow. Part of what a model means to cellc: it never depends on the instruction set.
-    pub fn chains(self, rows: usize, lanes: usize) -> usize {
-        match self {
-            Self::Hidden | Self::ResetHidden if lanes <= 64 && rows > 1 => 2,
-            _ => 1,
-        }
-    }
 }
 
 impl Sum {
     /// Whether the sum is complete only after the ResetHidden phase.
     pub fn is_late(&self) -> bool {
         self.gate(Phase::ResetHidden).is_some()
+    }
+
+    /// The phase that completes the sum.
+    pub fn last_phase(&self) -> Phase {
+        match self.r {
+            None => Phase::Input,
+            Some((_, Operand::Hidden)) => Phase::Hidden,
+            Some((_, Operand::ResetHidden)) => Phase::ResetHidden,
+        }
     }
 
     /// The gate of W or R whose rows add to the sum in a phase.
@@ -238,6 +252,13 @@ pub struct ProductPlan {
     pub weights: usize,
     /// Whether the loops over rows are unrolled.
     pub unroll: bool,
+    /// Whether every other step walks the panels from the last to the first: what the step before read last is still in
+    /// the cache.
+    pub snake: bool,
+    /// Whether the x terms of all steps of a sequence are computed first, several steps at once.
+    pub input_first: bool,
+    /// For each instruction set of [`Plan::isas`]: how many rows are computed at once.
+    pub rows_at_once: Vec<usize>,
     /// For each instruction set of [`Plan::isas`], for each of `panels`.
     pub tilings: Vec<Vec<Tiling>>,
     /// Why, a line each.
@@ -255,6 +276,17 @@ pub struct Plan {
     pub fusion: Fusion,
     /// Whether states below [`FLUSH_BELOW`] become 0.
     pub flush_denormals: bool,
+}
+
+impl Plan {
+    /// Whether a step of the model remembers in which order the one before walked large weights: sequences know it
+    /// from the number of the step.
+    pub fn alternates(&self, model: &ValidModel) -> bool {
+        let ops = model.all_nodes().into_iter().map(|node| &node.op);
+        let products = ops.filter(|op| matches!(op, ValidOp::Cell(_) | ValidOp::Dense(_)));
+        let cell = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.sequence.is_none());
+        products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
+    }
 }
 
 /// Plans a model.
@@ -301,7 +333,41 @@ fn plan_product(
     });
     let tile = |p: &Panels, isa| tiling(&product.sums, p.columns, isa);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
-    ProductPlan { product, panels, weights, unroll, tilings, reasons }
+    let snake = recurs(&product) && panels.iter().any(|p| p.count > 1) && weights * 4 > SNAKE;
+    let rows_at_once = isas.iter().map(|(isa, _)| rows_at_once(&product, &panels, isa)).collect();
+    let input_sums = product.steps * product.active(Phase::Input) * product.units;
+    let input_first = product.steps > 1 && input_sums <= weights / 4;
+    ProductPlan { product, panels, weights, unroll, snake, input_first, rows_at_once, tilings, reasons }
+}
+
+const SNAKE: usize = 512 << 10;
+
+fn recurs(product: &Product) -> bool {
+    product.sums.iter().any(|s| s.r.is_some())
+}
+
+/// Vectors of columns of each sum that a pass over a panel may hold for `rows` rows at once, if any: beside the
+/// accumulators there are a vector of weights for each column and sum, and the element that they are multiplied by.
+pub fn tile_vectors(product: &Product, columns: usize, rows: usize, isa: &Isa) -> Option<usize> {
+    let active = Phase::ALL.iter().map(|&phase| product.active(phase)).max().unwrap_or(1);
+    let chains = Phase::ALL.map(|phase| product.chains(phase, columns)).into_iter().max().unwrap_or(1);
+    let most = isa.registers.saturating_sub(2) / (active * (rows * chains + 1));
+    Some(most.min(columns.div_ceil(isa.lanes))).filter(|v| *v > 0)
+}
+
+fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa) -> usize {
+    let rows = product.rows.max(product.steps);
+    let active = Phase::ALL.iter().map(|&phase| product.active(phase)).max().unwrap_or(1);
+    let columns = panels[0].columns;
+    let cost = |r: usize| {
+        let Some(v) = tile_vectors(product, columns, r, isa) else { return f64::INFINITY };
+        let passes = columns.div_ceil(isa.lanes).div_ceil(v) as f64;
+        let fma = (r * v * active) as f64 / 2.0;
+        let loads = (v * active + r) as f64 / 2.0;
+        passes * fma.max(loads).max(4.0)
+    };
+    let total = |r: usize| (rows / r) as f64 * cost(r) + if rows % r > 0 { cost(rows % r) } else { 0.0 };
+    (1..=rows.min(8)).rev().min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or(1)
 }
 
 /// Columns of a full panel of a dense layer: one sum, so as for an RNN.

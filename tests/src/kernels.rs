@@ -98,6 +98,7 @@ fn copies() -> Kernel {
         Stmt::For {
             count: 3,
             turn: None,
+            backwards: None,
             walks: vec![window(0, "row", at(OWN, 4), 4), Walk { written: true, ..window(1, "to", at(A, 65), 5) }],
             body: vec![
                 copy(at(WindowId(0), 3), WindowId(1), &[(4, -1, 1)]),
@@ -132,6 +133,7 @@ fn steps() -> Kernel {
     let inner = Stmt::For {
         count: 3,
         turn: Some(t),
+        backwards: None,
         walks: vec![
             Walk { reverse: true, ..window(3, "x_t", WindowId(0), 4) },
             Walk { reverse: true, written: true, ..window(4, "b_t", WindowId(1), 4) },
@@ -145,6 +147,7 @@ fn steps() -> Kernel {
         Stmt::For {
             count: 2,
             turn: Some(row),
+            backwards: None,
             walks: vec![
                 window(0, "x_row", X, 12),
                 Walk { written: true, ..window(1, "b_row", at(B, 1), 12) },
@@ -162,6 +165,7 @@ fn steps() -> Kernel {
         Stmt::For {
             count: 2,
             turn: None,
+            backwards: None,
             walks: Vec::new(),
             body: vec![store(at(SECOND, 1), op(Operation::Add, [load(at(SECOND, 1), 2), load(at(B, 5), 2)]))],
         },
@@ -181,6 +185,7 @@ fn keep() -> Kernel {
         Stmt::For {
             count: 5,
             turn: Some(t),
+            backwards: None,
             walks: Vec::new(),
             body: vec![Stmt::If {
                 less: (Expr::u32(3, 1), Expr::Var(t)),

@@ -26,6 +26,8 @@ pub struct Interface {
     pub steps: Option<StepFlags>,
     /// f32 that intermediate values share in the generated `State`: the most that any instruction set wants.
     pub block_len: usize,
+    /// Whether the generated `State` remembers in which order the last step read large weights.
+    pub alternates: bool,
 }
 
 /// An input or output of the generated code.
@@ -74,7 +76,7 @@ impl Field {
 impl Interface {
     /// Whether there is a `State` for the pure function to work on.
     pub fn has_state(&self) -> bool {
-        !self.variables.is_empty() || self.block_len > 0
+        !self.variables.is_empty() || self.block_len > 0 || self.alternates
     }
 
     /// The inputs that `step` takes: all but the states.
@@ -224,6 +226,7 @@ const MEMBERS: &[&str] = &[
     "state",
     "state_mut",
     "block",
+    "backwards",
     "init",
     "init_isa",
     "run",

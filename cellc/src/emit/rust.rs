@@ -29,7 +29,7 @@ const PACKED: &str = "emit: every constant that is read is packed";
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
 
 /// What else is declared where kernels' names stand.
-const MODULE: [&str; 6] = ["run", "part", "blob", "state", "cut", "left"];
+const MODULE: [&str; 8] = ["run", "part", "blob", "state", "cut", "left", "turn", "at"];
 
 /// What all instruction sets of a file share.
 pub(super) struct File<'a> {
@@ -214,7 +214,7 @@ impl File<'_> {
 
     /// What the pure function works on beside its arguments, if it is anything.
     fn state(&self, out: &mut String) {
-        let Interface { function, variables, block_len, .. } = self.interface;
+        let Interface { function, variables, block_len, alternates, .. } = self.interface;
         if !self.interface.has_state() {
             return;
         }
@@ -232,7 +232,13 @@ impl File<'_> {
         for v in variables {
             let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: [f32; {}],", v.shape, v.name, v.len());
         }
+        if *alternates {
+            out.push_str("/// 0 and 1 in turn: in which order large weights are read. No result depends on it.\nbackwards: u32,\n");
+        }
         let zero = |out: &mut String| {
+            if *alternates {
+                out.push_str("backwards: 0,");
+            }
             if *block_len > 0 {
                 let _ = write!(out, "block: [0.0; {block_len}],");
             }
@@ -661,7 +667,7 @@ impl File<'_> {
         if self.interface.has_state() {
             let of_state = |id: BufferId| {
                 let in_block = program.block.iter().any(|(part, _)| *part == id);
-                in_block || matches!(program.buffer(id).role, Role::Variable(_))
+                in_block || matches!(program.buffer(id).role, Role::Variable(_) | Role::Backwards)
             };
             let unused = if ids().any(|id| of_state(id) && read(id)) { "" } else { "_" };
             let _ = write!(out, "{unused}state: &mut super::State,");
@@ -726,6 +732,7 @@ impl File<'_> {
                 let mutable = if *written { "&mut " } else { "&" };
                 let _ = match program.buffer(*id).role {
                     Role::Variable(i) => write!(out, "{mutable}state.{},", self.interface.variables[i].name),
+                    Role::Backwards => write!(out, "&[state.backwards],"),
                     _ => write!(out, "{},", shared.buffer(*id).name),
                 };
             }
@@ -733,6 +740,9 @@ impl File<'_> {
             if !parts.is_empty() {
                 out.push_str("}\n");
             }
+        }
+        if ids().any(|id| program.buffer(id).role == Role::Backwards) {
+            out.push_str("state.backwards ^= 1;\n");
         }
         out.push_str("}\n");
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
     Base, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Stmt,
-    Type, WindowId,
+    Type, Var, WindowId,
 };
 
 /// The text of an expression.
@@ -91,7 +91,7 @@ pub(super) trait Dialect {
     /// An integer between 0 and `most`.
     fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text;
     fn copy(&mut self, copying: &Copying<'_>);
-    fn begin_for(&mut self, count: usize, turn: Option<&str>, walks: &[Walking<'_>]);
+    fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
     /// Ends a loop or a condition.
@@ -133,12 +133,15 @@ impl Shared {
                     Role::Parameter(i) => parameter(i),
                     Role::Result(i) => interface.outputs[i].name.clone(),
                     Role::Variable(i) => interface.variables[i].name.clone(),
-                    Role::Weights | Role::Constant(_) | Role::Table | Role::Scratch => buffer.name.clone(),
+                    Role::Weights | Role::Constant(_) | Role::Table | Role::Backwards | Role::Scratch => {
+                        buffer.name.clone()
+                    }
                 };
                 let bytes = match buffer.role {
                     Role::Weights => baked,
                     Role::Constant(_) => true,
-                    Role::Parameter(_) | Role::Result(_) | Role::Variable(_) | Role::Table | Role::Scratch => false,
+                    Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
+                    Role::Table | Role::Backwards | Role::Scratch => false,
                 };
                 Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes }
             })
@@ -225,7 +228,7 @@ impl Walk<'_> {
                     let value = self.expr(value, dialect);
                     dialect.store(self.base(to.base), to.offset, lanes, value);
                 }
-                Stmt::For { count, turn, walks, body } => {
+                Stmt::For { count, turn, backwards, walks, body } => {
                     // a window's name is free again after its loop
                     let around = Rc::new(std::mem::take(&mut self.scope));
                     self.scope = Scope::within(around);
@@ -244,7 +247,8 @@ impl Walk<'_> {
                             reverse: w.reverse,
                         })
                         .collect();
-                    dialect.begin_for(*count, turn.map(|t| &*self.names[t.0]), &walking);
+                    let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
+                    dialect.begin_for(*count, name(turn), name(backwards), &walking);
                     drop(walking);
                     for (walk, window) in walks.iter().zip(windows) {
                         let WindowId(i) = walk.window;

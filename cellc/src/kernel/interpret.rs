@@ -11,7 +11,7 @@ const UNDEFINED: f32 = f32::NAN;
 /// Runs one step: `memory[i]` is the contents of buffer `i`, the weights buffers packed.
 ///
 /// Results and scratch buffers are filled with NaN first, as a program may rely on neither. Variables are read and
-/// written: what one step leaves is what the next one finds. Tables are filled from the program. Buffers of integers
+/// written: what one step leaves is what the next one finds, and [`Role::Backwards`] is the other one after each. Tables are filled from the program. Buffers of integers
 /// hold them as f32 of the same value; sequence lengths are small enough to be exact.
 ///
 /// Scratch buffers of [`Program::block`] share one block of memory here too, so that a program which still wants what
@@ -41,6 +41,11 @@ pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
     for kernel in &program.kernels {
         let machine = Machine { in_block: &in_block, block: &mut block, ..Machine::new(&program.functions, memory) };
         machine.kernel(kernel);
+    }
+    for (buffer, contents) in program.buffers.iter().zip(memory.iter_mut()) {
+        if buffer.role == Role::Backwards {
+            contents[0] = 1.0 - contents[0];
+        }
     }
     for (id, at) in &program.block {
         memory[id.0].copy_from_slice(&block[*at..*at + program.buffer(*id).len]);
@@ -115,10 +120,11 @@ impl<'a> Machine<'a> {
                     }
                     self.recycle(value);
                 }
-                Stmt::For { count, turn, walks, body } => {
+                Stmt::For { count, turn, backwards, walks, body } => {
+                    let backwards = backwards.is_some_and(|var| self.vars[var.0][0] == 1);
                     for k in 0..*count {
                         for walk in walks {
-                            self.walk(walk, if walk.reverse { *count - 1 - k } else { k });
+                            self.walk(walk, if walk.reverse != backwards { *count - 1 - k } else { k });
                         }
                         if let Some(turn) = turn {
                             let mut number = self.block_of_lanes();

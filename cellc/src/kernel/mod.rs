@@ -41,6 +41,8 @@ pub enum Role {
     Variable(usize),
     /// Integers known when compiling, those of [`Program::tables`].
     Table,
+    /// One u32 that is 0 and 1 in turn, step after step: in which order large weights are walked. No result depends on it.
+    Backwards,
     /// Between kernels, or inside one; contents undefined at the start of a step.
     Scratch,
 }
@@ -55,7 +57,7 @@ pub enum Element {
     I32,
     /// As I32.
     I64,
-    /// Tables only, read by [`Expr::Length`] only.
+    /// Tables and [`Role::Backwards`] only, read by [`Expr::Length`] only.
     U32,
 }
 
@@ -167,6 +169,8 @@ pub enum Stmt {
         count: usize,
         /// The number of the turn, from 0: u32, one lane.
         turn: Option<Var>,
+        /// A u32 of one lane: where it is 1, every window starts with the last place and moves towards the first.
+        backwards: Option<Var>,
         /// The windows that move; there may be none.
         walks: Vec<Walk>,
         /// What is done.

@@ -43,6 +43,7 @@ impl Display for Program {
                 Role::Constant(i) => format!("constant {i}"),
                 Role::Variable(i) => format!("variable {i}"),
                 Role::Table => "table".to_owned(),
+                Role::Backwards => "order".to_string(),
                 Role::Scratch => "scratch".to_owned(),
             };
             writeln!(f, "buffer {name}: {role}, {} {}", buffer.len, buffer.element)?;
@@ -196,10 +197,13 @@ impl<'a> Printer<'a> {
                 }
                 Stmt::Set { var, value } => writeln!(f, "{} = {}", self.var(*var), self.expr(value))?,
                 Stmt::Store { to, value } => writeln!(f, "{} = {}", self.place(*to, ""), self.expr(value))?,
-                Stmt::For { count, turn, walks, body } => {
+                Stmt::For { count, turn, backwards, walks, body } => {
                     write!(f, "for {count} turns")?;
                     if let Some(turn) = turn {
                         write!(f, " as {}", self.var(*turn))?;
+                    }
+                    if let Some(backwards) = backwards {
+                        write!(f, " backwards if {}", self.var(*backwards))?;
                     }
                     for (i, walk) in walks.iter().enumerate() {
                         write!(f, "{} {}", if i == 0 { " of" } else { "," }, self.walk(walk))?;

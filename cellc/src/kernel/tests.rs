@@ -55,6 +55,7 @@ fn program() -> Program {
         Stmt::For {
             count: 3,
             turn: None,
+            backwards: None,
             walks: vec![window(row.0, "row", WEIGHTS, 4, false), window(column.0, "x_at", X, 1, false)],
             body: vec![
                 Stmt::Let { var: element, mutable: false, value: Expr::Splat { from: column.into(), lanes: 4 } },
@@ -321,6 +322,7 @@ fn stateful() -> Program {
         Stmt::For {
             count: 3,
             turn: Some(t),
+            backwards: None,
             walks: vec![Walk { reverse: true, ..window(0, "step", STEPS, 2, false) }],
             body: vec![less(
                 number(t),
@@ -353,6 +355,7 @@ fn stateful() -> Program {
         Stmt::For {
             count: 2,
             turn: None,
+            backwards: None,
             walks: Vec::new(),
             body: vec![store(STATE, add(load(STATE, 2), load(THIRD, 2)))],
         },

@@ -53,6 +53,7 @@ fn roles(program: &Program) -> Result<(), String> {
         let fits = match buffer.role {
             Role::Parameter(_) => buffer.element != Element::U32,
             Role::Table => buffer.element == Element::U32,
+            Role::Backwards => buffer.element == Element::U32 && buffer.len == 1,
             _ => buffer.element == Element::F32,
         };
         if !fits {
@@ -290,7 +291,14 @@ impl<'a> Checker<'a> {
                 }
                 self.written(*to, ty.lanes)
             }
-            Stmt::For { count, turn, walks, body } => self.turns(*count, *turn, walks, body),
+            Stmt::For { count, turn, backwards, walks, body } => {
+                if let Some(var) = backwards
+                    && self.expr(&Expr::Var(*var))? != (Type { scalar: Scalar::U32, lanes: 1 })
+                {
+                    return Err(format!("{} is no direction", self.name(*var)));
+                }
+                self.turns(*count, *turn, walks, body)
+            }
             Stmt::If { less: (a, b), then, otherwise } => {
                 let count = Type { scalar: Scalar::U32, lanes: 1 };
                 if self.expr(a)? != count || self.expr(b)? != count {

@@ -13,6 +13,8 @@ pub(super) struct Builder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,
     kernel: Kernel,
     windows: usize,
+    /// By length: see [`Self::tile_rows`].
+    tile_rows: BTreeMap<usize, Vec<Place>>,
 }
 
 impl<'a, 'm> Builder<'a, 'm> {
@@ -27,7 +29,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             unroll: false,
             nodes: Vec::new(),
         };
-        Self { lowering, kernel, windows: 0 }
+        Self { lowering, kernel, windows: 0, tile_rows: BTreeMap::new() }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
@@ -74,6 +76,17 @@ impl<'a, 'm> Builder<'a, 'm> {
         let id = self.lowering.buffer(name, Role::Scratch, len);
         self.kernel.scratch.push(id);
         id
+    }
+
+    /// Buffers for the sums of rows that are computed together: each its own, as all are written at once.
+    pub(super) fn tile_rows(&mut self, count: usize, len: usize) -> Vec<Place> {
+        let mut rows = self.tile_rows.remove(&len).unwrap_or_default();
+        while rows.len() < count {
+            rows.push(self.block(&format!("sums{}", rows.len()), len));
+        }
+        let all = rows[..count].to_vec();
+        self.tile_rows.insert(len, rows);
+        all
     }
 
     /// A buffer in the block, which other kernels use before and after.

@@ -2,18 +2,22 @@
 
 use super::builder::{Builder, op};
 use super::layout::copy;
-use super::product::{Rows, for_rows};
+use super::product::{Rows, X, for_rows, for_tiles};
 use super::{gru, lstm, rnn};
-use crate::kernel::{BufferId, Expr, Operation, Place, Scalar, Stmt, Type};
+use crate::kernel::{BufferId, Expr, Operation, Place, Scalar, Stmt, Type, Var};
 use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell};
-use crate::plan::{self, ProductPlan};
+use crate::plan::{self, Phase, ProductPlan};
 
-/// One step of one row.
+/// One step of one row, or of several that are computed together.
 #[derive(Clone, Copy)]
 pub(super) struct Step<'m> {
     pub(super) cell: &'m ValidCell,
-    /// x, input_size long.
-    pub(super) x: Place,
+    /// How many rows; what follows has that many times its elements.
+    pub(super) rows: usize,
+    /// Whether panels are walked from the last to the first: 1 if so.
+    pub(super) backwards: Option<Var>,
+    /// x, input_size long, or what has been made of it.
+    pub(super) x: X,
     /// h, hidden_size long.
     pub(super) h: Place,
     /// c, hidden_size long; where the cell has one.
@@ -26,9 +30,9 @@ pub(super) struct Step<'m> {
     pub(super) c_out: Option<Place>,
 }
 
-/// The statements of one step of one row.
+/// The statements of one step.
 fn step<'m>(builder: &mut Builder<'_, 'm>, step: &Step<'m>, product: (&'m ProductPlan, BufferId)) -> Vec<Stmt> {
-    let rows = Rows::new(builder, product);
+    let rows = Rows::new(builder, product, step.rows, step.backwards);
     match step.cell.kind {
         CellKind::Rnn => rnn::step(rows, step),
         CellKind::Gru(_) | CellKind::Augru(_) => gru::step(rows, step),
@@ -74,7 +78,13 @@ impl<'m> Builder<'_, 'm> {
         let out = self.value(cell.h_out);
         let c_out = self.value(cell.c_out);
         // h' that nothing reads still feeds nothing: c' alone was wanted
-        let unread = out.is_none().then(|| self.block("unread", units));
+        let at_once = match cell.p.is_some() || cell.a.is_some() {
+            true => 1,
+            false => product.0.rows_at_once[self.lowering.isa_index],
+        };
+        let unread = out.is_none().then(|| self.block("unread", at_once * units));
+        let mut begin = Vec::new();
+        let backwards = product.0.snake.then(|| self.backwards(&mut begin));
         let mut rows = vec![("x_row", x, inputs, false), ("h_row", h, units, false)];
         let mut add = |name, place: Option<Place>, len, written| {
             place.map(|place| {
@@ -86,15 +96,22 @@ impl<'m> Builder<'_, 'm> {
         let a = add("a_row", a, 1, false);
         let out = add("out_row", out, units, true);
         let c_out = add("c_out_row", c_out, units, true);
-        for_rows(self, cell.batch, &rows, |builder, places| {
+        begin.extend(for_tiles(self, cell.batch, at_once, &rows, |builder, rows, places| {
             let at = |index: Option<usize>| index.map(|i| places[i]);
             let out = at(out).or(unread).expect("lower: h' has a place");
-            step(
-                builder,
-                &Step { cell, x: places[0], h: places[1], c: at(c), a: at(a), out, c_out: at(c_out) },
-                product,
-            )
-        })
+            let x = X::Elements(places[0]);
+            let one = Step { cell, rows, backwards, x, h: places[1], c: at(c), a: at(a), out, c_out: at(c_out) };
+            step(builder, &one, product)
+        }));
+        begin
+    }
+
+    /// Whether this step walks panels from the last to the first: 1 if so.
+    fn backwards(&mut self, body: &mut Vec<Stmt>) -> Var {
+        let from = self.lowering.backwards.expect("plan: a cell that alternates is known").into();
+        let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
+        body.push(Stmt::Let { var, mutable: false, value: Expr::Length { from, most: 1 } });
+        var
     }
 
     fn sequence(&mut self, cell: &'m ValidCell, sequence: &'m Sequence) -> Vec<Stmt> {
@@ -170,7 +187,22 @@ impl<'m> Builder<'_, 'm> {
                 body.push(Stmt::If { less: (Expr::u32(0, 1), length.clone()), then: begin, otherwise });
             }
         }
-        let (x, walk_x) = self.walk("x_t", row.x, cell.input_size, false);
+        // x's part of all steps as one product: weights are read once for several steps
+        let (x, x_len) = match product.0.input_first {
+            false => (row.x, cell.input_size),
+            true => {
+                let len = product.0.product.active(Phase::Input) * units;
+                let sums = self.block("x_sums", steps * len);
+                let rows = [("x_rows", row.x, cell.input_size, false), ("x_sums_rows", sums, len, true)];
+                let at_once = product.0.rows_at_once[self.lowering.isa_index];
+                body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
+                    Rows::new(builder, product, rows, None).input_sums(places[0], places[1])
+                }));
+                (sums, len)
+            }
+        };
+        let (x, walk_x) = self.walk("x_t", x, x_len, false);
+        let x = if product.0.input_first { X::Sums(x) } else { X::Elements(x) };
         let mut walks = vec![walk_x];
         let a = row.a.map(|a| {
             let (place, walk) = self.walk("a_t", a, 1, false);
@@ -184,13 +216,18 @@ impl<'m> Builder<'_, 'm> {
         });
         walks.iter_mut().for_each(|walk| walk.reverse = sequence.reverse);
         let out = y.or(row.own_out).expect("lower: h' has a place");
-        let one = Step { cell, x, h: row.h_state, c: row.c_state, a, out, c_out: row.c_state };
-        let mut turn = step(self, &one, product);
+        let number = (length.is_some() || product.0.snake).then(|| self.turn("t"));
+        let mut turn = Vec::new();
+        let backwards = number.filter(|_| product.0.snake).map(|t| {
+            let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
+            let value = op(Operation::And, vec![Expr::Var(t), Expr::u32(1, 1)]);
+            turn.push(Stmt::Let { var, mutable: false, value });
+            var
+        });
+        let (h, c) = (row.h_state, row.c_state);
+        turn.extend(step(self, &Step { cell, rows: 1, backwards, x, h, c, a, out, c_out: c }, product));
         turn.push(copy(out, row.h_state, units));
-        let mut number = None;
-        if let Some(length) = length {
-            let k = self.turn("t");
-            number = Some(k);
+        if let (Some(length), Some(k)) = (length, number) {
             let t = match sequence.reverse {
                 false => Expr::Var(k),
                 true => op(Operation::WrappingSub, vec![Expr::u32(steps as u32 - 1, 1), Expr::Var(k)]),
@@ -198,7 +235,7 @@ impl<'m> Builder<'_, 'm> {
             let otherwise = y.map_or_else(Vec::new, |y| self.zeros(y, units));
             turn = vec![Stmt::If { less: (t, length), then: turn, otherwise }];
         }
-        body.push(Stmt::For { count: steps, turn: number, walks, body: turn });
+        body.push(Stmt::For { count: steps, turn: number, backwards: None, walks, body: turn });
         body
     }
 
@@ -211,7 +248,7 @@ impl<'m> Builder<'_, 'm> {
         if turns > 0 {
             let (window, walk) = self.walk("zeros", to, TURN, true);
             let inner = plan::vectors(TURN, 4).into_iter().map(|(at, lanes)| store(window, at, lanes)).collect();
-            body.push(Stmt::For { count: turns, turn: None, walks: vec![walk], body: inner });
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: inner });
         }
         let rest = plan::vectors(len % TURN, 4).into_iter().map(|(at, lanes)| store(to, turns * TURN + at, lanes));
         body.extend(rest);

@@ -2,10 +2,9 @@
 
 use super::builder::{load, op};
 use super::cell::Step;
-use super::product::{Column, Operands, Part, Rows, Sums, add};
-use crate::kernel::{BufferId, Expr, Operation, Place, Stmt};
+use super::product::{Column, Operands, Rows, Sums};
+use crate::kernel::{Expr, Operation, Place, Stmt};
 use crate::model::{ResetGate, ValidCell};
-use crate::plan::{self, Phase};
 
 /// Positions in [`plan::Product::sums`] of a GRU.
 const Z: usize = 0;
@@ -79,95 +78,72 @@ fn update(
 
 fn after(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
     let cell = step.cell;
-    let stored = rows.runs_buffer();
     let operands = Operands { x: step.x, h: Some(step.h) };
-    let columns =
-        [Column { name: "h", of: step.h, written: false }, Column { name: "out", of: step.out, written: true }];
-    let mut all = Vec::new();
-    for (group, panels) in rows.plan.panels.iter().enumerate() {
-        all.extend(rows.panels(panels, panels.offset, panels.stride, &columns, |rows, weights, columns| {
-            let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
-            rows.early(group, panels, weights, operands, stored, run, |rows, body, pass| {
-                // the gates of all vectors before the candidates, which wait for them: a processor looks only so far
-                // ahead for something else to do
-                let mut ready = Vec::new();
-                for sums in pass {
-                    let lanes = sums.lanes;
-                    let z = update_gate(rows, step, &sums);
-                    let z = rows.builder.let_(body, "z", lanes, z);
-                    let r = gate(rows, cell, &sums, R);
-                    let (n, m) = (sums.values[N].clone(), sums.values[M].clone());
-                    let candidate = op(Operation::MulAdd, vec![r, m, n]);
-                    let candidate = rows.builder.let_(body, "n", lanes, candidate);
-                    ready.push((sums, z, candidate));
-                }
-                for (Sums { lane, lanes, .. }, z, candidate) in ready {
-                    let places = [columns[0].at(lane), columns[1].at(lane)];
-                    update(rows, cell, body, lanes, [z, candidate], places);
-                }
-            })
-        }));
-    }
-    all
+    let columns = [Column::new("h", step.h, false), Column::new("out", step.out, true)];
+    let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
+    rows.early(operands, &columns, run, |rows, body, panel, pass| {
+        // the gates of all vectors before the candidates, which wait for them: a processor looks only so far
+        // ahead for something else to do
+        let mut ready = Vec::new();
+        for sums in pass {
+            let lanes = sums.lanes;
+            let z = update_gate(rows, step, &sums);
+            let z = rows.builder.let_(body, "z", lanes, z);
+            let r = gate(rows, cell, &sums, R);
+            let (n, m) = (sums.values[N].clone(), sums.values[M].clone());
+            let candidate = op(Operation::MulAdd, vec![r, m, n]);
+            let candidate = rows.builder.let_(body, "n", lanes, candidate);
+            ready.push((sums, z, candidate));
+        }
+        for (Sums { lane, lanes, .. }, z, candidate) in ready {
+            let places = [panel.columns[0].at(lane), panel.columns[1].at(lane)];
+            update(rows, cell, body, lanes, [z, candidate], places);
+        }
+    })
 }
 
 fn before(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
     let cell = step.cell;
-    let hidden_size = cell.hidden_size;
-    let stored = rows.runs_buffer();
     let operands = Operands { x: step.x, h: Some(step.h) };
     // r.h of all columns is needed before the first row of the late phase
-    let [reset, update_gates, candidates]: [BufferId; 3] =
-        ["reset_h", "update", "candidate"].map(|name| rows.builder.scratch(name, hidden_size));
+    let reset = rows.scratch("reset_h");
+    let update_gates = rows.scratch("update");
+    let candidates = rows.scratch("candidate");
     let columns = [
-        Column { name: "h", of: step.h, written: false },
-        Column { name: "reset", of: reset.into(), written: true },
-        Column { name: "update", of: update_gates.into(), written: true },
-        Column { name: "candidate", of: candidates.into(), written: true },
+        Column::new("h", step.h, false),
+        Column::new("reset", reset, true),
+        Column::new("update", update_gates, true),
+        Column::new("candidate", candidates, true),
     ];
-    let mut all = Vec::new();
-    for (group, panels) in rows.plan.panels.iter().enumerate() {
-        all.extend(rows.panels(panels, panels.offset, panels.stride, &columns, |rows, weights, columns| {
-            let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
-            rows.early(group, panels, weights, operands, stored, run, |rows, body, pass| {
-                for sums in pass {
-                    let (lane, lanes) = (sums.lane, sums.lanes);
-                    let r = gate(rows, cell, &sums, R);
-                    let reset_h = op(Operation::Mul, vec![r, load(columns[0].at(lane), lanes)]);
-                    body.push(Stmt::Store { to: columns[1].at(lane), value: reset_h });
-                    let z = update_gate(rows, step, &sums);
-                    body.push(Stmt::Store { to: columns[2].at(lane), value: z });
-                    body.push(Stmt::Store { to: columns[3].at(lane), value: sums.values[N].clone() });
-                }
-            })
-        }));
-    }
-    let columns = [
-        Column { name: "h", of: step.h, written: false },
-        Column { name: "update", of: update_gates.into(), written: false },
-        Column { name: "candidate", of: candidates.into(), written: false },
-        Column { name: "out", of: step.out, written: true },
-    ];
-    for panels in &rows.plan.panels {
-        all.extend(rows.panels(panels, panels.late_offset, panels.late_stride, &columns, |rows, weights, columns| {
-            let mut body = Vec::new();
-            let lanes = rows.builder.lowering.isa.lanes;
-            for pass in plan::vectors(panels.columns, lanes).chunks(rows.at_once(panels)) {
-                let part =
-                    |(v, &(lane, lanes)): (usize, &(usize, usize))| Part { sum: N, lane, lanes, name: format!("n{v}") };
-                let parts: Vec<_> = pass.iter().enumerate().map(part).collect();
-                let late = weights.at(panels.late_rows);
-                let terms = rows.accumulate(&mut body, panels, Phase::ResetHidden, late, reset.into(), &parts);
-                for (Part { lane, lanes, .. }, terms) in parts.into_iter().zip(terms.into_iter().flatten()) {
-                    let x = load(columns[2].at(lane), lanes);
-                    let candidate = add(add(x, terms), load(weights.at(lane), lanes));
-                    let z = rows.builder.let_(&mut body, "z", lanes, load(columns[1].at(lane), lanes));
-                    let places = [columns[0].at(lane), columns[3].at(lane)];
-                    update(rows, cell, &mut body, lanes, [z, candidate], places);
-                }
+    // sums that are stored need no second place
+    let kept = rows.is_tile();
+    let columns = if kept { &columns[..3] } else { &columns[..] };
+    let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
+    let mut all = rows.early(operands, columns, run, |rows, body, panel, pass| {
+        for sums in pass {
+            let (lane, lanes) = (sums.lane, sums.lanes);
+            let r = gate(rows, cell, &sums, R);
+            let reset_h = op(Operation::Mul, vec![r, load(panel.columns[0].at(lane), lanes)]);
+            body.push(Stmt::Store { to: panel.columns[1].at(lane), value: reset_h });
+            let z = update_gate(rows, step, &sums);
+            body.push(Stmt::Store { to: panel.columns[2].at(lane), value: z });
+            if !kept {
+                body.push(Stmt::Store { to: panel.columns[3].at(lane), value: sums.values[N].clone() });
             }
-            body
-        }));
-    }
+        }
+    });
+    let columns = [
+        Column::new("h", step.h, false),
+        Column::new("update", update_gates, false),
+        Column::new("out", step.out, true),
+    ];
+    all.extend(rows.late(reset, N, candidates, &columns, |rows, body, panel, pass| {
+        for Sums { lane, lanes, mut values, .. } in pass {
+            let candidate = values.pop().expect("lower: the late phase completes the candidate");
+            let z = rows.builder.let_(body, "z", lanes, load(panel.columns[1].at(lane), lanes));
+            let places = [panel.columns[0].at(lane), panel.columns[2].at(lane)];
+            update(rows, cell, body, lanes, [z, candidate], places);
+        }
+    }));
     all
 }

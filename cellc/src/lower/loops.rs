@@ -94,7 +94,7 @@ impl<'m> Builder<'_, 'm> {
         }
         self.hand_on(&mut trip, body);
         let mut all = before;
-        all.push(Stmt::For { count: trips, turn: None, walks, body: trip });
+        all.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
         all.extend(after);
         (vec![format!("{trips} trips.")], all)
     }

@@ -2,10 +2,9 @@
 
 use super::builder::{load, op};
 use super::cell::Step;
-use super::product::{Column, Operands, Rows, Sums};
+use super::product::{Column, Operands, Panel, Rows, Sums};
 use crate::kernel::{Expr, Operation, Place, Stmt};
 use crate::model::ValidCell;
-use crate::plan::Panels;
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
     let (pf, pi, po) = if cell.p.is_some() { (" + Pf.c", " + Pi.c", " + Po.c'") } else { ("", "", "") };
@@ -22,51 +21,27 @@ pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
 
 pub(super) fn step(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
     let c = step.c.expect("validate: an LSTM has a cell state");
-    let stored = rows.runs_buffer();
     let operands = Operands { x: step.x, h: Some(step.h) };
     // where c becomes c' in its place, one window serves both
     let in_place = step.c_out == Some(c);
-    let mut columns =
-        vec![Column { name: "out", of: step.out, written: true }, Column { name: "c", of: c, written: in_place }];
-    if let Some(of) = step.c_out.filter(|_| !in_place) {
-        columns.push(Column { name: "c_out", of, written: true });
-    }
-    let mut all = Vec::new();
-    for (group, panels) in rows.plan.panels.iter().enumerate() {
-        all.extend(rows.panels(panels, panels.offset, panels.stride, &columns, |rows, weights, columns| {
-            rows.early(
-                group,
-                panels,
-                weights,
-                operands,
-                stored,
-                |_, _, value| value,
-                |rows, body, pass| {
-                    for sums in pass {
-                        let c_out = match (step.c_out, in_place) {
-                            (None, _) => None,
-                            (Some(_), true) => Some(columns[1]),
-                            (Some(_), false) => Some(columns[2]),
-                        };
-                        update(rows, body, step.cell, panels, weights, &sums, [columns[0], columns[1]], c_out);
-                    }
-                },
-            )
-        }));
-    }
-    all
+    let mut columns = vec![Column::new("out", step.out, true), Column::new("c", c, in_place)];
+    columns.extend(step.c_out.filter(|_| !in_place).map(|of| Column::new("c_out", of, true)));
+    let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
+    rows.early(operands, &columns, kept, |rows, body, panel, pass| {
+        let c_out = step.c_out.and(if in_place { Some(panel.columns[1]) } else { panel.columns.get(2).copied() });
+        for sums in pass {
+            update(rows, body, step.cell, panel, &sums, c_out);
+        }
+    })
 }
 
-/// The new states of one vector of columns; `places` are those of h' and c.
-#[allow(clippy::too_many_arguments)] // each says something of its own
+/// The new states of one vector of columns: h' in the first of the panel's columns, c in the second.
 fn update(
     rows: &mut Rows<'_, '_, '_>,
     body: &mut Vec<Stmt>,
     cell: &ValidCell,
-    panels: &Panels,
-    weights: Place,
+    panel: &Panel<'_>,
     sums: &Sums,
-    places: [Place; 2],
     c_out: Option<Place>,
 ) {
     let (lane, lanes) = (sums.lane, sums.lanes);
@@ -79,13 +54,14 @@ fn update(
         Some(match product.sums[at].peephole {
             None => value,
             Some(_) => {
-                let p = load(weights.at(product.peephole_row(at) * panels.columns + lane), lanes);
+                let weights = panel.weights.expect("lower: a cell with peepholes takes one row at a time");
+                let p = load(weights.at(product.peephole_row(at) * panel.panels.columns + lane), lanes);
                 op(Operation::MulAdd, vec![p, state.clone(), value])
             }
         })
     };
     let builder = &mut *rows.builder;
-    let c = builder.let_(body, "c", lanes, load(places[1].at(lane), lanes));
+    let c = builder.let_(body, "c", lanes, load(panel.columns[1].at(lane), lanes));
     let forget = builder.activate(cell, f, sum("f", &c).expect("plan: an LSTM has a forget gate"));
     let forget = builder.let_(body, "f", lanes, forget);
     let input = match sum("i", &c) {
@@ -101,5 +77,5 @@ fn update(
     }
     let shown = builder.call(h, new);
     let value = op(Operation::Mul, vec![output, shown]);
-    builder.store_state(body, places[0].at(lane), value, lanes);
+    builder.store_state(body, panel.columns[0].at(lane), value, lanes);
 }

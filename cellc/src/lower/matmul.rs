@@ -56,7 +56,13 @@ impl<'m> Builder<'_, 'm> {
                             Stmt::Set { var, value: op(Operation::MulAdd, args) }
                         })
                         .collect();
-                    body.push(Stmt::For { count: inner, turn: None, walks: vec![walk_b, walk_a], body: turn });
+                    body.push(Stmt::For {
+                        count: inner,
+                        turn: None,
+                        backwards: None,
+                        walks: vec![walk_b, walk_a],
+                        body: turn,
+                    });
                     for (&(at, lanes), &var) in pass.iter().zip(&sums) {
                         let operands: Vec<_> =
                             own.iter().zip(&by_column).map(|(p, by)| if *by { p.at(at) } else { *p }).collect();

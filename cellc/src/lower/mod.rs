@@ -55,6 +55,8 @@ struct Lowering<'m> {
     constants: Vec<Option<BufferId>>,
     variables: Vec<BufferId>,
     results: Vec<BufferId>,
+    /// Which way this step walks large weights.
+    backwards: Option<BufferId>,
     /// By product of the plan: its packed weights.
     weights: Vec<BufferId>,
     /// By the first value of a cell or a dense layer: which product of the plan it is.
@@ -85,6 +87,7 @@ impl<'m> Lowering<'m> {
             constants: vec![None; model.constants.len()],
             variables: Vec::new(),
             results: Vec::new(),
+            backwards: None,
             weights: Vec::new(),
             products: BTreeMap::new(),
             places: vec![None; model.values.len()],
@@ -129,6 +132,10 @@ impl<'m> Lowering<'m> {
             {
                 lowering.table(lengths);
             }
+        }
+        if plan.alternates(model) {
+            let id = lowering.typed("backwards", Role::Backwards, Element::U32, 1);
+            lowering.backwards = Some(id);
         }
         let products = nodes.into_iter().filter(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_)));
         for (index, node) in products.enumerate() {

@@ -1,6 +1,7 @@
 //! Work element by element: on its own, or as the end of an operation whose result is in registers.
 
 use super::builder::{Builder, load};
+use super::product::Column;
 use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::model::{Pointwise, Source, ValidOp};
 use crate::plan::{self, Along};
@@ -75,6 +76,16 @@ impl<'m> Builder<'_, 'm> {
             }
         };
         epilogue.operands.iter().map(row).collect()
+    }
+
+    /// The operands of an epilogue, as they go along with a result's columns.
+    pub(super) fn operand_columns(&mut self, epilogue: &Epilogue<'m>) -> Vec<Column> {
+        let column = |(source, along): &(Source, Along)| Column {
+            width: usize::from(matches!(along, Along::Both | Along::Columns)),
+            each_row: matches!(along, Along::Both | Along::Rows),
+            ..Column::new("operand", self.lowering.source(*source), false)
+        };
+        epilogue.operands.iter().map(column).collect()
     }
 
     /// One vector of the result of an operation, once the epilogue has been applied. `operands` are the places of the
@@ -155,7 +166,7 @@ impl<'m> Builder<'_, 'm> {
         let (to, walk) = self.walk("out_part", out, len, true);
         walks.push(walk);
         let body = self.level(work, &dims[1..], &inner, to);
-        vec![Stmt::For { count: *size, turn: None, walks, body }]
+        vec![Stmt::For { count: *size, turn: None, backwards: None, walks, body }]
     }
 
     fn innermost(&mut self, work: &Work<'m>, size: usize, repeats: &[bool], places: &[Place], out: Place) -> Vec<Stmt> {
@@ -178,7 +189,7 @@ impl<'m> Builder<'_, 'm> {
             walks.push(walk);
             let mut turn = Vec::new();
             self.vector(work, &mut turn, width, repeats, &inner, to);
-            body.push(Stmt::For { count: size / width, turn: None, walks, body: turn });
+            body.push(Stmt::For { count: size / width, turn: None, backwards: None, walks, body: turn });
             done = size / width * width;
         }
         for (at, lanes) in plan::vectors(size - done, width) {

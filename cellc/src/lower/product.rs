@@ -1,29 +1,73 @@
 //! The matrix-vector part that cells and dense layers share: sums over rows of packed weights.
 
+use std::ops::Range;
+
 use super::builder::{Builder, load, op};
-use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Walk};
+use super::layout::copy;
+use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};
 use crate::plan::{self, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 
-/// One row of a product being computed.
+/// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {
     pub(super) builder: &'b mut Builder<'a, 'm>,
     pub(super) plan: &'m ProductPlan,
     weights: BufferId,
+    /// How many.
+    count: usize,
+    /// Where each of several rows keeps its sums: for each panel a run of columns for each sum.
+    sums: Vec<Place>,
+    /// Whether panels are walked from the last to the first: 1 if so.
+    backwards: Option<Var>,
 }
 
-/// What multiplies the weights: x, `input_size` long, and h, `units` long.
+/// What multiplies the weights, row after row.
 #[derive(Clone, Copy)]
 pub(super) struct Operands {
-    pub(super) x: Place,
+    pub(super) x: X,
+    /// h, `units` long.
     pub(super) h: Option<Place>,
 }
 
-/// Something as long as there are units that panels walk through.
+/// The input of a product.
+#[derive(Clone, Copy)]
+pub(super) enum X {
+    /// Its elements, `input_size` of them.
+    Elements(Place),
+    /// What [`Rows::input_sums`] made of them.
+    Sums(Place),
+}
+
+/// Something that goes along with the units, and how.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) of: Place,
     pub(super) written: bool,
+    /// Elements for each unit; 0: one element for all of them.
+    pub(super) width: usize,
+    /// Whether each row has its own.
+    pub(super) each_row: bool,
+}
+
+impl Column {
+    /// An element for each unit of each row.
+    pub(super) fn new(name: &'static str, of: Place, written: bool) -> Self {
+        Self { name, of, written, width: 1, each_row: true }
+    }
+
+    /// Elements of one row.
+    pub(super) fn row(&self, units: usize) -> usize {
+        if self.width == 0 { 1 } else { self.width * units }
+    }
+}
+
+/// What the pointwise part of a panel has in reach.
+pub(super) struct Panel<'p> {
+    pub(super) panels: &'p Panels,
+    /// Its weights, from its biases on; only where one row is computed at a time.
+    pub(super) weights: Option<Place>,
+    /// The panel's part of each [`Column`].
+    pub(super) columns: &'p [Place],
 }
 
 /// One vector of one sum, or of a run of neighbouring sums.
@@ -42,15 +86,35 @@ pub(super) struct Sums {
     /// The first column, from the panel's first.
     pub(super) lane: usize,
     pub(super) lanes: usize,
-    /// By position in [`Product::sums`].
+    /// By position in [`Product::sums`]; of a late phase the one that it completes.
     pub(super) values: Vec<Expr>,
     /// Whether those are activated already that can be on whole runs.
     pub(super) active: bool,
 }
 
 impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
-    pub(super) fn new(builder: &'b mut Builder<'a, 'm>, (plan, weights): (&'m ProductPlan, BufferId)) -> Self {
-        Self { builder, plan, weights }
+    /// `count` rows, computed together.
+    pub(super) fn new(
+        builder: &'b mut Builder<'a, 'm>,
+        (plan, weights): (&'m ProductPlan, BufferId),
+        count: usize,
+        backwards: Option<Var>,
+    ) -> Self {
+        Self { builder, plan, weights, count, sums: Vec::new(), backwards }
+    }
+
+    /// Whether several rows are computed together.
+    pub(super) fn is_tile(&self) -> bool {
+        self.count > 1
+    }
+
+    /// An element for each unit of each row, which only this kernel uses.
+    pub(super) fn scratch(&mut self, name: &str) -> Place {
+        let len = self.count * self.product().units;
+        match self.is_tile() {
+            true => self.builder.block(name, len),
+            false => self.builder.scratch(name, len).into(),
+        }
     }
 
     pub(super) fn product(&self) -> &'m Product {
@@ -62,52 +126,65 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// How many vectors of sums of a panel one pass may hold, with all their chains.
-    pub(super) fn at_once(&self, panels: &Panels) -> usize {
-        let product = self.product();
-        let chains = |phase: Phase| phase.chains(product.phase_rows(phase), product.active(phase) * panels.columns);
-        let most = Phase::ALL.map(chains).into_iter().max().unwrap_or(1);
+    fn at_once(&self, panels: &Panels) -> usize {
+        let most = Phase::ALL.map(|phase| self.product().chains(phase, panels.columns)).into_iter().max().unwrap_or(1);
         (plan::accumulators(self.builder.lowering.isa) / most).max(1)
     }
 
     /// How this instruction set covers the columns of the `index`-th group of panels.
-    pub(super) fn tiling(&self, index: usize) -> &'m Tiling {
+    fn tiling(&self, index: usize) -> &'m Tiling {
         &self.plan.tilings[self.builder.lowering.isa_index][index]
     }
 
     /// Where runs of the widest panel are stored, if any panel is tiled by runs.
-    pub(super) fn runs_buffer(&mut self) -> Option<BufferId> {
+    fn runs_buffer(&mut self) -> Option<BufferId> {
         let panels = self.plan.panels.iter().enumerate();
         let widest = panels.filter(|(i, _)| *self.tiling(*i) == Tiling::Runs).map(|(_, p)| p.columns).max()?;
         let sums = self.product().sums.len();
         Some(self.builder.scratch("gates", sums * widest))
     }
 
-    /// `body` for every panel of a group: it is given the place of the panel's weights in `from`, `stride` apart, and the
-    /// place of the panel's columns in each of `columns`.
-    pub(super) fn panels(
+    /// `body` for every panel of a group: it is given the panel's part of each of `columns`, and of the weights of the
+    /// early or late phases from the biases on, where they are asked for.
+    fn panels(
         &mut self,
         panels: &Panels,
-        from: usize,
-        stride: usize,
+        weights: Option<Stage>,
         columns: &[Column],
-        body: impl FnOnce(&mut Self, Place, &[Place]) -> Vec<Stmt>,
+        body: impl FnOnce(&mut Self, Option<Place>, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let weights = Place::from(self.weights).at(from);
-        let places: Vec<_> = columns.iter().map(|c| c.of.at(panels.first)).collect();
+        let weights = weights.map(|stage| {
+            let (from, stride) = match stage {
+                Stage::Early => (panels.offset, panels.stride),
+                Stage::Late => (panels.late_offset, panels.late_stride),
+            };
+            (Place::from(self.weights).at(from), stride)
+        });
+        let first = |column: &Column| column.of.at(panels.first * column.width);
         if panels.count == 1 {
-            return body(self, weights, &places);
+            let places: Vec<_> = columns.iter().map(first).collect();
+            return body(self, weights.map(|(of, _)| of), &places);
         }
-        let (panel, walk) = self.builder.walk("panel", weights, stride, false);
-        let mut walks = vec![walk];
-        let mut inner = Vec::new();
-        for (column, of) in columns.iter().zip(places) {
+        let mut walks = Vec::new();
+        let weights = weights.map(|(of, stride)| {
+            let (place, walk) = self.builder.walk("panel", of, stride, false);
+            walks.push(walk);
+            place
+        });
+        let mut places = Vec::new();
+        for column in columns {
+            if column.width == 0 {
+                places.push(column.of);
+                continue;
+            }
             let name = format!("{}_panel", column.name);
-            let (place, walk) = self.builder.walk(&name, of, panels.columns, column.written);
-            inner.push(place);
+            let len = panels.columns * column.width;
+            let (place, walk) = self.builder.walk(&name, first(column), len, column.written);
+            places.push(place);
             walks.push(walk);
         }
-        let body = body(self, panel, &inner);
-        vec![Stmt::For { count: panels.count, turn: None, walks, body }]
+        let body = body(self, weights, &places);
+        vec![Stmt::For { count: panels.count, turn: None, backwards: self.backwards, walks, body }]
     }
 
     /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at `rows` and hold `len` each:
@@ -116,95 +193,131 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         load(rows.at(row * len + at), lanes)
     }
 
-    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up.
+    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up. One list for
+    /// each of `operands`, the vectors whose elements multiply the rows.
     ///
-    /// `rows` is where the phase's first row stands, `operand` the vector whose elements multiply the rows.
-    pub(super) fn accumulate(
+    /// `rows` is where the phase's first row stands.
+    fn accumulate(
         &mut self,
         body: &mut Vec<Stmt>,
         panels: &Panels,
         phase: Phase,
         rows: Place,
-        operand: Place,
+        operands: &[Place],
         parts: &[Part],
-    ) -> Vec<Option<Expr>> {
-        let sums = &self.product().sums;
-        let position = |sum: usize| sums[..sum].iter().filter(|s| s.gate(phase).is_some()).count();
-        let len = position(sums.len()) * panels.columns;
-        let count = self.product().phase_rows(phase);
-        let chains = phase.chains(count, len);
+    ) -> Vec<Vec<Option<Expr>>> {
+        let product = self.product();
+        let takes_part = |part: &Part| product.sums[part.sum].gate(phase).is_some();
+        let len = product.active(phase) * panels.columns;
+        let count = product.phase_rows(phase);
+        let chains = product.chains(phase, panels.columns);
         let name = match phase {
             Phase::Input => "x",
             Phase::Hidden => "h",
             Phase::ResetHidden => "rh",
         };
-        let takes_part = |part: &Part| sums[part.sum].gate(phase).is_some();
-        let mut accumulators = Vec::new();
+        // for each chain, for each part: where its weights stand in a row, and its accumulator for each operand
+        let mut accumulators: Vec<Vec<(usize, usize, Vec<Var>)>> = vec![Vec::new(); chains];
         for part in parts.iter().filter(|p| takes_part(p)) {
-            for chain in 0..chains {
-                let suffix = if chains == 1 { String::new() } else { chain.to_string() };
-                let name = format!("{}_{name}{suffix}", part.name);
-                let var = self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes));
-                accumulators.push((position(part.sum) * panels.columns + part.lane, part.lanes, chain, var));
+            for (chain, all) in accumulators.iter_mut().enumerate() {
+                let vars = (0..operands.len()).map(|row| {
+                    let mut name = format!("{}_{name}", part.name);
+                    if chains > 1 {
+                        name.push_str(&chain.to_string());
+                    }
+                    if operands.len() > 1 {
+                        name.push_str(&format!("_{row}"));
+                    }
+                    self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes))
+                });
+                let at = product.position(phase, part.sum) * panels.columns + part.lane;
+                all.push((at, part.lanes, vars.collect()));
             }
         }
-        if accumulators.is_empty() {
-            return vec![None; parts.len()];
+        if accumulators[0].is_empty() {
+            return vec![vec![None; parts.len()]; operands.len()];
         }
         // one turn takes a row for each chain; what is left over takes the first chains
-        let turn = |this: &mut Self, rows: Place, elements: Place, taken: usize| {
+        let turn = |this: &mut Self, rows: Place, elements: &[Place], taken: usize| {
             let mut turn = Vec::new();
-            for chain in 0..taken {
-                let mut splats: Vec<(usize, Expr)> = Vec::new();
-                for (at, lanes, _, accumulator) in accumulators.iter().filter(|a| a.2 == chain) {
-                    let element = match splats.iter().find(|(l, _)| l == lanes) {
-                        Some((_, element)) => element.clone(),
-                        None => {
-                            let splat = Expr::Splat { from: elements.at(chain), lanes: *lanes };
-                            let element = this.builder.let_(&mut turn, format!("{name}_k"), *lanes, splat);
-                            splats.push((*lanes, element.clone()));
-                            element
+            for (chain, accumulators) in accumulators.iter().enumerate().take(taken) {
+                let weights: Vec<_> = accumulators
+                    .iter()
+                    .map(|(at, lanes, _)| {
+                        let weight = this.weight(rows, len, chain, *at, *lanes);
+                        match elements.len() {
+                            1 => weight,
+                            _ => this.builder.let_(&mut turn, "w", *lanes, weight),
                         }
-                    };
-                    let weight = this.weight(rows, len, chain, *at, *lanes);
-                    let args = vec![weight, element, Expr::Var(*accumulator)];
-                    turn.push(Stmt::Set { var: *accumulator, value: op(Operation::MulAdd, args) });
+                    })
+                    .collect();
+                for (row, element) in elements.iter().enumerate() {
+                    let mut splats: Vec<(usize, Expr)> = Vec::new();
+                    for ((_, lanes, vars), weight) in accumulators.iter().zip(&weights) {
+                        let element = match splats.iter().find(|(l, _)| l == lanes) {
+                            Some((_, element)) => element.clone(),
+                            None => {
+                                let splat = Expr::Splat { from: element.at(chain), lanes: *lanes };
+                                let element = this.builder.let_(&mut turn, format!("{name}_k"), *lanes, splat);
+                                splats.push((*lanes, element.clone()));
+                                element
+                            }
+                        };
+                        let args = vec![weight.clone(), element, Expr::Var(vars[row])];
+                        turn.push(Stmt::Set { var: vars[row], value: op(Operation::MulAdd, args) });
+                    }
                 }
             }
             turn
         };
         let turns = count / chains;
         if turns > 1 {
-            let (row, walk_row) = self.builder.walk("row", rows, chains * len, false);
-            let (element, walk_element) = self.builder.walk("element", operand, chains, false);
-            let statements = turn(self, row, element, chains);
-            body.push(Stmt::For { count: turns, turn: None, walks: vec![walk_row, walk_element], body: statements });
+            let (row, walk) = self.builder.walk("row", rows, chains * len, false);
+            let mut walks = vec![walk];
+            let mut elements = Vec::new();
+            for operand in operands {
+                let (element, walk) = self.builder.walk("element", *operand, chains, false);
+                elements.push(element);
+                walks.push(walk);
+            }
+            let statements = turn(self, row, &elements, chains);
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: statements });
         } else {
-            let statements = turn(self, rows, operand, chains);
+            let statements = turn(self, rows, operands, chains);
             body.extend(statements);
         }
         let done = turns * chains;
-        let statements = turn(self, rows.at(done * len), operand.at(done), count - done);
+        let rest: Vec<_> = operands.iter().map(|operand| operand.at(done)).collect();
+        let statements = turn(self, rows.at(done * len), &rest, count - done);
         body.extend(statements);
-        let mut vars = accumulators.iter().map(|(_, _, _, var)| Expr::Var(*var));
-        parts
-            .iter()
-            .map(|part| {
-                if !takes_part(part) {
-                    return None;
-                }
-                let first = vars.next()?;
-                let mut chains: Vec<_> = std::iter::once(first).chain(vars.by_ref().take(chains - 1)).collect();
-                while chains.len() > 1 {
-                    chains = chains.chunks(2).map(|pair| add(pair[0].clone(), pair[1].clone())).collect();
-                }
-                chains.pop()
-            })
-            .collect()
+        let sum = |row: usize, part: usize| {
+            let mut chains: Vec<_> = accumulators.iter().map(|all| Expr::Var(all[part].2[row])).collect();
+            while chains.len() > 1 {
+                chains = chains.chunks(2).map(|pair| add(pair[0].clone(), pair[1].clone())).collect();
+            }
+            chains.pop()
+        };
+        let row = |row: usize| {
+            let mut taking_part = 0..;
+            let each = |part: &Part| if takes_part(part) { sum(row, taking_part.next()?) } else { None };
+            parts.iter().map(each).collect()
+        };
+        (0..operands.len()).map(row).collect()
     }
 
-    /// The early phases of a panel: for every part, `(x terms + h terms) + bias`, or the x terms alone where the rest
-    /// comes late.
+    /// A sum once its terms are added up: the bias comes last.
+    fn with_bias(&self, panels: &Panels, weights: Place, part: &Part, terms: Expr) -> Expr {
+        match self.product().sums[part.sum].bias {
+            None => terms,
+            Some(_) => {
+                let bias = weights.at(self.product().bias_row(part.sum) * panels.columns + part.lane);
+                add(terms, load(bias, part.lanes))
+            }
+        }
+    }
+
+    /// The early phases of a panel of one row: for every part, `(x terms + h terms) + bias`, or the x terms alone where the
+    /// rest comes late.
     fn early_sums(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -214,9 +327,20 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         parts: &[Part],
     ) -> Vec<Expr> {
         let product = self.product();
-        let x = self.accumulate(body, panels, Phase::Input, weights.at(panels.input), operands.x, parts);
+        let one = |mut all: Vec<Vec<Option<Expr>>>| all.pop().expect("lower: there is one row");
+        let x = match operands.x {
+            X::Elements(x) => {
+                let rows = weights.at(panels.input);
+                one(self.accumulate(body, panels, Phase::Input, rows, &[x], parts))
+            }
+            X::Sums(from) => {
+                let at = |part: &Part| product.position(Phase::Input, part.sum) * panels.columns + part.lane;
+                let takes_part = |part: &&Part| product.sums[part.sum].gate(Phase::Input).is_some();
+                parts.iter().map(|p| Some(p).filter(takes_part).map(|p| load(from.at(at(p)), p.lanes))).collect()
+            }
+        };
         let h = match operands.h {
-            Some(h) => self.accumulate(body, panels, Phase::Hidden, weights.at(panels.hidden), h, parts),
+            Some(h) => one(self.accumulate(body, panels, Phase::Hidden, weights.at(panels.hidden), &[h], parts)),
             None => vec![None; parts.len()],
         };
         parts
@@ -228,12 +352,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     (Some(terms), None) | (None, Some(terms)) => terms,
                     (None, None) => unreachable!("plan: a sum has terms"),
                 };
-                let sum = &product.sums[part.sum];
-                if sum.is_late() || sum.bias.is_none() {
-                    return terms;
+                match product.sums[part.sum].is_late() {
+                    true => terms,
+                    false => self.with_bias(panels, weights, part, terms),
                 }
-                let bias = weights.at(product.bias_row(part.sum) * panels.columns + part.lane);
-                add(terms, load(bias, part.lanes))
             })
             .collect()
     }
@@ -252,38 +374,87 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         runs
     }
 
-    /// The early phases of one panel: gives, for each pass, the sums of its vectors of columns.
+    /// The parts of all sums of some vectors of columns, vector after vector.
+    fn parts(&self, vectors: &[(usize, usize)]) -> Vec<Part> {
+        let sums = &self.product().sums;
+        let of_vector = |(v, &(lane, lanes)): (usize, &(usize, usize))| {
+            let part = move |(sum, s): (usize, &Sum)| Part { sum, lane, lanes, name: format!("{}{v}", s.name) };
+            sums.iter().enumerate().map(part)
+        };
+        vectors.iter().enumerate().flat_map(of_vector).collect()
+    }
+
+    /// The early phases of all panels: `finish` is given the sums of some vectors of columns at a time.
     ///
     /// `activate` is asked for every part of a run, by its first sum, what becomes of it before it is stored; what it
     /// changes must be all of what the run holds.
-    #[allow(clippy::too_many_arguments)] // each says something of its own
     pub(super) fn early(
         &mut self,
+        operands: Operands,
+        columns: &[Column],
+        activate: impl Fn(&mut Self, usize, Expr) -> Expr,
+        mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        let product = self.product();
+        if self.is_tile() {
+            let X::Elements(x) = operands.x else {
+                unreachable!("lower: rows that are computed together have elements")
+            };
+            self.sums = self.builder.tile_rows(self.count, product.sums.len() * product.units);
+            let phases: Vec<_> = [(Phase::Input, Some(x)), (Phase::Hidden, operands.h)]
+                .into_iter()
+                .filter_map(|(p, o)| Some((p, o?)))
+                .collect();
+            let mut all = self.matrix(Stage::Early, &phases, Kept::Sums);
+            all.extend(self.finish_rows(0..product.sums.len(), columns, finish));
+            return all;
+        }
+        let stored = self.runs_buffer();
+        let mut walked = columns.to_vec();
+        if let X::Sums(of) = operands.x {
+            let width = product.active(Phase::Input);
+            walked.push(Column { width, ..Column::new("x_sums", of, false) });
+        }
+        let mut all = Vec::new();
+        for (group, panels) in self.plan.panels.iter().enumerate() {
+            all.extend(self.panels(panels, Some(Stage::Early), &walked, |this, weights, places| {
+                let weights = weights.expect("lower: asked for");
+                let x = match operands.x {
+                    X::Sums(_) => X::Sums(places[columns.len()]),
+                    elements => elements,
+                };
+                let panel = Panel { panels, weights: Some(weights), columns: &places[..columns.len()] };
+                this.early_panel(group, &panel, weights, Operands { x, ..operands }, stored, &activate, &mut finish)
+            }));
+        }
+        all
+    }
+
+    #[allow(clippy::too_many_arguments)] // each says something of its own
+    fn early_panel(
+        &mut self,
         group: usize,
-        panels: &Panels,
+        panel: &Panel<'_>,
         weights: Place,
         operands: Operands,
         stored: Option<BufferId>,
-        activate: impl Fn(&mut Self, usize, Expr) -> Expr,
-        mut pointwise: impl FnMut(&mut Self, &mut Vec<Stmt>, Vec<Sums>),
+        activate: &impl Fn(&mut Self, usize, Expr) -> Expr,
+        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let sums = &self.product().sums;
+        let panels = panel.panels;
         let mut body = Vec::new();
         match self.tiling(group) {
             Tiling::Columns(passes) => {
                 for pass in passes {
-                    let mut parts = Vec::new();
-                    for (v, &(lane, lanes)) in pass.iter().enumerate() {
-                        let part = |(sum, s): (usize, &Sum)| Part { sum, lane, lanes, name: format!("{}{v}", s.name) };
-                        parts.extend(sums.iter().enumerate().map(part));
-                    }
+                    let parts = self.parts(pass);
                     let mut values = self.early_sums(&mut body, panels, weights, operands, &parts).into_iter();
-                    let gates = |&(lane, lanes): &(usize, usize)| {
+                    let of_vector = |&(lane, lanes): &(usize, usize)| {
                         let values = values.by_ref().take(sums.len()).collect();
                         Sums { lane, lanes, values, active: false }
                     };
-                    let gates = pass.iter().map(gates).collect();
-                    pointwise(self, &mut body, gates);
+                    let all = pass.iter().map(of_vector).collect();
+                    finish(self, &mut body, panel, all);
                 }
             }
             Tiling::Runs => {
@@ -306,36 +477,211 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 for (lane, lanes) in plan::vectors(panels.columns, self.lanes()) {
                     let part = |sum: usize| load(Place::from(stored).at(sum * panels.columns + lane), lanes);
                     let values = (0..sums.len()).map(part).collect();
-                    pointwise(self, &mut body, vec![Sums { lane, lanes, values, active: true }]);
+                    finish(self, &mut body, panel, vec![Sums { lane, lanes, values, active: true }]);
                 }
             }
         }
         body
     }
+
+    /// The late phase of all panels, for the one sum that has one: `finish` is given that sum alone. `x_terms` are
+    /// those that one row has kept from the early phases.
+    pub(super) fn late(
+        &mut self,
+        operand: Place,
+        sum: usize,
+        x_terms: Place,
+        columns: &[Column],
+        mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        if self.is_tile() {
+            let mut all = self.matrix(Stage::Late, &[(Phase::ResetHidden, operand)], Kept::Sums);
+            all.extend(self.finish_rows(sum..sum + 1, columns, finish));
+            return all;
+        }
+        let mut walked = columns.to_vec();
+        walked.push(Column::new("x_terms", x_terms, false));
+        let mut all = Vec::new();
+        for panels in &self.plan.panels {
+            all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
+                let weights = weights.expect("lower: asked for");
+                let panel = Panel { panels, weights: Some(weights), columns: &places[..columns.len()] };
+                let mut body = Vec::new();
+                for pass in plan::vectors(panels.columns, this.lanes()).chunks(this.at_once(panels)) {
+                    let mut parts = this.parts(pass);
+                    parts.retain(|part| part.sum == sum);
+                    let rows = weights.at(panels.late_rows);
+                    let terms = this.accumulate(&mut body, panels, Phase::ResetHidden, rows, &[operand], &parts);
+                    for (part, terms) in parts.iter().zip(terms.into_iter().flatten().flatten()) {
+                        let (lane, lanes) = (part.lane, part.lanes);
+                        let terms = add(load(places[columns.len()].at(lane), lanes), terms);
+                        let values = vec![this.with_bias(panels, weights, part, terms)];
+                        finish(this, &mut body, &panel, vec![Sums { lane, lanes, values, active: false }]);
+                    }
+                }
+                body
+            }));
+        }
+        all
+    }
+
+    /// The x terms of all rows, to be read as [`X::Sums`].
+    pub(super) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
+        let len = self.product().active(Phase::Input) * self.product().units;
+        self.sums = self.builder.tile_rows(self.count, len);
+        let mut all = self.matrix(Stage::Early, &[(Phase::Input, x)], Kept::InputTerms);
+        all.extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
+        all
+    }
+
+    /// The sums of all rows over the given phases, those of one stage in order, each row times its own operand: every weight
+    /// that is read multiplies an element of every row.
+    ///
+    /// The stored sums of a row are for each panel the columns of each sum that is kept. What a sum has from before is added
+    /// to; its bias comes with its last phase.
+    fn matrix(&mut self, stage: Stage, phases: &[(Phase, Place)], kept: Kept) -> Vec<Stmt> {
+        let product = self.product();
+        let width = match kept {
+            Kept::Sums => product.sums.len(),
+            Kept::InputTerms => product.active(Phase::Input),
+        };
+        let rows: Vec<_> = self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();
+        let mut all = Vec::new();
+        for panels in &self.plan.panels {
+            all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
+                let weights = weights.expect("lower: asked for");
+                let mut body = Vec::new();
+                let isa = this.builder.lowering.isa;
+                let at_once = plan::tile_vectors(product, panels.columns, this.count, isa).unwrap_or(1);
+                for pass in plan::vectors(panels.columns, this.lanes()).chunks(at_once) {
+                    let parts = this.parts(pass);
+                    for (phase, operand) in phases {
+                        let len = product.phase_rows(*phase);
+                        let operands: Vec<_> = (0..this.count).map(|r| operand.at(r * len)).collect();
+                        let rows = weights.at(match phase {
+                            Phase::Input => panels.input,
+                            Phase::Hidden => panels.hidden,
+                            Phase::ResetHidden => panels.late_rows,
+                        });
+                        let terms = this.accumulate(&mut body, panels, *phase, rows, &operands, &parts);
+                        for (place, terms) in places.iter().zip(terms) {
+                            for (part, terms) in parts.iter().zip(terms) {
+                                let Some(mut value) = terms else { continue };
+                                let (sum, index) = (&product.sums[part.sum], part.sum);
+                                let slot = match kept {
+                                    Kept::Sums => index,
+                                    Kept::InputTerms => product.position(Phase::Input, index),
+                                };
+                                let to = place.at(slot * panels.columns + part.lane);
+                                if *phase != Phase::Input && sum.w.is_some() {
+                                    value = add(load(to, part.lanes), value);
+                                }
+                                if kept == Kept::Sums && sum.last_phase() == *phase {
+                                    value = this.with_bias(panels, weights, part, value);
+                                }
+                                body.push(Stmt::Store { to, value });
+                            }
+                        }
+                    }
+                }
+                body
+            }));
+        }
+        all
+    }
+
+    /// `finish` for some of the stored sums of every row, panel after panel.
+    fn finish_rows(
+        &mut self,
+        which: Range<usize>,
+        columns: &[Column],
+        mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        let product = self.product();
+        let mut all = Vec::new();
+        for (r, sums) in self.sums.clone().into_iter().enumerate() {
+            let own = |c: &Column| if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c };
+            let mut columns: Vec<_> = columns.iter().map(own).collect();
+            columns.push(Column { width: product.sums.len(), ..Column::new("sums", sums, false) });
+            for panels in &self.plan.panels {
+                all.extend(self.panels(panels, None, &columns, |row, _, places| {
+                    let (sums, columns) = places.split_last().expect("lower: there are sums");
+                    let of_vector = |(lane, lanes): (usize, usize)| {
+                        let value = |sum: usize| load(sums.at(sum * panels.columns + lane), lanes);
+                        Sums { lane, lanes, values: which.clone().map(value).collect(), active: false }
+                    };
+                    let all = plan::vectors(panels.columns, row.lanes()).into_iter().map(of_vector).collect();
+                    let mut body = Vec::new();
+                    finish(row, &mut body, &Panel { panels, weights: None, columns }, all);
+                    body
+                }));
+            }
+        }
+        all
+    }
+}
+
+/// What several rows keep of their sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    /// All of them, with their biases once they are complete.
+    Sums,
+    /// The x terms of those that have any, without biases.
+    InputTerms,
+}
+
+/// Which phases are walked together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Input and Hidden.
+    Early,
+    /// ResetHidden.
+    Late,
 }
 
 pub(super) fn add(a: Expr, b: Expr) -> Expr {
     op(Operation::Add, vec![a, b])
 }
 
-/// One loop over rows: each of `walks` moves a row a turn. One row needs no loop.
+/// One loop over rows: each of `rows` moves a row a turn. One row needs no loop.
 pub(super) fn for_rows<'a, 'm>(
     builder: &mut Builder<'a, 'm>,
     count: usize,
     rows: &[(&str, Place, usize, bool)],
-    body: impl FnOnce(&mut Builder<'a, 'm>, &[Place]) -> Vec<Stmt>,
+    mut body: impl FnMut(&mut Builder<'a, 'm>, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
-    if count == 1 {
-        let places: Vec<_> = rows.iter().map(|(_, of, _, _)| *of).collect();
-        return body(builder, &places);
+    for_tiles(builder, count, 1, rows, |builder, _, places| body(builder, places))
+}
+
+/// One loop over `at_once` rows at a time, and what is left of them: `body` is given how many it is for.
+pub(super) fn for_tiles<'a, 'm>(
+    builder: &mut Builder<'a, 'm>,
+    count: usize,
+    at_once: usize,
+    rows: &[(&str, Place, usize, bool)],
+    mut body: impl FnMut(&mut Builder<'a, 'm>, usize, &[Place]) -> Vec<Stmt>,
+) -> Vec<Stmt> {
+    let mut all = Vec::new();
+    let turns = count / at_once;
+    if turns > 1 {
+        let mut places = Vec::new();
+        let mut walks: Vec<Walk> = Vec::new();
+        for &(name, of, len, written) in rows {
+            let (place, walk) = builder.walk(name, of, len * at_once, written);
+            places.push(place);
+            walks.push(walk);
+        }
+        let body = body(builder, at_once, &places);
+        all.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body });
     }
-    let mut places = Vec::new();
-    let mut walks: Vec<Walk> = Vec::new();
-    for &(name, of, len, written) in rows {
-        let (place, walk) = builder.walk(name, of, len, written);
-        places.push(place);
-        walks.push(walk);
+    // what no loop is for
+    let done = if turns > 1 { turns * at_once } else { 0 };
+    let mut at = done;
+    while at < count {
+        let n = at_once.min(count - at);
+        let places: Vec<_> = rows.iter().map(|(_, of, len, _)| of.at(at * len)).collect();
+        all.extend(body(builder, n, &places));
+        at += n;
     }
-    let body = body(builder, &places);
-    vec![Stmt::For { count, turn: None, walks, body }]
+    all
 }

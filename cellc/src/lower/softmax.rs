@@ -51,7 +51,7 @@ impl<'m> Builder<'_, 'm> {
         let (element, walk) = self.walk("element", from, 1, false);
         let larger = op(Operation::Max, vec![load(element, 1), Expr::Var(most)]);
         let turn = vec![Stmt::Set { var: most, value: larger }];
-        body.push(Stmt::For { count: size, turn: None, walks: vec![walk], body: turn });
+        body.push(Stmt::For { count: size, turn: None, backwards: None, walks: vec![walk], body: turn });
         body.push(Stmt::Store { to: at_most, value: Expr::Var(most) });
         // what is stored at first: e, or v - m
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
@@ -66,7 +66,7 @@ impl<'m> Builder<'_, 'm> {
         }
         let more = op(Operation::Add, vec![Expr::Var(sum), term]);
         let turn = vec![Stmt::Set { var: sum, value: more }];
-        body.push(Stmt::For { count: size, turn: None, walks: vec![walk], body: turn });
+        body.push(Stmt::For { count: size, turn: None, backwards: None, walks: vec![walk], body: turn });
         let total = match log {
             true => self.call(Activation::Log, Expr::Var(sum)),
             false => Expr::Var(sum),
@@ -101,7 +101,7 @@ impl<'m> Builder<'_, 'm> {
             }
             let value = each(self, load(source, width), width);
             let turn = vec![Stmt::Store { to: window, value }];
-            body.push(Stmt::For { count: turns, turn: None, walks, body: turn });
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
         }
         for (at, lanes) in plan::vectors(size % width, width) {
             let at = turns * width + at;

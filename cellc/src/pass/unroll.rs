@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::kernel::{Base, Copied, Expr, Kernel, Place, Program, Stmt, Var, WindowId};
+use crate::kernel::{Base, Copied, Expr, Kernel, Place, Program, Stmt, Var, Walk, WindowId};
 
 /// Unrolls every loop of the kernels for which the plan said so: windows become constant offsets.
 pub fn unroll(program: &mut Program) {
@@ -55,7 +55,19 @@ impl Unroll<'_> {
                     let value = self.expr(value);
                     out.push(Stmt::Store { to: self.place(*to), value });
                 }
-                Stmt::For { count, turn, walks, body } => {
+                // which way it goes is known only at run time
+                Stmt::For { count, turn, backwards: Some(var), walks, body } => {
+                    let turn = turn.map(|turn| self.rename(turn));
+                    let walks: Vec<_> = walks.iter().map(|w| Walk { of: self.place(w.of), ..w.clone() }).collect();
+                    for walk in &walks {
+                        self.windows.insert(walk.window, walk.window.into());
+                    }
+                    let mut inner = Vec::new();
+                    self.block(body, &mut inner);
+                    let backwards = Some(self.renamed[var]);
+                    out.push(Stmt::For { count: *count, turn, backwards, walks, body: inner });
+                }
+                Stmt::For { count, turn, backwards: None, walks, body } => {
                     for k in 0..*count {
                         for walk in walks {
                             let window = if walk.reverse { *count - 1 - k } else { k };

@@ -234,6 +234,13 @@ typedef struct {prefix}_state {{
     for field in &interface.variables {
         let _ = writeln!(out, "    {}float {}[{}];", std::mem::take(&mut aligned), field.name, file.size(field));
     }
+    if interface.alternates {
+        let _ = writeln!(
+            out,
+            "    {}unsigned backwards; /* 0 and 1 in turn: the order in which large weights are read; no result depends on it */",
+            std::mem::take(&mut aligned)
+        );
+    }
     let _ = write!(
         out,
         "}} {prefix}_state;
@@ -494,7 +501,9 @@ fn structure(out: &mut String, file: &File<'_>) {
     let pass = if file.is_baked() { "" } else { ", packed" };
     if interface.has_state() {
         let _ = write!(out, "\nvoid {prefix}_state_reset({prefix}_state *state) {{\n");
-        if interface.variables.is_empty() {
+        if interface.alternates {
+            out.push_str("    state->backwards = 0;\n");
+        } else if interface.variables.is_empty() {
             out.push_str("    (void)state;\n");
         }
         for field in &interface.variables {

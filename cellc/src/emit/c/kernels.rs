@@ -116,7 +116,7 @@ fn spaced(prefix: &str, isa: &Isa) -> String {
 /// Names that the program's own must not hide.
 fn taken(prefix: &str, isa: &Isa, program: &Program) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
-    all.extend((0..DEEPEST).map(counter));
+    all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
     all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
     for function in &program.functions {
         all.extend(VectorFunction::ALL_LANES.iter().map(|lanes| full(prefix, &function.name, *lanes, isa)));
@@ -143,7 +143,7 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     }
     let stateful = (0..program.buffers.len())
         .map(BufferId)
-        .any(|id| used(id) && matches!(program.buffer(id).role, Role::Scratch | Role::Variable(_)));
+        .any(|id| used(id) && matches!(program.buffer(id).role, Role::Scratch | Role::Variable(_) | Role::Backwards));
     if file.interface.has_state() && !stateful {
         out.push_str("    (void)state;\n");
     }
@@ -158,6 +158,9 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
         let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
         wrap::statement(out, 4, &format!("{prefix}_{name}_{}({});", isa.name, args.join(", ")));
+    }
+    if file.interface.alternates {
+        out.push_str("    state->backwards ^= 1u;\n");
     }
     out.push_str("}\n");
 }
@@ -204,6 +207,7 @@ impl File<'_> {
                 plus("state->block", part.expect("emit: what kernels share stands in the block").1)
             }
             Role::Table => shared.buffer(id).name.clone(),
+            Role::Backwards => "&state->backwards".to_string(),
             Role::Weights | Role::Constant(_) => self.constant(id),
         }
     }
@@ -554,10 +558,15 @@ impl Dialect for C<'_> {
         loops.iter().for_each(|_| self.end_block());
     }
 
-    fn begin_for(&mut self, count: usize, turn: Option<&str>, walks: &[Walking<'_>]) {
-        let i = self.begin_turns(count);
+    fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
+        let mut i = self.begin_turns(count);
         if let Some(turn) = turn {
             self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
+        }
+        if let Some(backwards) = backwards {
+            let k = format!("{i}_k");
+            self.line(&format!("const size_t {k} = {backwards} ? {} - {i} : {i};", count - 1));
+            i = k;
         }
         for walk in walks {
             let constant = if walk.written { "" } else { "const " };

@@ -14,6 +14,27 @@ pub(super) struct Rust {
 }
 
 impl Rust {
+    /// A loop whose direction is known at run time.
+    fn begin_either_way(&mut self, count: usize, turn: Option<&str>, backwards: &str, walks: &[Walking<'_>]) {
+        let turn = turn.unwrap_or("turn");
+        let (mut names, mut gets) = (Vec::new(), Vec::new());
+        for walk in walks {
+            let mutable = if walk.written { "_mut" } else { "" };
+            let at = if walk.reverse { format!("{} - at", count - 1) } else { "at".to_string() };
+            names.push(format!("Some({})", walk.window.name));
+            gets.push(format!("{}.get{mutable}({at})", windows(count, walk)));
+        }
+        let last = count - 1;
+        let _ = writeln!(
+            self.out,
+            "for {turn} in 0..{count}u32 {{
+                let at = if {backwards} == 0 {{ {turn} }} else {{ {last} - {turn} }} as usize;
+                let ({}) = ({}) else {{ continue; }};",
+            names.join(", "),
+            gets.join(", "),
+        );
+    }
+
     fn helper(&mut self, name: &'static str, args: &str) -> Text {
         self.used.insert(name);
         Text::atom(format!("{name}({args})"))
@@ -188,7 +209,10 @@ impl Dialect for Rust {
         self.out.push_str(&"}\n".repeat(loops.len()));
     }
 
-    fn begin_for(&mut self, count: usize, turn: Option<&str>, walks: &[Walking<'_>]) {
+    fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
+        if let Some(backwards) = backwards {
+            return self.begin_either_way(count, turn, backwards, walks);
+        }
         let mut pattern = turn.unwrap_or("_").to_string();
         let mut source = match (turn, walks) {
             (None, []) => format!("0..{count}"),
@@ -197,17 +221,9 @@ impl Dialect for Rust {
             (None, _) => String::new(),
         };
         for walk in walks {
-            let (of, len) = (walk.of, walk.window.len);
             let mutable = if walk.written { "_mut" } else { "" };
-            let whole = walk.offset == 0 && count * len == of.len;
-            let part = if whole {
-                of.name.clone()
-            } else {
-                let end = walk.offset + count * len;
-                format!("{}.get{mutable}({}..{end}).unwrap_or_default()", of.name, walk.offset)
-            };
             let reverse = if walk.reverse { ".rev()" } else { "" };
-            let windows = format!("{part}.as_chunks{mutable}::<{len}>().0.iter{mutable}(){reverse}");
+            let windows = format!("{}.iter{mutable}(){reverse}", windows(count, walk));
             if source.is_empty() {
                 pattern.clone_from(&walk.window.name);
                 source = windows;
@@ -236,6 +252,19 @@ impl Dialect for Rust {
             let _ = writeln!(self.out, "// {line}");
         }
     }
+}
+
+/// The windows of a walk as a slice of arrays.
+fn windows(count: usize, walk: &Walking<'_>) -> String {
+    let (of, len) = (walk.of, walk.window.len);
+    let mutable = if walk.written { "_mut" } else { "" };
+    let part = if walk.offset == 0 && count * len == of.len {
+        of.name.clone()
+    } else {
+        let end = walk.offset + count * len;
+        format!("{}.get{mutable}({}..{end}).unwrap_or_default()", of.name, walk.offset)
+    };
+    format!("{part}.as_chunks{mutable}::<{len}>().0")
 }
 
 /// The counter of a loop that copies: nothing else is declared within.
