@@ -147,10 +147,17 @@ impl Product {
     /// More chains hide the latency of a multiply-add where rows are short, and shorten the length over which errors
     /// grow. Part of what a model means to cellc: it never depends on the instruction set.
     pub fn chains(&self, phase: Phase, columns: usize) -> usize {
+        let lanes = self.active(phase) * columns;
         match phase {
-            Phase::Hidden | Phase::ResetHidden if self.active(phase) * columns <= 64 && self.phase_rows(phase) > 1 => 2,
+            Phase::Hidden | Phase::ResetHidden if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 => 2,
             _ => 1,
         }
+    }
+
+    /// The most chains that a phase has, and the most sums.
+    fn widest(&self, columns: usize) -> (usize, usize) {
+        let most = |of: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(of).max().unwrap_or(1);
+        (most(&|phase| self.chains(phase, columns)), most(&|phase| self.active(phase)))
     }
 
     /// The multiply-adds of one row, once.
@@ -349,16 +356,15 @@ fn recurs(product: &Product) -> bool {
 /// Vectors of columns of each sum that a pass over a panel may hold for `rows` rows at once, if any: beside the
 /// accumulators there are a vector of weights for each column and sum, and the element that they are multiplied by.
 pub fn tile_vectors(product: &Product, columns: usize, rows: usize, isa: &Isa) -> Option<usize> {
-    let active = Phase::ALL.iter().map(|&phase| product.active(phase)).max().unwrap_or(1);
-    let chains = Phase::ALL.map(|phase| product.chains(phase, columns)).into_iter().max().unwrap_or(1);
+    let (chains, active) = product.widest(columns);
     let most = isa.registers.saturating_sub(2) / (active * (rows * chains + 1));
     Some(most.min(columns.div_ceil(isa.lanes))).filter(|v| *v > 0)
 }
 
 fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa) -> usize {
     let rows = product.rows.max(product.steps);
-    let active = Phase::ALL.iter().map(|&phase| product.active(phase)).max().unwrap_or(1);
     let columns = panels[0].columns;
+    let (_, active) = product.widest(columns);
     let cost = |r: usize| {
         let Some(v) = tile_vectors(product, columns, r, isa) else { return f64::INFINITY };
         let passes = columns.div_ceil(isa.lanes).div_ceil(v) as f64;
@@ -450,6 +456,11 @@ pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
         at += width;
     }
     all
+}
+
+/// Vectors of sums of a panel that one pass may hold for one row, with all their chains.
+pub fn pass_vectors(product: &Product, columns: usize, isa: &Isa) -> usize {
+    (accumulators(isa) / product.widest(columns).0).max(1)
 }
 
 /// Accumulators that one pass may hold: three quarters of the registers, the rest for operands.

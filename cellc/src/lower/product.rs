@@ -6,6 +6,7 @@ use super::builder::{Builder, load, op};
 use super::layout::copy;
 use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};
 use crate::plan::{self, Panels, Phase, Product, ProductPlan, Sum, Tiling};
+use crate::target::Isa;
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {
@@ -121,14 +122,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &self.plan.product
     }
 
-    fn lanes(&self) -> usize {
-        self.builder.lowering.isa.lanes
+    fn isa(&self) -> &'static Isa {
+        self.builder.lowering.isa
     }
 
-    /// How many vectors of sums of a panel one pass may hold, with all their chains.
-    fn at_once(&self, panels: &Panels) -> usize {
-        let most = Phase::ALL.map(|phase| self.product().chains(phase, panels.columns)).into_iter().max().unwrap_or(1);
-        (plan::accumulators(self.builder.lowering.isa) / most).max(1)
+    fn lanes(&self) -> usize {
+        self.isa().lanes
     }
 
     /// How this instruction set covers the columns of the `index`-th group of panels.
@@ -466,7 +465,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         parts.push(Part { sum: first, lane, lanes, name: format!("{name}{v}") });
                     }
                 }
-                for pass in parts.chunks(self.at_once(panels)) {
+                for pass in parts.chunks(plan::pass_vectors(self.product(), panels.columns, self.isa())) {
                     let values = self.early_sums(&mut body, panels, weights, operands, pass);
                     for (part, value) in pass.iter().zip(values) {
                         let value = activate(self, part.sum, value);
@@ -507,7 +506,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let weights = weights.expect("lower: asked for");
                 let panel = Panel { panels, weights: Some(weights), columns: &places[..columns.len()] };
                 let mut body = Vec::new();
-                for pass in plan::vectors(panels.columns, this.lanes()).chunks(this.at_once(panels)) {
+                for pass in plan::vectors(panels.columns, this.lanes()).chunks(plan::pass_vectors(
+                    this.product(),
+                    panels.columns,
+                    this.isa(),
+                )) {
                     let mut parts = this.parts(pass);
                     parts.retain(|part| part.sum == sum);
                     let rows = weights.at(panels.late_rows);
@@ -551,8 +554,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
                 let mut body = Vec::new();
-                let isa = this.builder.lowering.isa;
-                let at_once = plan::tile_vectors(product, panels.columns, this.count, isa).unwrap_or(1);
+                let at_once = plan::tile_vectors(product, panels.columns, this.count, this.isa()).unwrap_or(1);
                 for pass in plan::vectors(panels.columns, this.lanes()).chunks(at_once) {
                     let parts = this.parts(pass);
                     for (phase, operand) in phases {
