@@ -57,7 +57,7 @@ pub use front::apple::AppleResetGate;
 pub use front::builder::Builder;
 pub use front::layout::Framework;
 pub use model::{Activation, Direction, LstmGateOrder, Model};
-pub use options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
+pub use options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightsAs};
 pub use target::Isa;
 
 /// What the macro crate calls.

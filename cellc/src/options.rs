@@ -73,6 +73,19 @@ impl Default for Range {
     }
 }
 
+/// What the plan chooses by its model of costs, chosen by hand; none: as the plan does. No result depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tuning {
+    /// Columns of a panel: neighbouring units whose weights stand together.
+    pub panel_columns: Option<usize>,
+    /// Rows of a batch, or steps of a sequence, that share each weight that is read.
+    pub rows_at_once: Option<usize>,
+    /// Whether every other step walks the panels from the last to the first.
+    pub alternate: Option<bool>,
+    /// Whether the x terms of all steps of a sequence are computed before the first step.
+    pub input_first: Option<bool>,
+}
+
 /// Everything that can be chosen about the generated code. The default is right for most models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
@@ -84,6 +97,8 @@ pub struct Options {
     pub isas: Option<Vec<&'static Isa>>,
     /// How far loops are unrolled.
     pub unroll: Unroll,
+    /// What else the plan need not choose.
+    pub tuning: Tuning,
     /// Whether multiply-add is fused.
     pub fma: Fma,
     /// Which parameters are state.

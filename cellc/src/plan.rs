@@ -3,8 +3,10 @@
 //! What sets the order of summation (panels never do; only which terms a sum has and in what order) depends on the
 //! model alone, so that every instruction set computes the same bits. Tiles depend on the instruction set.
 
+mod cost;
 mod fusion;
 
+pub use cost::tile_vectors;
 pub use fusion::{Along, Chain, Fusion, along};
 
 use std::fmt;
@@ -142,12 +144,12 @@ impl Product {
     }
 
     /// How many chains of additions the terms of a phase are dealt out to, term `k` to chain `k % chains`; the chains
-    /// are added pairwise at the end. `columns` are those of a panel.
+    /// are added pairwise at the end.
     ///
     /// More chains hide the latency of a multiply-add where rows are short, and shorten the length over which errors
-    /// grow. Part of what a model means to cellc: it never depends on the instruction set.
-    pub fn chains(&self, phase: Phase, columns: usize) -> usize {
-        let lanes = self.active(phase) * columns;
+    /// grow. Part of what a model means to cellc: it depends neither on the instruction set nor on panels.
+    pub fn chains(&self, phase: Phase) -> usize {
+        let lanes = self.active(phase) * self.units;
         match phase {
             Phase::Hidden | Phase::ResetHidden if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 => 2,
             _ => 1,
@@ -155,9 +157,9 @@ impl Product {
     }
 
     /// The most chains that a phase has, and the most sums.
-    fn widest(&self, columns: usize) -> (usize, usize) {
+    fn widest(&self) -> (usize, usize) {
         let most = |of: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(of).max().unwrap_or(1);
-        (most(&|phase| self.chains(phase, columns)), most(&|phase| self.active(phase)))
+        (most(&|phase| self.chains(phase)), most(&|phase| self.active(phase)))
     }
 
     /// The multiply-adds of one row, once.
@@ -302,11 +304,19 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let product = |op: &ValidOp| {
         let mut reasons = Vec::new();
         let (product, width) = match op {
-            ValidOp::Cell(cell) => (Product::from(cell), panel_columns(cell, &mut reasons)),
-            ValidOp::Dense(dense) => (Product::from(dense), dense_columns(dense, &mut reasons)),
+            ValidOp::Cell(cell) => (Product::from(cell), panel_columns(cell)),
+            ValidOp::Dense(dense) => (Product::from(dense), dense_columns(dense)),
             _ => return None,
         };
-        Some(plan_product(product, width, reasons, options, &isas))
+        let (columns, why) = match options.tuning.panel_columns {
+            Some(columns) => (columns.clamp(1, product.units), "asked for"),
+            None if product.rows > 1 => {
+                (cost::shared_columns(&product, LINE), "what the first level of a cache holds, for several rows")
+            }
+            None => width,
+        };
+        reasons.push(format!("panels of {columns} columns: {why}"));
+        Some(plan_product(product, columns, reasons, options, &isas))
     };
     let products = model.all_nodes().into_iter().filter_map(|node| product(&node.op)).collect();
     Plan { isas, products, fusion: Fusion::new(model), flush_denormals: options.flush_denormals }
@@ -340,54 +350,50 @@ fn plan_product(
     });
     let tile = |p: &Panels, isa| tiling(&product.sums, p.columns, isa);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
-    let snake = recurs(&product) && panels.iter().any(|p| p.count > 1) && weights * 4 > SNAKE;
-    let rows_at_once = isas.iter().map(|(isa, _)| rows_at_once(&product, &panels, isa)).collect();
-    let input_sums = product.steps * product.active(Phase::Input) * product.units;
-    let input_first = product.steps > 1 && input_sums <= weights / 4;
+    let tuning = &options.tuning;
+    let several = product.rows > 1 || product.steps > 1;
+    let mut chosen = |(isa, _): &(&'static Isa, bool)| {
+        let (rows, cycles) = cost::rows_at_once(&product, &panels, isa);
+        match tuning.rows_at_once {
+            Some(rows) => rows.clamp(1, product.rows.max(product.steps)),
+            None if several => {
+                reasons.push(format!("{}: {rows} rows at once, {cycles:.1} cycles for a row of a panel", isa.name));
+                rows
+            }
+            None => rows,
+        }
+    };
+    let rows_at_once = isas.iter().map(&mut chosen).collect();
+    let recurs = product.sums.iter().any(|s| s.r.is_some());
+    let alternate = tuning.alternate.unwrap_or(weights * 4 > cost::ALTERNATE_FROM);
+    let snake = recurs && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
+    if snake {
+        reasons.push(match tuning.alternate {
+            Some(_) => "panels in alternating order: asked for".to_string(),
+            None => format!("panels in alternating order: more than {} KiB of weights", cost::ALTERNATE_FROM >> 10),
+        });
+    }
+    let widest = isas.last().expect("options: generic is always there").0;
+    let worth = match tuning.input_first {
+        Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
+        Some(_) => Err(String::new()),
+        None => cost::input_first(&product, &panels, weights, widest),
+    };
+    let input_first = worth.is_ok();
+    reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
     ProductPlan { product, panels, weights, unroll, snake, input_first, rows_at_once, tilings, reasons }
 }
 
-const SNAKE: usize = 512 << 10;
-
-fn recurs(product: &Product) -> bool {
-    product.sums.iter().any(|s| s.r.is_some())
+/// Columns of a full panel of a dense layer, and why: one sum, so as for an RNN.
+fn dense_columns(dense: &Dense) -> (usize, &'static str) {
+    (dense.outputs.min(128), "one sum, 8 vectors of 16 in flight")
 }
 
-/// Vectors of columns of each sum that a pass over a panel may hold for `rows` rows at once, if any: beside the
-/// accumulators there are a vector of weights for each column and sum, and the element that they are multiplied by.
-pub fn tile_vectors(product: &Product, columns: usize, rows: usize, isa: &Isa) -> Option<usize> {
-    let (chains, active) = product.widest(columns);
-    let most = isa.registers.saturating_sub(2) / (active * (rows * chains + 1));
-    Some(most.min(columns.div_ceil(isa.lanes))).filter(|v| *v > 0)
-}
-
-fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa) -> usize {
-    let rows = product.rows.max(product.steps);
-    let columns = panels[0].columns;
-    let (_, active) = product.widest(columns);
-    let cost = |r: usize| {
-        let Some(v) = tile_vectors(product, columns, r, isa) else { return f64::INFINITY };
-        let passes = columns.div_ceil(isa.lanes).div_ceil(v) as f64;
-        let fma = (r * v * active) as f64 / 2.0;
-        let loads = (v * active + r) as f64 / 2.0;
-        passes * fma.max(loads).max(4.0)
-    };
-    let total = |r: usize| (rows / r) as f64 * cost(r) + if rows % r > 0 { cost(rows % r) } else { 0.0 };
-    (1..=rows.min(8)).rev().min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or(1)
-}
-
-/// Columns of a full panel of a dense layer: one sum, so as for an RNN.
-fn dense_columns(dense: &Dense, reasons: &mut Vec<String>) -> usize {
-    let columns = dense.outputs.min(128);
-    reasons.push(format!("panels of {columns} columns: one sum, 8 vectors of 16 in flight"));
-    columns
-}
-
-/// Columns of a full panel.
+/// Columns of a full panel where one row is computed at a time, and why.
 ///
 /// Rows of packed weights are read once each, so a panel wants enough sums in flight to hide the latency of a
 /// multiply-add (4 cycles: 6 to 18 vectors of 16 lanes) and no more than the registers hold.
-fn panel_columns(cell: &ValidCell, reasons: &mut Vec<String>) -> usize {
+fn panel_columns(cell: &ValidCell) -> (usize, &'static str) {
     let (whole, wide, why) = match cell.kind {
         CellKind::Rnn => (128, 128, "one gate: 8 vectors of 16 in flight"),
         CellKind::Lstm => (64, 32, "two vectors of 16 for each of f, i, c and o"),
@@ -398,9 +404,7 @@ fn panel_columns(cell: &ValidCell, reasons: &mut Vec<String>) -> usize {
             (64, 32, "two vectors of 16 for each of z, r and the candidate")
         }
     };
-    let columns = if cell.hidden_size <= whole { cell.hidden_size } else { wide };
-    reasons.push(format!("panels of {columns} columns: {why}"));
-    columns
+    (if cell.hidden_size <= whole { cell.hidden_size } else { wide }, why)
 }
 
 fn layout(product: &Product, width: usize) -> (Vec<Panels>, usize) {
@@ -459,8 +463,8 @@ pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
 }
 
 /// Vectors of sums of a panel that one pass may hold for one row, with all their chains.
-pub fn pass_vectors(product: &Product, columns: usize, isa: &Isa) -> usize {
-    (accumulators(isa) / product.widest(columns).0).max(1)
+pub fn pass_vectors(product: &Product, isa: &Isa) -> usize {
+    (accumulators(isa) / product.widest().0).max(1)
 }
 
 /// Accumulators that one pass may hold: three quarters of the registers, the rest for operands.

@@ -4,7 +4,7 @@ use cellc::compile::compile;
 use cellc::diagnostic::Diagnostics;
 use cellc::front::openvino;
 use cellc::model::{Parameter, ValidModel};
-use cellc::options::{Fma, Options, Unroll};
+use cellc::options::{Fma, Options, Tuning, Unroll};
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
@@ -60,7 +60,19 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
     };
     options.fma = if recipe.options[1] % 4 == 3 { Fma::Off } else { Fma::Auto };
     options.flush_denormals = recipe.options[2] % 3 == 2;
+    options.tuning = tuning(recipe.seed);
     compiled(name, file, options, u64::from(recipe.seed) + 1)
+}
+
+/// What the plan would choose by the costs of models larger than are drawn.
+fn tuning(seed: u32) -> Tuning {
+    let choice = |at: u32| (seed >> (2 * at) & 3) as usize;
+    Tuning {
+        panel_columns: [None, Some(2), Some(5), Some(16)][choice(0)],
+        rows_at_once: [None, Some(2), Some(3), Some(8)][choice(1)],
+        alternate: [None, Some(false), Some(true), Some(true)][choice(2)],
+        input_first: [None, Some(false), Some(true), Some(true)][choice(3)],
+    }
 }
 
 /// A model with calls of all kinds.

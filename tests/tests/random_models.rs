@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use cellc::bound::{Profile, bound};
 use cellc::model::Activation;
-use cellc::options::Options;
+use cellc::options::{Options, Tuning};
 use cellc::reference::{Step, reference};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
@@ -163,6 +163,22 @@ fn flushed(subject: &Subject, results: &[Vec<f32>], seen: &mut Seen) {
     }
 }
 
+/// Panels, tiles of rows and orders drawn with the model give what the plan's own give.
+fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
+    let options = Options { tuning: Tuning::default(), ..drawn.compilation.options.clone() };
+    let planned = Subject { calls: drawn.calls.clone(), ..compiled("drawn", file, options, 0) };
+    let bits = |subject: &Subject, isa, call: usize| -> Vec<Vec<u32>> {
+        let results = subject.interpret(isa, &subject.calls[call]);
+        results.into_iter().map(|all| all.into_iter().map(cellc_tests::subject::bits).collect()).collect()
+    };
+    for (isa, (name, _)) in drawn.isas().enumerate() {
+        for call in [ORDINARY, SPECIAL] {
+            let tuning = &drawn.compilation.options.tuning;
+            assert_eq!(bits(drawn, isa, call), bits(&planned, isa, call), "call {call} on {name} with {tuning:?}");
+        }
+    }
+}
+
 /// What was found by drawing, made small: it takes part in every run.
 fn found() -> Vec<Subject> {
     // a value beside a view of a view of itself, which wants its place in the same whole
@@ -221,7 +237,9 @@ fn every_error_is_within_the_bound() {
     let count = asked("CELLC_MODELS").unwrap_or(DRAWN);
     let outcome = recipe::runner(count, seed()).run(&recipes(), |recipe| {
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            check(&subject("drawn", &recipe), &mut seen.borrow_mut());
+            let subject = subject("drawn", &recipe);
+            check(&subject, &mut seen.borrow_mut());
+            no_choice_of_the_plan_changes_a_bit(&subject, recipe.file());
         }));
         tried.map_err(|payload| {
             let text = payload.downcast_ref::<String>().cloned();

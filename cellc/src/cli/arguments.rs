@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cellc::options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
+use cellc::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightsAs};
 use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -119,6 +119,11 @@ pub(crate) struct ModelArguments {
     /// How far loops are unrolled; full can cost rustc minutes
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     unroll: UnrollArgument,
+
+    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off
+    /// (see --emit plan); no result depends on it
+    #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
+    plan: Vec<Choice>,
 
     /// Whether multiply-adds are fused; off: every machine gives the same bits
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
@@ -297,6 +302,42 @@ pub(crate) enum WeightsAsArgument {
     File,
 }
 
+/// One of the choices of `--plan`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    PanelColumns(usize),
+    RowsAtOnce(usize),
+    Alternate(bool),
+    InputFirst(bool),
+}
+
+impl Choice {
+    fn made(self, tuning: Tuning) -> Tuning {
+        match self {
+            Self::PanelColumns(n) => Tuning { panel_columns: Some(n), ..tuning },
+            Self::RowsAtOnce(n) => Tuning { rows_at_once: Some(n), ..tuning },
+            Self::Alternate(on) => Tuning { alternate: Some(on), ..tuning },
+            Self::InputFirst(on) => Tuning { input_first: Some(on), ..tuning },
+        }
+    }
+}
+
+fn choice(text: &str) -> Result<Choice, String> {
+    let (key, value) = text.split_once('=').ok_or("not of the form KEY=VALUE")?;
+    let on = || match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("{key} is on or off")),
+    };
+    Ok(match key {
+        "panel-columns" => Choice::PanelColumns(positive(value)?),
+        "rows-at-once" => Choice::RowsAtOnce(positive(value)?),
+        "alternate" => Choice::Alternate(on()?),
+        "input-first" => Choice::InputFirst(on()?),
+        _ => return Err("the keys are panel-columns, rows-at-once, alternate and input-first".to_string()),
+    })
+}
+
 impl ModelArguments {
     /// The model's file.
     pub(crate) fn path(&self) -> &Path {
@@ -312,6 +353,7 @@ impl ModelArguments {
                 UnrollArgument::Full => Unroll::Full,
                 UnrollArgument::None => Unroll::None,
             },
+            tuning: self.plan.iter().fold(Tuning::default(), |tuning, choice| choice.made(tuning)),
             fma: match self.fma {
                 FmaArgument::Auto => Fma::Auto,
                 FmaArgument::Off => Fma::Off,

@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
-use crate::options::{Fma, Language, Options, Range, State, Unroll, WeightsAs};
+use crate::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightsAs};
 use crate::target::Isa;
 
 /// Compiles a model in a build script, into `OUT_DIR`.
@@ -421,6 +421,11 @@ impl Builder {
     /// How far loops are unrolled.
     pub fn unroll(self, unroll: Unroll) -> Self {
         self.option(|options| options.unroll = unroll)
+    }
+
+    /// What the plan would choose by its model of costs; no result depends on it.
+    pub fn tuning(self, tuning: Tuning) -> Self {
+        self.option(|options| options.tuning = tuning)
     }
 
     /// Whether multiply-add is fused.

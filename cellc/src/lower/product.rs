@@ -209,7 +209,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let takes_part = |part: &Part| product.sums[part.sum].gate(phase).is_some();
         let len = product.active(phase) * panels.columns;
         let count = product.phase_rows(phase);
-        let chains = product.chains(phase, panels.columns);
+        let chains = product.chains(phase);
         let name = match phase {
             Phase::Input => "x",
             Phase::Hidden => "h",
@@ -465,7 +465,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         parts.push(Part { sum: first, lane, lanes, name: format!("{name}{v}") });
                     }
                 }
-                for pass in parts.chunks(plan::pass_vectors(self.product(), panels.columns, self.isa())) {
+                for pass in parts.chunks(plan::pass_vectors(self.product(), self.isa())) {
                     let values = self.early_sums(&mut body, panels, weights, operands, pass);
                     for (part, value) in pass.iter().zip(values) {
                         let value = activate(self, part.sum, value);
@@ -506,11 +506,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let weights = weights.expect("lower: asked for");
                 let panel = Panel { panels, weights: Some(weights), columns: &places[..columns.len()] };
                 let mut body = Vec::new();
-                for pass in plan::vectors(panels.columns, this.lanes()).chunks(plan::pass_vectors(
-                    this.product(),
-                    panels.columns,
-                    this.isa(),
-                )) {
+                for pass in
+                    plan::vectors(panels.columns, this.lanes()).chunks(plan::pass_vectors(this.product(), this.isa()))
+                {
                     let mut parts = this.parts(pass);
                     parts.retain(|part| part.sum == sum);
                     let rows = weights.at(panels.late_rows);
