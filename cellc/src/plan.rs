@@ -21,6 +21,9 @@ const LINE: usize = 16;
 /// Below this magnitude, 2^-100, a state becomes 0 where `--flush-denormals` asks for it.
 pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
 
+/// Columns of a GRU whose reset gate stands before the product that one panel holds: 18 vectors of sums.
+const MOST_AT_ONCE: usize = 96;
+
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
 /// Straight-line code takes rustc more than linear time: 20 vectors of 16 lanes half a second, 240 some 20 seconds.
@@ -303,17 +306,18 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
     let product = |op: &ValidOp| {
         let mut reasons = Vec::new();
-        let (product, width) = match op {
-            ValidOp::Cell(cell) => (Product::from(cell), panel_columns(cell)),
-            ValidOp::Dense(dense) => (Product::from(dense), dense_columns(dense)),
+        let product = match op {
+            ValidOp::Cell(cell) => Product::from(cell),
+            ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
         let (columns, why) = match options.tuning.panel_columns {
-            Some(columns) => (columns.clamp(1, product.units), "asked for"),
+            Some(columns) => (columns.clamp(1, product.units), "asked for".to_string()),
             None if product.rows > 1 => {
-                (cost::shared_columns(&product, LINE), "what the first level of a cache holds, for several rows")
+                let why = "what the first level of a cache holds, for several rows";
+                (cost::shared_columns(&product, LINE), why.to_string())
             }
-            None => width,
+            None => panel_columns(op, &product),
         };
         reasons.push(format!("panels of {columns} columns: {why}"));
         Some(plan_product(product, columns, reasons, options, &isas))
@@ -384,27 +388,22 @@ fn plan_product(
     ProductPlan { product, panels, weights, unroll, snake, input_first, rows_at_once, tilings, reasons }
 }
 
-/// Columns of a full panel of a dense layer, and why: one sum, so as for an RNN.
-fn dense_columns(dense: &Dense) -> (usize, &'static str) {
-    (dense.outputs.min(128), "one sum, 8 vectors of 16 in flight")
-}
-
 /// Columns of a full panel where one row is computed at a time, and why.
-///
-/// Rows of packed weights are read once each, so a panel wants enough sums in flight to hide the latency of a
-/// multiply-add (4 cycles: 6 to 18 vectors of 16 lanes) and no more than the registers hold.
-fn panel_columns(cell: &ValidCell) -> (usize, &'static str) {
-    let (whole, wide, why) = match cell.kind {
-        CellKind::Rnn => (128, 128, "one gate: 8 vectors of 16 in flight"),
-        CellKind::Lstm => (64, 32, "two vectors of 16 for each of f, i, c and o"),
-        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => {
-            (96, 32, "reset before: all columns at once up to 96")
+fn panel_columns(op: &ValidOp, product: &Product) -> (usize, String) {
+    let activations = match op {
+        ValidOp::Cell(cell)
+            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && product.units <= MOST_AT_ONCE =>
+        {
+            return (product.units, "reset before: r.h of all columns is wanted at once".to_string());
         }
-        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => {
-            (64, 32, "two vectors of 16 for each of z, r and the candidate")
-        }
+        ValidOp::Cell(cell) => match cell.kind {
+            CellKind::Rnn => 1,
+            CellKind::Gru(_) | CellKind::Augru(_) => 3,
+            CellKind::Lstm => 5,
+        },
+        _ => 0,
     };
-    (if cell.hidden_size <= whole { cell.hidden_size } else { wide }, why)
+    cost::own_columns(product, activations, LINE)
 }
 
 fn layout(product: &Product, width: usize) -> (Vec<Panels>, usize) {

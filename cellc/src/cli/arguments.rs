@@ -493,7 +493,8 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals";
+                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals \
+                    --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
@@ -502,6 +503,12 @@ mod tests {
                 language: Language::Rust,
                 isas: Some(vec![&target::GENERIC, &target::AVX2]),
                 unroll: Unroll::None,
+                tuning: Tuning {
+                    panel_columns: Some(32),
+                    rows_at_once: Some(4),
+                    alternate: Some(true),
+                    input_first: Some(false),
+                },
                 fma: Fma::Off,
                 state: State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]),
                 batch: Some(3),
@@ -520,7 +527,7 @@ mod tests {
     fn nonsense_is_a_usage_error() {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
                      --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --isa=sse9 --isa= \
-                     --unroll=9 --emit=java --weights-as=gone --no-such-option second.xml";
+                     --unroll=9 --plan=4 --plan=tile=4 --plan=alternate=1 --plan=rows-at-once=0 --emit=java --weights-as=gone --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {
             let error = compile(&[wrong]).expect_err(wrong);
             assert_eq!(error.exit_code(), 2, "{wrong}");

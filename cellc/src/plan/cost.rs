@@ -85,3 +85,52 @@ pub(super) fn shared_columns(product: &Product, line: usize) -> usize {
     let of_column: usize = Phase::ALL.iter().map(|&p| 4 * product.phase_rows(p) * product.active(p)).sum();
     (L1 / of_column.max(1) / line * line).clamp(line, 128).min(product.units)
 }
+
+/// Cycles that a panel costs beside its rows: its loops begin, and its first weights come from afar.
+const PANEL: f64 = 120.0;
+
+/// Cycles that a panel of another size costs besides: code of its own.
+const OTHER_PANEL: f64 = 40.0;
+
+/// Cycles of an activation of one vector where nothing hides it.
+const ACTIVATION: f64 = 30.0;
+
+/// The part of the time of a panel's rows that hides activations of the panel before: a core looks only so far ahead.
+const HIDDEN: f64 = 0.3;
+
+/// Sums that a pass holds at most: as many as every instruction set with vectors has registers for.
+const MOST_SUMS: usize = 12;
+
+/// Bytes that a core reads in a cycle from the first level.
+const L1_BYTES: f64 = 128.0;
+
+/// Columns of a full panel where one row is computed at a time, and why; `activations` for each unit.
+pub(super) fn own_columns(product: &Product, activations: usize, line: usize) -> (usize, String) {
+    let (chains, active) = product.widest();
+    let rows: usize = Phase::ALL.iter().map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 }).sum();
+    let bytes = 4 * product.multiply_adds();
+    if bytes > ALTERNATE_FROM {
+        // what comes from beyond the second level hides all else; two lines of each sum are what it fetches ahead best
+        let columns = ((8 / active).max(2) * line).min(product.units);
+        return (columns, format!("{} KiB of weights come from beyond the second level", bytes >> 10));
+    }
+    let speed = if bytes <= L1 / 2 { L1_BYTES } else { L2_BYTES };
+    let cycles = |columns: usize| {
+        let row = |columns: usize| {
+            let vectors = (active * columns.div_ceil(line)) as f64;
+            (vectors / BEGUN).max(vectors * 4.0 * line as f64 / speed).max(LATENCY / chains as f64)
+        };
+        let (full, rest) = (product.units / columns, product.units % columns);
+        let panels = || std::iter::repeat_n(columns, full).chain(Some(rest).filter(|rest| *rest > 0));
+        let activations = |columns: usize| (columns.div_ceil(line) * activations) as f64 * ACTIVATION;
+        let rows = |columns: usize| rows as f64 * row(columns);
+        let beside = panels().skip(1).map(|next| HIDDEN * rows(next)).chain([0.0]);
+        let panel = |(own, beside): (usize, f64)| PANEL + rows(own) + (activations(own) - beside).max(0.0);
+        panels().zip(beside).map(panel).sum::<f64>() + if rest > 0 { OTHER_PANEL } else { 0.0 }
+    };
+    let fits = |columns: &usize| *columns == line || active * chains * (columns / line) <= MOST_SUMS;
+    let widths = (1..=MOST_SUMS).map(|vectors| vectors * line).filter(fits).filter(|c| *c < product.units);
+    let whole = Some(product.units).filter(|units| active * chains * units.div_ceil(line) <= MOST_SUMS);
+    let best = widths.chain(whole).min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or(product.units.min(line));
+    (best, format!("{:.0} cycles, the fewest of all that have registers", cycles(best)))
+}
