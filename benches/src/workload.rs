@@ -3,7 +3,7 @@
 use cellc::Activation::{self, Relu, Sigmoid, Tanh};
 use cellc::model::{
     CellKind, ElementType, LstmGateOrder, Parameter, ResetGate, ResultValue, Source, Tensor, ValidCell, ValidModel,
-    ValidNode, ValidOp, ValidValue, WeightSource,
+    ValidNode, ValidOp, ValidValue, WeightLayout, WeightSource,
 };
 
 /// One cell at batch 1, its weights baked in.
@@ -112,8 +112,8 @@ impl Workload {
                 h: Source::Parameter(1),
                 w: WeightSource::Constant(0),
                 r: WeightSource::Constant(1),
-                b: WeightSource::Constant(2),
-                gate_order: LstmGateOrder::default(),
+                b: vec![WeightSource::Constant(2)],
+                layout: WeightLayout::new(kind, LstmGateOrder::default()),
                 input_forget: false,
                 c: None,
                 a: None,

@@ -280,7 +280,7 @@ impl Gates<'_> {
     }
 
     fn lstm(&self, h: &[Value], c: &[Value]) -> (Vec<Value>, Vec<Value>) {
-        let [f, i, g, o] = self.cell.gate_order.places();
+        let [f, i, g, o] = [0, 1, 2, 3];
         let fused = self.analysis.profile.fused;
         let one = Value::exactly(1.0);
         // p c + sum
@@ -341,7 +341,8 @@ impl Gates<'_> {
 
     /// A bias, once it has become part of a sum.
     fn b(&self, part: usize, j: usize) -> Value {
-        self.weight(self.weights.b(part, j)).rounded()
+        let terms = self.weights.b(part, j).map(|number| self.weight(number));
+        terms.reduce(Value::add).unwrap_or_else(|| self.weight(0.0)).rounded()
     }
 
     /// A weight may be a parameter, of which the magnitude is given: its sign is not used.

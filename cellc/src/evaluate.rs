@@ -5,7 +5,7 @@
 
 use crate::model::{
     Concat, Dense, Lengths, LoopSlice, MatMul, Pointwise, PointwiseFunction, Softmax, Source, Tensor, ValidCell,
-    ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightSource,
+    ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightLayout, WeightSource,
 };
 
 #[cfg(test)]
@@ -126,12 +126,13 @@ impl Numbers<'_> {
     }
 }
 
-/// A cell's own set of weights; gates and parts are counted as they stand.
+/// A cell's own set of weights; gates and parts are counted as its kind lists them.
 pub(crate) struct Weights<'a> {
     w: (Numbers<'a>, usize),
     r: (Numbers<'a>, usize),
-    b: (Numbers<'a>, usize),
+    b: Vec<(Numbers<'a>, usize)>,
     p: Option<Numbers<'a>>,
+    layout: &'a WeightLayout,
     units: usize,
     inputs: usize,
 }
@@ -140,21 +141,23 @@ impl<'a> Weights<'a> {
     /// The row of W that makes `unit` of `gate`.
     pub(crate) fn w(&self, gate: usize, unit: usize) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         let (w, first) = self.w;
-        let row = first + (gate * self.units + unit) * self.inputs;
+        let row = first + (self.layout.gates[gate] * self.units + unit) * self.inputs;
         (row..row + self.inputs).map(move |i| w.at(i))
     }
 
     /// The row of R that makes `unit` of `gate`.
     pub(crate) fn r(&self, gate: usize, unit: usize) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         let (r, first) = self.r;
-        let row = first + (gate * self.units + unit) * self.units;
+        let row = first + (self.layout.gates[gate] * self.units + unit) * self.units;
         (row..row + self.units).map(move |i| r.at(i))
     }
 
-    /// The element of B for `unit` of `part`.
-    pub(crate) fn b(&self, part: usize, unit: usize) -> f64 {
-        let (b, first) = self.b;
-        b.at(first + part * self.units + unit)
+    /// What the bias for `unit` of a part of B is the sum of.
+    pub(crate) fn b(&self, part: usize, unit: usize) -> impl Iterator<Item = f64> {
+        self.layout.biases[part].iter().map(move |of| {
+            let (b, first) = self.b[of.tensor];
+            b.at(first + of.part * self.units + unit)
+        })
     }
 
     /// The peephole of `unit`, of f, i or o (0, 1 or 2); `None` where the cell has none.
@@ -251,11 +254,13 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     fn cell(&mut self, cell: &ValidCell) {
         let (gates, units, inputs) = (cell.kind.gates(), cell.hidden_size, cell.input_size);
         let set = cell.weight_set;
+        let b = cell.b.iter().zip(cell.layout.bias_tensors());
         let weights = Weights {
             w: (self.weight(cell.w), set * gates * units * inputs),
             r: (self.weight(cell.r), set * gates * units * units),
-            b: (self.weight(cell.b), set * cell.kind.bias_parts() * units),
+            b: b.map(|(b, parts)| (self.weight(*b), set * parts * units)).collect(),
             p: cell.p.map(|p| self.weight(p)),
+            layout: &cell.layout,
             units,
             inputs,
         };

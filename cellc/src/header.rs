@@ -5,7 +5,10 @@ use std::fmt::Write;
 
 use crate::bound::{self, Profile};
 use crate::emit::names::Interface;
-use crate::model::{CellKind, ElementType, Lengths, ResetGate, ValidCell, ValidModel, ValidOp, WeightSource};
+use crate::model::{
+    CellKind, ElementType, Lengths, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
+    WeightSource,
+};
 use crate::options::{Fma, Options};
 use crate::plan::Plan;
 
@@ -36,7 +39,7 @@ pub(crate) fn lines(
         lines.push(String::new());
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
         lines.extend(equation(cell).iter().map(|l| format!("  {l}")));
-        lines.push(format!("  gate order of W, R, B: {}", gate_order(cell)));
+        lines.push(format!("  gate order of W, R, B: {}", gate_order(cell, interface)));
         for entry in &cell.ledger {
             let given = match &entry.given {
                 Some(text) => format!("\"{}\"", escape(text)),
@@ -179,7 +182,7 @@ fn equation(cell: &ValidCell) -> Vec<String> {
         None => sum.to_string(),
         Some(clip) => format!("clip({sum}, -{clip}, {clip})"),
     };
-    let zero = if cell.b == WeightSource::Zero { " with B = 0" } else { "" };
+    let zero = if cell.b.contains(&WeightSource::Zero) { " with B = 0" } else { "" };
     match cell.kind {
         CellKind::Rnn => vec![format!("h' = {f}({}){zero}", clip("W x + R h + B"))],
         CellKind::Gru(reset) | CellKind::Augru(reset) => {
@@ -222,13 +225,27 @@ fn equation(cell: &ValidCell) -> Vec<String> {
     }
 }
 
-fn gate_order(cell: &ValidCell) -> &'static str {
-    match cell.kind {
-        CellKind::Rnn => "one gate",
-        CellKind::Lstm => cell.gate_order.name(),
-        CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => "z, r, h; B z, r, h",
-        CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => "z, r, h; B z, r, Wbh, Rbh",
+fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
+    let order = cell.layout.order(cell.kind);
+    let parts: &[&str] = match (cell.kind, cell.kind.reset_gate()) {
+        (CellKind::Rnn, _) => return "one gate".to_owned(),
+        (_, None) => return order,
+        (_, Some(ResetGate::BeforeMatMul)) => &["z", "r", "h"],
+        (_, Some(ResetGate::AfterMatMul)) => &["z", "r", "Wbh", "Rbh"],
+    };
+    let order = order.chars().map(String::from).collect::<Vec<_>>().join(", ");
+    if cell.layout == WeightLayout::new(cell.kind, LstmGateOrder::default()) {
+        return format!("{order}; B {}", parts.join(", "));
     }
+    let name = |tensor: usize| {
+        let given = interface.weights.iter().find(|field| cell.b[tensor] == WeightSource::Parameter(field.index));
+        given.map_or("B", |field| &field.name)
+    };
+    let parts = parts.iter().zip(&cell.layout.biases).map(|(part, terms)| {
+        let terms: Vec<_> = terms.iter().map(|term| name(term.tensor)).collect();
+        format!("{part} = {}", if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
+    });
+    format!("{order}; B {}", parts.collect::<Vec<_>>().join(", "))
 }
 
 /// Text of the input as it may stand in a comment: printable ASCII, not long, without comment signs.

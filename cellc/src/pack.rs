@@ -95,10 +95,13 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
         match role(id) {
             Role::Constant(i) => as_it_is(&model.constants[i], part),
             _ => {
+                let mut values = vec![0.0; program.buffer(*id).len];
                 for m in program.packing.iter().filter(|m| m.to == *id) {
                     let Role::Constant(i) = role(&m.from) else { unreachable!("pack: baked weights are constants") };
-                    let tensor = &model.constants[i];
-                    run(m, |to, from| part[to * 4..to * 4 + 4].copy_from_slice(&tensor.get_f32(from).to_le_bytes()));
+                    run(m, &mut values, |from| model.constants[i].get_f32(from));
+                }
+                for (value, to) in values.iter().zip(part.chunks_exact_mut(4)) {
+                    to.copy_from_slice(&value.to_le_bytes());
                 }
             }
         }
@@ -112,19 +115,27 @@ fn is_zero(tensor: &Tensor) -> bool {
     (0..tensor.len()).all(|k| tensor.get_f32(k).to_bits() == 0)
 }
 
-/// Calls `copy(to, from)` for every element that a move copies.
-pub fn run(m: &Move, mut copy: impl FnMut(usize, usize)) {
-    fn turn(m: &Move, depth: usize, to: usize, from: usize, copy: &mut impl FnMut(usize, usize)) {
+/// Makes a move: `from` gives the elements of the buffer that it reads.
+pub fn run(m: &Move, to: &mut [f32], from: impl Fn(usize) -> f32) {
+    elements(m, |at, read| match m.add {
+        true => to[at] += from(read),
+        false => to[at] = from(read),
+    });
+}
+
+/// Calls `each(to, from)` for every element that a move reads.
+pub fn elements(m: &Move, mut each: impl FnMut(usize, usize)) {
+    fn turn(m: &Move, depth: usize, to: usize, from: usize, each: &mut impl FnMut(usize, usize)) {
         match m.dims.get(depth) {
-            None => copy(to, from),
+            None => each(to, from),
             Some(dim) => {
                 for i in 0..dim.extent {
-                    turn(m, depth + 1, to + i * dim.to_stride, from + i * dim.from_stride, copy);
+                    turn(m, depth + 1, to + i * dim.to_stride, from + i * dim.from_stride, each);
                 }
             }
         }
     }
-    turn(m, 0, m.to_offset, m.from_offset, &mut copy);
+    turn(m, 0, m.to_offset, m.from_offset, &mut each);
 }
 
 fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, usize) {

@@ -65,10 +65,9 @@ pub fn sums(cell: &ValidCell) -> Vec<Sum> {
     let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
     match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Lstm, _) => {
-            let places = cell.gate_order.places();
-            let all = ["f", "i", "c", "o"].into_iter().zip(places).zip([Some(0), Some(1), None, Some(2)]);
-            all.filter(|((name, _), _)| *name != "i" || !cell.input_forget)
-                .map(|((name, place), p)| Sum { peephole: p.filter(|_| cell.p.is_some()), ..gate(name, place) })
+            let all = [("f", Some(0)), ("i", Some(1)), ("c", None), ("o", Some(2))].into_iter().enumerate();
+            all.filter(|(_, (name, _))| *name != "i" || !cell.input_forget)
+                .map(|(at, (name, p))| Sum { peephole: p.filter(|_| cell.p.is_some()), ..gate(name, at) })
                 .collect()
         }
         (_, Some(ResetGate::BeforeMatMul)) => {

@@ -133,7 +133,7 @@ impl Gates<'_> {
                 self.units(|j| self.activate(1, self.sum(2, j, &reset_h)))
             }
             ResetGate::AfterMatMul => self.units(|j| {
-                let (wb, rb) = (self.weights.b(2, j), self.weights.b(3, j));
+                let (wb, rb) = (self.b(2, j), self.b(3, j));
                 self.activate(1, self.wx(2, j) + wb + r[j] * (self.rv(2, j, h) + rb))
             }),
         };
@@ -145,7 +145,7 @@ impl Gates<'_> {
     /// * peepholes: `Pf.c`, `Pi.c` and `Po.c'` are part of the sums of f, i and o
     /// * input_forget: `i = 1 - f`
     fn lstm(&self, h: &[f64], c: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let [f, i, g, o] = self.cell.gate_order.places();
+        let [f, i, g, o] = [0, 1, 2, 3];
         let peephole = |gate: usize, j: usize, c: f64| self.weights.p(gate, j).map_or(0.0, |p| p * c);
         let f = self.units(|j| self.activate(0, self.sum(f, j, h) + peephole(0, j, c[j])));
         let i = self.units(|j| match self.cell.input_forget {
@@ -172,7 +172,11 @@ impl Gates<'_> {
 
     /// `W x + R v + B`, unit j of a gate.
     fn sum(&self, gate: usize, j: usize, v: &[f64]) -> f64 {
-        self.wx(gate, j) + self.rv(gate, j, v) + self.weights.b(gate, j)
+        self.wx(gate, j) + self.rv(gate, j, v) + self.b(gate, j)
+    }
+
+    fn b(&self, part: usize, j: usize) -> f64 {
+        self.weights.b(part, j).sum()
     }
 
     fn wx(&self, gate: usize, j: usize) -> f64 {

@@ -75,7 +75,11 @@ gru!(
     >
 );
 gru_sequence!(OuterBias<weights = "frameworks/pytorch_gru_outer_bias.safetensors", prefix = "gru", batch = 2, steps = 4>);
-gru!(AppleInTermsOfOpenVino<hidden_size = 5, input_size = 3, steps = 4, reset_gate = before_mat_mul, activation = tanh>);
+gru!(
+    AppleAfterAtRunTime<hidden_size = 5, input_size = 3, batch = 2, steps = 4, apply_reset_gate_after_mat_mul = true>
+);
+gru!(AppleOuterBiasAtRunTime<hidden_size = 5, input_size = 3, batch = 2, steps = 4>);
+gru!(AppleBeforeAtRunTime<hidden_size = 5, input_size = 3, steps = 4, reset_gate = before_mat_mul, activation = tanh>);
 
 macro_rules! declare {
     ($visibility:vis $name:ident, $hidden:literal, $clip:expr) => {
@@ -434,7 +438,7 @@ fn of_file(file: &[u8], name: &str) -> Vec<f32> {
 }
 
 macro_rules! of_file {
-    ($file:literal, $tensor:literal) => {
+    ($file:literal, $tensor:expr) => {
         of_file(include_bytes!(concat!("../frameworks/", $file, ".safetensors")), $tensor)
     };
 }
@@ -505,18 +509,60 @@ fn apples_gru_gives_the_bits_of_openvinos_terms() {
     let (last, y) = same!(AppleLast, apple_last, OuterBias, "pytorch_gru_outer_bias");
     assert_eq!(last, y[30..]);
 
-    // weights at run time, in OpenVINO's order
+    // before the product: rows z, r, h as r, n, z
+    fn turned<T: Copy>(rows: &[T; 15]) -> [T; 15] {
+        std::array::from_fn(|i| rows[(i + 5) % 15])
+    }
     let (w, r, b): ([[f32; 3]; 15], [[f32; 5]; 15], [f32; 15]) =
         (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
-    let mut of_apple = apple_in_terms_of_open_vino::Packed::new();
-    let of_weights = apple_in_terms_of_open_vino::Weights { w: &[w], r: &[r], b: &[b] };
-    apple_in_terms_of_open_vino::pack(&of_weights, &mut of_apple);
+    let mut of_apple = apple_before_at_run_time::Packed::new();
+    let of_weights = apple_before_at_run_time::Weights {
+        input_hidden_weight: &turned(&w),
+        hidden_hidden_weight: &turned(&r),
+        bias: &turned(&b),
+    };
+    apple_before_at_run_time::pack(&of_weights, &mut of_apple);
     let mut packed = sequence::Packed::new();
     sequence::pack(&sequence::Weights { w: &[w], r: &[r], b: &[b] }, &mut packed);
-    let (mut got, mut wanted) = (AppleInTermsOfOpenVino::zeroed_output(), Sequence::zeroed_output());
+    let (mut got, mut wanted) = (AppleBeforeAtRunTime::zeroed_output(), Sequence::zeroed_output());
     let x = INPUTS.as_flattened().try_into().expect("4 steps");
-    let inputs = apple_in_terms_of_open_vino::Inputs { input: x, initial_hidden_states: &[0.0; 5] };
-    AppleInTermsOfOpenVino::new(&of_apple).step(&inputs, &mut got);
+    let inputs = apple_before_at_run_time::Inputs { input: x, initial_hidden_states: &[0.0; 5] };
+    AppleBeforeAtRunTime::new(&of_apple).step(&inputs, &mut got);
     Sequence::new(&packed).step(x, &mut wanted);
     assert_eq!((got.output, got.hidden_states), (wanted.y, wanted.h_out));
+}
+
+#[test]
+fn apples_weights_at_run_time_give_the_bits_of_its_file() {
+    macro_rules! same {
+        ($baked:ident, $of_baked:ident, $run_time:ident, $module:ident, $file:literal, $($bias:ident)*) => {{
+            let (w, r) = (of_file!($file, "apple.input_hidden_weight"), of_file!($file, "apple.hidden_hidden_weight"));
+            $(let $bias = of_file!($file, concat!("apple.", stringify!($bias)));)*
+            let weights = $module::Weights {
+                input_hidden_weight: &in_rows(&w),
+                hidden_hidden_weight: &in_rows(&r),
+                $($bias: array(&$bias),)*
+            };
+            let mut packed = $module::Packed::new();
+            // a second time over the first
+            $module::pack(&weights, &mut packed);
+            $module::pack(&weights, &mut packed);
+            let (x, h0) = (time_first(&of_file!($file, "x")), in_rows(&of_file!($file, "h0")));
+            let (mut got, mut wanted) = ($run_time::zeroed_output(), $baked::zeroed_output());
+            let inputs = $module::Inputs { input: array(&x), initial_hidden_states: &h0 };
+            $run_time::new(&packed).step(&inputs, &mut got);
+            let inputs = $of_baked::Inputs { input: array(&x), initial_hidden_states: &h0 };
+            $baked::new().step(&inputs, &mut wanted);
+            assert_eq!((got.output, got.hidden_states), (wanted.output, wanted.hidden_states));
+        }};
+    }
+    same!(AppleAfter, apple_after, AppleAfterAtRunTime, apple_after_at_run_time, "apple_gru_after", bias input_bias);
+    same!(
+        AppleOuterBias,
+        apple_outer_bias,
+        AppleOuterBiasAtRunTime,
+        apple_outer_bias_at_run_time,
+        "apple_gru_outer_bias",
+        bias
+    );
 }

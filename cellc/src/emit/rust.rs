@@ -327,9 +327,10 @@ impl File<'_> {
                 let _ = write!(from, " + {}", times(dim.from_stride));
             }
             let close = "}".repeat(open.matches('{').count());
+            let sign = if m.add { "+=" } else { "=" };
             let _ = writeln!(
                 out,
-                "{open} if let (Some(to), Some(from)) = (packed.get_mut({to}), {name}.get({from})) {{ *to = {read}; }} {close}"
+                "{open} if let (Some(to), Some(from)) = (packed.get_mut({to}), {name}.get({from})) {{ *to {sign} {read}; }} {close}"
             );
         }
         out.push_str("}\n");

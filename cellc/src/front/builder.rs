@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::apple::{AppleGru, AppleResetGate};
 use super::declared::{Baked, CellWeights, Declared, Family, Said, in_words_of};
-use super::layout::{Framework, Named, Wanted, WeightSet, convert};
+use super::layout::{Framework, Named, WeightSet, convert};
 #[cfg(feature = "safetensors")]
 use super::safetensors::{self, Selection};
 use crate::Error;
@@ -146,8 +146,9 @@ impl Builder {
     ///
     /// The reset gate stands where [`Builder::apply_reset_gate_after_mat_mul`] or [`Builder::reset_gate`] says; without either where Apple's
     /// documentation prints it for a flag that is false, [`AppleResetGate::AfterMatMulOuterBias`]. (Apple's reference test for the operation computes
-    /// [`AppleResetGate::BeforeMatMul`] then.) Weights in Apple's order are given by [`Builder::weights_of`]; those given at run
-    /// time, and [`Builder::weight_values`], are in OpenVINO's.
+    /// [`AppleResetGate::BeforeMatMul`] then.) Weights given by [`Builder::weights_of`] and at run time are in Apple's order; at run time they are
+    /// called `input_hidden_weight`, `hidden_hidden_weight`, `bias` and, for [`AppleResetGate::AfterMatMul`], `input_bias`, and a bias that
+    /// there is none of is zeros. Those of [`Builder::weight_values`] are in OpenVINO's.
     pub fn apple_gru(hidden_size: usize, input_size: usize, steps: usize) -> Self {
         let gru = AppleGru::default();
         Self::declared("Builder::apple_gru", Family::Gru, hidden_size, input_size).steps(steps).attribute(
@@ -717,14 +718,7 @@ fn converted(
     }
     let mut layers = Vec::new();
     for (layer, sets) in named.chunks_exact(directions).enumerate() {
-        let wanted = Wanted {
-            kind: cell.kind(),
-            hidden_size: cell.hidden_size.value,
-            input_size: cell.layer_input(layer),
-            sequence: cell.steps.is_some(),
-            outer_bias: cell.outer_bias(),
-        };
-        match convert(framework, wanted, sets) {
+        match convert(framework, cell.wanted(layer), sets) {
             Ok(weights) => layers.push(weights),
             Err(refused) => problems.extend(refused),
         }
@@ -781,6 +775,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::kernel::{BufferId, Role};
+    use crate::pack;
 
     fn refused(builder: &Builder) -> String {
         builder.generate().expect_err("the builder is refused").to_string()
@@ -926,6 +922,70 @@ mod tests {
         for (builder, found) in cases {
             let text = refused(&builder);
             assert!(text.contains(found), "{found} is not in {text}");
+        }
+    }
+
+    /// `len` values from -1 to 1 whose sums are rounded.
+    fn values(len: usize, seed: u32) -> Vec<f32> {
+        let bits = |i: usize| (i as u32).wrapping_add(seed << 16).wrapping_mul(0x9e37_79b9).rotate_left(13);
+        (0..len).map(|i| (bits(i).wrapping_mul(0x85eb_ca6b) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
+    }
+
+    /// The block that run-time weights are packed into, given each by name.
+    fn packed(compilation: &Compilation, given: &[(&str, Vec<f32>)]) -> Vec<u32> {
+        let (program, packed) = (&compilation.programs[0].1, &compilation.packed);
+        let mut block = vec![0.0; packed.run_time_len];
+        // again over what was there: nothing is added to the first time
+        for m in [&program.packing[..], &program.packing[..]].concat() {
+            let Role::Parameter(i) = program.buffer(m.from).role else { panic!("all weights are inputs") };
+            let field = compilation.interface.weights.iter().find(|field| field.index == i).expect("a weight");
+            let (_, from) = given.iter().find(|(name, _)| *name == field.name).expect("a weight of that name");
+            assert_eq!(from.len(), field.len());
+            pack::run(&m, &mut block[packed.run_time_at(m.to).expect("a place")..], |at| from[at]);
+        }
+        block.into_iter().map(f32::to_bits).collect()
+    }
+
+    #[test]
+    fn apples_weights_at_run_time_are_packed_as_the_same_arrays() {
+        const NAMES: [&str; 4] = ["input_hidden_weight", "hidden_hidden_weight", "bias", "input_bias"];
+        // one panel, and several of which the last is narrower
+        for (hidden, inputs) in [(5, 3), (70, 4)] {
+            let rows = 3 * hidden;
+            let all =
+                [(rows * inputs, 1), (rows * hidden, 2), (rows, 3), (rows, 4)].map(|(len, seed)| values(len, seed));
+            for gate in AppleResetGate::ALL {
+                let builder = Builder::apple_gru(hidden, inputs, 2).reset_gate(gate);
+                let (run_time, _) = builder.generate().expect("a sequence");
+                let fields: Vec<_> =
+                    run_time.interface.weights.iter().map(|f| (&f.name[..], f.shape.clone())).collect();
+                let shapes = [vec![rows, inputs], vec![rows, hidden], vec![rows], vec![rows]];
+                let tensors = if gate == AppleResetGate::AfterMatMul { 4 } else { 3 };
+                assert_eq!(fields, NAMES.into_iter().zip(shapes).take(tensors).collect::<Vec<_>>());
+                for left_out in 0..=tensors - 2 {
+                    let known: Vec<&[f32]> = all[..tensors - left_out].iter().map(|tensor| &tensor[..]).collect();
+                    let (baked, _) =
+                        builder.clone().weights_of(Framework::Apple, &known).generate().expect("a sequence");
+                    let weights = baked.programs[0].1.buffers.iter().position(|b| b.role == Role::Weights);
+                    let wanted = baked.packed.values(&baked.programs[0].1, BufferId(weights.expect("a product")));
+                    let wanted: Vec<u32> = wanted.expect("baked").into_iter().map(f32::to_bits).collect();
+                    // biases that are left out are zero
+                    let given = |i: usize| if i < known.len() { all[i].clone() } else { vec![0.0; rows] };
+                    let given: Vec<_> = (0..tensors).map(|i| (NAMES[i], given(i))).collect();
+                    assert_eq!(packed(&run_time, &given)[..wanted.len()], wanted, "{gate:?}, {left_out} left out");
+                    for (i, (a, b)) in (0..known.len()).flat_map(|i| [(0, 1), (0, 2), (1, 2)].map(|gates| (i, gates))) {
+                        let mut exchanged = given.clone();
+                        let len = exchanged[i].1.len() / 3;
+                        let (first, last) = exchanged[i].1.split_at_mut(b * len);
+                        first[a * len..][..len].swap_with_slice(&mut last[..len]);
+                        assert_ne!(
+                            packed(&run_time, &exchanged)[..wanted.len()],
+                            wanted,
+                            "{gate:?}: {a} and {b} of {i}"
+                        );
+                    }
+                }
+            }
         }
     }
 

@@ -796,6 +796,8 @@ impl Declaration {
             _ => Direction::Forward,
         };
         let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+        let order = LstmGateOrder::ALL.into_iter().find(|order| order.places()[..] == cell.layout.gates[..]);
+        let order = order.unwrap_or_default();
         let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
         if bytes > MOST_BAKED {
             problems.push(too_large(file, bytes));
@@ -816,7 +818,7 @@ impl Declaration {
                 disagreement(file, Key::Direction, &self.direction, &direction, |d| d.name().to_owned()),
                 disagreement(file, Key::InputForget, &self.input_forget, &cell.input_forget, bool::to_string),
                 disagreement(file, Key::Peepholes, &self.peepholes, &cell.p.is_some(), bool::to_string),
-                disagreement(file, Key::WeightsFormat, &self.weights_format, &cell.gate_order, |o| o.name().to_owned()),
+                disagreement(file, Key::WeightsFormat, &self.weights_format, &order, |o| o.name().to_owned()),
                 disagreement(
                     file,
                     Key::Clip,

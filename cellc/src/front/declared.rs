@@ -5,11 +5,11 @@
 //! start at zero. A network that runs through time other than forward starts every call at zero.
 
 use super::apple::{AppleGru, AppleResetGate};
-use super::layout::Framework;
+use super::layout::{Framework, Wanted, layout};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{
     Activation, Cell, CellKind, Dim, Direction, ElementType, Elementwise, InputFile, LedgerEntry, LstmGateOrder, Model,
-    Node, Op, ResetGate, Tensor, Value, ValueId,
+    Node, Op, ResetGate, Tensor, Value, ValueId, WeightLayout,
 };
 
 /// Something that was said, and where.
@@ -230,6 +230,35 @@ impl Declared {
         }
     }
 
+    /// What the weights of a layer are to be in order for.
+    pub(crate) fn wanted(&self, layer: usize) -> Wanted {
+        Wanted {
+            kind: self.kind(),
+            hidden_size: self.hidden_size.value,
+            input_size: self.layer_input(layer),
+            sequence: self.steps.is_some(),
+            outer_bias: self.outer_bias(),
+        }
+    }
+
+    /// Whose names, shapes and order the weights have that are given at run time.
+    fn framework(&self) -> Framework {
+        if self.apple.is_some() { Framework::Apple } else { Framework::OpenVino }
+    }
+
+    /// How the operation's inputs hold its weights.
+    fn layout(&self) -> WeightLayout {
+        let wanted = self.wanted(0);
+        let framework = self.framework();
+        if framework == Framework::OpenVino || self.weights.is_some() {
+            // weights that are known have been put in order
+            let order = self.weights_format.as_ref().map_or(LstmGateOrder::default(), |said| said.value);
+            return WeightLayout::new(wanted.kind, order);
+        }
+        let biases = framework.bias_tensors(wanted).last().copied().unwrap_or_default();
+        layout(framework, wanted, biases).expect("Apple has the cell that it declares")
+    }
+
     /// Whether states are variables rather than inputs and outputs.
     fn is_network(&self) -> bool {
         self.layer_count() > 1 || self.weights.as_ref().is_some_and(|said| said.value.head.is_some())
@@ -343,7 +372,7 @@ impl Declared {
                 None => kind.default_activations().to_vec(),
             },
             clip: self.clip.as_ref().and_then(|said| clip_bound(said.value)),
-            gate_order: self.weights_format.as_ref().map_or(LstmGateOrder::default(), |said| said.value),
+            layout: self.layout(),
             input_forget: on(&self.input_forget),
             peepholes: on(&self.peepholes),
             ..Cell::new(kind, self.hidden_size.value)
@@ -451,13 +480,17 @@ impl Declared {
             }
             None => {
                 let rows = hidden.value.saturating_mul(kind.gates());
-                let front = self.steps.as_ref().map(|_| d);
+                let front = self.steps.as_ref().filter(|_| cell.layout.directions).map(|_| d);
                 let shaped = |shape: &[usize]| front.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
-                let biases = hidden.value.saturating_mul(kind.bias_parts());
                 let input_size = self.layer_input(layer);
-                inputs.push(graph.input(&numbered("w"), shaped(&[rows, input_size]), &self.input_size.origin));
-                inputs.push(graph.input(&numbered("r"), shaped(&[rows, hidden.value]), &hidden.origin));
-                inputs.push(graph.input(&numbered("b"), shaped(&[biases]), &hidden.origin));
+                let ([w, r], biases) = self.framework().tensor_names();
+                let [w, r] = [w, r].map(|name| numbered(&name.to_lowercase()));
+                inputs.push(graph.input(&w, shaped(&[rows, input_size]), &self.input_size.origin));
+                inputs.push(graph.input(&r, shaped(&[rows, hidden.value]), &hidden.origin));
+                for (name, parts) in biases.iter().zip(cell.layout.bias_tensors()) {
+                    let shape = shaped(&[hidden.value.saturating_mul(parts)]);
+                    inputs.push(graph.input(&numbered(&name.to_lowercase()), shape, &hidden.origin));
+                }
                 if cell.peepholes {
                     inputs.push(graph.input(&numbered("p"), shaped(&[hidden.value.saturating_mul(3)]), &hidden.origin));
                 }
@@ -570,7 +603,7 @@ impl Declared {
             ledger.push(entry(
                 "weights_format",
                 self.weights_format.as_ref().map(|said| (said.value.name().to_owned(), &said.origin)),
-                cell.gate_order.name().to_owned(),
+                cell.layout.order(cell.kind),
             ));
         }
         if let Some(Said { value: Baked { taken, file, .. }, origin }) = &self.weights

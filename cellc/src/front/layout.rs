@@ -1,5 +1,7 @@
 //! Weights as the frameworks hold them, put into the order in which OpenVINO's operations take them.
 //!
+//! What is known when compiling is put in order here; for what is given at run time, [`layout`] says it to whoever packs it.
+//!
 //! Gates move as whole blocks of rows, Keras' kernels are transposed: no value changes. Biases that a framework keeps apart
 //! and OpenVINO holds as their sum are each taken as f32 and added once in f32, which is the one rounding there is; the two of
 //! a GRU's candidate stay apart where the reset gate stands after the product. Sources: the documentation of ONNX's GRU, RNN
@@ -9,7 +11,7 @@ use std::sync::Arc;
 
 use super::declared::CellWeights;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::{CellKind, ElementType, ResetGate, Tensor, shape_text};
+use crate::model::{BiasPart, CellKind, ElementType, LstmGateOrder, ResetGate, Tensor, WeightLayout, shape_text};
 
 /// Who holds the weights: it decides the order of the gates, which way the matrices lie, and what the biases are.
 ///
@@ -78,6 +80,17 @@ impl Framework {
         }
     }
 
+    /// How many tensors of biases it takes, fewest first.
+    pub(crate) fn bias_tensors(self, wanted: Wanted) -> &'static [usize] {
+        let after = wanted.kind.reset_gate() == Some(ResetGate::AfterMatMul);
+        match self {
+            // the input's is another name for zero where it is left out
+            Self::Apple if after && !wanted.outer_bias => &[0, 1, 2],
+            Self::PyTorch => &[0, 2],
+            Self::OpenVino | Self::Onnx | Self::Keras | Self::Apple => &[0, 1],
+        }
+    }
+
     /// What its tensors are called: the two matrices, the biases.
     pub(crate) fn tensor_names(self) -> ([&'static str; 2], &'static [&'static str]) {
         match self {
@@ -122,6 +135,41 @@ pub(crate) struct Wanted {
     /// GRU whose reset gate stands after the product: whether the recurrent bias of the candidate stands outside of it, so that it joins that of
     /// the input and Rbh is zero.
     pub(crate) outer_bias: bool,
+}
+
+/// How a framework holds the weights of a cell that has `biases` tensors of biases; `None`: it has no such cell.
+pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Option<WeightLayout> {
+    let Wanted { kind, outer_bias, .. } = wanted;
+    if framework == Framework::OpenVino && biases == 1 {
+        return Some(WeightLayout::new(kind, LstmGateOrder::default()));
+    }
+    let gates = framework.places(kind)?;
+    let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
+    // where the bias of a gate starts that joins W x, and that joins R h
+    let given = |tensor: usize, part: usize| (tensor < biases).then_some(BiasPart { tensor, part });
+    let (of_input, of_recurrence) = match framework {
+        Framework::Onnx => (given(0, 0), given(0, gates.len())),
+        Framework::PyTorch => (given(0, 0), given(1, 0)),
+        Framework::Keras if after => (given(0, 0), given(0, gates.len())),
+        Framework::Apple if after && !outer_bias => (given(1, 0), given(0, 0)),
+        // the sum; of a GRU whose recurrent bias stands outside it is that of the input
+        Framework::Keras | Framework::Apple | Framework::OpenVino => (given(0, 0), None),
+    };
+    let mut parts = Vec::new();
+    for (gate, place) in gates.iter().enumerate() {
+        let of_gate = |first: Option<BiasPart>| first.map(|first| BiasPart { part: first.part + place, ..first });
+        let both = [of_gate(of_input), of_gate(of_recurrence)];
+        if after && gate == 2 && !outer_bias {
+            parts.extend(both.map(|part| part.into_iter().collect()));
+        } else {
+            parts.push(both.into_iter().flatten().collect());
+        }
+    }
+    if after && outer_bias {
+        parts.push(Vec::new());
+    }
+    let directions = matches!(framework, Framework::OpenVino | Framework::Onnx);
+    Some(WeightLayout { gates, biases: parts, directions })
 }
 
 /// W, R, B and P as OpenVINO's operations take them, from as many sets as there are directions. At most one copy is made, none of what
@@ -170,7 +218,7 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
     };
     let w = matrix(|set| &set.w, input);
     let r = matrix(|set| &set.r, hidden);
-    let b = biases(framework, wanted, sets, &places);
+    let b = biases(framework, wanted, sets);
     let p = framework.peephole_places().filter(|_| sets.iter().all(|set| set.peepholes.is_some())).map(|places| {
         let tensors: Vec<&Tensor> = sets.iter().filter_map(|set| Some(&set.peepholes.as_ref()?.tensor)).collect();
         blocks(&tensors, hidden, &places, with_directions(wanted, sets.len(), &[3 * hidden]))
@@ -213,13 +261,7 @@ fn check_biases(framework: Framework, wanted: Wanted, biases: &[Named], problems
         check(bias, &shape, problems);
     }
     let (_, names) = framework.tensor_names();
-    let valid: &[usize] = match framework {
-        // the input's is another name for zero where it is left out
-        Framework::Apple if after && !wanted.outer_bias => &[0, 1, 2],
-        Framework::PyTorch => &[0, 2],
-        Framework::OpenVino | Framework::Onnx | Framework::Keras | Framework::Apple => &[0, 1],
-    };
-    if valid.contains(&biases.len()) {
+    if framework.bias_tensors(wanted).contains(&biases.len()) {
         return;
     }
     let found = format!("{} biases are given", biases.len());
@@ -279,52 +321,23 @@ fn of_f32(bytes: Vec<u8>, shape: Vec<usize>) -> Tensor {
     Tensor::new(shape, ElementType::F32, Arc::new(bytes), 0..len).expect("as many values as the shape has")
 }
 
-/// A bias of G*H values: a tensor and where in it they start.
-type Part<'a> = Option<(&'a Tensor, usize)>;
-
-/// B, from biases that are those of the input, of the recurrence, or both in one.
-fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet], places: &[usize]) -> Tensor {
-    let (kind, hidden) = (wanted.kind, wanted.hidden_size);
-    let shape = with_directions(wanted, sets.len(), &[kind.bias_parts() * hidden]);
-    let rows = kind.gates() * hidden;
-    let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
+/// B, each part of it the sum that the layout says.
+fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
+    let hidden = wanted.hidden_size;
+    let len = wanted.kind.bias_parts() * hidden;
+    let shape = with_directions(wanted, sets.len(), &[len]);
     if framework == Framework::OpenVino && sets.iter().all(|set| set.biases.len() == 1) {
         let tensors: Vec<&Tensor> = sets.iter().map(|set| &set.biases[0].tensor).collect();
-        return blocks(&tensors, kind.bias_parts() * hidden, &[0], shape);
+        return blocks(&tensors, len, &[0], shape);
     }
-    let mut bytes = Vec::with_capacity(4 * shape.iter().product::<usize>());
+    let mut bytes = Vec::with_capacity(4 * sets.len() * len);
     for set in sets {
-        let given = |i: usize, from: usize| set.biases.get(i).map(|bias| (&bias.tensor, from));
-        // what joins W x, and what joins R h
-        let (of_input, of_recurrence): (Part<'_>, Part<'_>) = match framework {
-            Framework::Onnx => (given(0, 0), given(0, rows)),
-            Framework::PyTorch => (given(0, 0), given(1, 0)),
-            Framework::Keras if after => (given(0, 0), given(0, rows)),
-            Framework::Apple if after && !wanted.outer_bias => (given(1, 0), given(0, 0)),
-            // the sum; of a GRU whose recurrent bias stands outside it is that of the input
-            Framework::Keras | Framework::Apple | Framework::OpenVino => (given(0, 0), None),
-        };
-        let at = |part: Part<'_>, i: usize| part.map(|(tensor, from)| tensor.get_f32(from + i));
-        let gates = places.iter().map(|place| place * hidden..(place + 1) * hidden);
-        for (gate, rows) in gates.enumerate() {
-            let apart = after && gate == 2 && !wanted.outer_bias;
-            if apart {
-                for part in [of_input, of_recurrence] {
-                    bytes.extend(rows.clone().flat_map(|i| at(part, i).unwrap_or(0.0).to_le_bytes()));
-                }
-                continue;
+        let layout = layout(framework, wanted, set.biases.len()).expect("a framework that has the cell");
+        for part in &layout.biases {
+            for i in 0..hidden {
+                let terms = part.iter().map(|of| set.biases[of.tensor].tensor.get_f32(of.part * hidden + i));
+                bytes.extend(terms.reduce(|sum, term| sum + term).unwrap_or(0.0).to_le_bytes());
             }
-            for i in rows {
-                let sum = match (at(of_input, i), at(of_recurrence, i)) {
-                    (Some(a), Some(b)) => a + b,
-                    (Some(only), None) | (None, Some(only)) => only,
-                    (None, None) => 0.0,
-                };
-                bytes.extend(sum.to_le_bytes());
-            }
-        }
-        if after && wanted.outer_bias {
-            bytes.extend((0..hidden).flat_map(|_| 0f32.to_le_bytes()));
         }
     }
     of_f32(bytes, shape)

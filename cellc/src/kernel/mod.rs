@@ -74,9 +74,9 @@ pub struct Buffer {
     pub len: usize,
 }
 
-/// One permutation step from a tensor of the model into [`Role::Weights`]: a strided copy.
+/// One step from a tensor of the model into [`Role::Weights`]: a strided copy, or one that is added to what is there.
 ///
-/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`.
+/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`, or `+=`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// A buffer with role Parameter or Constant.
@@ -89,6 +89,8 @@ pub struct Move {
     pub to_offset: usize,
     /// The loops, outermost first.
     pub dims: Vec<MoveDim>,
+    /// Whether it adds to what an earlier step has written there.
+    pub add: bool,
 }
 
 /// One loop of a [`Move`].

@@ -69,7 +69,8 @@ impl Display for Program {
                 text
             };
             write!(f, "pack {to}[{}]", index(m.to_offset, |d| d.to_stride))?;
-            write!(f, " = {from}[{}]", index(m.from_offset, |d| d.from_stride))?;
+            let sign = if m.add { "+=" } else { "=" };
+            write!(f, " {sign} {from}[{}]", index(m.from_offset, |d| d.from_stride))?;
             for (i, (dim, letter)) in m.dims.iter().zip(letters()).enumerate() {
                 write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
             }

@@ -94,7 +94,7 @@ fn program() -> Program {
             buffer("w", Role::Constant(0), 12),
             buffer("sums", Role::Scratch, 4),
         ],
-        packing: vec![Move { from: CONSTANT, from_offset: 0, to: WEIGHTS, to_offset: 0, dims }],
+        packing: vec![Move { from: CONSTANT, from_offset: 0, to: WEIGHTS, to_offset: 0, dims, add: false }],
         functions: vec![double],
         kernels: vec![kernel],
         ..Program::default()
@@ -196,6 +196,11 @@ fn wrong_programs_are_found() {
         ("reads outside", |p| p.packing[0].dims[0].extent = 0),
         ("reads outside", |p| p.packing[0].dims[1].from_stride = usize::MAX),
         ("from a parameter or a constant to weights", |p| p.packing[0].to = OUT),
+        ("it adds to what is not written", |p| p.packing[0].add = true),
+        ("it adds to what is not written", |p| {
+            p.packing.push(Move { add: true, ..p.packing[0].clone() });
+            p.packing[1].dims.pop();
+        }),
         ("arguments, the first of its locals", |p| p.functions[0].params = 0),
         ("scalar", |p| p.functions[0].locals[1].ty = Type::f32(4)),
         ("a body without a result", |p| p.functions[0].result = None),

@@ -19,7 +19,7 @@ pub fn verify(program: &Program) -> Result<(), String> {
     tables(program)?;
     block(program)?;
     for (i, m) in program.packing.iter().enumerate() {
-        packing(program, m).map_err(|e| format!("packing {i}: {e}"))?;
+        packing(program, m, &program.packing[..i]).map_err(|e| format!("packing {i}: {e}"))?;
     }
     for function in &program.functions {
         verify_function(program, function).map_err(|e| format!("function {:?}: {e}", function.name))?;
@@ -127,7 +127,7 @@ fn block(program: &Program) -> Result<(), String> {
     Ok(())
 }
 
-fn packing(program: &Program, m: &Move) -> Result<(), String> {
+fn packing(program: &Program, m: &Move, before: &[Move]) -> Result<(), String> {
     let (from, to) = (find(program, m.from)?, find(program, m.to)?);
     let source = matches!(from.role, Role::Parameter(_) | Role::Constant(_)) && from.element == Element::F32;
     if !source || to.role != Role::Weights {
@@ -142,6 +142,10 @@ fn packing(program: &Program, m: &Move) -> Result<(), String> {
     }
     if !inside(last(m.to_offset, |d| d.to_stride), to.len) {
         return Err(format!("it writes outside {:?}", to.name));
+    }
+    let written = |m: &Move| (m.to, m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect::<Vec<_>>());
+    if m.add && !before.iter().any(|other| !other.add && written(other) == written(m)) {
+        return Err(format!("it adds to what is not written in {:?}", to.name));
     }
     Ok(())
 }

@@ -24,7 +24,9 @@ use std::collections::BTreeMap;
 use crate::kernel::{
     Base, Buffer, BufferId, Element, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
 };
-use crate::model::{Activation, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::model::{
+    Activation, BiasPart, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource,
+};
 use crate::plan::{Phase, Plan, Product, ProductPlan};
 use crate::target::Isa;
 use builder::Builder;
@@ -257,40 +259,45 @@ impl<'m> Lowering<'m> {
 
     /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`].
     fn pack(&mut self, index: usize, op: &ValidOp) -> BufferId {
-        // W, R, B, P, how many parts P has, and which of the sets of W, R, B is meant
+        // W, R, B, P, and which of the sets of W, R, B is meant
         let (w, r, b, p, set, input_stride, transposed) = match op {
             ValidOp::Cell(cell) => {
                 let p = cell.p.and_then(|p| self.weight(p));
-                (self.weight(cell.w), self.weight(cell.r), self.weight(cell.b), p, cell.weight_set, 1, true)
+                let (w, r) = (self.weight(cell.w), self.weight(cell.r));
+                let b: Vec<_> = cell.b.iter().map(|b| self.weight(*b)).collect();
+                (w, r, b, p, cell.weight_set, 1, true)
             }
             ValidOp::Dense(dense) => {
                 let stride = if dense.transposed { 1 } else { dense.outputs };
-                (self.weight(dense.w), None, None, None, 0, stride, dense.transposed)
+                (self.weight(dense.w), None, Vec::new(), None, 0, stride, dense.transposed)
             }
             _ => unreachable!("lower: only products have weights"),
         };
         let plan = &self.plan.products[index];
         let to = self.buffer(format!("weights{index}"), Role::Weights, plan.weights);
         let Product { sums, units, .. } = &plan.product;
-        let (gates, parts) = match op {
-            ValidOp::Cell(cell) => (cell.kind.gates(), cell.kind.bias_parts()),
-            _ => (1, 0),
+        let (gates, biases, parts) = match op {
+            ValidOp::Cell(ValidCell { layout, .. }) => (&layout.gates[..], &layout.biases[..], layout.bias_tensors()),
+            _ => (&[0][..], &[][..], Vec::new()),
         };
         let dim = |extent, from_stride, to_stride| MoveDim { extent, from_stride, to_stride };
         for panels in &plan.panels {
             let (count, columns, first) = (panels.count, panels.columns, panels.first);
             for (i, sum) in sums.iter().enumerate() {
-                if let (Some(from), Some(bias)) = (b, sum.bias) {
+                let terms = sum.bias.map_or(&[][..], |bias| &biases[bias]);
+                let terms = terms.iter().filter_map(|term| Some((b[term.tensor]?, term)));
+                for (nth, (from, BiasPart { tensor, part })) in terms.enumerate() {
                     let (start, stride) = match sum.is_late() {
                         true => (panels.late_offset, panels.late_stride),
                         false => (panels.offset, panels.stride),
                     };
                     self.program.packing.push(Move {
                         from,
-                        from_offset: (set * parts + bias) * units + first,
+                        from_offset: (set * parts[*tensor] + part) * units + first,
                         to,
                         to_offset: start + plan.product.bias_row(i) * columns,
                         dims: vec![dim(count, columns, stride), dim(columns, 1, 1)],
+                        add: nth > 0,
                     });
                 }
                 if let (Some(from), Some(part)) = (p, sum.peephole) {
@@ -300,6 +307,7 @@ impl<'m> Lowering<'m> {
                         to,
                         to_offset: panels.offset + plan.product.peephole_row(i) * columns,
                         dims: vec![dim(count, columns, panels.stride), dim(columns, 1, 1)],
+                        add: false,
                     });
                 }
             }
@@ -317,7 +325,7 @@ impl<'m> Lowering<'m> {
                 for (i, gate) in taking_part.iter().enumerate() {
                     self.program.packing.push(Move {
                         from,
-                        from_offset: (set * gates + gate) * units * rows + first * unit,
+                        from_offset: (set * gates.len() + gates[*gate]) * units * rows + first * unit,
                         to,
                         to_offset: start + i * columns,
                         dims: vec![
@@ -325,6 +333,7 @@ impl<'m> Lowering<'m> {
                             dim(columns, unit, 1),
                             dim(rows, element, taking_part.len() * columns),
                         ],
+                        add: false,
                     });
                 }
             }

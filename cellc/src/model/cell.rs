@@ -69,6 +69,15 @@ impl CellKind {
         }
     }
 
+    /// Its gates in W and R, a letter each, h being the candidate of a GRU and c that of an LSTM.
+    pub fn gate_letters(self) -> &'static str {
+        match self {
+            Self::Rnn => "h",
+            Self::Gru(_) | Self::Augru(_) => "zrh",
+            Self::Lstm => "fico",
+        }
+    }
+
     /// The operation's name in OpenVINO, for one step.
     pub fn op_name(self) -> &'static str {
         match self {
@@ -124,6 +133,55 @@ impl LstmGateOrder {
     }
 }
 
+/// `hidden_size` elements of a tensor of biases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BiasPart {
+    /// Which of the tensors of biases.
+    pub tensor: usize,
+    /// Which part of it.
+    pub part: usize,
+}
+
+/// How tensors hold the weights of a cell: gates and parts of B are counted as [`CellKind`] lists them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeightLayout {
+    /// Where in W and R each gate stands.
+    pub gates: Vec<usize>,
+    /// What each part of B is the sum of, added in f32 and in this order; of nothing, it is zero.
+    pub biases: Vec<Vec<BiasPart>>,
+    /// Whether the tensors of a sequence have the number of directions in front.
+    pub directions: bool,
+}
+
+impl WeightLayout {
+    /// OpenVINO's; `order` is that of an LSTM.
+    pub fn new(kind: CellKind, order: LstmGateOrder) -> Self {
+        let places = match kind {
+            CellKind::Lstm => order.places().to_vec(),
+            _ => (0..kind.bias_parts()).collect(),
+        };
+        let gates = places[..kind.gates()].to_vec();
+        let biases = places.into_iter().map(|part| vec![BiasPart { tensor: 0, part }]).collect();
+        Self { gates, biases, directions: true }
+    }
+
+    /// How many parts each tensor of biases holds.
+    pub fn bias_tensors(&self) -> Vec<usize> {
+        let mut tensors = Vec::new();
+        for BiasPart { tensor, part } in self.biases.iter().flatten().copied() {
+            tensors.resize(tensors.len().max(tensor + 1), 0);
+            tensors[tensor] = tensors[tensor].max(part + 1);
+        }
+        tensors
+    }
+
+    /// The letters of the gates in the order in which W and R hold them.
+    pub fn order(&self, kind: CellKind) -> String {
+        let letter = |place| self.gates.iter().zip(kind.gate_letters().chars()).find(|(at, _)| **at == place);
+        (0..self.gates.len()).filter_map(letter).map(|(_, letter)| letter).collect()
+    }
+}
+
 /// A recurrent cell's attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -136,8 +194,8 @@ pub struct Cell {
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum; positive and finite where present.
     pub clip: Option<f32>,
-    /// LSTM: the order of the gates in W, R and B.
-    pub gate_order: LstmGateOrder,
+    /// How W, R and the biases hold its weights.
+    pub layout: WeightLayout,
     /// LSTM: `i = 1 - f`, and what W, R and B hold for i is not used.
     pub input_forget: bool,
     /// LSTM: whether the last input is P `[3*H]`, peepholes of f, i and o.
@@ -152,7 +210,7 @@ impl Cell {
             hidden_size,
             activations: kind.default_activations().to_vec(),
             clip: None,
-            gate_order: LstmGateOrder::default(),
+            layout: WeightLayout::new(kind, LstmGateOrder::default()),
             input_forget: false,
             peepholes: false,
         }

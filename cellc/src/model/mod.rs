@@ -11,7 +11,7 @@ mod tensor;
 mod valid;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
-pub use cell::{Cell, CellKind, Direction, LstmGateOrder, ResetGate};
+pub use cell::{BiasPart, Cell, CellKind, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
 pub use tensor::{ElementType, Tensor};
 pub use valid::{

@@ -141,8 +141,9 @@ impl Display for ValidCell {
         if let Some(clip) = self.clip {
             write!(f, ", clip {clip}")?;
         }
-        if self.kind.has_cell_state() {
-            write!(f, ", gates {}", self.gate_order.name())?;
+        let order = self.layout.order(self.kind);
+        if self.kind.has_cell_state() || order != self.kind.gate_letters() {
+            write!(f, ", gates {order}")?;
         }
         if self.input_forget {
             f.write_str(", i = 1 - f")?;
@@ -162,7 +163,8 @@ impl Display for ValidCell {
                 write!(f, ", {name} = {source}")?;
             }
         }
-        write!(f, ", w = {}, r = {}, b = {}", self.w, self.r, self.b)?;
+        let b: Vec<_> = self.b.iter().map(ToString::to_string).collect();
+        write!(f, ", w = {}, r = {}, b = {}", self.w, self.r, b.join(" and "))?;
         if let Some(p) = self.p {
             write!(f, ", p = {p}")?;
         }

@@ -1,4 +1,4 @@
-use super::{Activation, CellKind, ElementType, InputFile, LedgerEntry, LstmGateOrder, Tensor};
+use super::{Activation, CellKind, ElementType, InputFile, LedgerEntry, LstmGateOrder, Tensor, WeightLayout};
 
 /// Where a tensor of a [`ValidModel`] comes from. All but sequence lengths are f32 to the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,8 +133,8 @@ pub struct ValidCell {
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum.
     pub clip: Option<f32>,
-    /// LSTM: the order of the gates in W, R and B.
-    pub gate_order: LstmGateOrder,
+    /// How `w`, `r` and `b` hold its weights.
+    pub layout: WeightLayout,
     /// LSTM: `i = 1 - f`.
     pub input_forget: bool,
     /// x, `[N, I]`; of a sequence `[N, T, I]`.
@@ -149,8 +149,8 @@ pub struct ValidCell {
     pub w: WeightSource,
     /// R, `[D, G*H, H]`
     pub r: WeightSource,
-    /// B, `[D, bias_parts*H]`
-    pub b: WeightSource,
+    /// The tensors of biases that `layout` tells apart; OpenVINO's one is B, `[D, bias_parts*H]`.
+    pub b: Vec<WeightSource>,
     /// P, `[3*H]`, peepholes of f, i and o; LSTM only.
     pub p: Option<WeightSource>,
     /// Which of the D sets of weights is meant.
@@ -183,7 +183,7 @@ impl ValidCell {
             hidden_size,
             activations: kind.default_activations().to_vec(),
             clip: None,
-            gate_order: LstmGateOrder::default(),
+            layout: WeightLayout::new(kind, LstmGateOrder::default()),
             input_forget: false,
             x,
             h,
@@ -191,7 +191,7 @@ impl ValidCell {
             a: None,
             w,
             r,
-            b,
+            b: vec![b],
             p: None,
             weight_set: 0,
             sequence: None,

@@ -2,7 +2,8 @@ use super::{Step, initial_variables, reference};
 use crate::evaluate::written::{Written, node, relus, sequence};
 use crate::model::{
     Activation, CellKind, Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul, Pointwise,
-    PointwiseFunction as P, ResetGate, Softmax, Source, ValidCell, ValidLoop, ValidOp, View, WeightSource,
+    PointwiseFunction as P, ResetGate, Softmax, Source, ValidCell, ValidLoop, ValidOp, View, WeightLayout,
+    WeightSource,
 };
 
 fn results(model: &Written, parameters: &[&[f64]]) -> Vec<Vec<f64>> {
@@ -93,7 +94,8 @@ fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<
     ];
     let (h_out, c_out) = (model.value(&[1, 1]), model.value(&[1, 1]));
     let mut lstm = ValidCell::new(CellKind::Lstm, (1, 1, 1), (x, h), weights);
-    (lstm.gate_order, lstm.input_forget, lstm.c, lstm.clip) = (order, input_forget, Some(c), clip);
+    lstm.layout = WeightLayout::new(CellKind::Lstm, order);
+    (lstm.input_forget, lstm.c, lstm.clip) = (input_forget, Some(c), clip);
     (lstm.h_out, lstm.c_out) = (Some(h_out), Some(c_out));
     lstm.p = peepholes.then(|| model.weight(&[3], &[0.5, 0.25, 0.75]));
     model.push(ValidOp::Cell(lstm));
@@ -397,7 +399,7 @@ fn variables_go_from_step_to_step() {
 fn weights_that_are_left_out_are_zero() {
     let mut model = gru(CellKind::Gru(ResetGate::AfterMatMul));
     let ValidOp::Cell(gru) = &mut model.0.nodes[0].op else { panic!("a cell") };
-    gru.b = WeightSource::Zero;
+    gru.b = vec![WeightSource::Zero];
     let (x, h) = (0.5, -0.75);
     let z = sigmoid(x + 0.125 * h);
     let r = sigmoid(2.0 * x + 0.25 * h);

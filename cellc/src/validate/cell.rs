@@ -15,7 +15,8 @@ pub(super) enum Role {
     Lengths,
     W,
     R,
-    B,
+    /// The tensor of biases of that number.
+    B(usize),
     P,
     A,
 }
@@ -35,13 +36,13 @@ impl Role {
             Self::Lengths => "sequence_lengths",
             Self::W => "W",
             Self::R => "R",
-            Self::B => "B",
+            Self::B(_) => "B",
             Self::P => "P",
         }
     }
 
     fn is_weight(self) -> bool {
-        matches!(self, Self::W | Self::R | Self::B | Self::P)
+        matches!(self, Self::W | Self::R | Self::B(_) | Self::P)
     }
 }
 
@@ -53,21 +54,21 @@ pub(super) fn roles(op: &Op, inputs: usize) -> Option<Vec<Role>> {
         Op::Sequence(cell, _) => (cell, true),
         _ => return None,
     };
-    let all = [
+    let first = [
         (Role::X, true),
         (Role::H, true),
         (Role::C, cell.kind.has_cell_state()),
         (Role::Lengths, sequence),
         (Role::W, true),
         (Role::R, true),
-        (Role::B, true),
-        (Role::P, cell.peepholes),
-        (Role::A, cell.kind.has_attention()),
     ];
-    let mut roles: Vec<Role> = all.into_iter().filter(|(_, there)| *there).map(|(role, _)| role).collect();
+    let biases = (0..cell.layout.bias_tensors().len()).map(|tensor| (Role::B(tensor), true));
+    let last = [(Role::P, cell.peepholes), (Role::A, cell.kind.has_attention())];
+    let all = first.into_iter().chain(biases).chain(last);
+    let mut roles: Vec<Role> = all.filter(|(_, there)| *there).map(|(role, _)| role).collect();
     let optional = !sequence && !cell.peepholes && !cell.kind.has_attention();
     if optional && inputs + 1 == roles.len() {
-        roles.retain(|role| *role != Role::B);
+        roles.retain(|role| *role != Role::B(0));
     }
     (inputs == roles.len()).then_some(roles)
 }
@@ -111,11 +112,11 @@ pub(super) struct Sizes {
 }
 
 /// Where the weights of a recurrent operation come from.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Weights {
     pub(super) w: WeightSource,
     pub(super) r: WeightSource,
-    pub(super) b: WeightSource,
+    pub(super) b: Vec<WeightSource>,
     pub(super) p: Option<WeightSource>,
 }
 
@@ -144,7 +145,7 @@ impl<'a> Validation<'a> {
         let Some(sizes) = self.cell_shapes(&recurrent).filter(|_| right) else { return };
         let Some(weights) = self.cell_weights(&recurrent) else { return };
         let mut ledger = node.ledger.clone();
-        if weights.b == WeightSource::Zero {
+        if weights.b.contains(&WeightSource::Zero) {
             ledger.push(LedgerEntry {
                 attribute: "B".to_owned(),
                 given: None,
@@ -193,7 +194,7 @@ impl<'a> Validation<'a> {
             );
             right = false;
         }
-        if cell.kind == CellKind::Rnn && !recurrent.roles.contains(&Role::B) {
+        if cell.kind == CellKind::Rnn && !recurrent.roles.contains(&Role::B(0)) {
             let help = "connect a B of zeros if the cell has no bias";
             self.error(node, &node.origin, "RNNCell without B", format!("B of shape [{}]", cell.hidden_size), help);
             right = false;
@@ -247,9 +248,11 @@ impl<'a> Validation<'a> {
                 }
             }
         };
-        let (w, r, b) = (weight(Role::W), weight(Role::R), weight(Role::B));
+        let (w, r) = (weight(Role::W), weight(Role::R));
+        let tensors = 0..recurrent.cell.layout.bias_tensors().len();
+        let b: Vec<_> = tensors.map(|tensor| weight(Role::B(tensor))).collect();
         let p = if recurrent.cell.peepholes { Some(weight(Role::P)?) } else { None };
-        Some(Weights { w: w?, r: r?, b: b?, p })
+        Some(Weights { w: w?, r: r?, b: b.into_iter().collect::<Option<_>>()?, p })
     }
 
     /// Whether all inputs of a cell but lengths are floating point.
@@ -369,7 +372,6 @@ fn wanted(
     let [batch, steps, input] = of_x;
     let kind = recurrent.cell.kind;
     let rows = hidden.checked_mul(kind.gates());
-    let bias = hidden.checked_mul(kind.bias_parts());
     let directions = ("D", recurrent.direction.map(Direction::count));
     let mut sizes = match role {
         Role::X => vec![("N", batch), ("I", input)],
@@ -377,7 +379,7 @@ fn wanted(
         Role::Lengths => vec![("N", batch)],
         Role::W => vec![("rows", rows), ("I", input)],
         Role::R => vec![("rows", rows), ("H", Some(hidden))],
-        Role::B => vec![("rows", bias)],
+        Role::B(tensor) => vec![("rows", hidden.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))],
         Role::P => vec![("3H", hidden.checked_mul(3))],
         Role::A => vec![("N", batch), ("1", Some(1))],
     };
@@ -385,8 +387,8 @@ fn wanted(
         match role {
             Role::X | Role::A => sizes.insert(1, ("T", steps)),
             Role::H | Role::C => sizes.insert(1, directions),
-            Role::W | Role::R | Role::B => sizes.insert(0, directions),
-            Role::Lengths | Role::P => {}
+            Role::W | Role::R | Role::B(_) if recurrent.cell.layout.directions => sizes.insert(0, directions),
+            Role::W | Role::R | Role::B(_) | Role::Lengths | Role::P => {}
         }
     }
     sizes
@@ -406,8 +408,8 @@ fn meaning(recurrent: &Recurrent, role: Role) -> String {
         (Role::W, true) => format!("[D, {gates}H, I], I as in X"),
         (Role::R, false) => format!("[{gates}H, H]"),
         (Role::R, true) => format!("[D, {gates}H, H]"),
-        (Role::B, false) => bias_layout(kind).to_owned(),
-        (Role::B, true) => format!("for each direction {}", bias_layout(kind)),
+        (Role::B(_), false) => bias_layout(kind).to_owned(),
+        (Role::B(_), true) => format!("for each direction {}", bias_layout(kind)),
         (Role::P, _) => "3 times hidden_size: the peepholes of f, i, o".to_owned(),
         (Role::A, false) => "[N, 1], N as in x".to_owned(),
         (Role::A, true) => "[N, T, 1], N and T as in X".to_owned(),
@@ -456,7 +458,7 @@ fn advice(
     let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
     let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
     let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
-    if let Some(length) = length.filter(|length| role == Role::B && length % cell.hidden_size == 0) {
+    if let Some(length) = length.filter(|length| matches!(role, Role::B(_)) && length % cell.hidden_size == 0) {
         const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
         let parts = length / cell.hidden_size;
         let layout = match (cell.kind.reset_gate(), cell.kind, parts) {
@@ -519,7 +521,7 @@ fn advice(
         }
         (Role::Lengths | Role::A, _) if last => "give all of them the same N and T",
         (Role::W, _) if last && Some(shape[0]) == wanted[0].1 => "give the rows of x and of W the same length",
-        (Role::B, CellKind::Gru(_) | CellKind::Augru(_)) => {
+        (Role::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
             "give the tensor this shape, or correct hidden_size or linear_before_reset"
         }
         _ => "give the tensor this shape, or correct hidden_size",

@@ -146,7 +146,7 @@ fn recurrent_inputs(op: &Op) -> (String, String) {
     };
     let name = if sequence { cell.kind.sequence_name() } else { cell.kind.op_name() };
     let all = (1..=9).rev().find_map(|n| roles(op, n)).unwrap_or_default();
-    let wanted = if all.last() == Some(&Role::B) && !sequence && cell.kind.bias_parts() > 1 {
+    let wanted = if all.last() == Some(&Role::B(0)) && !sequence && cell.kind.bias_parts() > 1 {
         let (last, first) = (all.len(), all.len() - 1);
         let names: Vec<&str> = all[..first].iter().map(|role| role.name(sequence)).collect();
         format!("{first} or {last}: {} and, if wanted, B", names.join(", "))

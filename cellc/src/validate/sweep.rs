@@ -180,8 +180,8 @@ fn each(nodes: &mut [ValidNode], visit: &mut impl FnMut(Name)) {
 fn each_of_cell(cell: &mut ValidCell, visit: &mut impl FnMut(Name)) {
     let sources = [Some(&mut cell.x), Some(&mut cell.h), cell.c.as_mut(), cell.a.as_mut()];
     sources.into_iter().flatten().for_each(|source| visit(Name::Source(source)));
-    let weights = [Some(&mut cell.w), Some(&mut cell.r), Some(&mut cell.b), cell.p.as_mut()];
-    weights.into_iter().flatten().for_each(|weight| visit(Name::Weight(weight)));
+    let weights = [&mut cell.w, &mut cell.r].into_iter().chain(&mut cell.b).chain(&mut cell.p);
+    weights.for_each(|weight| visit(Name::Weight(weight)));
     let values = [cell.y.as_mut(), cell.h_out.as_mut(), cell.c_out.as_mut()];
     values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
 }

@@ -299,7 +299,7 @@ fn weights_at_run_time() {
     assert_eq!(valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(), [false, false, true, true, false]);
     assert_eq!(valid.parameters[4].shape, [5], "what nothing reads is an input all the same");
     assert_eq!(valid.cells()[0].r, WeightSource::Parameter(2));
-    assert_eq!(valid.cells()[1].b, WeightSource::Zero);
+    assert_eq!(valid.cells()[1].b, [WeightSource::Zero]);
     assert_eq!(valid.cells()[1].ledger.last().unwrap().taken, "zero");
     assert_eq!(valid.cells()[1].x, Source::Value(valid.cells()[0].h_out.unwrap()));
     assert_eq!(valid.constants.len(), 0);

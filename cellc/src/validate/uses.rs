@@ -108,7 +108,7 @@ impl Validation<'_> {
             None => format!("read by {}", node.label()),
         };
         match role {
-            Some(Role::W | Role::R | Role::B | Role::P) => {
+            Some(Role::W | Role::R | Role::B(_) | Role::P) => {
                 uses.weight.get_or_insert(text);
                 return;
             }

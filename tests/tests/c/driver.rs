@@ -153,7 +153,7 @@ fn expected(compilation: &Compilation, program: &Program, calls: &[Call]) -> Vec
         }
         for step in &program.packing {
             let from = memory[step.from.0].clone();
-            pack::run(step, |to, at| memory[step.to.0][to] = from[at]);
+            pack::run(step, &mut memory[step.to.0], |at| from[at]);
         }
         interpret(program, &mut memory);
         let result =

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use cellc::options::{Fma, Options, Unroll, WeightsAs};
-use cellc::target;
+use cellc::{AppleResetGate, Builder, Framework, Language, target};
 
 use toolchain::{GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
 
@@ -357,6 +357,67 @@ fn any_list_of_instruction_sets() {
             object(&folder, compiler, "net.c", "net.o", &["-O2"]);
             let ran = driver::check(&folder, compiler, &["net.o"], &compilation, &driver::calls(&compilation));
             assert!(!only || ran == 1);
+        }
+    }
+}
+
+/// Weights of Apple's operation at run time, in its own terms, give the bits of the same arrays known when compiling.
+#[test]
+fn apples_weights_at_run_time() {
+    const SIZES: [(&str, usize); 6] = [
+        ("input_hidden_weight", 15 * 3),
+        ("hidden_hidden_weight", 15 * 5),
+        ("bias", 15),
+        ("input_bias", 15),
+        ("input", 4 * 2 * 3),
+        ("initial_hidden_states", 2 * 5),
+    ];
+    // sums of two are rounded
+    let value = |i: usize| ((i * 7919 + 12345) % 99991) as f32 / 49999.0 - 1.0;
+    let arrays: Vec<Vec<f32>> =
+        SIZES.iter().enumerate().map(|(k, (_, len))| (0..*len).map(|i| value(1000 * k + i)).collect()).collect();
+    let mut data = String::new();
+    for ((name, _), values) in SIZES.iter().zip(&arrays) {
+        let values: Vec<_> = values.iter().map(|value| format!("{value:e}f")).collect();
+        data += &format!("static const float {name}[] = {{{}}};\n", values.join(", "));
+    }
+    for gate in [AppleResetGate::BeforeMatMul, AppleResetGate::AfterMatMul, AppleResetGate::AfterMatMulOuterBias] {
+        let tensors = if gate == AppleResetGate::AfterMatMul { 4 } else { 3 };
+        let folder = folder(&format!("apple-{gate:?}"));
+        let given: Vec<&[f32]> = arrays[..tensors].iter().map(|values| &values[..]).collect();
+        let builder = Builder::apple_gru(5, 3, 4).batch(2).reset_gate(gate).language(Language::C).out_dir(&folder);
+        builder.clone().name("run_time").compile().expect("weights at run time");
+        builder.name("baked").weights_of(Framework::Apple, &given).compile().expect("weights in the source");
+        let weights: Vec<_> = SIZES[..tensors].iter().map(|(name, _)| format!(".{name} = {name}")).collect();
+        let main = format!(
+            "#include \"baked.h\"
+#include \"run_time.h\"
+#include <string.h>
+{data}
+static run_time_packed packed;
+static float outputs[2][40], states[2][10];
+int main(void) {{
+    const run_time_weights weights = {{{}}};
+    run_time cell;
+    baked same;
+    run_time_pack(&weights, &packed);
+    run_time_init(&cell, &packed);
+    baked_init(&same);
+    run_time_step(&cell, input, initial_hidden_states, outputs[0], states[0]);
+    baked_step(&same, input, initial_hidden_states, outputs[1], states[1]);
+    if (outputs[0][39] == 0) return 2;
+    return memcmp(outputs[0], outputs[1], sizeof outputs[0]) || memcmp(states[0], states[1], sizeof states[0]);
+}}
+",
+            weights.join(", ")
+        );
+        fs::write(folder.join("main.c"), main).expect("written");
+        for compiler in compilers() {
+            for name in ["run_time", "baked"] {
+                object(&folder, compiler, &format!("{name}.c"), &format!("{name}.o"), &["-O2"]);
+            }
+            succeed(&folder, compiler.c, &["-w", "main.c", "run_time.o", "baked.o", "-o", "main"]);
+            succeed(&folder, "./main", &[]);
         }
     }
 }

@@ -445,7 +445,7 @@ fn pack(out: &mut String, file: &File<'_>) {
         }
         _ => file.constant(id),
     };
-    for Move { from, from_offset, to, to_offset, dims } in &program.packing {
+    for Move { from, from_offset, to, to_offset, dims, add } in &program.packing {
         if sources.last() != Some(from) {
             sources.push(*from);
             block_comment(out, "    ", &[format!("from {}", name(*from))]);
@@ -469,7 +469,8 @@ fn pack(out: &mut String, file: &File<'_>) {
             true => format!("({pointer})[{at}]"),
             false => format!("{pointer}[{at}]"),
         };
-        let text = format!("{} = {};", element(to, trim(&write)), element(from, trim(&read)));
+        let sign = if *add { "+=" } else { "=" };
+        let text = format!("{} {sign} {};", element(to, trim(&write)), element(from, trim(&read)));
         wrap::statement(out, indent, &text);
         while indent > 4 {
             indent -= 4;

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::front::underflows;
 use crate::model::{
     Activation, ActivationError, Cell, CellKind, Dim, Direction, ElementType, LedgerEntry, LstmGateOrder, PARAMETERS,
-    ResetGate, Tensor,
+    ResetGate, Tensor, WeightLayout,
 };
 
 /// An attribute that was given.
@@ -251,7 +251,8 @@ impl<'a> Lowering<'a, '_> {
         }
         // x, h, c, W, R, B, P
         let peepholes = recurrent == Recurrent::Lstm && set < 4 && self.port_ids(index, "input").len() == 7;
-        let cell = Cell { activations, clip, gate_order, input_forget, peepholes, ..Cell::new(kind, hidden_size?) };
+        let layout = WeightLayout::new(kind, gate_order);
+        let cell = Cell { activations, clip, layout, input_forget, peepholes, ..Cell::new(kind, hidden_size?) };
         if recurrent == Recurrent::Augru {
             self.augru(index, data, &cell, direction);
         }

@@ -1,7 +1,7 @@
 //! Every type of layer that is read, and its attributes.
 
 use super::*;
-use crate::model::{BroadcastMode, Cell, Dim, Direction, Elementwise, LstmGateOrder};
+use crate::model::{BroadcastMode, Cell, Dim, Direction, Elementwise, LstmGateOrder, WeightLayout};
 
 const CONST: (&str, &str) = ("Const", "opset1");
 
@@ -39,7 +39,8 @@ fn cases() -> Vec<Case> {
     let augru = CellKind::Augru(ResetGate::BeforeMatMul);
     let hidden = "hidden_size=\"3\"";
     let lstm = |gate_order, input_forget, peepholes| {
-        Op::Cell(Cell { gate_order, input_forget, peepholes, ..cell(CellKind::Lstm) })
+        let layout = WeightLayout::new(CellKind::Lstm, gate_order);
+        Op::Cell(Cell { layout, input_forget, peepholes, ..cell(CellKind::Lstm) })
     };
     let mut cases = vec![
         ("RNNCell", "opset1", hidden, (5, 1), Op::Cell(cell(CellKind::Rnn))),
