@@ -259,7 +259,9 @@ impl<'a> Validation<'a> {
             Op::Slice => self.slice(node),
             Op::StridedSlice { .. } => self.strided_slice(node, op),
             Op::Broadcast(mode) => self.broadcast(node, *mode),
+            Op::Tile => self.tile(node),
             Op::ShapeOf => self.shape_of_op(node),
+            Op::Range => self.range(node),
             Op::ReadValue { variable, shape, element } => {
                 self.read_value(node, variable, shape.as_deref(), *element);
             }

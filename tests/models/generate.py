@@ -21,6 +21,7 @@ from oracle import Model
 
 warnings.filterwarnings('ignore')
 logging.disable(logging.WARNING)
+os.environ.setdefault('KERAS_BACKEND', 'openvino')
 CORE = ov.Core()
 
 
@@ -761,6 +762,88 @@ def torch_gate(d):
     d.note(f'attention style={style} {[n, t, i, h]}')
 
 
+def torch_net(d):
+    """Larger nets in torch: encoder and decoder, voice activity, residual stacks, pooling by attention, frames side by side, decoding step by step."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+    n, t, i, h = d.pick(1, 2), d.int(2, 5), d.int(2, 6), d.int(2, 6)
+    torch.manual_seed(d.int(0, 1 << 30))
+    style, kind = d.pick('decoder', 'voice', 'residual', 'pooling', 'frames', 'step', 'mask', 'highway'), d.pick('GRU', 'LSTM', 'RNN')
+    layers, both = d.int(1, 2), d.chance(.4)
+    activation = d.pick(torch.tanh, torch.sigmoid, functional.relu, functional.softsign, functional.hardtanh, functional.relu6, functional.elu)
+    lstm = kind == 'LSTM'
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            rnn = getattr(nn, kind)
+            self.ways = 2 if both and style in ('pooling', 'voice', 'mask') else 1
+            w = h * self.ways
+            self.first = rnn(2 * i if style == 'frames' else i, h, layers, batch_first=True, bidirectional=self.ways == 2)
+            self.second = rnn(h + i if style == 'step' else w, h, batch_first=True)
+            self.cell = getattr(nn, kind + 'Cell')(h, h)
+            self.a, self.b, self.c, self.up = nn.Linear(w, h), nn.Linear(h, 1), nn.Linear(h, i), nn.Linear(i, h)
+            self.scale = nn.Parameter(torch.randn(h) * .5)
+
+        def forward(self, x, *given):
+            if style == 'frames':  # each with the one before it
+                before = torch.cat([torch.zeros_like(x[:, :1]), x[:, :-1]], 1)
+                y, s = self.first(torch.cat([x, before], -1))
+                return self.c(y) + x, *(s if lstm else (s,))
+            y, s = self.first(x)
+            if style == 'decoder':  # the last state of every layer, then a decoder from the top one
+                top = tuple(v[-1:] for v in s) if lstm else s[-1:]
+                z, last = self.second(activation(self.up(x.flip(1) if d_flip else x)), top)
+                return self.c(z), *(last if lstm else (last,))
+            if style == 'voice':
+                z, _ = self.second(y)
+                p = torch.sigmoid(self.b(activation(self.a(y) + z)))
+                return p.squeeze(-1), p[:, -1]
+            if style == 'residual':
+                z, _ = self.second(activation(y))
+                return torch.cat([y + z, y * torch.sigmoid(z), (y - z).abs().clamp(max=.75)], -1) * .5 + 1
+            if style == 'pooling':
+                weight = torch.softmax(self.b(torch.tanh(self.a(y))), 1)
+                return (weight.transpose(1, 2) @ y).squeeze(1), weight
+            if style == 'step':  # the output of every step is part of the next one's input
+                out, state, ys = y[:, 0], None, []
+                for k in range(t):
+                    v, state = self.second(torch.cat([out.unsqueeze(1), x[:, k:k + 1]], -1), state)
+                    out = activation(v[:, 0] * self.scale)
+                    ys.append(out)
+                return torch.stack(ys, 2), *(state if lstm else (state,))
+            if style == 'mask':  # as denoisers do: gains on the input
+                gain = torch.sigmoid(self.c(self.a(y)))
+                return gain * x, torch.log(gain + 1e-3)
+            g = torch.sigmoid(self.a(y))
+            state = x.new_zeros(x.shape[0], h)
+            state = (state, state) if lstm else state
+            for k in range(t):
+                state = self.cell(activation(y[:, k] * g[:, k] + (1 - g[:, k]) * self.scale), state)
+            return state if lstm else (state, g.reshape(g.shape[0], -1))
+
+    d_flip = d.chance(.5)
+    net = Net().eval()
+    for p in net.parameters():
+        p.data = p.data.half().float()
+    d.note(f'{style} {kind} layers={layers} both={both} {activation.__name__} {[n, t, i, h]}')
+    if d.chance(.3):
+        onnx_of(d, net, [n, t, i])
+    else:
+        convert(d, net, [[n, t, i]])
+
+
+def onnx_of(d, net, shape):
+    """A net of torch by way of ONNX."""
+    import torch
+    d.onnx = os.path.join(d.folder, 'model.onnx')
+    torch.onnx.export(net, (torch.zeros(shape),), d.onnx, dynamo=False, opset_version=17)
+    d.model, d.torch = ov.convert_model(d.onnx), net
+    d.inputs.append((None, shape, lambda run, shape: d.rng.standard_normal(shape).astype(np.float32)))
+    d.note('by way of ONNX')
+
+
 def onnx_rnn(d):
     """ONNX GRU, LSTM, RNN: directions, layout, sequence_lens, initial states, clip, activations, linear_before_reset."""
     import onnx
@@ -823,6 +906,101 @@ def onnx_rnn(d):
         d.inputs.append((None, shape, make or (lambda run, shape: d.rng.standard_normal(shape).astype(np.float32))))
     d.onnx = path
     d.note(f'ONNX {kind} {o} inputs={[i.name for i in inputs]} N={n} T={t} I={i}')
+
+
+# Keras -------------------------------------------------------------------------------------------------------------
+
+KERAS_ACTIVATIONS = ['tanh', 'sigmoid', 'relu', 'elu', 'softsign', 'softplus', 'linear', 'hard_sigmoid', 'relu6', 'leaky_relu', 'hard_tanh', 'mish']
+
+
+def keras_layer(d, layers, steps, sequences, state=False):
+    """A recurrent layer of any kind and its description; Bidirectional in any merge mode."""
+    kind, units = d.pick('GRU', 'GRU', 'LSTM', 'SimpleRNN'), d.int(1, 7)
+    merge = d.pick('concat', 'sum', 'mul', 'ave') if not state and d.chance(.35) else None
+    o = {'use_bias': d.chance(.85), 'go_backwards': merge is None and d.chance(.25), 'unroll': steps is not None and d.chance(.15),
+         'dropout': d.pick(0, .3), 'recurrent_dropout': d.pick(0, 0, .2)}
+    if kind == 'GRU':
+        o['reset_after'] = d.chance(.6)
+    if d.chance(.4):
+        o['activation'] = d.pick(*KERAS_ACTIVATIONS[:6], 'linear')
+    if kind != 'SimpleRNN' and d.chance(.3):
+        o['recurrent_activation'] = d.pick('sigmoid', 'hard_sigmoid', 'tanh', 'softsign')
+    layer = getattr(layers, kind)(units, return_sequences=sequences, return_state=state, **o)
+    d.note(f'{kind}({units}, {o})' + (f' both ways, {merge}' if merge else ''))
+    return layers.Bidirectional(layer, merge_mode=merge) if merge else layer
+
+
+def keras_head(d, layers, y):
+    """What stands after or between recurrent layers and keeps the number of dimensions."""
+    style = d.pick('dense', 'dense', 'time', 'dropout', 'residual', 'concat', 'gate', 'norm', 'none')
+    rank, width = len(y.shape), y.shape[-1]
+    d.note(style)
+    if style == 'time' and rank == 3:
+        return layers.TimeDistributed(layers.Dense(d.int(1, 6), activation=d.pick(*KERAS_ACTIVATIONS)))(y)
+    if style in ('dense', 'time'):
+        return layers.Dense(d.int(1, 6), use_bias=d.chance(.8), activation=d.pick(*KERAS_ACTIVATIONS, 'softmax', 'log_softmax', None))(y)
+    if style == 'dropout':
+        return layers.GaussianNoise(.1)(layers.Dropout(.4)(y))
+    if style == 'residual':
+        return layers.Add()([y, layers.Dense(width, activation='tanh')(y)])
+    if style == 'concat':
+        return layers.Concatenate()([y, layers.Dense(d.int(1, 4))(y)])
+    if style == 'gate':
+        return layers.Multiply()([y, layers.Dense(width, activation='sigmoid')(y)])
+    if style == 'norm':
+        return layers.Rescaling(.5, .25)(layers.LeakyReLU(.2)(y))
+    return y
+
+
+def keras(d):
+    """Stacks of Keras layers in every variant, encoder and decoder, attention, cells by hand; exported by Keras itself."""
+    import keras as library
+    layers = library.layers
+    library.utils.set_random_seed(d.int(0, 1 << 30))
+    n, t, i = d.pick(1, 2, 3), d.int(1, 5), d.int(1, 6)
+    # other backends trace open sizes as 1
+    open_steps, open_batch = (d.chance(.3) and library.backend.backend() == 'tensorflow' for _ in range(2))
+    x = library.Input(batch_shape=(None if open_batch else n, None if open_steps else t, i), name='x')
+    steps = None if open_steps else t
+    style, y, outputs, count = d.pick('stack', 'stack', 'stack', 'states', 'decoder', 'attention', 'cells', 'flat'), x, [], d.int(1, 3)
+    d.note(f'{style} [{n}, {t}, {i}]')
+    if style in ('stack', 'states'):
+        for k in range(count):
+            last = k == count - 1
+            layer = keras_layer(d, layers, steps, not last or d.chance(.5), style == 'states' and last)
+            y = layer(y)
+            if isinstance(y, (list, tuple)):
+                y, outputs = y[0], list(y[1:])
+            y = keras_head(d, layers, y) if d.chance(.6) else y
+    elif style == 'decoder':
+        kind, units = d.pick('GRU', 'LSTM'), d.int(1, 6)
+        _, *states = getattr(layers, kind)(units, return_state=True)(x)
+        z = layers.RepeatVector(d.int(1, 4))(states[0]) if d.chance(.5) else keras_layer(d, layers, steps, True)(x)
+        y = getattr(layers, kind)(units, return_sequences=d.chance(.7))(z, initial_state=states)
+        y = keras_head(d, layers, y)
+    elif style == 'attention':
+        y = keras_layer(d, layers, steps, True)(x)
+        y = layers.Attention(use_scale=d.chance(.3))([y, y]) if d.chance(.6) else layers.Dot((2, 2), normalize=False)([y, y])
+        y = keras_head(d, layers, y)
+    elif style == 'cells':
+        cells = [getattr(layers, d.pick('GRUCell', 'LSTMCell', 'SimpleRNNCell'))(d.int(1, 5)) for _ in range(count)]
+        y = keras_head(d, layers, layers.RNN(cells if count > 1 else cells[0], return_sequences=d.chance(.6), go_backwards=d.chance(.2))(x))
+        d.note(' '.join(type(c).__name__ for c in cells))
+    elif steps is not None:
+        y = layers.Flatten()(layers.Permute((2, 1))(keras_layer(d, layers, steps, True)(x)))
+        y = layers.Reshape((-1, 1))(layers.Dense(d.int(1, 6))(y)) if d.chance(.5) else y
+    else:
+        y = layers.Dense(3)(keras_layer(d, layers, steps, True)(x))
+    net = library.Model(x, [y, *outputs] if outputs else y)
+    net.set_weights([d.array(w.shape, .3 if len(w.shape) == 1 else .5) for w in net.get_weights()])
+    path = os.path.join(d.folder, 'keras.xml')
+    signature = [library.InputSpec(shape=tuple(x.shape), dtype='float32', name='x')]
+    net.export(path, format='openvino', verbose=False, input_signature=signature)
+    d.model, d.parts = CORE.read_model(path), [path, path[:-3] + 'bin']
+    d.dynamic = open_steps or open_batch
+    sizes = [[n + (r if open_batch else 0), t + (r if open_steps else 0), i] for r in range(2)]
+    d.inputs.append((None, [n, t, i], lambda run, shape: d.rng.standard_normal(sizes[run]).astype(np.float32)))
+    d.keras = net
 
 
 # XML that no API of OpenVINO writes --------------------------------------------------------------------------------
@@ -956,7 +1134,7 @@ def activated(d):
 
 
 FAMILIES = {f.__name__: f for f in (cell, sequence, stack, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, corners, torch_rnn,
-                                    torch_cells, torch_gate, onnx_rnn, lstm1, augru, activated)}
+                                    torch_cells, torch_gate, torch_net, onnx_rnn, keras, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 
 
@@ -996,6 +1174,8 @@ def make(family, seed, folder):
             raise
         theirs, missing = None, str(error).splitlines()[-1][:200]
     check_framework(d, runs, oracle)
+    for part in getattr(d, 'parts', []):
+        os.remove(part)
     record(d, name, family, folder, runs, theirs, oracle, missing)
 
 
@@ -1022,6 +1202,13 @@ def check_framework(d, runs, oracle):
                 if np.abs(a - b).max() > (1e-2 if d.half else 1e-5):
                     d.note(f'onnxruntime differs by {np.abs(a - b).max():.3g}')
         os.remove(d.onnx)
+    if hasattr(d, 'keras'):
+        import keras as library
+        for inputs, expected in zip(runs, oracle):
+            out = d.keras(library.ops.convert_to_tensor(inputs[0]))
+            for a, b in zip(out if isinstance(out, (list, tuple)) else [out], expected):
+                difference = np.abs(library.ops.convert_to_numpy(a) - b).max(initial=0)
+                assert difference < (1e-2 if d.half else 1e-5) * max(1, np.abs(b).max()), f'oracle and Keras differ by {difference}'
 
 
 def record(d, name, family, folder, runs, theirs, oracle, missing):

@@ -368,6 +368,10 @@ def compute(layer, v):
                 inner[int(axis)] = v[0].shape[i]
             return np.broadcast_to(v[0].reshape(inner), shape)
         return np.broadcast_to(v[0], shape)
+    if kind == 'Range':
+        return np.arange(*(np.ravel(x)[0] for x in v))
+    if kind == 'Tile':
+        return np.tile(v[0], [int(x) for x in np.ravel(v[1])])
     if kind == 'ShapeOf':
         return np.array(v[0].shape, np.int64)
     raise NotImplementedError(kind)

@@ -81,8 +81,12 @@ pub enum Op {
     },
     /// Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),
+    /// Inputs: data, how often it stands along each axis.
+    Tile,
     /// The shape, as integers.
     ShapeOf,
+    /// Integers from the first input to before the second, the third apart.
+    Range,
     /// The variable's value; its one input, where there is one, is the initial value (zero else).
     ReadValue {
         /// Which.

@@ -130,6 +130,17 @@ pub(super) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
     Ok(integers(tensor.shape().to_vec(), values.into_iter()))
 }
 
+/// Integers from `start` on, `step` apart, of which the last is an i64.
+///
+/// # Errors
+/// One that its type does not hold.
+pub(super) fn range(start: i64, step: i64, count: usize, element: ElementType) -> Result<Tensor, &'static str> {
+    let values = (0..count as i64)
+        .map(|i| in_range(start.wrapping_add(i.wrapping_mul(step)), element))
+        .collect::<Result<Vec<i64>, _>>()?;
+    Ok(integers(vec![count], values.into_iter()))
+}
+
 /// An operation on constants that broadcast to `shape`; what their elements are called says in what it is computed.
 ///
 /// # Errors

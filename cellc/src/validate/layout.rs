@@ -1,7 +1,7 @@
 //! Operations that compute nothing: they say which elements stand where.
 
 use super::shape::{broadcast, broadcast_strides, counted, strides};
-use super::{Known, Validation, element_count, fold};
+use super::{Known, UNDEFINED, Validation, element_count, fold};
 use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
 
 /// The most indices of a Gather of a computed tensor that are no progression.
@@ -128,6 +128,28 @@ impl Validation<'_> {
         let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
         if let Some(tensor) = Tensor::from_i64(vec![shape.len()], &shape) {
             self.set(node, 0, Known::Constant(tensor, element));
+        }
+    }
+
+    pub(super) fn range(&mut self, node: &Node) {
+        let [start, stop, step] =
+            [(0, "the start"), (1, "the stop"), (2, "the step")].map(|(port, what)| self.integer(node, port, what));
+        let (Some(start), Some(stop), Some(step)) = (start, stop, step) else { return };
+        if step == 0 {
+            self.error(node, &node.origin, "a step of 0", "any other", "correct the step");
+            return;
+        }
+        let span = if step > 0 { i128::from(stop) - i128::from(start) } else { i128::from(start) - i128::from(stop) };
+        let step_size = i128::from(step).abs();
+        let count = usize::try_from((span.max(0) + step_size - 1) / step_size).unwrap_or(usize::MAX);
+        let stated = self.model.values[node.outputs[0].0].element;
+        let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
+        if self.foldable(node, &[count], element).is_none() {
+            return;
+        }
+        match fold::range(start, step, count, element) {
+            Ok(tensor) => self.set(node, 0, Known::Constant(tensor, element)),
+            Err(reason) => self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED),
         }
     }
 
@@ -427,6 +449,34 @@ impl Validation<'_> {
         };
         let strides = signed(broadcast_strides(&own, &to));
         self.set_view(node, 0, &input, Geometry { offset: 0, strides, shape: to });
+    }
+
+    pub(super) fn tile(&mut self, node: &Node) {
+        let Some(input) = self.input(node, 0) else { return };
+        let Some(repeats) = self.integers(node, 1, "the repeats") else { return };
+        let mut own = self.shape_of(&input);
+        own.splice(0..0, std::iter::repeat_n(1, repeats.len().saturating_sub(own.len())));
+        let mut times = vec![1; own.len()];
+        let skipped = own.len() - repeats.len();
+        for (times, &n) in times[skipped..].iter_mut().zip(&repeats) {
+            let Some(n) = usize::try_from(n).ok().filter(|&n| n > 0) else {
+                let found = format!("repeated {} times", shape_text(&repeats));
+                self.error(node, &node.origin, found, "each 1 or more", "correct the repeats");
+                return;
+            };
+            *times = n;
+        }
+        // each axis [size] is read as [times, size], with a stride of 0 along the times
+        let (mut shape, mut steps) = (Vec::new(), Vec::new());
+        for ((&times, &size), stride) in times.iter().zip(&own).zip(signed(strides(&own))) {
+            if times > 1 {
+                (shape.push(times), steps.push(0));
+            }
+            (shape.push(size), steps.push(stride));
+        }
+        let Some(spread) = self.view(node, &input, Geometry { offset: 0, strides: steps, shape }) else { return };
+        let whole = times.iter().zip(&own).map(|(times, size)| times * size).collect();
+        self.set_view(node, 0, &spread, Geometry::reshaped(whole));
     }
 
     pub(super) fn gather(&mut self, node: &Node, batch_dims: i64) {

@@ -105,6 +105,11 @@ impl Graph {
         self.tensor(Tensor::from_i64(Vec::new(), &[value]).unwrap())
     }
 
+    fn range(&mut self, bounds: [i64; 3]) -> ValueId {
+        let inputs = bounds.map(|bound| self.int(bound));
+        self.op(Op::Range, &inputs)
+    }
+
     fn tensor(&mut self, tensor: Tensor) -> ValueId {
         let element = tensor.element();
         self.node("c", Op::Constant(tensor), &[], Self::value(None, element))
@@ -147,7 +152,9 @@ fn kind(op: &Op) -> &'static str {
         Op::Slice => "Slice",
         Op::StridedSlice { .. } => "StridedSlice",
         Op::Broadcast(_) => "Broadcast",
+        Op::Tile => "Tile",
         Op::ShapeOf => "ShapeOf",
+        Op::Range => "Range",
         Op::ReadValue { .. } => "ReadValue",
         Op::Assign { .. } => "Assign",
         Op::Loop(_) => "Loop",

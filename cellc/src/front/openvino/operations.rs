@@ -219,6 +219,7 @@ impl Lowering<'_, '_> {
                 };
                 Operation::new(Op::Broadcast(mode))
             }
+            Kind::Tile => Operation::new(Op::Tile),
             Kind::ShapeOf => {
                 let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
                 let element = match set {
@@ -226,6 +227,18 @@ impl Lowering<'_, '_> {
                     _ => self.word(index, data, "output_type", "i64", &types)?,
                 };
                 Operation::new(Op::ShapeOf).of(Element::Is(element))
+            }
+            Kind::Range => {
+                let element = match set {
+                    ..4 => Element::Of(0),
+                    _ => Element::Is(self.element_type(
+                        index,
+                        data,
+                        "output_type",
+                        &[ElementType::I32, ElementType::I64],
+                    )?),
+                };
+                Operation::new(Op::Range).of(element)
             }
             Kind::ReadValue => self.read_value(index, set, data)?,
             Kind::Assign => {

@@ -207,6 +207,35 @@ fn broadcasts() {
 }
 
 #[test]
+fn tiles() {
+    let times = |repeats: &'static [i64]| {
+        move |g: &mut Graph, x| {
+            let repeats = g.ints(repeats);
+            g.op(Op::Tile, &[x, repeats])
+        }
+    };
+    gives(&[2, 2], times(&[1, 2]), (&[2, 4], &[0.0, 1.0, 0.0, 1.0, 2.0, 3.0, 2.0, 3.0]));
+    gives(&[2, 1], times(&[2, 2]), (&[4, 2], &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]));
+    gives(&[1, 2], times(&[2]), (&[1, 4], &[0.0, 1.0, 0.0, 1.0]));
+    gives(&[2], times(&[2, 1, 1]), (&[2, 1, 2], &[0.0, 1.0, 0.0, 1.0]));
+    gives(&[1, 2], times(&[1, 1]), (&[1, 2], &[0.0, 1.0]));
+}
+
+#[test]
+fn ranges_are_indices() {
+    let taken = |bounds: [i64; 3]| {
+        move |g: &mut Graph, x| {
+            let (range, axis) = (g.range(bounds), g.int(0));
+            g.op(Op::Gather { batch_dims: 0 }, &[x, range, axis])
+        }
+    };
+    gives(&[4], taken([3, -1, -1]), (&[4], &[3.0, 2.0, 1.0, 0.0]));
+    gives(&[4], taken([0, 4, 3]), (&[2], &[0.0, 3.0]));
+    gives(&[4], taken([0, 3, 3]), (&[1], &[0.0]));
+    gives(&[4], taken([-1, 0, i64::MAX]), (&[1], &[3.0]));
+}
+
+#[test]
 fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     let values = [-2.0, -0.5, -0.0, 0.0, 0.5, f64::NAN];
     let of = |function: Elementwise| both_ways(&[6], &values, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1;
