@@ -259,6 +259,8 @@ impl<'a> Validation<'a> {
             Op::Slice => self.slice(node),
             Op::StridedSlice { .. } => self.strided_slice(node, op),
             Op::Broadcast(mode) => self.broadcast(node, *mode),
+            Op::ReverseSequence { batch_axis, seq_axis } => self.reverse_sequence(node, *batch_axis, *seq_axis),
+            Op::ScatterUpdate => self.scatter_update(node),
             Op::Tile => self.tile(node),
             Op::ShapeOf => self.shape_of_op(node),
             Op::Range => self.range(node),

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 import traceback
 import warnings
@@ -958,7 +959,7 @@ def keras(d):
     layers = library.layers
     library.utils.set_random_seed(d.int(0, 1 << 30))
     n, t, i = d.pick(1, 2, 3), d.int(1, 5), d.int(1, 6)
-    # other backends trace open sizes as 1
+    # backends other than TensorFlow trace open sizes as 1
     open_steps, open_batch = (d.chance(.3) and library.backend.backend() == 'tensorflow' for _ in range(2))
     x = library.Input(batch_shape=(None if open_batch else n, None if open_steps else t, i), name='x')
     steps = None if open_steps else t
@@ -993,11 +994,17 @@ def keras(d):
         y = layers.Dense(3)(keras_layer(d, layers, steps, True)(x))
     net = library.Model(x, [y, *outputs] if outputs else y)
     net.set_weights([d.array(w.shape, .3 if len(w.shape) == 1 else .5) for w in net.get_weights()])
-    path = os.path.join(d.folder, 'keras.xml')
-    signature = [library.InputSpec(shape=tuple(x.shape), dtype='float32', name='x')]
-    net.export(path, format='openvino', verbose=False, input_signature=signature)
-    d.model, d.parts = CORE.read_model(path), [path, path[:-3] + 'bin']
     d.dynamic = open_steps or open_batch
+    if library.backend.backend() == 'tensorflow':
+        path = os.path.join(d.folder, 'saved')
+        net.export(path, verbose=False)
+        d.model, d.dynamic = ov.convert_model(path), True
+    else:
+        path = os.path.join(d.folder, 'keras.xml')
+        signature = [library.InputSpec(shape=tuple(x.shape), dtype='float32', name='x')]
+        net.export(path, format='openvino', verbose=False, input_signature=signature)
+        d.model = CORE.read_model(path)
+    d.parts = [path, path[:-3] + 'bin']
     sizes = [[n + (r if open_batch else 0), t + (r if open_steps else 0), i] for r in range(2)]
     d.inputs.append((None, [n, t, i], lambda run, shape: d.rng.standard_normal(sizes[run]).astype(np.float32)))
     d.keras = net
@@ -1175,7 +1182,7 @@ def make(family, seed, folder):
         theirs, missing = None, str(error).splitlines()[-1][:200]
     check_framework(d, runs, oracle)
     for part in getattr(d, 'parts', []):
-        os.remove(part)
+        shutil.rmtree(part) if os.path.isdir(part) else os.path.exists(part) and os.remove(part)
     record(d, name, family, folder, runs, theirs, oracle, missing)
 
 

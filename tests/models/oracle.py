@@ -368,6 +368,18 @@ def compute(layer, v):
                 inner[int(axis)] = v[0].shape[i]
             return np.broadcast_to(v[0].reshape(inner), shape)
         return np.broadcast_to(v[0], shape)
+    if kind == 'ScatterUpdate':
+        axis = int(np.ravel(v[3])[0]) % v[0].ndim
+        out = np.array(v[0])
+        out[(slice(None),) * axis + (v[1],)] = v[2]
+        return out
+    if kind == 'ReverseSequence':
+        out = np.array(v[0])
+        batch, steps = int(a.get('batch_axis', 0)), int(a.get('seq_axis', 1))
+        for k, length in enumerate(np.ravel(v[1])):
+            row = np.moveaxis(out, (batch, steps), (0, 1))[k]
+            row[:int(length)] = row[:int(length)][::-1].copy()
+        return out
     if kind == 'Range':
         return np.arange(*(np.ravel(x)[0] for x in v))
     if kind == 'Tile':

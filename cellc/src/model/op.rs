@@ -79,6 +79,15 @@ pub enum Op {
         /// Where all dimensions that nothing is said of stand.
         ellipsis_mask: Vec<bool>,
     },
+    /// The first elements along an axis in reverse. Inputs: data, how many for each place along the other axis.
+    ReverseSequence {
+        /// From the end where negative.
+        batch_axis: i64,
+        /// From the end where negative.
+        seq_axis: i64,
+    },
+    /// Data with some of its parts along an axis replaced. Inputs: data, indices, the new parts, axis.
+    ScatterUpdate,
     /// Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),
     /// Inputs: data, how often it stands along each axis.

@@ -552,6 +552,69 @@ impl Validation<'_> {
         self.set_view(node, 0, &side_by_side, Geometry::reshaped(to));
     }
 
+    pub(super) fn scatter_update(&mut self, node: &Node) {
+        let (Some(data), Some(indices), Some(new)) = (self.input(node, 0), self.input(node, 1), self.input(node, 2))
+        else {
+            return;
+        };
+        let (Some(numbers), Some(axis)) = (self.integers(node, 1, "the indices"), self.integer(node, 3, "the axis"))
+        else {
+            return;
+        };
+        let (shape, of_indices, of_new) = (self.shape_of(&data), self.shape_of(&indices), self.shape_of(&new));
+        let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+        let first = numbers.first().and_then(|&i| counted(i, shape[axis]));
+        let follow = numbers.windows(2).all(|w| w[1].checked_sub(w[0]) == Some(1));
+        let Some(first) = first.filter(|first| follow && first + numbers.len() <= shape[axis]) else {
+            let found = format!("the indices {} along an axis of {} elements", shape_text(&numbers), shape[axis]);
+            self.error(node, &node.origin, found, "indices that follow one another", "replace the parts one by one");
+            return;
+        };
+        if of_new != [&shape[..axis], &of_indices, &shape[axis + 1..]].concat() {
+            self.shapes_differ(
+                node,
+                &[shape, of_indices, of_new],
+                "new parts as large as the old ones",
+                "correct the shapes",
+            );
+            return;
+        }
+        let after = first + numbers.len();
+        let mut parts = Vec::new();
+        for (start, count) in [(0, first), (first, numbers.len()), (after, shape[axis] - after)] {
+            if count == 0 {
+                continue;
+            }
+            let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+            along[axis] = Along { start, count, step: 1 };
+            let old = geometry(&shape, &along);
+            let part = match start == first {
+                true => self.view(node, &new, Geometry::reshaped(old.shape)),
+                false => self.view(node, &data, old),
+            };
+            let Some(part) = part else { return };
+            parts.push(part);
+        }
+        if let Some(whole) = self.put_together(node, &parts, axis as i64) {
+            self.set(node, 0, whole);
+        }
+    }
+
+    pub(super) fn reverse_sequence(&mut self, node: &Node, batch_axis: i64, seq_axis: i64) {
+        let (Some(data), Some(lengths)) = (self.input(node, 0), self.integers(node, 1, "the lengths")) else { return };
+        let shape = self.shape_of(&data);
+        let (batch, steps) = (self.axis(node, batch_axis, shape.len()), self.axis(node, seq_axis, shape.len()));
+        let (Some(batch), Some(steps)) = (batch, steps) else { return };
+        if lengths.len() != shape[batch] || lengths.iter().any(|&length| usize::try_from(length) != Ok(shape[steps])) {
+            let found = format!("lengths of {} for {} by {}", shape_text(&lengths), shape[batch], shape[steps]);
+            self.error(node, &node.origin, found, "every length that of the axis", "reverse whole sequences");
+            return;
+        }
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        along[steps] = Along::range(shape[steps], None, None, -1);
+        self.set_view(node, 0, &data, geometry(&shape, &along));
+    }
+
     pub(super) fn concat(&mut self, node: &Node, axis: i64) {
         let Some(inputs) = self.inputs(node) else { return };
         if let Some(whole) = self.put_together(node, &inputs, axis) {

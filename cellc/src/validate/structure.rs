@@ -126,6 +126,8 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
         Op::Gather { .. } | Op::Range => (3..=3, 1..=1),
         Op::Slice => (4..=5, 1..=1),
         Op::StridedSlice { .. } => (3..=4, 1..=1),
+        Op::ReverseSequence { .. } => (2..=2, 1..=1),
+        Op::ScatterUpdate => (4..=4, 1..=1),
         Op::Broadcast(_) => (2..=3, 1..=1),
         Op::ReadValue { .. } => (0..=1, 1..=1),
         Op::Assign { .. } => (1..=1, 0..=1),

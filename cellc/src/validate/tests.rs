@@ -152,6 +152,8 @@ fn kind(op: &Op) -> &'static str {
         Op::Slice => "Slice",
         Op::StridedSlice { .. } => "StridedSlice",
         Op::Broadcast(_) => "Broadcast",
+        Op::ReverseSequence { .. } => "ReverseSequence",
+        Op::ScatterUpdate => "ScatterUpdate",
         Op::Tile => "Tile",
         Op::ShapeOf => "ShapeOf",
         Op::Range => "Range",

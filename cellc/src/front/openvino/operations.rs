@@ -206,6 +206,12 @@ impl Lowering<'_, '_> {
                     ellipsis_mask: ellipsis_mask?,
                 })
             }
+            Kind::ReverseSequence => {
+                let batch_axis = self.whole(index, data, "batch_axis", Some(0), ANY_INTEGER);
+                let seq_axis = self.whole(index, data, "seq_axis", Some(1), ANY_INTEGER);
+                Operation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? })
+            }
+            Kind::ScatterUpdate => Operation::new(Op::ScatterUpdate),
             Kind::Broadcast => {
                 let explicit = ("explicit", BroadcastMode::Explicit);
                 let numpy = ("numpy", BroadcastMode::Numpy);

@@ -58,6 +58,8 @@ pub(super) enum Kind {
     Gather,
     Slice,
     StridedSlice,
+    ReverseSequence,
+    ScatterUpdate,
     Broadcast,
     Tile,
     ShapeOf,
@@ -183,6 +185,13 @@ pub const SUPPORTED: &[Supported] = {
         row("Gather", &["opset1", "opset7", "opset8"], K::Gather, "indices and axis known when compiling"),
         row("Slice", &["opset8"], K::Slice, "bounds known when compiling"),
         row("StridedSlice", ONE, K::StridedSlice, "bounds known when compiling; all masks"),
+        row("ReverseSequence", ONE, K::ReverseSequence, "every length that of the axis"),
+        row(
+            "ScatterUpdate",
+            &["opset3"],
+            K::ScatterUpdate,
+            "indices that follow one another, and axis known when compiling",
+        ),
         row(
             "Broadcast",
             &["opset1", "opset3"],

@@ -207,6 +207,29 @@ fn broadcasts() {
 }
 
 #[test]
+fn sequences_are_reversed_and_parts_replaced() {
+    let reversed = |batch_axis: i64, seq_axis: i64, lengths: &'static [i64]| {
+        move |g: &mut Graph, x| {
+            let lengths = g.ints(lengths);
+            g.op(Op::ReverseSequence { batch_axis, seq_axis }, &[x, lengths])
+        }
+    };
+    gives(&[2, 2], reversed(0, 1, &[2, 2]), (&[2, 2], &[1.0, 0.0, 3.0, 2.0]));
+    gives(&[1, 2, 2], reversed(-1, -2, &[2, 2]), (&[1, 2, 2], &[2.0, 3.0, 0.0, 1.0]));
+    let replaced = |axis: i64, indices: &'static [i64], shape: &'static [usize]| {
+        move |g: &mut Graph, x| {
+            let new = g.floats(shape, &vec![9.0; shape.iter().product()]);
+            let (indices, axis) = (g.ints(indices), g.int(axis));
+            g.op(Op::ScatterUpdate, &[x, indices, new, axis])
+        }
+    };
+    gives(&[3, 1], replaced(0, &[0], &[1, 1]), (&[3, 1], &[9.0, 1.0, 2.0]));
+    gives(&[3, 1], replaced(0, &[1, 2], &[2, 1]), (&[3, 1], &[0.0, 9.0, 9.0]));
+    gives(&[1, 3], replaced(-1, &[-2], &[1, 1]), (&[1, 3], &[0.0, 9.0, 2.0]));
+    gives(&[2], replaced(0, &[0, 1], &[2]), (&[2], &[9.0, 9.0]));
+}
+
+#[test]
 fn tiles() {
     let times = |repeats: &'static [i64]| {
         move |g: &mut Graph, x| {

@@ -50,6 +50,12 @@ fn operations_are_refused_by_name() {
             g.elementwise(Elementwise::Add, &[x, value])
         })
     };
+    let updated = |indices: &'static [i64], shape: &'static [usize]| -> Build {
+        Box::new(move |g: &mut Graph, x: ValueId| {
+            let (indices, new, axis) = (g.ints(indices), g.constant(shape), g.int(0));
+            g.op(Op::ScatterUpdate, &[x, indices, new, axis])
+        })
+    };
     let all: Vec<(&str, Build)> = vec![
         ("reshape, too many", simple(reshape.clone(), &[&[4, 2]])),
         ("reshape, two open", simple(reshape.clone(), &[&[-1, -1]])),
@@ -95,6 +101,11 @@ fn operations_are_refused_by_name() {
         ("strided slice, two ellipses", Box::new(|g, x| strided(g, x, &[0, 0], &[1, 1], false, 2))),
         ("strided slice, too many", Box::new(|g, x| strided(g, x, &[0, 0, 0], &[1, 1, 1], false, 0))),
         ("strided slice, an index outside", Box::new(|g, x| strided(g, x, &[2], &[0], true, 0))),
+        ("reverse, not all", simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3, 2]])),
+        ("reverse, other lengths", simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3]])),
+        ("update, in no order", updated(&[1, 0], &[2, 3])),
+        ("update, outside", updated(&[1, 2], &[2, 3])),
+        ("update of another shape", updated(&[1], &[2, 3])),
         ("tile, no times", simple(Op::Tile, &[&[0, 1]])),
         ("tile beyond all limits", simple(Op::Tile, &[&[i64::MAX, 2]])),
         ("range, a step of 0", Box::new(|g, _| g.range([0, 3, 0]))),

@@ -160,6 +160,14 @@ fn cases() -> Vec<Case> {
         ("Broadcast", "opset3", "mode=\"bidirectional\"", (2, 1), Op::Broadcast(BroadcastMode::Bidirectional)),
         ("Broadcast", "opset3", "mode=\"explicit\"", (3, 1), Op::Broadcast(BroadcastMode::Explicit)),
         ("Broadcast", "opset1", "mode=\"none\"", (3, 1), Op::Broadcast(BroadcastMode::Explicit)),
+        (
+            "ReverseSequence",
+            "opset1",
+            "batch_axis=\"1\" seq_axis=\"-2\"",
+            (2, 1),
+            Op::ReverseSequence { batch_axis: 1, seq_axis: -2 },
+        ),
+        ("ScatterUpdate", "opset3", "", (4, 1), Op::ScatterUpdate),
         ("Tile", "opset1", "", (2, 1), Op::Tile),
         ("Range", "opset1", "", (3, 1), Op::Range),
         (
