@@ -994,11 +994,11 @@ def keras(d):
         y = layers.Dense(3)(keras_layer(d, layers, steps, True)(x))
     net = library.Model(x, [y, *outputs] if outputs else y)
     net.set_weights([d.array(w.shape, .3 if len(w.shape) == 1 else .5) for w in net.get_weights()])
-    d.dynamic = open_steps or open_batch
+    d.dynamic = library.backend.backend() != 'openvino'
     if library.backend.backend() == 'tensorflow':
         path = os.path.join(d.folder, 'saved')
         net.export(path, verbose=False)
-        d.model, d.dynamic = ov.convert_model(path), True
+        d.model = ov.convert_model(path)
     else:
         path = os.path.join(d.folder, 'keras.xml')
         signature = [library.InputSpec(shape=tuple(x.shape), dtype='float32', name='x')]

@@ -8,6 +8,14 @@ use crate::model::{
     shape_text,
 };
 
+/// Which operand a Select gives whose condition is known and the same everywhere.
+fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
+    let condition = inputs[0].tensor().filter(|condition| function == Elementwise::Select && condition.len() > 0)?;
+    let is_true = |i: usize| condition.get_f64(i) != 0.0;
+    let same = (1..condition.len()).all(|i| is_true(i) == is_true(0));
+    same.then(|| if is_true(0) { 1 } else { 2 })
+}
+
 impl Validation<'_> {
     pub(super) fn elementwise(&mut self, node: &Node, function: Elementwise) {
         let Some(mut inputs) = self.inputs(node) else { return };
@@ -65,7 +73,10 @@ impl Validation<'_> {
                     }
                 }
             }
-            None => self.at_run_time(node, function, &inputs, &shape),
+            None => match decided(function, &inputs) {
+                Some(operand) => self.select(node, &inputs[operand], shape),
+                None => self.at_run_time(node, function, &inputs, &shape),
+            },
         }
     }
 

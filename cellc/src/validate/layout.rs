@@ -451,6 +451,12 @@ impl Validation<'_> {
         self.set_view(node, 0, &input, Geometry { offset: 0, strides, shape: to });
     }
 
+    /// One of the two operands of a Select, where its condition says the same everywhere.
+    pub(super) fn select(&mut self, node: &Node, chosen: &Known, shape: Vec<usize>) {
+        let strides = signed(broadcast_strides(&self.shape_of(chosen), &shape));
+        self.set_view(node, 0, chosen, Geometry { offset: 0, strides, shape });
+    }
+
     pub(super) fn tile(&mut self, node: &Node) {
         let Some(input) = self.input(node, 0) else { return };
         let Some(repeats) = self.integers(node, 1, "the repeats") else { return };

@@ -214,6 +214,11 @@ pub const SUPPORTED: &[Supported] = {
         row("LogicalAnd", ONE, K::Broadcasting(E::LogicalAnd), "folded"),
         row("LogicalOr", ONE, K::Broadcasting(E::LogicalOr), "folded"),
         row("LogicalNot", ONE, K::Elementwise(E::LogicalNot), "folded"),
-        row("Select", ONE, K::Broadcasting(E::Select), "folded"),
+        row(
+            "Select",
+            ONE,
+            K::Broadcasting(E::Select),
+            "folded; else a condition that is known and the same everywhere",
+        ),
     ]
 };

@@ -230,6 +230,21 @@ fn sequences_are_reversed_and_parts_replaced() {
 }
 
 #[test]
+fn a_known_condition_selects_an_operand() {
+    let selected = |condition: &'static [u8], swapped: bool| {
+        move |g: &mut Graph, x| {
+            let condition = g.bytes(&[condition.len(), 1], ElementType::Bool, condition);
+            let other = g.floats(&[], &[9.0]);
+            let (a, b) = if swapped { (other, x) } else { (x, other) };
+            g.elementwise(Elementwise::Select, &[condition, a, b])
+        }
+    };
+    gives(&[2], selected(&[1], false), (&[1, 2], &[0.0, 1.0]));
+    gives(&[2], selected(&[0, 0], false), (&[2, 2], &[9.0; 4]));
+    gives(&[2], selected(&[0, 0], true), (&[2, 2], &[0.0, 1.0, 0.0, 1.0]));
+}
+
+#[test]
 fn tiles() {
     let times = |repeats: &'static [i64]| {
         move |g: &mut Graph, x| {

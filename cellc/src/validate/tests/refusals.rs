@@ -182,6 +182,13 @@ fn operations_are_refused_by_name() {
         ("greater", elementwise(Elementwise::Greater)),
         ("logical", elementwise(Elementwise::LogicalAnd)),
         ("select", elementwise(Elementwise::Select)),
+        (
+            "select by a mask",
+            Box::new(|g, x| {
+                let mask = g.bytes(&[3], ElementType::Bool, &[1, 0, 1]);
+                g.elementwise(Elementwise::Select, &[mask, x, x])
+            }),
+        ),
         ("division by zero", folded(Elementwise::Divide, 1, 0)),
         ("overflow", folded(Elementwise::Add, i64::MAX, 1)),
         ("the least divided by -1", folded(Elementwise::Mod, i64::MIN, -1)),
