@@ -20,8 +20,9 @@
 //! Time and loops are gone through, with what is known of one step as the input of the next: over many steps a bound grows,
 //! until it is that of the range, or there is none.
 //!
-//! The weights of the model are the f32 that kernels compute with; a f64 tensor counts as rounded. Every step's inputs count
-//! as exact: nothing is said about many calls.
+//! The weights of the model are f32; a f64 tensor counts as rounded. Where matrices are stored in another format, kernels compute
+//! with `w~` (times the scale of its row, one rounding more), which adds `|w - w~| |x|` to each sum. Every step's inputs
+//! count as exact: nothing is said about many calls.
 
 mod formula;
 mod softmax;
@@ -29,11 +30,13 @@ mod softmax;
 mod tests;
 mod value;
 
+use crate::encoding::Stored;
 use crate::evaluate::{Arithmetic, Outcome, Row, State, Step as CellStep, Weights, evaluate};
 use crate::model::{
     Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidNode,
     ValidOp,
 };
+use crate::options::{Options, WeightFormat};
 use crate::plan;
 use crate::reference::Step;
 
@@ -59,6 +62,15 @@ pub struct Profile {
     pub fused: bool,
     /// Whether states below [`plan::FLUSH_BELOW`] become 0.
     pub flush_denormals: bool,
+    /// How matrices that are constants are stored.
+    pub weights: WeightFormat,
+}
+
+impl Profile {
+    /// What the options say, on an instruction set that fuses or does not.
+    pub fn new(fused: bool, options: &Options) -> Self {
+        Self { fused, flush_denormals: options.flush_denormals, weights: options.weight_format }
+    }
 }
 
 /// For every element of every result, and of what every variable becomes, what the difference between generated code and
@@ -210,6 +222,22 @@ impl Arithmetic for Analysis {
         }
     }
 
+    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
+        let most = weights.len() + JOINS + usize::from(!self.profile.fused);
+        let known = |w: f64| Value::within(w.abs());
+        if self.profile.weights == WeightFormat::F32 {
+            return Value::terms(weights.map(known).zip(values.iter().copied()), most);
+        }
+        // what is stored, then how far that is from the model
+        let weights: Vec<f32> = weights.map(|w| w as f32).collect();
+        let stored = Stored::new(self.profile.weights, &weights);
+        let numbers = stored.values.iter().map(|w| known(f64::from(*w)));
+        let sum = Value::terms(numbers.zip(values.iter().copied()), most);
+        let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
+        let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
+        sum.off_by(off)
+    }
+
     fn dot(&self, terms: impl ExactSizeIterator<Item = (Value, Value)>) -> Value {
         let most = terms.len() + JOINS + usize::from(!self.profile.fused);
         Value::terms(terms, most)
@@ -335,8 +363,7 @@ impl Gates<'_> {
 
     /// The terms of one row of a matrix, once they have become part of a sum.
     fn terms(&self, row: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
-        let most = values.len() + JOINS + usize::from(!self.analysis.profile.fused);
-        Value::terms(row.zip(values).map(|(w, v)| (Value::within(w.abs()), *v)), most)
+        self.analysis.row(row, values)
     }
 
     /// A bias, once it has become part of a sum.

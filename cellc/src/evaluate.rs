@@ -51,6 +51,9 @@ pub(crate) trait Arithmetic {
         (y, state)
     }
 
+    /// The products of a fixed row of a matrix with as many values, summed up in order.
+    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[Self::Value]) -> Self::Value;
+
     /// The sum of products, in order.
     fn dot(&self, terms: impl ExactSizeIterator<Item = (Self::Value, Self::Value)>) -> Self::Value;
 
@@ -309,8 +312,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let at = |i: usize, j: usize| if dense.transposed { j * inputs + i } else { i * outputs + j };
-        let term = |r: usize, j: usize, i: usize| (x[r * inputs + i].clone(), self.number(w, at(i, j)));
-        let element = |r: usize, j: usize| self.arithmetic.dot((0..inputs).map(|i| term(r, j, i)));
+        let row = |j: usize| (0..inputs).map(move |i| w.at(at(i, j)));
+        let element = |r: usize, j: usize| self.arithmetic.row(row(j), &x[r * inputs..][..inputs]);
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }
 

@@ -5,11 +5,12 @@ use std::fmt::Write;
 
 use crate::bound::{self, Profile};
 use crate::emit::names::Interface;
+use crate::encoding::Loss;
 use crate::model::{
     CellKind, ElementType, Lengths, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
     WeightSource,
 };
-use crate::options::{Fma, Options};
+use crate::options::{Fma, Options, WeightFormat};
 use crate::plan::Plan;
 
 /// The longest line.
@@ -88,6 +89,10 @@ pub(crate) fn lines(
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
     lines.push(String::new());
+    if options.weight_format != WeightFormat::F32 {
+        lines.push(Loss::of(model, options.weight_format).to_string());
+        lines.push(String::new());
+    }
     lines.extend(bounds(model, plan, options, interface));
     lines.into_iter().flat_map(wrap).collect()
 }
@@ -102,7 +107,7 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
     let mut profiles: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
     profiles.dedup();
     for fused in profiles {
-        let profile = Profile { fused, flush_denormals: plan.flush_denormals };
+        let profile = Profile::new(fused, options);
         let isas: Vec<_> = plan.isas.iter().filter(|(_, f)| *f == fused).map(|(isa, _)| isa.name).collect();
         lines.push(format!("  {}, {}:", if fused { "fused" } else { "split" }, isas.join(" and ")));
         if known && bound::work(model) > MOST_WORK {

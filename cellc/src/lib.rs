@@ -20,6 +20,8 @@ pub mod diagnostic;
 #[doc(hidden)]
 pub mod emit;
 #[doc(hidden)]
+pub mod encoding;
+#[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
 pub mod front;
@@ -57,7 +59,7 @@ pub use front::apple::AppleResetGate;
 pub use front::builder::Builder;
 pub use front::layout::Framework;
 pub use model::{Activation, Direction, LstmGateOrder, Model};
-pub use options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightsAs};
+pub use options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
 pub use target::Isa;
 
 /// What the macro crate calls.

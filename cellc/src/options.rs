@@ -46,6 +46,43 @@ pub enum WeightsAs {
     File,
 }
 
+/// How the matrices of cells and dense layers are stored, where they are known when compiling. Biases and peepholes stay f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightFormat {
+    /// As f32: exactly.
+    #[default]
+    F32,
+    /// IEEE binary16: exactly where the model's own constants are FP16.
+    F16,
+    /// bfloat16, two in 32 bits: faster where weights are read from beyond the nearest caches.
+    Bf16Pair,
+    /// Eight bits and a scale for each row of a matrix.
+    Int8,
+}
+
+impl WeightFormat {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::F32, Self::F16, Self::Bf16Pair, Self::Int8];
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Bf16Pair => "bf16-pair",
+            Self::Int8 => "int8",
+        }
+    }
+
+    /// What it is called in macros.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Bf16Pair => "bf16_pair",
+            other => other.name(),
+        }
+    }
+}
+
 /// Which parameters are state that the struct holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum State {
@@ -111,6 +148,8 @@ pub struct Options {
     pub range: Range,
     /// Where weights stand.
     pub weights_as: WeightsAs,
+    /// How the matrices of cells and dense layers are stored.
+    pub weight_format: WeightFormat,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
     /// State values below 2^-100 become 0.

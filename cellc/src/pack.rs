@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::kernel::{BufferId, Move, Program, Role};
+use half::f16;
+
+use crate::encoding::encode;
+use crate::kernel::{BufferId, Element, Encoding, Move, Program, Role};
 use crate::model::{Tensor, ValidModel};
 
 /// Every part starts at a multiple of this many bytes: a cache line, a 512-bit vector.
 const ALIGNMENT: usize = 64;
 
-/// All constants of a generated file as one block of little-endian f32.
+/// All constants of a generated file as one block of little-endian numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed {
-    /// Where each buffer stands in the block: its first element.
+    /// Where each buffer stands in the block: its first byte over 4.
     pub parts: Vec<(BufferId, usize)>,
     /// By variable of the model: where in the block its initial value stands; `None` where that is zero.
     pub initial: Vec<Option<usize>>,
@@ -42,8 +45,14 @@ impl Packed {
     /// The contents of a buffer of the baked block.
     pub fn values(&self, program: &Program, buffer: BufferId) -> Option<Vec<f32>> {
         let at = self.baked_at(buffer)?;
-        let bytes = &self.bytes[at * 4..(at + program.buffer(buffer).len) * 4];
-        Some(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+        let buffer = program.buffer(buffer);
+        let (element, bytes) = (buffer.element, &self.bytes[at * 4..][..buffer.bytes()]);
+        let value = |b: &[u8]| match element {
+            Element::F16 => f16::from_le_bytes([b[0], b[1]]).to_f32(),
+            Element::I8 => f32::from(b[0].cast_signed()),
+            _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
+        };
+        Some(bytes.chunks_exact(element.size()).map(value).collect())
     }
 }
 
@@ -95,13 +104,14 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
         match role(id) {
             Role::Constant(i) => as_it_is(&model.constants[i], part),
             _ => {
-                let mut values = vec![0.0; program.buffer(*id).len];
                 for m in program.packing.iter().filter(|m| m.to == *id) {
                     let Role::Constant(i) = role(&m.from) else { unreachable!("pack: baked weights are constants") };
-                    run(m, &mut values, |from| model.constants[i].get_f32(from));
-                }
-                for (value, to) in values.iter().zip(part.chunks_exact_mut(4)) {
-                    to.copy_from_slice(&value.to_le_bytes());
+                    let tensor = &model.constants[i];
+                    run(
+                        m,
+                        |from| tensor.get_f32(from),
+                        |to, value| store(m.encoding.element(), part, to, value, m.add),
+                    );
                 }
             }
         }
@@ -115,12 +125,37 @@ fn is_zero(tensor: &Tensor) -> bool {
     (0..tensor.len()).all(|k| tensor.get_f32(k).to_bits() == 0)
 }
 
-/// Makes a move: `from` gives the elements of the buffer that it reads.
-pub fn run(m: &Move, to: &mut [f32], from: impl Fn(usize) -> f32) {
-    elements(m, |at, read| match m.add {
-        true => to[at] += from(read),
-        false => to[at] = from(read),
+/// Makes a move, as what kernels load there: `get` gives the elements of the tensor that it comes from.
+pub fn fill(m: &Move, get: impl Fn(usize) -> f32, to: &mut [f32]) {
+    run(m, get, |at, value| if m.add { to[at] += value } else { to[at] = value });
+}
+
+/// Calls `put` for every element of weights that a move fills, with what it puts or adds there.
+fn run(m: &Move, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f32)) {
+    let (line, outer) = match m.dims.split_last() {
+        Some(split) if m.encoding != Encoding::F32 => split,
+        _ => return elements(m, |to, from| put(to, get(from))),
+    };
+    let lines = Move { dims: outer.to_vec(), ..m.clone() };
+    elements(&lines, |to, from| {
+        let line_values: Vec<f32> = (0..line.extent).map(|k| get(from + k * line.from_stride)).collect();
+        for (k, value) in encode(m.encoding, &line_values).into_iter().enumerate() {
+            put(to + k * line.to_stride, value);
+        }
     });
+}
+
+/// Writes a value that an element of that kind holds, or adds it to the f32 that stands there.
+fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
+    let to = &mut part[at * element.size()..][..element.size()];
+    match element {
+        Element::F16 => to.copy_from_slice(&f16::from_f32(value).to_le_bytes()),
+        Element::I8 => to.copy_from_slice(&(value as i8).to_le_bytes()),
+        _ => {
+            let before = to.first_chunk().filter(|_| add).map(|bytes| f32::from_le_bytes(*bytes));
+            to.copy_from_slice(&before.map_or(value, |before| before + value).to_le_bytes());
+        }
+    }
 }
 
 /// Calls `each(to, from)` for every element that a move reads.
@@ -143,7 +178,8 @@ fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, us
     let mut parts = Vec::new();
     for id in buffers {
         parts.push((*id, at));
-        at = (at + program.buffer(*id).len).next_multiple_of(ALIGNMENT / 4);
+        let buffer = program.buffer(*id);
+        at = (at + buffer.bytes().div_ceil(4)).next_multiple_of(ALIGNMENT / 4);
     }
     (parts, at)
 }

@@ -11,12 +11,13 @@ pub use fusion::{Along, Chain, Fusion, along};
 
 use std::fmt;
 
+use crate::kernel::Element;
 use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp};
-use crate::options::{Fma, Options, Unroll};
+use crate::options::{Fma, Options, Unroll, WeightFormat};
 use crate::target::Isa;
 
-/// Weight blocks start at multiples of this many f32: a cache line.
-const LINE: usize = 16;
+/// Weight blocks start at multiples of this many bytes: a cache line.
+const LINE: usize = 64;
 
 /// Below this magnitude, 2^-100, a state becomes 0 where `--flush-denormals` asks for it.
 pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
@@ -114,6 +115,25 @@ impl From<&Dense> for Product {
     }
 }
 
+fn packed_bytes(format: WeightFormat, weights: usize, biases: usize) -> usize {
+    weights * format.encoding().element().size() + biases * 4
+}
+
+impl ProductPlan {
+    /// What its packed weights take.
+    pub fn bytes(&self) -> usize {
+        packed_bytes(self.format, self.weights, self.biases)
+    }
+
+    /// How many rows of a matrix one turn of a loop takes: one for each chain, and all that are packed as one.
+    pub fn turn_rows(&self, chains: usize) -> usize {
+        match self.format {
+            WeightFormat::Bf16Pair => 2.max(chains),
+            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
+        }
+    }
+}
+
 impl Product {
     /// How many rows of weights a phase walks.
     pub fn phase_rows(&self, phase: Phase) -> usize {
@@ -164,6 +184,27 @@ impl Product {
         (most(&|phase| self.chains(phase)), most(&|phase| self.active(phase)))
     }
 
+    /// In which row of a panel's biases the scales of a sum's rows stand that are walked in a phase, where matrices have
+    /// scales: after all biases and peepholes.
+    pub fn scale_row(&self, sum: usize, phase: Phase) -> usize {
+        let late = phase == Phase::ResetHidden;
+        let before = self.bias_rows(late, false);
+        let hidden = if phase == Phase::Hidden { self.active(Phase::Input) } else { 0 };
+        before + hidden + self.position(phase, sum)
+    }
+
+    /// How many rows of biases, peepholes and, where there are any, scales a panel has: among the early ones, or the late ones.
+    pub fn bias_rows(&self, late: bool, scales: bool) -> usize {
+        let biases = self.sums.iter().filter(|s| s.is_late() == late && s.bias.is_some()).count();
+        let peepholes = self.sums.iter().filter(|s| !late && s.peephole.is_some()).count();
+        let scaled = match late {
+            _ if !scales => 0,
+            true => self.active(Phase::ResetHidden),
+            false => self.active(Phase::Input) + self.active(Phase::Hidden),
+        };
+        biases + peepholes + scaled
+    }
+
     /// The multiply-adds of one row, once.
     pub fn multiply_adds(&self) -> usize {
         Phase::ALL.iter().map(|&p| self.active(p) * self.phase_rows(p) * self.units).sum()
@@ -212,11 +253,21 @@ impl Sum {
     }
 }
 
+/// A block for each panel of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Where the first panel's starts.
+    pub offset: usize,
+    /// Elements between panels.
+    pub stride: usize,
+}
+
 /// Equal panels: `count` times `columns` neighbouring elements of h, and where their weights stand.
 ///
-/// The weights of one panel are, from `offset + p * stride`: a row of biases, one of peepholes, the rows of the Input phase and those of the
+/// The weights of one panel are, in its block of `early`: biases, peepholes, the rows of the Input phase and those of the
 /// Hidden phase; for sums that are complete only after the ResetHidden phase, biases and rows of that phase stand after
-/// all panels, from `late_offset + p * late_stride`. A row holds the columns of each sum that takes part, sum after sum.
+/// all panels, in its block of `late`. A row holds the columns of each sum that takes part, sum after sum. Where matrices
+/// are not f32, biases, peepholes and scales have a buffer of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// How many.
@@ -225,20 +276,32 @@ pub struct Panels {
     pub columns: usize,
     /// First element of h.
     pub first: usize,
-    /// Where the first panel's biases start.
-    pub offset: usize,
-    /// Elements between panels.
-    pub stride: usize,
-    /// Where the rows of the Input phase start, from the panel's start.
+    /// What is needed for the first two phases.
+    pub early: Blocks,
+    /// Where the rows of the Input phase start, from the block's start.
     pub input: usize,
-    /// Where the rows of the Hidden phase start, from the panel's start.
+    /// Where the rows of the Hidden phase start, from the block's start.
     pub hidden: usize,
-    /// Where the first panel's late biases start.
-    pub late_offset: usize,
-    /// Where the rows of the ResetHidden phase start, from there.
+    /// What is needed for the ResetHidden phase.
+    pub late: Blocks,
+    /// Where the rows of that phase start, from the block's start.
     pub late_rows: usize,
-    /// Elements between panels there.
-    pub late_stride: usize,
+    /// The early biases: the same blocks, or those of a buffer of their own.
+    pub early_biases: Blocks,
+    /// The late biases.
+    pub late_biases: Blocks,
+}
+
+impl Panels {
+    /// What is needed for the first two phases, or for the last.
+    pub fn blocks(&self, late: bool) -> Blocks {
+        if late { self.late } else { self.early }
+    }
+
+    /// Its biases, peepholes and scales.
+    pub fn biases(&self, late: bool) -> Blocks {
+        if late { self.late_biases } else { self.early_biases }
+    }
 }
 
 /// How one instruction set covers the columns of one panel.
@@ -259,8 +322,12 @@ pub struct ProductPlan {
     pub product: Product,
     /// Its panels: full ones, then what is left.
     pub panels: Vec<Panels>,
-    /// Packed f32, biases and alignment included.
+    /// How its matrices are stored.
+    pub format: WeightFormat,
+    /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
+    /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
+    pub biases: usize,
     /// Whether the loops over rows are unrolled.
     pub unroll: bool,
     /// Whether every other step walks the panels from the last to the first: what the step before read last is still in
@@ -314,7 +381,7 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             Some(columns) => (columns.clamp(1, product.units), "asked for".to_string()),
             None if product.rows > 1 => {
                 let why = "what the first level of a cache holds, for several rows";
-                (cost::shared_columns(&product, LINE), why.to_string())
+                (cost::shared_columns(&product, LINE / 4), why.to_string())
             }
             None => panel_columns(op, &product),
         };
@@ -332,8 +399,9 @@ fn plan_product(
     options: &Options,
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
-    let (panels, weights) = layout(&product, width);
-    let vectors = |phase| product.phase_rows(phase) * (product.active(phase) * product.units).div_ceil(LINE);
+    let format = options.weight_format;
+    let Layout { panels, weights, biases } = layout(&product, width, format);
+    let vectors = |phase| product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(LINE);
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
     let unroll = match options.unroll {
@@ -354,6 +422,7 @@ fn plan_product(
     let tile = |p: &Panels, isa| tiling(&product.sums, p.columns, isa);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
+    let bytes = packed_bytes(format, weights, biases);
     let several = product.rows > 1 || product.steps > 1;
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
         let (rows, cycles) = cost::rows_at_once(&product, &panels, isa);
@@ -368,7 +437,7 @@ fn plan_product(
     };
     let rows_at_once = isas.iter().map(&mut chosen).collect();
     let recurs = product.sums.iter().any(|s| s.r.is_some());
-    let alternate = tuning.alternate.unwrap_or(weights * 4 > cost::ALTERNATE_FROM);
+    let alternate = tuning.alternate.unwrap_or(bytes > cost::ALTERNATE_FROM);
     let snake = recurs && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
     if snake {
         reasons.push(match tuning.alternate {
@@ -380,11 +449,11 @@ fn plan_product(
     let worth = match tuning.input_first {
         Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
         Some(_) => Err(String::new()),
-        None => cost::input_first(&product, &panels, weights, widest),
+        None => cost::input_first(&product, &panels, format, bytes, widest),
     };
     let input_first = worth.is_ok();
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
-    ProductPlan { product, panels, weights, unroll, snake, input_first, rows_at_once, tilings, reasons }
+    ProductPlan { product, panels, format, weights, biases, unroll, snake, input_first, rows_at_once, tilings, reasons }
 }
 
 /// Columns of a full panel where one row is computed at a time, and why.
@@ -402,47 +471,53 @@ fn panel_columns(op: &ValidOp, product: &Product) -> (usize, String) {
         },
         _ => 0,
     };
-    cost::own_columns(product, activations, LINE)
+    cost::own_columns(product, activations, LINE / 4)
 }
 
-fn layout(product: &Product, width: usize) -> (Vec<Panels>, usize) {
-    let line = |n: usize| n.next_multiple_of(LINE);
-    let biases = |late: bool| product.sums.iter().filter(|s| s.is_late() == late && s.bias.is_some()).count();
-    let peepholes = product.sums.iter().filter(|s| s.peephole.is_some()).count();
+struct Layout {
+    panels: Vec<Panels>,
+    /// As [`ProductPlan::weights`].
+    weights: usize,
+    /// As [`ProductPlan::biases`].
+    biases: usize,
+}
+
+fn layout(product: &Product, width: usize, format: WeightFormat) -> Layout {
+    let encoding = format.encoding();
+    let apart = encoding.element() != Element::F32;
+    let line = |n: usize| n.next_multiple_of(LINE / encoding.element().size());
+    let rows = |phase, columns| line(encoding.len(product.phase_rows(phase)) * product.active(phase) * columns);
+    let biases = |late, columns: usize| {
+        (product.bias_rows(late, format == WeightFormat::Int8) * columns).next_multiple_of(LINE / 4)
+    };
+    // among the rows, if they are of one kind
+    let among = |biases: usize| if apart { 0 } else { biases };
     let mut panels = Vec::new();
-    let mut at = 0;
-    let full = product.units / width;
-    let rest = product.units % width;
-    for (count, columns, first) in [(full, width, 0), (1, rest, full * width)] {
-        if columns == 0 {
-            continue;
-        }
-        let rows = |phase| line(product.phase_rows(phase) * product.active(phase) * columns);
-        let input = line((biases(false) + peepholes) * columns);
-        let hidden = input + rows(Phase::Input);
-        let stride = hidden + rows(Phase::Hidden);
-        let late_rows = line(biases(true) * columns);
-        let late_stride = late_rows + rows(Phase::ResetHidden);
-        let offset = at;
-        panels.push(Panels {
-            count,
-            columns,
-            first,
-            offset,
-            stride,
-            input,
-            hidden,
-            late_offset: 0,
-            late_rows,
-            late_stride,
-        });
-        at += count * stride;
+    let (mut at, mut biases_at) = (0, 0);
+    let blocks = |count: usize, stride: usize, at: &mut usize| {
+        let offset = *at;
+        *at += count * stride;
+        Blocks { offset, stride }
+    };
+    let (full, rest) = (product.units / width, product.units % width);
+    let groups =
+        [(full, width, 0), (1, rest, full * width)].into_iter().filter(|(count, columns, _)| count * columns > 0);
+    for (count, columns, first) in groups {
+        let input = among(biases(false, columns));
+        let hidden = input + rows(Phase::Input, columns);
+        let early = blocks(count, hidden + rows(Phase::Hidden, columns), &mut at);
+        let early_biases = if apart { blocks(count, biases(false, columns), &mut biases_at) } else { early };
+        let late_rows = among(biases(true, columns));
+        let late = Blocks { offset: 0, stride: late_rows + rows(Phase::ResetHidden, columns) };
+        let late_biases = Blocks { offset: 0, stride: if apart { biases(true, columns) } else { late.stride } };
+        panels.push(Panels { count, columns, first, early, input, hidden, late, late_rows, early_biases, late_biases });
     }
     for panel in &mut panels {
-        panel.late_offset = at;
-        at += panel.count * panel.late_stride;
+        panel.late = blocks(panel.count, panel.late.stride, &mut at);
+        panel.late_biases =
+            if apart { blocks(panel.count, panel.late_biases.stride, &mut biases_at) } else { panel.late };
     }
-    (panels, at)
+    Layout { panels, weights: at, biases: biases_at }
 }
 
 /// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are 16 + 1.
@@ -481,7 +556,7 @@ fn tiling(sums: &[Sum], columns: usize, isa: &Isa) -> Tiling {
     // passes of equal size, as a short one would wait for the latency of its few chains; but of whole cache lines, or
     // neighbouring passes would both read the line between them (measured: 1.15 against 1.46 of the floor at H = 48)
     let passes = vectors.len().div_ceil(at_once);
-    let line = (LINE / isa.lanes).max(1);
+    let line = (LINE / 4 / isa.lanes).max(1);
     let size = vectors.len().div_ceil(passes).next_multiple_of(line).min(at_once);
     Tiling::Columns(vectors.chunks(size).map(<[_]>::to_vec).collect())
 }
@@ -500,7 +575,12 @@ impl fmt::Display for Plan {
             writeln!(f, "value {}: on to {} in registers", chain.root, links.join(", "))?;
         }
         for (i, cell) in self.products.iter().enumerate() {
-            writeln!(f, "product {i}: {} packed weights ({} bytes)", cell.weights, cell.weights * 4)?;
+            let format = match cell.format {
+                WeightFormat::F32 => String::new(),
+                other => format!(" as {}", other.name()),
+            };
+            let count = cell.weights + cell.biases;
+            writeln!(f, "product {i}: {count} packed weights{format} ({} bytes)", cell.bytes())?;
             for reason in &cell.reasons {
                 writeln!(f, "  {reason}")?;
             }

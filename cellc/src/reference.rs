@@ -62,6 +62,10 @@ impl Arithmetic for Float64 {
         State { h, c }
     }
 
+    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[f64]) -> f64 {
+        weights.zip(values).map(|(w, v)| w * v).sum()
+    }
+
     fn dot(&self, terms: impl ExactSizeIterator<Item = (f64, f64)>) -> f64 {
         terms.map(|(a, b)| a * b).sum()
     }
@@ -180,11 +184,11 @@ impl Gates<'_> {
     }
 
     fn wx(&self, gate: usize, j: usize) -> f64 {
-        self.weights.w(gate, j).zip(self.x).map(|(w, x)| w * x).sum()
+        Float64.row(self.weights.w(gate, j), self.x)
     }
 
     fn rv(&self, gate: usize, j: usize, v: &[f64]) -> f64 {
-        self.weights.r(gate, j).zip(v).map(|(r, v)| r * v).sum()
+        Float64.row(self.weights.r(gate, j), v)
     }
 }
 

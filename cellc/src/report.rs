@@ -201,12 +201,20 @@ pub struct Totals {
     pub multiply_adds: u64,
     /// Of all packed weights and constants.
     pub weight_bytes: u64,
+    /// How matrices are stored.
+    pub weight_format: &'static str,
     /// Whether weights are packed at run time.
     pub weights_at_run_time: bool,
     /// Of inputs that are state, and of variables.
     pub state_bytes: u64,
     /// Of the block in which intermediate values lie; one for all instruction sets.
     pub block_bytes: u64,
+    /// What a program holds beside its code: weights and constants that are known when compiling, initial values.
+    pub flash_bytes: u64,
+    /// What a program needs to write to: state, block, weights that are packed at run time.
+    pub memory_bytes: u64,
+    /// Of generated source, weights that stand in it included.
+    pub source_bytes: u64,
     /// Vector operations in one step.
     pub operations: u64,
     /// Estimated by [`Report::formula`].
@@ -244,14 +252,22 @@ impl Report {
         let held = held.chain(variables.iter().map(|variable| &variable.shape));
         let mut read = (0, 0);
         count_layers(model, &mut read);
+        let state_bytes = held.map(|shape| bytes(shape.iter().product())).sum::<u64>();
+        let block_bytes = bytes(interface.block_len);
+        let files = compilation.emit(&interface.function);
+        let source = files.iter().filter(|file| !file.name.ends_with(".bin"));
         let totals = Totals {
             layers_read: read.0,
             constants_read: read.1,
             multiply_adds: layers.iter().map(|l| l.multiply_adds).sum(),
             weight_bytes: kernels.iter().map(|k| k.weight_bytes).sum(),
             weights_at_run_time: packed.run_time_len > 0,
-            state_bytes: held.map(|shape| bytes(shape.iter().product())).sum(),
-            block_bytes: bytes(interface.block_len),
+            state_bytes,
+            block_bytes,
+            weight_format: compilation.options.weight_format.name(),
+            flash_bytes: packed.bytes.len() as u64,
+            memory_bytes: state_bytes + block_bytes + bytes(packed.run_time_len),
+            source_bytes: source.map(|file| file.bytes.len() as u64).sum(),
             operations: kernels.iter().map(|k| k.operations).sum(),
             cycles: kernels.iter().map(|k| k.cycles).sum(),
         };
@@ -341,10 +357,11 @@ fn layers(model: &ValidModel, plan: &Plan, program: &Program, operand: impl Fn(S
         let layer = &mut layers[i];
         match &node.op {
             ValidOp::Cell(_) | ValidOp::Dense(_) => {
-                let ProductPlan { product, weights, .. } = products.next().expect("a plan for every product");
+                let plan = products.next().expect("a plan for every product");
+                let product = &plan.product;
                 let times = (product.rows * product.steps) as u64 * layer.runs;
                 layer.multiply_adds = product.multiply_adds() as u64 * times;
-                layer.weight_bytes = bytes(*weights);
+                layer.weight_bytes = plan.bytes() as u64;
             }
             ValidOp::MatMul(m) => {
                 layer.multiply_adds = (m.batch * m.rows * m.inner * m.columns) as u64 * layer.runs;
@@ -449,7 +466,7 @@ fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers
         let weights = kernel.params.iter().filter(|(id, _)| {
             matches!(program.buffer(*id).role, Role::Weights | Role::Constant(_)) && read.insert(*id)
         });
-        let weight_bytes = weights.map(|(id, _)| bytes(program.buffer(*id).len)).sum();
+        let weight_bytes = weights.map(|(id, _)| program.buffer(*id).bytes() as u64).sum();
         let cost = Cost::of(kernel, program, isa);
         kernels.push(Kernel {
             name: kernel.name.clone(),

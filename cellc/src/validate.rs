@@ -21,6 +21,7 @@ mod sweep;
 mod tests;
 mod uses;
 mod variables;
+mod weight_format;
 
 use std::collections::HashMap;
 
@@ -208,6 +209,7 @@ impl<'a> Validation<'a> {
         sweep::sweep(&mut self.valid);
         self.total_size();
         self.source_size();
+        self.weight_format();
     }
 
     /// Looks at every node of the graph, in order; what to do with a Result is the caller's to say.

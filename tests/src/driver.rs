@@ -447,7 +447,7 @@ fn element(field: &Field) -> (&'static str, &'static str) {
         Element::F32 => ("float", "take"),
         Element::I32 => ("int32_t", "take_int32_t"),
         Element::I64 => ("int64_t", "take_int64_t"),
-        Element::U32 => unreachable!("no parameter holds u32"),
+        other => unreachable!("no parameter holds {other}"),
     }
 }
 

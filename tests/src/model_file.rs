@@ -12,6 +12,8 @@ pub struct ModelFile {
     pub weights: Vec<u8>,
     /// Multiplications of a step.
     pub work: usize,
+    /// Whether a Parameter is W, R, B or P.
+    pub weights_at_run_time: bool,
 }
 
 /// An output of a layer.

@@ -4,7 +4,7 @@ use cellc::compile::compile;
 use cellc::diagnostic::Diagnostics;
 use cellc::front::openvino;
 use cellc::model::{Parameter, ValidModel};
-use cellc::options::{Fma, Options, Tuning, Unroll};
+use cellc::options::{Fma, Options, Tuning, Unroll, WeightFormat};
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
@@ -61,6 +61,12 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
     options.fma = if recipe.options[1] % 4 == 3 { Fma::Off } else { Fma::Auto };
     options.flush_denormals = recipe.options[2] % 3 == 2;
     options.tuning = tuning(recipe.seed);
+    let at_run_time = file.weights_at_run_time;
+    options.weight_format = match recipe.options[2] / 3 % 8 {
+        _ if at_run_time => WeightFormat::F32,
+        k @ 5.. => WeightFormat::ALL[usize::from(k) - 4],
+        _ => WeightFormat::F32,
+    };
     compiled(name, file, options, u64::from(recipe.seed) + 1)
 }
 

@@ -706,6 +706,7 @@ impl Drawing {
     /// Constant weights, or a Parameter.
     fn weights(&mut self, choices: &mut Choices<'_>, at_run_time: bool, shape: &[usize]) -> Port {
         if at_run_time && self.level == 0 {
+            self.file.weights_at_run_time = true;
             return self.parameter("f32", shape);
         }
         // biases of 0 let states be denormal

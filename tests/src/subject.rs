@@ -100,7 +100,7 @@ impl Subject {
             .collect();
         for m in &program.packing {
             let from = memory[m.from.0].clone();
-            pack::run(m, &mut memory[m.to.0], |at| from[at]);
+            pack::fill(m, |at| from[at], &mut memory[m.to.0]);
         }
         interpret(program, &mut memory);
         for (buffer, contents) in program.buffers.iter().zip(&memory) {

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use cellc::bound::{Profile, bound};
+use cellc::encoding::Loss;
 use cellc::kernel::Role;
-use cellc::options::{Fma, Options};
+use cellc::options::{Fma, Options, WeightFormat, WeightsAs};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
@@ -26,6 +28,23 @@ fn compiled(cases: &[Case], fma: Fma) -> Vec<(&Case, Subject, Vec<usize>)> {
 fn chains() -> Vec<Subject> {
     let all = [("chain_lbr0", false, false), ("chain_lbr1", true, false), ("chain_params", false, true)];
     all.map(|(name, after, at_run_time)| chain::subject(name, &Options::default(), after, at_run_time)).into()
+}
+
+/// Cells of every kind and dense layers with their matrices in every format; some with a file of weights.
+fn formats() -> Vec<Subject> {
+    let cases =
+        ["gru_cell_128_fp16", "gru_cell_lbr0", "lstm_cell_fp16", "rnn_cell_relu_clip", "torch_gru2_head_static"];
+    let mut all = Vec::new();
+    for (k, name) in cases.iter().enumerate() {
+        let case = corpus::case(name);
+        for weight_format in WeightFormat::ALL.into_iter().filter(|format| *format != WeightFormat::F32) {
+            let weights_as = if k == 0 { WeightsAs::File } else { WeightsAs::Auto };
+            let options = Options { weight_format, weights_as, ..Options::default() };
+            let ending = format!("_{}", weight_format.name().replace('-', "_"));
+            all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
+        }
+    }
+    all
 }
 
 /// Every so many-th case is compiled without fused multiply-add too; the generic body is split in all of them.
@@ -87,6 +106,63 @@ fn interpreted_programs_agree_and_are_within_tolerance() {
 }
 
 #[test]
+fn what_a_format_of_weights_costs_is_within_the_bound() {
+    let exactly = |all: &[Vec<f32>]| -> Vec<Vec<f64>> {
+        all.iter().map(|values| values.iter().map(|v| f64::from(*v)).collect()).collect()
+    };
+    let magnitudes = |all: &[Vec<f64>]| -> Vec<Vec<f64>> {
+        all.iter().map(|values| values.iter().map(|v| v.abs()).collect()).collect()
+    };
+    for subject in formats() {
+        let options = &subject.compilation.options;
+        let variables = exactly(&subject.variables());
+        let mut worst = 0.0f64;
+        for call in &subject.calls {
+            let given = exactly(call);
+            let right = subject.reference(call);
+            for (isa, (name, fused)) in subject.isas().enumerate() {
+                let limits =
+                    bound(subject.model(), Profile::new(fused, options), &magnitudes(&given), &magnitudes(&variables));
+                let found = subject.interpret(isa, call);
+                let values = found.iter().zip(&right).zip(&limits.results);
+                for ((found, right), limit) in values.flat_map(|((f, r), l)| f.iter().zip(r).zip(l)) {
+                    let error = (f64::from(*found) - right).abs();
+                    assert!(error <= *limit, "{} on {name}: {found:e}, not {right:e}, bound {limit:e}", subject.name);
+                    worst = worst.max(error / limit);
+                }
+            }
+        }
+        assert!(worst > 1e-4, "{}: a bound that is never approached, {worst:e}", subject.name);
+    }
+}
+
+#[test]
+fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
+    for name in ["gru_cell_fp16", "gru_cell_128_fp16", "lstm_cell_fp16"] {
+        let case = corpus::case(name);
+        let subjects = |weight_format| {
+            let options = Options { weight_format, ..Options::default() };
+            Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
+        };
+        for (whole, half) in subjects(WeightFormat::F32).zip(subjects(WeightFormat::F16)) {
+            let loss = Loss::of(half.model(), WeightFormat::F16);
+            assert!(loss.exact == loss.weights && loss.weights > 0 && loss.largest == 0.0, "{name}: {loss}");
+            let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
+            assert!(bytes(&half) * 10 < bytes(&whole) * 7, "{name}: {} of {} bytes", bytes(&half), bytes(&whole));
+            for isa in 0..whole.isas().count() {
+                for call in &whole.calls {
+                    let all = |subject: &Subject| -> Vec<Vec<u32>> {
+                        let results = subject.interpret(isa, call);
+                        results.iter().map(|r| r.iter().map(|v| v.to_bits()).collect()).collect()
+                    };
+                    assert_eq!(all(&whole), all(&half), "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn generated_rust_is_the_interpreter_bit_for_bit() {
     let subjects = subjects();
     let isas = driver::isas();
@@ -108,6 +184,18 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
     for compiler in driver::c_compilers() {
         let found = driver::c(&folder("conformance-c"), &subjects, compiler, &flags);
         assert_same(&format!("{compiler} {flags:?}"), &expected, &found);
+    }
+}
+
+#[test]
+fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
+    let subjects = formats();
+    let isas = driver::isas();
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    assert_same("rust", &expected, &driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]));
+    for compiler in driver::c_compilers() {
+        let found = driver::c(&folder("formats-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
+        assert_same(compiler, &expected, &found);
     }
 }
 

@@ -338,7 +338,7 @@ fn run(model: &ValidModel, program: &Program, parameters: &[Vec<f32>], variables
     let mut memory: Vec<_> = program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
     for m in &program.packing {
         let from = memory[m.from.0].clone();
-        pack::run(m, &mut memory[m.to.0], |at| from[at]);
+        pack::fill(m, |at| from[at], &mut memory[m.to.0]);
     }
     interpret(program, &mut memory);
     let buffer = |role: Role| program.buffers.iter().position(|b| b.role == role);
@@ -384,7 +384,7 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
                 outputs.push((*fused, found));
             }
             for (fused, found) in outputs {
-                let profile = Profile { fused, flush_denormals: options.flush_denormals };
+                let profile = Profile::new(fused, &options);
                 let bounds = all(bound(model, profile, &exact, &before));
                 assert_eq!((expected.len(), expected.len()), (found.len(), bounds.len()));
                 for (i, ((expected, found), bound)) in expected.iter().zip(found).zip(bounds).enumerate() {
@@ -487,7 +487,7 @@ fn over_a_range() {
     let mut reached = 0;
     for k in 0..80 {
         let model = if k % 2 == 0 { random_cells(&mut random) } else { random_graph(&mut random) };
-        let profile = Profile { fused: true, flush_denormals: false };
+        let profile = Profile::new(true, &Options::default());
         let stated = over_range(&model, profile, 2.0, 2.0);
         let mut at = vec![0.0f64; stated.len()];
         for _ in 0..8 {
@@ -518,7 +518,7 @@ fn over_a_range_is_the_corner() {
         let input = std::mem::replace(&mut cell.h, Source::Value(view));
         model.values[view].shape = shape;
         model.nodes.insert(0, written::node(ValidOp::View(View { input, offset: 0, strides, out })));
-        let profile = Profile { fused: false, flush_denormals: false };
+        let profile = Profile::new(false, &Options::default());
         let size = |shape: &[usize]| shape.iter().product::<usize>();
         let corner = |(i, p): (usize, &Parameter)| vec![if i == 0 { -2.0 } else { 0.5 }; size(&p.shape)];
         let corner: Vec<_> = model.parameters.iter().enumerate().map(corner).collect();
@@ -545,7 +545,7 @@ fn quotients_and_logarithms() {
         model.result(logarithm);
         let call = (vec![vec![-3.0, 0.1, 1.0, 2.5]], Vec::new());
         compare(&model.0, &[call], !bounded);
-        let profile = Profile { fused: true, flush_denormals: false };
+        let profile = Profile::new(true, &Options::default());
         for bound in over_range(&model.0, profile, 3.0, 1.0) {
             assert_eq!(bound < 1e-5, bounded, "{bound:e}");
         }
@@ -570,7 +570,7 @@ fn grows_no_further_than_the_range() {
         cell.h_out = Some(out);
         drawn.model.push(ValidOp::Cell(cell));
         drawn.model.result(Source::Value(out));
-        let profile = Profile { fused: true, flush_denormals: false };
+        let profile = Profile::new(true, &Options::default());
         let bound = over_range(&drawn.model.0, profile, 1.0, 1.0)[0];
         assert!((1.0..2.001).contains(&bound), "{kind:?}: {bound}");
     }
@@ -587,7 +587,7 @@ fn is_no_larger_than_the_range() {
     let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[1]);
     model.result(sigmoid);
     model.result(tanh);
-    let profile = Profile { fused: true, flush_denormals: false };
+    let profile = Profile::new(true, &Options::default());
     assert_eq!(over_range(&model.0, profile, 1.0, 1.0), [1.0, 2.0]);
 }
 
@@ -595,7 +595,7 @@ fn is_no_larger_than_the_range() {
 fn weights_that_are_inputs_have_a_formula() {
     let mut random = Random(4);
     let mut model = random_cells(&mut random);
-    let profile = Profile { fused: true, flush_denormals: false };
+    let profile = Profile::new(true, &Options::default());
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| b.is_finite()));
     model.parameters.push(Parameter { weight: true, ..model.parameters[0].clone() });
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| *b == f64::INFINITY));
@@ -642,7 +642,7 @@ fn the_formula_holds() {
                 let plan = plan(&model, options);
                 for (isa, (_, fused)) in plan.isas.iter().enumerate() {
                     let found = run(&model, &program(&model, &plan, isa), &parameters, &[]).concat();
-                    let lines = formula(&model, Profile { fused: *fused, flush_denormals: false });
+                    let lines = formula(&model, Profile::new(*fused, &Options::default()));
                     let call = [&parameters[0], &parameters[h_at], &weights[0], &weights[1], &weights[2]];
                     let stated = stated(&lines, &cell, call);
                     for ((expected, found), stated) in expected.iter().zip(found).zip(stated) {

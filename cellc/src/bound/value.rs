@@ -62,6 +62,11 @@ impl Value {
         Self::new(below(self.low), above(self.high), error)
     }
 
+    /// A value that, computed, may be so far from the exact one beside all else.
+    pub(super) fn off_by(self, more: f64) -> Self {
+        Self::new(self.low - more, self.high + more, self.error + more)
+    }
+
     /// One of two.
     pub(super) fn either(self, other: Self) -> Self {
         Self::new(self.low.min(other.low), self.high.max(other.high), self.error.max(other.error))

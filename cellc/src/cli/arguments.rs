@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cellc::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightsAs};
+use cellc::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
 use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -55,8 +55,8 @@ Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   kernels    name, note, layers, writes_outputs, writes_variables, plan, multiply_adds, weight_bytes, weight_bytes_read,
              operations, cycles, share
   folded     kind, count, names
-  totals     layers_read, constants_read, multiply_adds, weight_bytes, weights_at_run_time, state_bytes, block_bytes,
-             operations, cycles
+  totals     layers_read, constants_read, multiply_adds, weight_bytes, weight_format, weights_at_run_time, state_bytes,
+             block_bytes, flash_bytes, memory_bytes, source_bytes, operations, cycles
 Layers, kernels, inputs and the like are named by their places in these lists, from 0; what a layer reads is {\"layer\": 3},
 {\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.
 
@@ -132,6 +132,10 @@ pub(crate) struct ModelArguments {
     /// State values below 2^-100 become 0
     #[arg(long)]
     flush_denormals: bool,
+
+    /// How the matrices of cells and dense layers are stored: smaller, and what that costs is in the header's error bound
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "f32")]
+    weight_format: WeightFormatArgument,
 }
 
 #[derive(Debug, Args)]
@@ -294,6 +298,18 @@ enum FmaArgument {
     Off,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WeightFormatArgument {
+    /// Exactly
+    F32,
+    /// IEEE binary16: exactly where the model's constants are FP16
+    F16,
+    /// bfloat16, two in 32 bits: faster where weights do not fit the first caches
+    Bf16Pair,
+    /// Eight bits, and a scale for each row
+    Int8,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WeightsAsArgument {
     /// In the source
@@ -359,6 +375,12 @@ impl ModelArguments {
                 FmaArgument::Off => Fma::Off,
             },
             flush_denormals: self.flush_denormals,
+            weight_format: match self.weight_format {
+                WeightFormatArgument::F32 => WeightFormat::F32,
+                WeightFormatArgument::F16 => WeightFormat::F16,
+                WeightFormatArgument::Bf16Pair => WeightFormat::Bf16Pair,
+                WeightFormatArgument::Int8 => WeightFormat::Int8,
+            },
             ..Options::default()
         }
     }
@@ -493,7 +515,7 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals \
+                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals --weight-format=bf16-pair \
                     --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -517,6 +539,7 @@ mod tests {
                 weights_as: WeightsAs::File,
                 runtime: true,
                 flush_denormals: true,
+                weight_format: WeightFormat::Bf16Pair,
             }
         );
         assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);
@@ -527,7 +550,8 @@ mod tests {
     fn nonsense_is_a_usage_error() {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
                      --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --isa=sse9 --isa= \
-                     --unroll=9 --plan=4 --plan=tile=4 --plan=alternate=1 --plan=rows-at-once=0 --emit=java --weights-as=gone --no-such-option second.xml";
+                     --unroll=9 --plan=4 --plan=tile=4 --plan=alternate=1 --plan=rows-at-once=0 --emit=java \
+                     --weights-as=gone --weight-format=int4 --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {
             let error = compile(&[wrong]).expect_err(wrong);
             assert_eq!(error.exit_code(), 2, "{wrong}");

@@ -108,7 +108,7 @@ impl Numbers {
                 values.iter().for_each(|v| bytes.extend((*v as f32).to_ne_bytes()))
             }
             (Self::Integers(values), Element::I64) => values.iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
-            (Self::Integers(values), Element::I32 | Element::U32) => {
+            (Self::Integers(values), _) => {
                 for &value in values {
                     bytes.extend(i32::try_from(value).map_err(|_| value)?.to_ne_bytes());
                 }

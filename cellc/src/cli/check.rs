@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use cellc::bound::{Profile, bound, states};
 use cellc::compile::{self, Compilation};
+use cellc::encoding::Loss;
 use cellc::front::openvino;
 use cellc::model::{ElementType, Model, ValidModel};
-use cellc::options::{Language, Options, Range};
+use cellc::options::{Language, Options, Range, WeightFormat};
 use cellc::reference::{Step, initial_variables, reference};
 
 use super::arguments::CheckArguments;
@@ -37,7 +38,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&compilation.warnings));
     let mut harness = Harness::start(&compilation, options.language, arguments.execute.isa.as_deref())?;
     let fused = compilation.plan.isas.iter().any(|(isa, fused)| isa.name == harness.isa() && *fused);
-    let profile = Profile { fused, flush_denormals: options.flush_denormals };
+    let profile = Profile::new(fused, &options);
 
     let model = &compilation.model;
     let steps = inputs.steps(arguments.steps)?;
@@ -265,6 +266,9 @@ fn print(
     );
     let model = &compilation.model;
     let interface = &compilation.interface;
+    if compilation.options.weight_format != WeightFormat::F32 {
+        text += &format!("{}\n", Loss::of(model, compilation.options.weight_format));
+    }
     let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
     let elements = floats.chain(model.results.iter().map(|r| r.element));
     let mut others: Vec<_> = elements.filter(|e| *e != ElementType::F32).map(ElementType::name).collect();

@@ -128,7 +128,7 @@ impl Harness {
             let bytes = parameters[field.index].bytes(field.element).map_err(|value| {
                 problem(format!("{value} is too large for input {:?}, whose elements have 32 bits", field.name))
             })?;
-            debug_assert_eq!(bytes.len(), size(field.element) * field.len(), "{}", field.name);
+            debug_assert_eq!(bytes.len(), field.element.size() * field.len(), "{}", field.name);
             message.extend(bytes);
         }
         Ok(message)
@@ -336,20 +336,13 @@ fn main() {{
     )
 }
 
-/// Bytes of an element.
-fn size(element: Element) -> usize {
-    match element {
-        Element::F32 | Element::I32 | Element::U32 => 4,
-        Element::I64 => 8,
-    }
-}
-
 fn rust_element(element: Element) -> &'static str {
     match element {
         Element::F32 => "f32",
         Element::I32 => "i32",
         Element::I64 => "i64",
         Element::U32 => "u32",
+        Element::F16 | Element::I8 => unreachable!("only weights are narrow"),
     }
 }
 
@@ -359,6 +352,7 @@ fn c_element(element: Element) -> &'static str {
         Element::I32 => "int32_t",
         Element::I64 => "int64_t",
         Element::U32 => "uint32_t",
+        Element::F16 | Element::I8 => unreachable!("only weights are narrow"),
     }
 }
 

@@ -43,9 +43,9 @@ fn ports<'a>(fields: impl Iterator<Item = &'a Field>) -> String {
     let ports: Vec<_> = fields
         .map(|Field { name, shape, element, .. }| {
             let element = match element {
-                Element::F32 | Element::U32 => "F32",
                 Element::I32 => "I32",
                 Element::I64 => "I64",
+                _ => "F32",
             };
             let element = format!("::cellc_runtime::Element::{element}");
             format!("::cellc_runtime::Port {{ name: {name:?}, shape: &{shape:?}, element: {element} }}")

@@ -14,11 +14,11 @@ use std::fmt::Write;
 
 use super::names::{Field, Interface};
 use super::walk::{Block, Shared};
-use crate::kernel::{BufferId, Program, Role};
+use crate::kernel::{Buffer, BufferId, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
 use dialect::{Rust, counter};
-use lanes::HELPERS;
+use lanes::{HALF, HELPERS};
 use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
 
@@ -262,7 +262,7 @@ impl File<'_> {
                 None => writeln!(out, "self.{} = [0.0; {}];", v.name, v.len()),
                 Some(at) => writeln!(
                     out,
-                    "for (to, from) in self.{}.iter_mut().zip(const {{ part::<{}>({at}) }}) {{
+                    "for (to, from) in self.{}.iter_mut().zip(const {{ part::<4, {}>({at}) }}) {{
                         *to = f32::from_le_bytes(*from);
                     }}",
                     v.name,
@@ -336,10 +336,11 @@ impl File<'_> {
         out.push_str("}\n");
     }
 
-    /// An expression for the bytes of one buffer of the baked block, as `&[[u8; 4]; N]`.
+    /// An expression for the bytes of one buffer of the baked block, as `&[[u8; B]; N]`.
     fn part(&self, program: &Program, id: BufferId, module: &str) -> String {
         let at = self.packed.baked_at(id).expect(PACKED);
-        format!("const {{ {module}part::<{}>({at}) }}", program.buffer(id).len)
+        let Buffer { element, len, .. } = program.buffer(id);
+        format!("const {{ {module}part::<{}, {len}>({at}) }}", element.size())
     }
 
     /// The pure function: chooses the body.
@@ -571,13 +572,13 @@ impl File<'_> {
         }
         let _ = writeln!(
             out,
-            "/// Weights and constants: little-endian f32, in the order in which the kernels read them.
+            "/// Weights and constants: little-endian, in the order in which the kernels read them.
             #[repr(C, align(64))]
             struct Aligned<T>(T);
             static WEIGHTS: Aligned<[u8; {len}]> = Aligned({WEIGHTS});
-            /// `N` weights from the `at`-th on. Called in constants only, where a panic is an error of the compiler.
-            const fn part<const N: usize>(at: usize) -> &'static [[u8; 4]; N] {{
-                match WEIGHTS.0.as_chunks::<4>().0.split_at(at).1.first_chunk() {{
+            /// `N` weights of `B` bytes, from four times the `at`-th byte on. Called in constants only, where a panic is an error of the compiler.
+            const fn part<const B: usize, const N: usize>(at: usize) -> &'static [[u8; B]; N] {{
+                match WEIGHTS.0.split_at(4 * at).1.as_chunks().0.first_chunk() {{
                     Some(part) => part,
                     None => panic!(\"fewer weights than are read\"),
                 }}
@@ -642,6 +643,7 @@ impl File<'_> {
         if dialect.used.contains("aligned") {
             out.push_str("#[repr(C, align(64))] struct Aligned<T>(T);\n");
         }
+        let half = if isa.rust_half.is_empty() { HALF } else { isa.rust_half };
         // helpers that use other helpers come first in the list
         for helper in HELPERS {
             if dialect.used.contains(helper.name) {
@@ -652,7 +654,11 @@ impl File<'_> {
                 let _ = writeln!(
                     out,
                     "{}",
-                    helper.lane_text.replace("ATTRIBUTE", &attribute).replace("INTRINSIC", isa.rust_mul_add)
+                    helper
+                        .lane_text
+                        .replace("ATTRIBUTE", &attribute)
+                        .replace("INTRINSIC", isa.rust_mul_add)
+                        .replace("HALF", half)
                 );
             }
         }

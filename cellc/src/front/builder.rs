@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
-use crate::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightsAs};
+use crate::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
 use crate::target::Isa;
 
 /// Compiles a model in a build script, into `OUT_DIR`.
@@ -467,6 +467,11 @@ impl Builder {
     /// Where weights stand.
     pub fn weights_as(self, weights_as: WeightsAs) -> Self {
         self.option(|options| options.weights_as = weights_as)
+    }
+
+    /// How the matrices of cells and dense layers are stored. What that costs is in the error bound of the header.
+    pub fn weight_format(self, format: WeightFormat) -> Self {
+        self.option(|options| options.weight_format = format)
     }
 
     /// Whether state values below 2^-100 become 0.
@@ -941,7 +946,7 @@ mod tests {
             let field = compilation.interface.weights.iter().find(|field| field.index == i).expect("a weight");
             let (_, from) = given.iter().find(|(name, _)| *name == field.name).expect("a weight of that name");
             assert_eq!(from.len(), field.len());
-            pack::run(&m, &mut block[packed.run_time_at(m.to).expect("a place")..], |at| from[at]);
+            pack::fill(&m, |at| from[at], &mut block[packed.run_time_at(m.to).expect("a place")..]);
         }
         block.into_iter().map(f32::to_bits).collect()
     }

@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 #[cfg(feature = "safetensors")]
 use crate::model::CellKind;
 use crate::model::{Activation, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
-use crate::options::{Fma, Options, Unroll, WeightsAs};
+use crate::options::{Fma, Options, Unroll, WeightFormat, WeightsAs};
 use crate::target::{self, Isa};
 
 /// Which macro was called.
@@ -127,7 +127,8 @@ impl Macro {
             | Key::Isa
             | Key::Unroll
             | Key::Fma
-            | Key::FlushDenormals => true,
+            | Key::FlushDenormals
+            | Key::WeightFormat => true,
         }
     }
 }
@@ -160,10 +161,11 @@ enum Key {
     Unroll,
     Fma,
     FlushDenormals,
+    WeightFormat,
 }
 
 impl Key {
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::HiddenSize,
         Self::InputSize,
         Self::Batch,
@@ -190,6 +192,7 @@ impl Key {
         Self::Unroll,
         Self::Fma,
         Self::FlushDenormals,
+        Self::WeightFormat,
     ];
 
     fn name(self) -> &'static str {
@@ -220,6 +223,7 @@ impl Key {
             Self::Unroll => "unroll",
             Self::Fma => "fma",
             Self::FlushDenormals => "flush_denormals",
+            Self::WeightFormat => "weight_format",
         }
     }
 
@@ -257,6 +261,7 @@ impl Key {
             Self::Unroll => "auto, full or none: unroll = auto",
             Self::Fma => "auto or off: fma = auto",
             Self::FlushDenormals => "true or false: flush_denormals = true",
+            Self::WeightFormat => "f32, f16, bf16_pair or int8: weight_format = f16",
         }
     }
 
@@ -576,6 +581,10 @@ impl Declaration {
             }
             Key::FlushDenormals => {
                 self.options.flush_denormals = reader.switch(&value).is_some_and(|said| said.value);
+            }
+            Key::WeightFormat => {
+                let words = WeightFormat::ALL.map(|format| (format.key(), format));
+                self.options.weight_format = reader.word(&value, &words).unwrap_or_default();
             }
         }
     }
@@ -1136,7 +1145,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
-            activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, flush_denormals = true>";
+            activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, flush_denormals = true, weight_format = bf16_pair>";
         let declaration = declared(Macro::GruCell, text);
         let cell = declaration.declared(None).expect("all sizes are known");
         assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
@@ -1145,6 +1154,7 @@ mod tests {
         assert_eq!(cell.activations.map(|said| said.value), Some(vec![Activation::Relu, Activation::Tanh]));
         let options = &declaration.options;
         assert_eq!((options.unroll, options.fma, options.flush_denormals), (Unroll::None, Fma::Off, true));
+        assert_eq!(options.weight_format, WeightFormat::Bf16Pair);
         assert_eq!(options.isas, Some(vec![&target::AVX2]));
         assert_eq!(options.name.as_deref(), Some("A"));
     }

@@ -12,7 +12,7 @@ const UNDEFINED: f32 = f32::NAN;
 ///
 /// Results and scratch buffers are filled with NaN first, as a program may rely on neither. Variables are read and
 /// written: what one step leaves is what the next one finds, and [`Role::Backwards`] is the other one after each. Tables are filled from the program. Buffers of integers
-/// hold them as f32 of the same value; sequence lengths are small enough to be exact.
+/// hold them as f32 of the same value; sequence lengths are small enough to be exact. So do those of narrow weights.
 ///
 /// Scratch buffers of [`Program::block`] share one block of memory here too, so that a program which still wants what
 /// another buffer has overwritten shows it.

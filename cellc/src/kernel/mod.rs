@@ -59,6 +59,71 @@ pub enum Element {
     I64,
     /// Tables and [`Role::Backwards`] only, read by [`Expr::Length`] only.
     U32,
+    /// IEEE 754 binary16, finite: weights only, which [`Expr::Load`] gives as f32.
+    F16,
+    /// Two's complement: as F16.
+    I8,
+}
+
+impl Element {
+    /// How many bytes one takes.
+    pub fn size(self) -> usize {
+        match self {
+            Self::I8 => 1,
+            Self::F16 => 2,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::I64 => 8,
+        }
+    }
+
+    /// Whether [`Expr::Load`] reads it.
+    pub fn is_loaded(self) -> bool {
+        matches!(self, Self::F32 | Self::F16 | Self::I8)
+    }
+}
+
+impl Buffer {
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.len * self.element.size()
+    }
+}
+
+/// What a [`Move`] makes of a line, that is of what its innermost loop reads: one unit's row of a matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Encoding {
+    /// The elements as they are.
+    #[default]
+    F32,
+    /// Each rounded to binary16, in a buffer of [`Element::F16`].
+    F16,
+    /// Elements 2k and 2k + 1 in the bits of the k-th f32, which is about the former; its low 16 bits are, as the high
+    /// ones of another, about the latter. The last of an odd number stays as it is.
+    Bf16Pair,
+    /// Each a whole number from -127 to 127, in a buffer of [`Element::I8`]; the line's scale times that is about it.
+    Int8,
+    /// That scale: one f32.
+    Int8Scale,
+}
+
+impl Encoding {
+    /// How many elements are written for a line of so many.
+    pub fn len(self, line: usize) -> usize {
+        match self {
+            Self::F32 | Self::F16 | Self::Int8 => line,
+            Self::Bf16Pair => line.div_ceil(2),
+            Self::Int8Scale => 1,
+        }
+    }
+
+    /// What is written.
+    pub fn element(self) -> Element {
+        match self {
+            Self::F32 | Self::Bf16Pair | Self::Int8Scale => Element::F32,
+            Self::F16 => Element::F16,
+            Self::Int8 => Element::I8,
+        }
+    }
 }
 
 /// A block of elements of fixed length.
@@ -76,7 +141,8 @@ pub struct Buffer {
 
 /// One step from a tensor of the model into [`Role::Weights`]: a strided copy, or one that is added to what is there.
 ///
-/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`, or `+=`.
+/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`, or `+=`. Where
+/// lines are encoded, the innermost loop writes [`Encoding::len`] elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// A buffer with role Parameter or Constant.
@@ -91,6 +157,8 @@ pub struct Move {
     pub dims: Vec<MoveDim>,
     /// Whether it adds to what an earlier step has written there.
     pub add: bool,
+    /// What becomes of each line.
+    pub encoding: Encoding,
 }
 
 /// One loop of a [`Move`].
@@ -288,7 +356,7 @@ impl Operation {
 /// An expression without effects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// Consecutive elements.
+    /// Consecutive elements, as f32.
     Load {
         /// The first element.
         from: Place,

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, BufferId, Copied, Element, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt,
-    Type, Var, Walk,
+    Base, BufferId, Copied, Element, Encoding, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar,
+    Stmt, Type, Var, Walk,
 };
 
 impl Display for Type {
@@ -28,6 +28,20 @@ impl Display for Element {
             Self::I32 => "i32",
             Self::I64 => "i64",
             Self::U32 => "u32",
+            Self::F16 => "f16",
+            Self::I8 => "i8",
+        })
+    }
+}
+
+impl Display for Encoding {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "",
+            Self::F16 => ", lines as f16",
+            Self::Bf16Pair => ", lines as pairs of bf16",
+            Self::Int8 => ", lines as i8",
+            Self::Int8Scale => ", the scales of lines as i8",
         })
     }
 }
@@ -74,7 +88,7 @@ impl Display for Program {
             for (i, (dim, letter)) in m.dims.iter().zip(letters()).enumerate() {
                 write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
             }
-            writeln!(f)?;
+            writeln!(f, "{}", m.encoding)?;
         }
         for function in &self.functions {
             writeln!(f)?;

@@ -1,6 +1,6 @@
 use super::{
-    Base, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Move, MoveDim, Operation, Place,
-    Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
+    Base, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, Local, Move, MoveDim,
+    Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -94,7 +94,15 @@ fn program() -> Program {
             buffer("w", Role::Constant(0), 12),
             buffer("sums", Role::Scratch, 4),
         ],
-        packing: vec![Move { from: CONSTANT, from_offset: 0, to: WEIGHTS, to_offset: 0, dims, add: false }],
+        packing: vec![Move {
+            from: CONSTANT,
+            from_offset: 0,
+            to: WEIGHTS,
+            to_offset: 0,
+            dims,
+            add: false,
+            encoding: Encoding::F32,
+        }],
         functions: vec![double],
         kernels: vec![kernel],
         ..Program::default()

@@ -51,9 +51,10 @@ fn roles(program: &Program) -> Result<(), String> {
             return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
         }
         let fits = match buffer.role {
-            Role::Parameter(_) => buffer.element != Element::U32,
+            Role::Parameter(_) => matches!(buffer.element, Element::F32 | Element::I32 | Element::I64),
             Role::Table => buffer.element == Element::U32,
             Role::Backwards => buffer.element == Element::U32 && buffer.len == 1,
+            Role::Weights => buffer.element.is_loaded(),
             _ => buffer.element == Element::F32,
         };
         if !fits {
@@ -133,14 +134,23 @@ fn packing(program: &Program, m: &Move, before: &[Move]) -> Result<(), String> {
     if !source || to.role != Role::Weights {
         return Err("packing goes from a parameter or a constant to weights".to_owned());
     }
-    let last = |offset: usize, stride: fn(&super::MoveDim) -> usize| {
-        m.dims.iter().try_fold(offset, |at, dim| at.checked_add(dim.extent.checked_sub(1)?.checked_mul(stride(dim))?))
+    if to.element != m.encoding.element() {
+        return Err(format!("it writes {} into {:?}, which holds {}", m.encoding.element(), to.name, to.element));
+    }
+    // by loop: its turns, and elements between them
+    let last = |offset: usize, mut loops: Vec<(usize, usize)>, written: bool| {
+        if let (Some((line, _)), true) = (loops.last_mut(), written) {
+            *line = m.encoding.len(*line);
+        }
+        loops
+            .iter()
+            .try_fold(offset, |at, (extent, stride)| at.checked_add(extent.checked_sub(1)?.checked_mul(*stride)?))
     };
     let inside = |last: Option<usize>, len: usize| last.is_some_and(|last| last < len);
-    if !inside(last(m.from_offset, |d| d.from_stride), from.len) {
+    if !inside(last(m.from_offset, m.dims.iter().map(|d| (d.extent, d.from_stride)).collect(), false), from.len) {
         return Err(format!("it reads outside {:?}", from.name));
     }
-    if !inside(last(m.to_offset, |d| d.to_stride), to.len) {
+    if !inside(last(m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect(), true), to.len) {
         return Err(format!("it writes outside {:?}", to.name));
     }
     let written = |m: &Move| (m.to, m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect::<Vec<_>>());
@@ -360,7 +370,7 @@ impl<'a> Checker<'a> {
             return Err("a copy that writes an element twice".to_owned());
         }
         let read = Place { offset: bounds.from.0, ..*from };
-        self.load(read, bounds.from.1 - bounds.from.0 + 1, 1)?;
+        self.load(read, bounds.from.1 - bounds.from.0 + 1, 1, false)?;
         self.written(*to, distance)
     }
 
@@ -443,13 +453,14 @@ impl<'a> Checker<'a> {
         Ok(known)
     }
 
-    fn load(&mut self, from: Place, n: usize, lanes: usize) -> Result<Type, String> {
+    /// Of a f32, and where it is `narrow` of what becomes one.
+    fn load(&mut self, from: Place, n: usize, lanes: usize, narrow: bool) -> Result<Type, String> {
         if !self.kernel {
             return Err("a function has no memory".to_owned());
         }
         let known = self.place(from, n)?;
         known.loaded = true;
-        if known.element != Element::F32 {
+        if known.element != Element::F32 && !(narrow && known.element.is_loaded()) {
             return Err(format!("{:?} holds {}, read as f32", known.name, known.element));
         }
         typed(Type { scalar: Scalar::F32, lanes })
@@ -457,16 +468,16 @@ impl<'a> Checker<'a> {
 
     fn expr(&mut self, expr: &Expr) -> Result<Type, String> {
         match expr {
-            Expr::Load { from, lanes } => self.load(*from, *lanes, *lanes),
-            Expr::Splat { from, lanes } => self.load(*from, 1, *lanes),
+            Expr::Load { from, lanes } => self.load(*from, *lanes, *lanes, true),
+            Expr::Splat { from, lanes } => self.load(*from, 1, *lanes, false),
             Expr::Length { from, most } => {
                 if !self.kernel {
                     return Err("a function has no memory".to_owned());
                 }
                 let known = self.place(*from, 1)?;
                 known.loaded = true;
-                if known.element == Element::F32 {
-                    return Err(format!("a length of {:?}, which holds f32", known.name));
+                if known.element.is_loaded() {
+                    return Err(format!("a length of {:?}, which holds {}", known.name, known.element));
                 }
                 if i32::try_from(*most).is_err() {
                     return Err(format!("a length of up to {most}"));

@@ -3,8 +3,8 @@
 use super::builder::{Builder, op};
 use super::layout::copy;
 use super::product::{Rows, X, for_rows, for_tiles};
-use super::{gru, lstm, rnn};
-use crate::kernel::{BufferId, Expr, Operation, Place, Scalar, Stmt, Type, Var};
+use super::{PackedWeights, gru, lstm, rnn};
+use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type, Var};
 use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell};
 use crate::plan::{self, Phase, ProductPlan};
 
@@ -31,7 +31,7 @@ pub(super) struct Step<'m> {
 }
 
 /// The statements of one step.
-fn step<'m>(builder: &mut Builder<'_, 'm>, step: &Step<'m>, product: (&'m ProductPlan, BufferId)) -> Vec<Stmt> {
+fn step<'m>(builder: &mut Builder<'_, 'm>, step: &Step<'m>, product: (&'m ProductPlan, PackedWeights)) -> Vec<Stmt> {
     let rows = Rows::new(builder, product, step.rows, step.backwards);
     match step.cell.kind {
         CellKind::Rnn => rnn::step(rows, step),
@@ -58,7 +58,7 @@ impl<'m> Builder<'_, 'm> {
         (doc, body)
     }
 
-    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, BufferId) {
+    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, PackedWeights) {
         let first = [cell.y, cell.h_out, cell.c_out].into_iter().flatten().next();
         let index = self.lowering.products[&first.expect("validate: an operation has a value that is read")];
         (&self.lowering.plan.products[index], self.lowering.weights[index])

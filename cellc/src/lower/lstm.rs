@@ -54,8 +54,8 @@ fn update(
         Some(match product.sums[at].peephole {
             None => value,
             Some(_) => {
-                let weights = panel.weights.expect("lower: a cell with peepholes takes one row at a time");
-                let p = load(weights.at(product.peephole_row(at) * panel.panels.columns + lane), lanes);
+                let biases = panel.biases.expect("lower: a cell with peepholes takes one row at a time");
+                let p = load(biases.at(product.peephole_row(at) * panel.panels.columns + lane), lanes);
                 op(Operation::MulAdd, vec![p, state.clone(), value])
             }
         })

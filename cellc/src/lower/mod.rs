@@ -22,12 +22,13 @@ mod storage;
 use std::collections::BTreeMap;
 
 use crate::kernel::{
-    Base, Buffer, BufferId, Element, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
+    Base, Buffer, BufferId, Element, Encoding, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
 };
 use crate::model::{
     Activation, BiasPart, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource,
 };
-use crate::plan::{Phase, Plan, Product, ProductPlan};
+use crate::options::WeightFormat;
+use crate::plan::{Blocks, Phase, Plan, Product, ProductPlan};
 use crate::target::Isa;
 use builder::Builder;
 use layout::copy;
@@ -46,6 +47,15 @@ pub fn lower(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
     lowering.program
 }
 
+/// Where the packed weights of a product are.
+#[derive(Clone, Copy)]
+struct PackedWeights {
+    /// Its matrices, and its biases where they are of one kind.
+    rows: BufferId,
+    /// Its biases, peepholes and scales, where they have a buffer of their own.
+    biases: Option<BufferId>,
+}
+
 /// The program under construction, and which buffer holds what.
 struct Lowering<'m> {
     model: &'m ValidModel,
@@ -60,7 +70,7 @@ struct Lowering<'m> {
     /// Which way this step walks large weights.
     backwards: Option<BufferId>,
     /// By product of the plan: its packed weights.
-    weights: Vec<BufferId>,
+    weights: Vec<PackedWeights>,
     /// By the first value of a cell or a dense layer: which product of the plan it is.
     products: BTreeMap<usize, usize>,
     /// By value: where it lies, once that is decided.
@@ -202,7 +212,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Which product of the plan an operation is, and its packed weights.
-    fn product(&self, op: &ValidOp) -> (&'m ProductPlan, BufferId) {
+    fn product(&self, op: &ValidOp) -> (&'m ProductPlan, PackedWeights) {
         let index = self.products[&op.outputs()[0]];
         (&self.plan.products[index], self.weights[index])
     }
@@ -258,7 +268,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`].
-    fn pack(&mut self, index: usize, op: &ValidOp) -> BufferId {
+    fn pack(&mut self, index: usize, op: &ValidOp) -> PackedWeights {
         // W, R, B, P, and which of the sets of W, R, B is meant
         let (w, r, b, p, set, input_stride, transposed) = match op {
             ValidOp::Cell(cell) => {
@@ -274,9 +284,13 @@ impl<'m> Lowering<'m> {
             _ => unreachable!("lower: only products have weights"),
         };
         let plan = &self.plan.products[index];
-        let to = self.buffer(format!("weights{index}"), Role::Weights, plan.weights);
+        let encoding = plan.format.encoding();
+        let rows = self.typed(format!("weights{index}"), Role::Weights, encoding.element(), plan.weights);
+        let biases = (plan.biases > 0).then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));
+        let weights = PackedWeights { rows, biases };
+        let biases = biases.unwrap_or(rows);
         let Product { sums, units, .. } = &plan.product;
-        let (gates, biases, parts) = match op {
+        let (gates, bias_parts, parts) = match op {
             ValidOp::Cell(ValidCell { layout, .. }) => (&layout.gates[..], &layout.biases[..], layout.bias_tensors()),
             _ => (&[0][..], &[][..], Vec::new()),
         };
@@ -284,61 +298,72 @@ impl<'m> Lowering<'m> {
         for panels in &plan.panels {
             let (count, columns, first) = (panels.count, panels.columns, panels.first);
             for (i, sum) in sums.iter().enumerate() {
-                let terms = sum.bias.map_or(&[][..], |bias| &biases[bias]);
+                let terms = sum.bias.map_or(&[][..], |bias| &bias_parts[bias]);
                 let terms = terms.iter().filter_map(|term| Some((b[term.tensor]?, term)));
                 for (nth, (from, BiasPart { tensor, part })) in terms.enumerate() {
-                    let (start, stride) = match sum.is_late() {
-                        true => (panels.late_offset, panels.late_stride),
-                        false => (panels.offset, panels.stride),
-                    };
+                    let Blocks { offset, stride } = panels.biases(sum.is_late());
                     self.program.packing.push(Move {
                         from,
                         from_offset: (set * parts[*tensor] + part) * units + first,
-                        to,
-                        to_offset: start + plan.product.bias_row(i) * columns,
+                        to: biases,
+                        to_offset: offset + plan.product.bias_row(i) * columns,
                         dims: vec![dim(count, columns, stride), dim(columns, 1, 1)],
                         add: nth > 0,
+                        encoding: Encoding::F32,
                     });
                 }
                 if let (Some(from), Some(part)) = (p, sum.peephole) {
                     self.program.packing.push(Move {
                         from,
                         from_offset: part * units + first,
-                        to,
-                        to_offset: panels.offset + plan.product.peephole_row(i) * columns,
-                        dims: vec![dim(count, columns, panels.stride), dim(columns, 1, 1)],
+                        to: biases,
+                        to_offset: panels.early_biases.offset + plan.product.peephole_row(i) * columns,
+                        dims: vec![dim(count, columns, panels.early_biases.stride), dim(columns, 1, 1)],
                         add: false,
+                        encoding: Encoding::F32,
                     });
                 }
             }
             for phase in Phase::ALL {
-                let rows = plan.product.phase_rows(phase);
-                let taking_part: Vec<_> = sums.iter().filter_map(|s| s.gate(phase)).collect();
-                let (from, start, stride) = match phase {
-                    Phase::Input => (w, panels.offset + panels.input, panels.stride),
-                    Phase::Hidden => (r, panels.offset + panels.hidden, panels.stride),
-                    Phase::ResetHidden => (r, panels.late_offset + panels.late_rows, panels.late_stride),
+                let inner = plan.product.phase_rows(phase);
+                let taking_part: Vec<_> =
+                    sums.iter().enumerate().filter_map(|(s, sum)| Some((s, sum.gate(phase)?))).collect();
+                let late = phase == Phase::ResetHidden;
+                let (from, start) = match phase {
+                    Phase::Input => (w, panels.input),
+                    Phase::Hidden => (r, panels.hidden),
+                    Phase::ResetHidden => (r, panels.late_rows),
                 };
+                let blocks = panels.blocks(late);
                 let Some(from) = from else { continue };
                 // elements between units, and between what multiplies neighbouring elements of the operand
-                let (unit, element) = if transposed { (rows, 1) } else { (1, input_stride) };
-                for (i, gate) in taking_part.iter().enumerate() {
-                    self.program.packing.push(Move {
+                let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
+                for (i, (sum, gate)) in taking_part.iter().enumerate() {
+                    let line = |to, to_offset, stride, between, encoding| Move {
                         from,
-                        from_offset: (set * gates.len() + gates[*gate]) * units * rows + first * unit,
+                        from_offset: (set * gates.len() + gates[*gate]) * units * inner + first * unit,
                         to,
-                        to_offset: start + i * columns,
+                        to_offset,
                         dims: vec![
                             dim(count, columns * unit, stride),
                             dim(columns, unit, 1),
-                            dim(rows, element, taking_part.len() * columns),
+                            dim(inner, element, between),
                         ],
                         add: false,
-                    });
+                        encoding,
+                    };
+                    let between = taking_part.len() * columns;
+                    let at = blocks.offset + start + i * columns;
+                    self.program.packing.push(line(rows, at, blocks.stride, between, encoding));
+                    if plan.format == WeightFormat::Int8 {
+                        let Blocks { offset, stride } = panels.biases(late);
+                        let at = offset + plan.product.scale_row(*sum, phase) * columns;
+                        self.program.packing.push(line(biases, at, stride, 0, Encoding::Int8Scale));
+                    }
                 }
             }
         }
-        to
+        weights
     }
 
     /// Results that no operation writes itself: a parameter, a constant, or a value that lies elsewhere.

@@ -2,17 +2,19 @@
 
 use std::ops::Range;
 
+use super::PackedWeights;
 use super::builder::{Builder, load, op};
 use super::layout::copy;
 use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};
-use crate::plan::{self, Panels, Phase, Product, ProductPlan, Sum, Tiling};
+use crate::options::WeightFormat;
+use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 use crate::target::Isa;
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {
     pub(super) builder: &'b mut Builder<'a, 'm>,
     pub(super) plan: &'m ProductPlan,
-    weights: BufferId,
+    weights: PackedWeights,
     /// How many.
     count: usize,
     /// Where each of several rows keeps its sums: for each panel a run of columns for each sum.
@@ -65,10 +67,19 @@ impl Column {
 /// What the pointwise part of a panel has in reach.
 pub(super) struct Panel<'p> {
     pub(super) panels: &'p Panels,
-    /// Its weights, from its biases on; only where one row is computed at a time.
-    pub(super) weights: Option<Place>,
+    /// Its biases and peepholes; only where one row is computed at a time.
+    pub(super) biases: Option<Place>,
     /// The panel's part of each [`Column`].
     pub(super) columns: &'p [Place],
+}
+
+/// Where the weights of a panel stand that a stage reads.
+#[derive(Clone, Copy)]
+struct Weights {
+    /// The first of its matrices; what is before them included.
+    rows: Place,
+    /// Its biases, peepholes and scales.
+    biases: Place,
 }
 
 /// One vector of one sum, or of a run of neighbouring sums.
@@ -97,7 +108,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// `count` rows, computed together.
     pub(super) fn new(
         builder: &'b mut Builder<'a, 'm>,
-        (plan, weights): (&'m ProductPlan, BufferId),
+        (plan, weights): (&'m ProductPlan, PackedWeights),
         count: usize,
         backwards: Option<Var>,
     ) -> Self {
@@ -143,32 +154,38 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         Some(self.builder.scratch("gates", sums * widest))
     }
 
-    /// `body` for every panel of a group: it is given the panel's part of each of `columns`, and of the weights of the
-    /// early or late phases from the biases on, where they are asked for.
+    /// `body` for every panel of a group: it is given the panel's part of each of `columns`, and of the weights of a stage,
+    /// where they are asked for.
     fn panels(
         &mut self,
         panels: &Panels,
         weights: Option<Stage>,
         columns: &[Column],
-        body: impl FnOnce(&mut Self, Option<Place>, &[Place]) -> Vec<Stmt>,
+        body: impl FnOnce(&mut Self, Option<Weights>, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let weights = weights.map(|stage| {
-            let (from, stride) = match stage {
-                Stage::Early => (panels.offset, panels.stride),
-                Stage::Late => (panels.late_offset, panels.late_stride),
-            };
-            (Place::from(self.weights).at(from), stride)
-        });
+        let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
+        // where biases are apart, x terms alone read none but scales
+        let scaled = self.plan.format == WeightFormat::Int8;
+        let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
         let first = |column: &Column| column.of.at(panels.first * column.width);
         if panels.count == 1 {
             let places: Vec<_> = columns.iter().map(first).collect();
-            return body(self, weights.map(|(of, _)| of), &places);
+            let first = |(early, late): (Blocks, Blocks)| {
+                let rows = Place::from(self.weights.rows).at(early.offset);
+                Weights { rows, biases: apart.map_or(rows, |biases| Place::from(biases).at(late.offset)) }
+            };
+            let weights = blocks.map(first);
+            return body(self, weights, &places);
         }
         let mut walks = Vec::new();
-        let weights = weights.map(|(of, stride)| {
-            let (place, walk) = self.builder.walk("panel", of, stride, false);
+        let mut walk = |this: &mut Self, name, of: BufferId, Blocks { offset, stride }| {
+            let (place, walk) = this.builder.walk(name, Place::from(of).at(offset), stride, false);
             walks.push(walk);
             place
+        };
+        let weights = blocks.map(|(rows, biases)| {
+            let rows = walk(self, "panel", self.weights.rows, rows);
+            Weights { rows, biases: apart.map_or(rows, |of| walk(self, "bias_panel", of, biases)) }
         });
         let mut places = Vec::new();
         for column in columns {
@@ -188,20 +205,35 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at `rows` and hold `len` each:
     /// how every sum reads W and R.
-    pub(super) fn weight(&self, rows: Place, len: usize, row: usize, at: usize, lanes: usize) -> Expr {
-        load(rows.at(row * len + at), lanes)
+    fn weight(&self, rows: Place, len: usize, row: usize, at: usize, lanes: usize) -> Expr {
+        match self.plan.format {
+            WeightFormat::Bf16Pair => {
+                let pair = load(rows.at(row / 2 * len + at), lanes);
+                // the first of two as it is, the other's bits below its own; the second shifted up
+                let second = |pair| op(Operation::ShiftLeft(16), vec![op(Operation::ToBits, vec![pair])]);
+                if row.is_multiple_of(2) { pair } else { op(Operation::FromBits, vec![second(pair)]) }
+            }
+            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => load(rows.at(row * len + at), lanes),
+        }
     }
 
-    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up. One list for
-    /// each of `operands`, the vectors whose elements multiply the rows.
-    ///
-    /// `rows` is where the phase's first row stands.
+    /// The terms of a phase once they are added up: times the scales of their rows where these have any.
+    fn scaled(&self, panels: &Panels, weights: Weights, phase: Phase, part: &Part, terms: Expr) -> Expr {
+        if self.plan.format != WeightFormat::Int8 {
+            return terms;
+        }
+        let scales = weights.biases.at(self.product().scale_row(part.sum, phase) * panels.columns);
+        op(Operation::Mul, vec![terms, load(scales.at(part.lane), part.lanes)])
+    }
+
+    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up and scaled. One
+    /// list for each of `operands`, the vectors whose elements multiply the rows.
     fn accumulate(
         &mut self,
         body: &mut Vec<Stmt>,
         panels: &Panels,
         phase: Phase,
-        rows: Place,
+        weights: Weights,
         operands: &[Place],
         parts: &[Part],
     ) -> Vec<Vec<Option<Expr>>> {
@@ -236,14 +268,20 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         if accumulators[0].is_empty() {
             return vec![vec![None; parts.len()]; operands.len()];
         }
-        // one turn takes a row for each chain; what is left over takes the first chains
+        let rows = weights.rows.at(match phase {
+            Phase::Input => panels.input,
+            Phase::Hidden => panels.hidden,
+            Phase::ResetHidden => panels.late_rows,
+        });
+        // row k adds to chain k % chains
         let turn = |this: &mut Self, rows: Place, elements: &[Place], taken: usize| {
             let mut turn = Vec::new();
-            for (chain, accumulators) in accumulators.iter().enumerate().take(taken) {
+            for k in 0..taken {
+                let accumulators = &accumulators[k % chains];
                 let weights: Vec<_> = accumulators
                     .iter()
                     .map(|(at, lanes, _)| {
-                        let weight = this.weight(rows, len, chain, *at, *lanes);
+                        let weight = this.weight(rows, len, k, *at, *lanes);
                         match elements.len() {
                             1 => weight,
                             _ => this.builder.let_(&mut turn, "w", *lanes, weight),
@@ -256,7 +294,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         let element = match splats.iter().find(|(l, _)| l == lanes) {
                             Some((_, element)) => element.clone(),
                             None => {
-                                let splat = Expr::Splat { from: element.at(chain), lanes: *lanes };
+                                let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
                                 let element = this.builder.let_(&mut turn, format!("{name}_k"), *lanes, splat);
                                 splats.push((*lanes, element.clone()));
                                 element
@@ -269,25 +307,27 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             }
             turn
         };
-        let turns = count / chains;
+        let turn_rows = self.plan.turn_rows(chains);
+        let packed = |rows: usize| self.plan.format.encoding().len(rows) * len;
+        let turns = count / turn_rows;
         if turns > 1 {
-            let (row, walk) = self.builder.walk("row", rows, chains * len, false);
+            let (row, walk) = self.builder.walk("row", rows, packed(turn_rows), false);
             let mut walks = vec![walk];
             let mut elements = Vec::new();
             for operand in operands {
-                let (element, walk) = self.builder.walk("element", *operand, chains, false);
+                let (element, walk) = self.builder.walk("element", *operand, turn_rows, false);
                 elements.push(element);
                 walks.push(walk);
             }
-            let statements = turn(self, row, &elements, chains);
+            let statements = turn(self, row, &elements, turn_rows);
             body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: statements });
         } else {
-            let statements = turn(self, rows, operands, chains);
+            let statements = turn(self, rows, operands, turns * turn_rows);
             body.extend(statements);
         }
-        let done = turns * chains;
+        let done = turns * turn_rows;
         let rest: Vec<_> = operands.iter().map(|operand| operand.at(done)).collect();
-        let statements = turn(self, rows.at(done * len), &rest, count - done);
+        let statements = turn(self, rows.at(packed(done)), &rest, count - done);
         body.extend(statements);
         let sum = |row: usize, part: usize| {
             let mut chains: Vec<_> = accumulators.iter().map(|all| Expr::Var(all[part].2[row])).collect();
@@ -298,18 +338,21 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         };
         let row = |row: usize| {
             let mut taking_part = 0..;
-            let each = |part: &Part| if takes_part(part) { sum(row, taking_part.next()?) } else { None };
+            let each = |part: &Part| match takes_part(part) {
+                true => Some(self.scaled(panels, weights, phase, part, sum(row, taking_part.next()?)?)),
+                false => None,
+            };
             parts.iter().map(each).collect()
         };
         (0..operands.len()).map(row).collect()
     }
 
     /// A sum once its terms are added up: the bias comes last.
-    fn with_bias(&self, panels: &Panels, weights: Place, part: &Part, terms: Expr) -> Expr {
+    fn with_bias(&self, panels: &Panels, weights: Weights, part: &Part, terms: Expr) -> Expr {
         match self.product().sums[part.sum].bias {
             None => terms,
             Some(_) => {
-                let bias = weights.at(self.product().bias_row(part.sum) * panels.columns + part.lane);
+                let bias = weights.biases.at(self.product().bias_row(part.sum) * panels.columns + part.lane);
                 add(terms, load(bias, part.lanes))
             }
         }
@@ -321,17 +364,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         panels: &Panels,
-        weights: Place,
+        weights: Weights,
         operands: Operands,
         parts: &[Part],
     ) -> Vec<Expr> {
         let product = self.product();
         let one = |mut all: Vec<Vec<Option<Expr>>>| all.pop().expect("lower: there is one row");
         let x = match operands.x {
-            X::Elements(x) => {
-                let rows = weights.at(panels.input);
-                one(self.accumulate(body, panels, Phase::Input, rows, &[x], parts))
-            }
+            X::Elements(x) => one(self.accumulate(body, panels, Phase::Input, weights, &[x], parts)),
             X::Sums(from) => {
                 let at = |part: &Part| product.position(Phase::Input, part.sum) * panels.columns + part.lane;
                 let takes_part = |part: &&Part| product.sums[part.sum].gate(Phase::Input).is_some();
@@ -339,7 +379,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             }
         };
         let h = match operands.h {
-            Some(h) => one(self.accumulate(body, panels, Phase::Hidden, weights.at(panels.hidden), &[h], parts)),
+            Some(h) => one(self.accumulate(body, panels, Phase::Hidden, weights, &[h], parts)),
             None => vec![None; parts.len()],
         };
         parts
@@ -422,7 +462,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     X::Sums(_) => X::Sums(places[columns.len()]),
                     elements => elements,
                 };
-                let panel = Panel { panels, weights: Some(weights), columns: &places[..columns.len()] };
+                let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..columns.len()] };
                 this.early_panel(group, &panel, weights, Operands { x, ..operands }, stored, &activate, &mut finish)
             }));
         }
@@ -434,7 +474,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &mut self,
         group: usize,
         panel: &Panel<'_>,
-        weights: Place,
+        weights: Weights,
         operands: Operands,
         stored: Option<BufferId>,
         activate: &impl Fn(&mut Self, usize, Expr) -> Expr,
@@ -504,15 +544,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for panels in &self.plan.panels {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let panel = Panel { panels, weights: Some(weights), columns: &places[..columns.len()] };
+                let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..columns.len()] };
                 let mut body = Vec::new();
                 for pass in
                     plan::vectors(panels.columns, this.lanes()).chunks(plan::pass_vectors(this.product(), this.isa()))
                 {
                     let mut parts = this.parts(pass);
                     parts.retain(|part| part.sum == sum);
-                    let rows = weights.at(panels.late_rows);
-                    let terms = this.accumulate(&mut body, panels, Phase::ResetHidden, rows, &[operand], &parts);
+                    let terms = this.accumulate(&mut body, panels, Phase::ResetHidden, weights, &[operand], &parts);
                     for (part, terms) in parts.iter().zip(terms.into_iter().flatten().flatten()) {
                         let (lane, lanes) = (part.lane, part.lanes);
                         let terms = add(load(places[columns.len()].at(lane), lanes), terms);
@@ -530,7 +569,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     pub(super) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
         let len = self.product().active(Phase::Input) * self.product().units;
         self.sums = self.builder.tile_rows(self.count, len);
-        let mut all = self.matrix(Stage::Early, &[(Phase::Input, x)], Kept::InputTerms);
+        let mut all = self.matrix(Stage::Input, &[(Phase::Input, x)], Kept::InputTerms);
         all.extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
         all
     }
@@ -558,12 +597,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     for (phase, operand) in phases {
                         let len = product.phase_rows(*phase);
                         let operands: Vec<_> = (0..this.count).map(|r| operand.at(r * len)).collect();
-                        let rows = weights.at(match phase {
-                            Phase::Input => panels.input,
-                            Phase::Hidden => panels.hidden,
-                            Phase::ResetHidden => panels.late_rows,
-                        });
-                        let terms = this.accumulate(&mut body, panels, *phase, rows, &operands, &parts);
+                        let terms = this.accumulate(&mut body, panels, *phase, weights, &operands, &parts);
                         for (place, terms) in places.iter().zip(terms) {
                             for (part, terms) in parts.iter().zip(terms) {
                                 let Some(mut value) = terms else { continue };
@@ -612,7 +646,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     };
                     let all = plan::vectors(panels.columns, row.lanes()).into_iter().map(of_vector).collect();
                     let mut body = Vec::new();
-                    finish(row, &mut body, &Panel { panels, weights: None, columns }, all);
+                    finish(row, &mut body, &Panel { panels, biases: None, columns }, all);
                     body
                 }));
             }
@@ -633,6 +667,8 @@ enum Kept {
 /// Which phases are walked together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Input alone.
+    Input,
     /// Input and Hidden.
     Early,
     /// ResetHidden.

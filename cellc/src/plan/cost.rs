@@ -5,6 +5,7 @@
 //! packed, once for all instruction sets, so what chooses them knows no instruction set.
 
 use super::{Panels, Phase, Product};
+use crate::options::WeightFormat;
 use crate::target::Isa;
 
 /// Bytes of the first level that a panel may take: that of the smallest machine with vectors.
@@ -58,16 +59,24 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa) -> (
 
 /// Whether the x terms of all steps are worth computing first: what reading W at every step takes longer than several rows
 /// at once and a detour of the sums through memory; and whether that memory is no more than a quarter of the weights'.
-pub(super) fn input_first(product: &Product, panels: &[Panels], weights: usize, isa: &Isa) -> Result<String, String> {
+pub(super) fn input_first(
+    product: &Product,
+    panels: &[Panels],
+    format: WeightFormat,
+    weight_bytes: usize,
+    isa: &Isa,
+) -> Result<String, String> {
     let sums = product.active(Phase::Input) * product.units;
     if product.steps == 1 {
         return Err(String::new());
     }
-    if product.steps * sums > weights / 4 {
-        return Err(format!("x at every step: its sums of all steps would take {} bytes", product.steps * sums * 4));
+    let sum_bytes = product.steps * sums * 4;
+    if sum_bytes > weight_bytes / 4 {
+        return Err(format!("x at every step: its sums of all steps would take {sum_bytes} bytes"));
     }
     let vectors = (sums.div_ceil(isa.lanes)) as f64;
-    let each = (product.input_size * sums * 4) as f64 / L2_BYTES;
+    let encoding = format.encoding();
+    let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64 / L2_BYTES;
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
     let (rows, tile) = rows_at_once(product, panels, isa);
     let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / BEGUN;

@@ -139,8 +139,9 @@ impl<'a> Counting<'a> {
 
     /// Of elements that are loaded: what counts as weights.
     fn bytes(&self, from: Place, elements: usize) -> u64 {
-        match self.program.buffer(self.buffer(from)).role {
-            Role::Weights | Role::Constant(_) => 4 * elements as u64,
+        let buffer = self.program.buffer(self.buffer(from));
+        match buffer.role {
+            Role::Weights | Role::Constant(_) => (buffer.element.size() * elements) as u64,
             _ => 0,
         }
     }

@@ -23,6 +23,8 @@ pub struct Isa {
     pub cpuid: Cpuid,
     /// Rust: one fused multiply-add `a * b + c` of f32 scalars by intrinsics; empty where there is none.
     pub rust_mul_add: &'static str,
+    /// Rust: the f32 of a binary16, whose bits are `half`, by intrinsics; empty where there is none.
+    pub rust_half: &'static str,
     /// C: the header that declares its intrinsics; empty where there are none.
     pub c_header: &'static str,
     /// C: its vectors, where intrinsics spell them; others are written with operators alone.
@@ -36,6 +38,10 @@ pub struct CVector {
     pub lanes: usize,
     /// The lanes at a pointer that is aligned as f32 is.
     pub load: &'static str,
+    /// The lanes of as many binary16 at a pointer that is aligned as one of them is.
+    pub load_f16: &'static str,
+    /// The lanes of as many bytes with a sign.
+    pub load_i8: &'static str,
     /// To that pointer, these lanes.
     pub store: &'static str,
     /// One f32 in every lane.
@@ -61,8 +67,8 @@ pub struct Cpuid {
     pub xcr0: u32,
 }
 
-/// FMA (12), XSAVE (26), OSXSAVE (27), AVX (28).
-const FMA_AVX: u32 = 1 << 12 | 1 << 26 | 1 << 27 | 1 << 28;
+/// FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29).
+const FMA_AVX_F16C: u32 = 1 << 12 | 1 << 26 | 1 << 27 | 1 << 28 | 1 << 29;
 /// AVX2 (5).
 const LEAF7_AVX2: u32 = 1 << 5;
 /// AVX-512 F (16), DQ (17), BW (30), VL (31).
@@ -71,6 +77,10 @@ const LEAF7_AVX512: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
 /// One lane of a fused multiply-add on x86-64: safe where the feature is enabled, and LLVM widens it.
 const X86_MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_fmadd_ss(\
     core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
+
+/// One lane: as [`X86_MUL_ADD`].
+const X86_HALF: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_cvtph_ps(\
+    core::arch::x86_64::_mm_cvtsi32_si128(i32::from(half))))";
 
 /// The body that every machine can run: what the compiler makes of four lanes on its baseline.
 pub static GENERIC: Isa = Isa {
@@ -83,21 +93,23 @@ pub static GENERIC: Isa = Isa {
     c_features: "",
     cpuid: Cpuid { leaf1_ecx: 0, leaf7_ebx: 0, xcr0: 0 },
     rust_mul_add: "",
+    rust_half: "",
     c_header: "",
     c_vectors: &[],
 };
 
-/// AVX2 with FMA.
+/// AVX2 with FMA and F16C, which came before both.
 pub static AVX2: Isa = Isa {
     name: "avx2",
     lanes: 8,
     registers: 16,
     fma: true,
     arch: Some("x86_64"),
-    rust_features: "avx2,fma",
-    c_features: "avx2,fma",
-    cpuid: Cpuid { leaf1_ecx: FMA_AVX, leaf7_ebx: LEAF7_AVX2, xcr0: 0x6 },
+    rust_features: "avx2,fma,f16c",
+    c_features: "avx2,fma,f16c",
+    cpuid: Cpuid { leaf1_ecx: FMA_AVX_F16C, leaf7_ebx: LEAF7_AVX2, xcr0: 0x6 },
     rust_mul_add: X86_MUL_ADD,
+    rust_half: X86_HALF,
     c_header: "immintrin.h",
     c_vectors: &x86::AVX2,
 };
@@ -109,10 +121,11 @@ pub static AVX512: Isa = Isa {
     registers: 32,
     fma: true,
     arch: Some("x86_64"),
-    rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
-    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
-    cpuid: Cpuid { leaf1_ecx: FMA_AVX, leaf7_ebx: LEAF7_AVX2 | LEAF7_AVX512, xcr0: 0xe6 },
+    rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
+    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
+    cpuid: Cpuid { leaf1_ecx: FMA_AVX_F16C, leaf7_ebx: LEAF7_AVX2 | LEAF7_AVX512, xcr0: 0xe6 },
     rust_mul_add: X86_MUL_ADD,
+    rust_half: X86_HALF,
     c_header: "immintrin.h",
     c_vectors: &x86::AVX512,
 };

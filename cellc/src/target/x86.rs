@@ -6,6 +6,8 @@ use super::CVector;
 const LANES_16: CVector = CVector {
     lanes: 16,
     load: "_mm512_loadu_ps({0})",
+    load_f16: "_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)({0})))",
+    load_i8: "_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)({0}))))",
     store: "_mm512_storeu_ps({0}, {1})",
     splat: "_mm512_set1_ps({0})",
     mul_add: "_mm512_fmadd_ps({0}, {1}, {2})",
@@ -18,6 +20,8 @@ const LANES_16: CVector = CVector {
 const LANES_8: CVector = CVector {
     lanes: 8,
     load: "_mm256_loadu_ps({0})",
+    load_f16: "_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)({0})))",
+    load_i8: "_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)({0}))))",
     store: "_mm256_storeu_ps({0}, {1})",
     splat: "_mm256_set1_ps({0})",
     mul_add: "_mm256_fmadd_ps({0}, {1}, {2})",
@@ -30,6 +34,8 @@ const LANES_8: CVector = CVector {
 const LANES_4: CVector = CVector {
     lanes: 4,
     load: "_mm_loadu_ps({0})",
+    load_f16: "_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)({0})))",
+    load_i8: "_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_loadu_si32({0})))",
     store: "_mm_storeu_ps({0}, {1})",
     splat: "_mm_set1_ps({0})",
     mul_add: "_mm_fmadd_ps({0}, {1}, {2})",

@@ -68,7 +68,7 @@ impl Validation<'_> {
     }
 
     /// A place for what concerns the whole model, so that the file is named: its first Result.
-    fn somewhere(&self) -> Origin {
+    pub(super) fn somewhere(&self) -> Origin {
         let result = self.model.results.first().map(|&node| &self.model.nodes[node]);
         result.map_or(Origin::Unknown, |node| node.origin.clone())
     }

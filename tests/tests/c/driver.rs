@@ -153,7 +153,7 @@ fn expected(compilation: &Compilation, program: &Program, calls: &[Call]) -> Vec
         }
         for step in &program.packing {
             let from = memory[step.from.0].clone();
-            pack::run(step, &mut memory[step.to.0], |at| from[at]);
+            pack::fill(step, |at| from[at], &mut memory[step.to.0]);
         }
         interpret(program, &mut memory);
         let result =

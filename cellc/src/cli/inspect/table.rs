@@ -115,10 +115,14 @@ fn kernels(report: &Report) -> String {
 fn totals(report: &Report) -> Vec<String> {
     let totals = &report.totals;
     let when = if totals.weights_at_run_time { ", packed at run time" } else { "" };
+    let format = if totals.weight_format == "f32" { String::new() } else { format!(", as {}", totals.weight_format) };
     let mut lines = vec![
-        format!("weights        {} bytes{when}", grouped(totals.weight_bytes)),
+        format!("weights        {} bytes{format}{when}", grouped(totals.weight_bytes)),
         format!("state          {} bytes", grouped(totals.state_bytes)),
         format!("block          {} bytes for intermediate values", grouped(totals.block_bytes)),
+        format!("flash          {} bytes of weights and constants, beside the code", grouped(totals.flash_bytes)),
+        format!("memory         {} bytes", grouped(totals.memory_bytes)),
+        format!("source         {} kB", grouped(totals.source_bytes.div_ceil(1000))),
     ];
     lines.push(format!("folded         {}", folded(report, 0)));
     lines.push(format!("time           an estimate: {}", report.formula));

@@ -281,10 +281,10 @@ fn members(out: &mut String, file: &File<'_>, name: &str, fields: &[Field], cons
 
 fn elements(element: Element, count: usize) -> &'static str {
     match (element, count) {
-        (Element::F32, 1) => "float",
-        (Element::F32, _) => "floats",
-        (Element::I32 | Element::I64 | Element::U32, 1) => "integer",
-        (Element::I32 | Element::I64 | Element::U32, _) => "integers",
+        (Element::F32 | Element::F16, 1) => "float",
+        (Element::F32 | Element::F16, _) => "floats",
+        (_, 1) => "integer",
+        (_, _) => "integers",
     }
 }
 
@@ -445,7 +445,7 @@ fn pack(out: &mut String, file: &File<'_>) {
         }
         _ => file.constant(id),
     };
-    for Move { from, from_offset, to, to_offset, dims, add } in &program.packing {
+    for Move { from, from_offset, to, to_offset, dims, add, .. } in &program.packing {
         if sources.last() != Some(from) {
             sources.push(*from);
             block_comment(out, "    ", &[format!("from {}", name(*from))]);

@@ -5,8 +5,9 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::super::walk::{Block, Context, Copying, Dialect, Shared, Text, Walking, decimal};
 use super::vectors::{self, VectorFunction};
+use super::weights;
 use super::{File, attribute, block_comment, guarded, wrap};
-use crate::kernel::{BufferId, Operation, Program, Role, Scalar, Type};
+use crate::kernel::{BufferId, Element, Operation, Program, Role, Scalar, Type};
 use crate::target::{CVector, Isa};
 
 /// How many loops may stand within each other: more than lowering ever makes.
@@ -214,9 +215,13 @@ impl File<'_> {
 
     /// Where a buffer of weights or a constant stands.
     pub(super) fn constant(&self, id: BufferId) -> String {
+        let element = self.programs[0].1.buffer(id).element;
         match (self.packed.run_time_at(id), self.packed.baked_at(id)) {
             (Some(at), _) => plus("packed->values", at),
-            (None, Some(at)) => plus(&format!("{}_weight_data.values", self.prefix()), at),
+            (None, Some(at)) => {
+                let member = weights::member(element);
+                plus(&format!("{}_weight_data.{member}", self.prefix()), at * 4 / element.size())
+            }
             (None, None) => unreachable!("emit: every constant that is read is packed"),
         }
     }
@@ -412,6 +417,14 @@ fn fill(template: &str, args: &[String]) -> String {
 
 impl Dialect for C<'_> {
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        let narrow: Option<(fn(&CVector) -> &'static str, _)> = match from.element {
+            Element::F16 => Some((|v| v.load_f16, VectorFunction::LoadF16(lanes))),
+            Element::I8 => Some((|v| v.load_i8, VectorFunction::LoadI8(lanes))),
+            _ => None,
+        };
+        if let Some((template, function)) = narrow {
+            return self.template(template, function, lanes, vec![Text::compound(plus(&from.name, offset))]);
+        }
         if lanes == 1 {
             return Text::atom(format!("{}[{offset}]", from.name));
         }
@@ -632,7 +645,7 @@ mod tests {
     fn templates_take_as_many_arguments_as_they_should() {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in target::ALL.iter().flat_map(|isa| isa.c_vectors) {
-            let one = [vector.load, vector.splat];
+            let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
             let two = [vector.store, vector.max, vector.min];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
             for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::attribute;
+use super::{attribute, wrap};
 use crate::kernel::Element;
 use crate::target::Isa;
 
@@ -12,6 +12,10 @@ use crate::target::Isa;
 pub(super) enum VectorFunction {
     Type(usize),
     Load(usize),
+    /// The f32 of binary16.
+    Half,
+    LoadF16(usize),
+    LoadI8(usize),
     Store(usize),
     Splat(usize),
     Max(usize),
@@ -34,6 +38,9 @@ impl VectorFunction {
         match self {
             Self::Type(lanes) => float(prefix, lanes),
             Self::Load(lanes) => format!("{prefix}_load{lanes}"),
+            Self::Half => format!("{prefix}_half"),
+            Self::LoadF16(lanes) => format!("{prefix}_load_f16_{lanes}"),
+            Self::LoadI8(lanes) => format!("{prefix}_load_i8_{lanes}"),
             Self::Store(lanes) => format!("{prefix}_store{lanes}"),
             Self::Splat(lanes) => format!("{prefix}_splat{lanes}"),
             Self::Max(lanes) => format!("{prefix}_max{lanes}"),
@@ -50,7 +57,8 @@ impl VectorFunction {
         match self {
             Self::Type(lanes) | Self::Load(lanes) | Self::Store(lanes) | Self::Splat(lanes) | Self::Max(lanes) => lanes,
             Self::Min(lanes) | Self::SelectLess(lanes) | Self::MulAdd(lanes, _) => lanes,
-            Self::ToBits | Self::FromBits | Self::Length(_) => 1,
+            Self::LoadF16(lanes) | Self::LoadI8(lanes) => lanes,
+            Self::Half | Self::ToBits | Self::FromBits | Self::Length(_) => 1,
         }
     }
 
@@ -74,6 +82,34 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 out,
                 "\n{inline} {float} {name}(const float *from) {{\n    return *(const {float}_in_memory *)from;\n}}\n"
             ),
+            Self::Half => write!(
+                out,
+                "
+/* The value of IEEE 754 binary16: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction. */
+{inline} float {name}(uint16_t half) {{
+    const union {{
+        uint32_t bits;
+        float value;
+    }} tiny = {{0x38800000u}}, small = {{((half & 0x7fffu) << 13) + 0x38800000u}},
+      other = {{((half & 0x7fffu) << 13) + 0x38000000u}};
+    const float value = (half & 0x7c00u) == 0 ? small.value - tiny.value : other.value;
+    return (half & 0x8000u) != 0 ? -value : value;
+}}
+"
+            ),
+            Self::LoadF16(_) | Self::LoadI8(_) => {
+                let (of, element) = match self {
+                    Self::LoadF16(_) => (Self::Half.name(prefix), "uint16_t"),
+                    _ => ("(float)".to_owned(), "int8_t"),
+                };
+                let each: Vec<_> = (0..lanes).map(|i| format!("{of}(from[{i}])")).collect();
+                let each = each.join(", ");
+                out.push('\n');
+                wrap::statement(out, 0, &format!("{inline} {float} {name}(const {element} *from) {{"));
+                let value = if lanes == 1 { each } else { format!("({float}){{{each}}}") };
+                wrap::statement(out, 4, &format!("return {value};"));
+                writeln!(out, "}}")
+            }
             Self::Store(_) => write!(
                 out,
                 "\n{inline} void {name}(float *to, {float} lanes) {{\n    *({float}_in_memory *)to = lanes;\n}}\n"
@@ -176,6 +212,9 @@ pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFuncti
         if function.lanes() > 1 {
             all.insert(VectorFunction::Type(function.lanes()));
         }
+        if let VectorFunction::LoadF16(_) = function {
+            all.insert(VectorFunction::Half);
+        }
         all.insert(*function);
     }
     if all.iter().any(|f| matches!(f, VectorFunction::Type(lanes) if *lanes > 1)) {
@@ -194,8 +233,10 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &Isa) -> Vec<String> {
     let functions =
         [V::Load(lanes), V::Store(lanes), V::Splat(lanes), V::Max(lanes), V::Min(lanes), V::SelectLess(lanes)];
     let lengths = [Element::I32, Element::I64, Element::U32].map(V::Length);
+    let narrow = [V::Half, V::LoadF16(lanes), V::LoadI8(lanes)];
     let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa.name)];
-    let mut names: Vec<_> = functions.iter().chain(&others).chain(&lengths).map(|f| f.name(prefix)).collect();
+    let mut names: Vec<_> =
+        functions.iter().chain(&narrow).chain(&others).chain(&lengths).map(|f| f.name(prefix)).collect();
     names.extend([float(prefix, lanes), bits(prefix, lanes)]);
     names
 }
@@ -207,6 +248,8 @@ pub(super) fn element_type(element: Element) -> &'static str {
         Element::I32 => "int32_t",
         Element::I64 => "int64_t",
         Element::U32 => "uint32_t",
+        Element::F16 => "uint16_t",
+        Element::I8 => "int8_t",
     }
 }
 

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use super::File;
+use super::vectors::element_type;
 use crate::emit::weights_file;
+use crate::kernel::{Element, Role};
 
 /// Weights on a line.
 const PER_LINE: usize = 8;
@@ -17,9 +19,46 @@ pub(super) fn write(out: &mut String, file: &File<'_>) {
     if file.inline { array(out, file, bytes) } else { beside(out, file) }
 }
 
+/// What holds elements of that kind.
+pub(super) fn member(element: Element) -> &'static str {
+    match element {
+        Element::F16 => "halves",
+        Element::I8 => "small",
+        _ => "values",
+    }
+}
+
+/// The kinds of narrow weights in a file.
+fn narrow(file: &File<'_>) -> Vec<Element> {
+    let weights = file.programs[0].1.buffers.iter().filter(|b| b.role == Role::Weights);
+    let mut all: Vec<_> = weights.map(|b| b.element).filter(|element| *element != Element::F32).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The members of what holds the weights that narrow ones are read by.
+fn narrow_members(file: &File<'_>) -> String {
+    let declared = |element: Element| {
+        let len = file.packed.bytes.len() / element.size();
+        format!("    {} {}[{len}];\n", element_type(element), member(element))
+    };
+    narrow(file).into_iter().map(declared).collect()
+}
+
 fn array(out: &mut String, file: &File<'_>, bytes: &[u8]) {
     let prefix = file.prefix();
     let len = bytes.len() / 4;
+    let members = narrow_members(file);
+    if !members.is_empty() {
+        out.push_str(
+            "
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error \"weights narrower than a float are laid out for little-endian machines: generate this file with --weight-format f32\"
+#endif
+",
+        );
+    }
     let _ = write!(
         out,
         "
@@ -27,7 +66,7 @@ fn array(out: &mut String, file: &File<'_>, bytes: &[u8]) {
 static const _Alignas(64) union {{
     uint32_t bits[{len}];
     float values[{len}];
-}} {prefix}_weight_data = {{{{
+{members}}} {prefix}_weight_data = {{{{
 "
     );
     out.reserve(bytes.len() * 3 + bytes.len() / 8);
@@ -46,11 +85,13 @@ fn beside(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
     let upper = file.upper();
     let len = file.packed.bytes.len() / 4;
+    let members = narrow_members(file);
+    let kind = if members.is_empty() { "struct" } else { "union" };
     let name = assembler_string(&weights_file(file.stem));
     let _ = write!(
         out,
         "
-/* The weights in the order in which the kernels read them, as little-endian floats in a file beside this one. The
+/* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The
  * assembler looks for it in the working directory and in those given by -I; -D{upper}_WEIGHTS_FILE='\"path\"' names
  * another place (with -flto: a place that the linker finds too). */
 #ifndef {upper}_WEIGHTS_FILE
@@ -81,9 +122,9 @@ __asm__({upper}_BEGIN
 #if defined(__ELF__)
 __attribute__((visibility(\"hidden\")))
 #endif
-extern const struct {{
+extern const {kind} {{
     float values[{len}];
-}} {prefix}_weight_data;
+{members}}} {prefix}_weight_data;
 #elif defined(__has_embed)
 #if defined(__clang__)
 #pragma clang diagnostic ignored \"-Wc23-extensions\"
@@ -91,7 +132,7 @@ extern const struct {{
 static const _Alignas(64) union {{
     unsigned char bytes[{len} * sizeof(float)];
     float values[{len}];
-}} {prefix}_weight_data = {{{{
+{members}}} {prefix}_weight_data = {{{{
 #embed {upper}_WEIGHTS_FILE
 }}}};
 #else

@@ -52,7 +52,13 @@ fn join(args: Vec<Text>) -> String {
 
 impl Dialect for Rust {
     fn load(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
-        self.helper(if from.bytes { "weights" } else { "load" }, &format!("{}, {offset}", from.name))
+        let helper = match from.element {
+            Element::F16 => "halves",
+            Element::I8 => "small_integers",
+            _ if from.bytes => "weights",
+            _ => "load",
+        };
+        self.helper(helper, &format!("{}, {offset}", from.name))
     }
 
     fn splat(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
@@ -100,7 +106,8 @@ impl Dialect for Rust {
                 O::ToBits => "to_bits",
                 O::FromBits => "from_bits",
                 O::And => "and",
-                O::WrappingAdd | O::WrappingSub | O::Or | O::Xor | O::ShiftLeft(_) | O::ShiftRight(_) => {
+                O::ShiftLeft(by) => return self.helper("shift_left", &format!("{}, {by}", join(args))),
+                O::WrappingAdd | O::WrappingSub | O::Or | O::Xor | O::ShiftRight(_) => {
                     unreachable!("emit: integer arithmetic on several lanes stands in functions only")
                 }
             };
@@ -171,7 +178,7 @@ impl Dialect for Rust {
             Element::I32 => "length_i32",
             Element::I64 => "length_i64",
             Element::U32 => "length_u32",
-            Element::F32 => unreachable!("emit: lengths are integers"),
+            Element::F32 | Element::F16 | Element::I8 => unreachable!("emit: lengths are integers"),
         };
         self.helper(helper, &format!("{}, {offset}, {most}", from.name))
     }

@@ -1,5 +1,11 @@
 //! The functions on lanes that generated modules bring along where they use them.
 
+/// Binary16 without intrinsics: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction.
+pub(super) const HALF: &str = "let bits = (u32::from(half) & 0x7fff) << 13;
+    let small = f32::from_bits(bits + 0x3880_0000) - f32::from_bits(0x3880_0000);
+    let value = if bits < 1 << 23 { small } else { f32::from_bits(bits + 0x3800_0000) };
+    f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)";
+
 /// A function that generated modules bring along where they use it.
 pub(super) struct Helper {
     /// On arrays of lanes.
@@ -46,6 +52,36 @@ pub(super) const HELPERS: &[Helper] = &[
                 let mut lanes = [0.0; L];
                 for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
                     *lane = f32::from_le_bytes(*from);
+                }
+                lanes
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "halves",
+        text: "/// `L` consecutive weights of 16 bits from the `at`-th on.
+            #[inline] ATTRIBUTE
+            fn halves<const L: usize, const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; L] {
+                let mut lanes = [0.0; L];
+                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
+                    *lane = half_lane(u16::from_le_bytes(*from));
+                }
+                lanes
+            }",
+        lane: "half_lane",
+        lane_text: "/// The value of IEEE 754 binary16. LLVM widens it to all lanes.
+            #[inline] ATTRIBUTE
+            fn half_lane(half: u16) -> f32 { HALF }",
+    },
+    Helper {
+        name: "small_integers",
+        text: "/// `L` consecutive weights of 8 bits from the `at`-th on.
+            #[inline(always)]
+            fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize) -> [f32; L] {
+                let mut lanes = [0.0; L];
+                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
+                    *lane = f32::from(i8::from_le_bytes(*from));
                 }
                 lanes
             }",
@@ -170,6 +206,17 @@ pub(super) const HELPERS: &[Helper] = &[
             #[inline(always)]
             fn and<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
                 for (a, b) in a.iter_mut().zip(&b) { *a &= *b; }
+                a
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "shift_left",
+        text: "/// The bits of every lane, further up.
+            #[inline(always)]
+            fn shift_left<const L: usize>(mut a: [u32; L], by: u32) -> [u32; L] {
+                for a in a.iter_mut() { *a <<= by; }
                 a
             }",
         lane: "",

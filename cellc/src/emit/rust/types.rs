@@ -45,11 +45,15 @@ pub(in crate::emit) fn element(element: Element) -> &'static str {
         Element::I32 => "i32",
         Element::I64 => "i64",
         Element::U32 => "u32",
+        Element::F16 | Element::I8 => unreachable!("emit: narrow weights are bytes"),
     }
 }
 
 pub(super) fn block_type(block: &Block) -> String {
-    let element = if block.bytes { "[u8; 4]" } else { element(block.element) };
+    let element = match block.bytes {
+        true => format!("[u8; {}]", block.element.size()),
+        false => element(block.element).to_owned(),
+    };
     format!("[{element}; {}]", block.len)
 }
 

@@ -1,0 +1,278 @@
+//! Weights in fewer bits: what each format makes of one row of a matrix, and what kernels read there.
+
+use std::fmt::{self, Display, Formatter};
+
+use half::{bf16, f16};
+
+use crate::kernel::Encoding;
+use crate::model::{Tensor, ValidModel, ValidOp, WeightSource};
+use crate::options::WeightFormat;
+
+/// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
+const INT8_MOST: f32 = 127.0;
+
+/// The smallest magnitude, 2^-64, of the high one of a pair, in its upper 16 bits: with the bits of the other one below it,
+/// zero would be a denormal, on which processors are slow.
+const LEAST_HIGH: u32 = (127 - 64) << 7;
+
+impl WeightFormat {
+    /// How rows of matrices are packed.
+    pub fn encoding(self) -> Encoding {
+        match self {
+            Self::F32 => Encoding::F32,
+            Self::F16 => Encoding::F16,
+            Self::Bf16Pair => Encoding::Bf16Pair,
+            Self::Int8 => Encoding::Int8,
+        }
+    }
+
+    /// Whether a weight is one that the format can hold.
+    pub fn holds(self, weight: f32) -> bool {
+        match self {
+            Self::F32 => true,
+            Self::F16 => f16::from_f32(weight).is_finite(),
+            Self::Bf16Pair => bf16::from_f32(weight).is_finite(),
+            Self::Int8 => weight.is_finite(),
+        }
+    }
+}
+
+/// What a kernel's loads give where a line was packed: f32, whatever is stored.
+pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
+    match encoding {
+        Encoding::F32 => line.to_vec(),
+        Encoding::F16 => line.iter().map(|w| f16::from_f32(*w).to_f32()).collect(),
+        Encoding::Bf16Pair => {
+            line.chunks(2).map(|pair| pair.get(1).map_or(pair[0], |low| bf16_pair(pair[0], *low))).collect()
+        }
+        Encoding::Int8 => {
+            let scale = f64::from(int8_scale(line));
+            let whole = |w: &f32| if scale > 0.0 { (f64::from(*w) / scale).round_ties_even() as f32 } else { 0.0 };
+            // a scale that is a denormal may be rounded far down
+            line.iter().map(|w| whole(w).clamp(-INT8_MOST, INT8_MOST)).collect()
+        }
+        Encoding::Int8Scale => vec![int8_scale(line)],
+    }
+}
+
+/// What is left of the largest weight of a line where that is [`INT8_MOST`].
+fn int8_scale(line: &[f32]) -> f32 {
+    line.iter().fold(0.0, |most: f32, w| most.max(w.abs())) / INT8_MOST
+}
+
+/// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for [`LEAST_HIGH`].
+fn bf16_pair(high: f32, low: f32) -> f32 {
+    let low = u32::from(bf16::from_f32(low).to_bits());
+    let (sign, upper) = (high.to_bits() & 1 << 31, high.abs().to_bits() >> 16);
+    let candidates = [upper.saturating_sub(1), upper, upper + 1].map(|upper| upper.max(LEAST_HIGH));
+    let values = candidates.map(|upper| f32::from_bits(sign | upper << 16 | low)).into_iter();
+    let distance = |value: &f32| (f64::from(*value) - f64::from(high)).abs();
+    let finite = values.filter(|value| value.is_finite());
+    finite.min_by(|a, b| distance(a).total_cmp(&distance(b))).expect("encoding: a weight that the format holds")
+}
+
+/// How far the matrices of a model, as they are stored, are from what they are in the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Loss {
+    /// How they are stored.
+    pub format: WeightFormat,
+    /// The largest distance of a weight, over the largest weight of its row; 0: none is changed.
+    pub largest: f64,
+    /// How many weights there are.
+    pub weights: usize,
+    /// How many of them are stored exactly.
+    pub exact: usize,
+}
+
+impl Loss {
+    /// Of all matrices that cells and dense layers multiply with.
+    pub fn of(model: &ValidModel, format: WeightFormat) -> Self {
+        let mut loss = Self { format, ..Self::default() };
+        for row in matrices(model).iter().flat_map(|matrix| (0..matrix.rows).map(|row| matrix.row(row))) {
+            let most = row.iter().fold(0.0, |most: f64, w| most.max(f64::from(w.abs())));
+            for error in Stored::new(format, &row).errors(&row) {
+                loss.weights += 1;
+                loss.exact += usize::from(error == 0.0);
+                // where all are zero, an error would be, too
+                loss.largest = loss.largest.max(if error > 0.0 { error / most.max(f64::MIN_POSITIVE) } else { 0.0 });
+            }
+        }
+        loss
+    }
+}
+
+impl Display for Loss {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { largest, weights, exact, .. } = self;
+        write!(f, "Matrices are stored as {}: ", self.format.name())?;
+        match exact == weights {
+            true => write!(f, "lossless, all {weights} weights are what they are in the model."),
+            false => write!(
+                f,
+                "{exact} of {weights} weights are what they are in the model, the others off by at most {largest:.2e} times \
+                 the largest of their row. Bounds are those of the distance from the model with its own weights."
+            ),
+        }
+    }
+}
+
+/// A matrix that an operation multiplies with, of a model that knows it.
+pub(crate) struct Matrix<'a> {
+    /// The operation's name in the model.
+    pub(crate) of: &'a str,
+    /// What it is there.
+    pub(crate) name: &'static str,
+    /// What it is part of.
+    pub(crate) tensor: &'a Tensor,
+    first: usize,
+    rows: usize,
+    columns: usize,
+    /// Elements between rows, and between columns.
+    strides: [usize; 2],
+}
+
+impl Matrix<'_> {
+    /// Its elements, by their places in the tensor.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| self.at(row, column)))
+    }
+
+    fn at(&self, row: usize, column: usize) -> usize {
+        self.first + row * self.strides[0] + column * self.strides[1]
+    }
+
+    fn row(&self, row: usize) -> Vec<f32> {
+        (0..self.columns).map(|column| self.tensor.get_f32(self.at(row, column))).collect()
+    }
+}
+
+/// The matrices that are stored in a format: W and R of cells, and those of dense layers.
+pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
+    let mut all = Vec::new();
+    for node in model.all_nodes() {
+        let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
+            if let WeightSource::Constant(i) = source {
+                let tensor = &model.constants[i];
+                all.push(Matrix { of: &node.name, name, tensor, first, rows, columns, strides });
+            }
+        };
+        match &node.op {
+            ValidOp::Cell(cell) => {
+                let rows = cell.kind.gates() * cell.hidden_size;
+                for (name, source, columns) in [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)] {
+                    push(name, source, cell.weight_set * rows * columns, [rows, columns], [columns, 1]);
+                }
+            }
+            ValidOp::Dense(dense) => {
+                let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
+                push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// What kernels compute with in the place of one row of a matrix: these values, and their sum times the scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// One for each weight.
+    pub values: Vec<f32>,
+    /// By what their sum of products is multiplied, if it is.
+    pub scale: Option<f32>,
+}
+
+impl Stored {
+    /// A row in that format.
+    pub fn new(format: WeightFormat, row: &[f32]) -> Self {
+        let packed = encode(format.encoding(), row);
+        let values = match format {
+            WeightFormat::Bf16Pair => {
+                let both = |word: &f32| [*word, f32::from_bits(word.to_bits() << 16)];
+                packed.iter().flat_map(both).take(row.len()).collect()
+            }
+            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => packed,
+        };
+        let scale = (format == WeightFormat::Int8).then(|| int8_scale(row));
+        Self { values, scale }
+    }
+
+    /// How far each is from the weight that it stands for.
+    pub fn errors<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
+        let scale = f64::from(self.scale.unwrap_or(1.0));
+        row.iter().zip(&self.values).map(move |(w, stored)| (f64::from(*w) - scale * f64::from(*stored)).abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some of every size and sign, zeros and neighbours of what formats hold.
+    fn line() -> Vec<f32> {
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f32::from_bits(state)
+        };
+        let drawn = std::iter::repeat_with(|| next()).filter(|v| v.is_finite() && v.abs() < 1e30 && v.abs() > 1e-30);
+        let ordinary = (0..500).map(|k| ((k * 7919) % 1000) as f32 / 1000.0 - 0.5);
+        drawn.take(500).chain(ordinary).chain([0.0, -0.0, 1.0, -1.0, 1.0 + f32::EPSILON, 3e-39, -1e-45]).collect()
+    }
+
+    #[test]
+    fn the_high_one_of_a_pair_is_the_best_there_is() {
+        let line = line();
+        for (k, pair) in line.windows(2).enumerate() {
+            let word = encode(Encoding::Bf16Pair, pair)[0];
+            let low = f32::from_bits(word.to_bits() << 16);
+            assert_eq!(low.to_bits(), bf16::from_f32(pair[1]).to_f32().to_bits(), "{k}");
+            let distance = |bits: u32| (f64::from(f32::from_bits(bits)) - f64::from(pair[0])).abs();
+            let found = distance(word.to_bits());
+            assert!(word.is_finite() && word.abs() >= 2f32.powi(-64), "{k}: {pair:?} as {word:e}");
+            if pair[0].abs() >= 2f32.powi(-63) {
+                // none of the neighbourhood is nearer
+                let upper = word.to_bits() >> 16;
+                for other in upper.saturating_sub(3)..=upper + 3 {
+                    assert!(found <= distance(other << 16 | word.to_bits() & 0xffff), "{k}: {pair:?}");
+                }
+                assert!(found <= f64::from(pair[0].abs()) / 256.0, "{k}: {pair:?} as {word:e}");
+            } else {
+                assert!(found <= 2f64.powi(-62), "{k}: {pair:?} as {word:e}");
+            }
+        }
+        // one alone stays as it is
+        assert_eq!(encode(Encoding::Bf16Pair, &[0.1, 0.2, 0.3])[1].to_bits(), 0.3f32.to_bits());
+    }
+
+    #[test]
+    fn eight_bits_are_off_by_half_a_step_at_most() {
+        for line in line().chunks(7).chain([&[0.0; 3][..], &[1e-45], &[2e-44, -1e-45], &[f32::MAX, f32::MIN, 1.0]]) {
+            let Stored { values, scale } = Stored::new(WeightFormat::Int8, line);
+            let scale = scale.expect("a row has a scale");
+            assert!(values.iter().all(|q| q.abs() <= 127.0 && q.fract() == 0.0), "{values:?}");
+            let step = f64::from(scale).max(f64::from(f32::from_bits(1)) * 127.0);
+            for (error, w) in Stored::new(WeightFormat::Int8, line).errors(line).zip(line) {
+                assert!(error <= 0.5001 * step, "{w:e} of {line:?} is off by {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_what_is_packed() {
+        let line = line();
+        for format in WeightFormat::ALL.into_iter().filter(|f| *f != WeightFormat::F16) {
+            let stored = Stored::new(format, &line);
+            assert_eq!(stored.values.len(), line.len());
+            let packed = encode(format.encoding(), &line);
+            assert_eq!(packed.len(), format.encoding().len(line.len()));
+            let every = if format == WeightFormat::Bf16Pair { 2 } else { 1 };
+            for (k, value) in packed.iter().enumerate() {
+                assert_eq!(value.to_bits(), stored.values[k * every].to_bits(), "{format:?} {k}");
+            }
+        }
+        assert!(!WeightFormat::F16.holds(65520.0) && WeightFormat::F16.holds(65519.0));
+        assert!(!WeightFormat::Bf16Pair.holds(f32::MAX) && WeightFormat::Int8.holds(f32::MAX));
+        assert!(!WeightFormat::Int8.holds(f32::NAN) && WeightFormat::F32.holds(f32::NAN));
+    }
+}

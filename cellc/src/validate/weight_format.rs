@@ -1,0 +1,39 @@
+//! Whether the matrices of a model can be stored as the options say.
+
+use super::Validation;
+use crate::diagnostic::Diagnostic;
+use crate::encoding::matrices;
+use crate::options::WeightFormat;
+
+impl Validation<'_> {
+    /// Refuses weights that are known at run time only, and those that the format cannot hold.
+    pub(super) fn weight_format(&mut self) {
+        let format = self.options.weight_format;
+        if format == WeightFormat::F32 {
+            return;
+        }
+        let (origin, name) = (self.somewhere(), format.name());
+        let mut problems = Vec::new();
+        for parameter in self.valid.parameters.iter().filter(|parameter| parameter.weight) {
+            let found = format!("{name} for weights that are given at run time, as {:?} is", parameter.names[0]);
+            let problem = Diagnostic::error(origin.clone(), found).valid("f32");
+            problems.push(problem.help("leave out the weight format, or make the weights constants of the model"));
+        }
+        for matrix in matrices(&self.valid) {
+            let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
+            if let Some(k) = too_large {
+                let value = matrix.tensor.get_f32(k);
+                let found =
+                    format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, matrix.of);
+                let problem = Diagnostic::error(origin.clone(), found);
+                problems.push(match format {
+                    WeightFormat::F16 => {
+                        problem.valid("-65504 to 65504").help("the other formats have the range of f32")
+                    }
+                    _ => problem.valid("finite numbers").help("leave out the weight format, or correct the model"),
+                });
+            }
+        }
+        problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
+    }
+}
