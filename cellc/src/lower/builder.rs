@@ -8,6 +8,9 @@ use crate::kernel::{
 };
 use crate::model::{Activation, PointwiseFunction, ValidNode, ValidOp};
 
+/// Elements of what rows that are computed together keep up to which that is the kernel's own: 16 KiB of its stack.
+const MOST_OWN: usize = 4096;
+
 /// A kernel under construction, and the program around it.
 pub(super) struct Builder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,
@@ -78,11 +81,19 @@ impl<'a, 'm> Builder<'a, 'm> {
         id
     }
 
+    /// A buffer of which several rows have one each, or that has as many parts: small ones need no `State`.
+    pub(super) fn shared(&mut self, name: &str, len: usize, rows: usize) -> Place {
+        match len * rows <= MOST_OWN {
+            true => self.scratch(name, len).into(),
+            false => self.block(name, len),
+        }
+    }
+
     /// Buffers for the sums of rows that are computed together: each its own, as all are written at once.
     pub(super) fn tile_rows(&mut self, count: usize, len: usize) -> Vec<Place> {
         let mut rows = self.tile_rows.remove(&len).unwrap_or_default();
         while rows.len() < count {
-            rows.push(self.block(&format!("sums{}", rows.len()), len));
+            rows.push(self.shared(&format!("sums{}", rows.len()), len, count));
         }
         let all = rows[..count].to_vec();
         self.tile_rows.insert(len, rows);

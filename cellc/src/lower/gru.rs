@@ -108,18 +108,16 @@ fn before(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
     // r.h of all columns is needed before the first row of the late phase
     let reset = rows.scratch("reset_h");
     let update_gates = rows.scratch("update");
-    let candidates = rows.scratch("candidate");
-    let columns = [
+    // sums that are stored need no second place
+    let candidates = (!rows.is_tile()).then(|| rows.scratch("candidate"));
+    let mut columns = vec![
         Column::new("h", step.h, false),
         Column::new("reset", reset, true),
         Column::new("update", update_gates, true),
-        Column::new("candidate", candidates, true),
     ];
-    // sums that are stored need no second place
-    let kept = rows.is_tile();
-    let columns = if kept { &columns[..3] } else { &columns[..] };
+    columns.extend(candidates.map(|of| Column::new("candidate", of, true)));
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
-    let mut all = rows.early(operands, columns, run, |rows, body, panel, pass| {
+    let mut all = rows.early(operands, &columns, run, |rows, body, panel, pass| {
         for sums in pass {
             let (lane, lanes) = (sums.lane, sums.lanes);
             let r = gate(rows, cell, &sums, R);
@@ -127,8 +125,8 @@ fn before(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
             body.push(Stmt::Store { to: panel.columns[1].at(lane), value: reset_h });
             let z = update_gate(rows, step, &sums);
             body.push(Stmt::Store { to: panel.columns[2].at(lane), value: z });
-            if !kept {
-                body.push(Stmt::Store { to: panel.columns[3].at(lane), value: sums.values[N].clone() });
+            if let Some(candidate) = panel.columns.get(3) {
+                body.push(Stmt::Store { to: candidate.at(lane), value: sums.values[N].clone() });
             }
         }
     });

@@ -124,7 +124,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     pub(super) fn scratch(&mut self, name: &str) -> Place {
         let len = self.count * self.product().units;
         match self.is_tile() {
-            true => self.builder.block(name, len),
+            true => self.builder.shared(name, len, 1),
             false => self.builder.scratch(name, len).into(),
         }
     }
@@ -529,7 +529,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &mut self,
         operand: Place,
         sum: usize,
-        x_terms: Place,
+        x_terms: Option<Place>,
         columns: &[Column],
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
@@ -539,7 +539,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             return all;
         }
         let mut walked = columns.to_vec();
-        walked.push(Column::new("x_terms", x_terms, false));
+        walked.extend(x_terms.map(|of| Column::new("x_terms", of, false)));
         let mut all = Vec::new();
         for panels in &self.plan.panels {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
