@@ -1,42 +1,60 @@
-//! Compiles every workload by `cellc::Builder`, in Rust and, where there is a C compiler, in C.
+//! Writes every workload as an OpenVINO IR, and compiles it to Rust and, where there is a C compiler, to C.
 
 #[path = "src/workload.rs"]
 #[expect(dead_code, reason = "the rest is for the program")]
 mod workload;
 
 use std::env;
+use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
+use cellc::compile::{Compilation, compile};
+use cellc::emit::OutputFile;
+use cellc::emit::names::{Field, Interface};
+use cellc::front::openvino;
 use cellc::model::{CellKind, ResetGate};
-use cellc::{Builder, Error, Language};
-use workload::{WORKLOADS, Workload};
+use cellc::options::{Language, Options, WeightsAs};
+use cellc_tests::model_file::{ModelFile, Port, Stored};
+use workload::{Variant, WORKLOADS, Weights, Workload};
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/workload.rs");
     println!("cargo::rustc-check-cfg=cfg(c_kernels)");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let mut list = String::from("kernels! {\n");
+    let out = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
+    let out = Path::new(&out);
+    let c_out = out.join("c");
+    fs::create_dir_all(&c_out)?;
+    let (mut rust_list, mut c_list) = (String::from("kernels! {\n"), String::from("kernels! {\n"));
     let mut c = cc::Build::new();
     // what cannot be compiled is left out of the bench, which says so; its own message is enough
-    c.cargo_warnings(false).warnings(false).include(&out);
+    c.cargo_warnings(false).warnings(false).include(&c_out);
     for workload in &WORKLOADS {
-        let Workload { name, input_size, hidden_size, .. } = workload;
-        builder(workload).compile()?;
-        for path in builder(workload).language(Language::C).compile()? {
-            if path.extension().is_some_and(|e| e == "c") {
-                c.file(path);
+        for variant in workload.variants() {
+            let name = workload.file(variant);
+            let file = file(workload, variant);
+            let (text, weights) = (file.text(), file.weights);
+            fs::write(out.join(format!("{name}.xml")), &text)?;
+            fs::write(out.join(format!("{name}.bin")), &weights)?;
+            if variant == Variant::Tanh {
+                continue;
             }
+            let bin = format!("{name}.bin");
+            let (model, _) = openvino::read_bytes(&name, text.as_bytes(), Some((&bin, weights)))?;
+            let rust = compile(&model, &options(&name, Language::Rust))?;
+            write(out, rust.emit(&format!("{name}_packed")))?;
+            rust_list += &rust_entry(workload, variant, &rust.interface);
+            let generated = compile(&model, &options(&name, Language::C))?;
+            write(&c_out, generated.emit(&name))?;
+            let driver = c_out.join(format!("{name}_driver.c"));
+            fs::write(&driver, c_driver(&generated))?;
+            c.file(c_out.join(format!("{name}.c"))).file(driver);
+            c_list += &c_entry(workload, variant);
         }
-        let module = name.to_lowercase();
-        list.push_str(&format!(
-            "    ({name:?}, {module:?}, {module}, {name}, {input_size}, {hidden_size}, {module}_isa_available, {module}_init_isa, \
-             {module}_step),\n"
-        ));
     }
-    list.push_str("}\n");
-    fs::write(out.join("kernels.rs"), list).expect("OUT_DIR can be written to");
+    fs::write(out.join("rust_kernels.rs"), rust_list + "}\n")?;
+    fs::write(out.join("c_kernels.rs"), c_list + "}\n")?;
     match c.try_compile("cellc_bench_kernels") {
         Ok(()) => println!("cargo::rustc-cfg=c_kernels"),
         Err(error) => println!("cargo::warning=the C kernels are left out of the bench: {error}"),
@@ -44,15 +62,177 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-fn builder(workload: &Workload) -> Builder {
-    let Workload { name, kind, input_size, hidden_size, activations } = *workload;
-    let builder = match kind {
-        CellKind::Rnn => Builder::rnn(hidden_size, input_size),
-        CellKind::Lstm | CellKind::Augru(_) => unreachable!("no workload yet"),
-        CellKind::Gru(reset) => {
-            Builder::gru(hidden_size, input_size).linear_before_reset(reset == ResetGate::AfterMatMul)
-        }
+fn options(name: &str, language: Language) -> Options {
+    Options {
+        name: Some(name.to_owned()),
+        runtime: language == Language::Rust,
+        language,
+        weights_as: WeightsAs::File,
+        ..Options::default()
+    }
+}
+
+fn write(folder: &Path, files: Vec<OutputFile>) -> Result<(), Box<dyn Error>> {
+    for file in files {
+        fs::write(folder.join(&file.name), &*file.bytes)?;
+    }
+    Ok(())
+}
+
+/// The model: x and the states in, the output and the states out.
+fn file(workload: &Workload, variant: Variant) -> ModelFile {
+    let Workload { kind, input_size, hidden_size, batch, steps, .. } = *workload;
+    let Weights { w, r, b, head } = workload.weights();
+    let mut file = ModelFile::default();
+    let rows = kind.gates() * hidden_size;
+    let constant =
+        |file: &mut ModelFile, shape: &[usize], values: Vec<f32>| file.constant(shape, Stored::F32, values.into_iter());
+    if variant == Variant::Product {
+        let x = file.parameter("x", &[batch, input_size + hidden_size]);
+        let both = w.chunks_exact(input_size).zip(r.chunks_exact(hidden_size)).flat_map(|(w, r)| [w, r].concat());
+        let matrix = constant(&mut file, &[rows, input_size + hidden_size], both.collect());
+        let bias = constant(&mut file, &[1, rows], b[..rows].to_vec());
+        dense(&mut file, &x, &matrix, &bias);
+        return file;
+    }
+    // a sequence's tensors have a dimension for its direction, and for its steps
+    let sequence = steps > 1;
+    let direction: &[usize] = if sequence { &[1] } else { &[] };
+    let shaped = |shape: &[usize]| [direction, shape].concat();
+    let state: Vec<usize> = if sequence { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
+    let x = if sequence {
+        file.parameter("x", &[batch, steps, input_size])
+    } else {
+        file.parameter("x", &[batch, input_size])
     };
-    let [w, r, b] = workload.weights();
-    builder.activations(activations.iter().copied()).weight_values(&w, &r, &b).name(name.to_lowercase())
+    let mut inputs = vec![x, file.parameter("h", &state)];
+    if kind == CellKind::Lstm {
+        inputs.push(file.parameter("c", &state));
+    }
+    if sequence {
+        inputs.push(file.integers(&[batch], &vec![steps as i64; batch]));
+    }
+    inputs.push(constant(&mut file, &shaped(&[rows, input_size]), w));
+    inputs.push(constant(&mut file, &shaped(&[rows, hidden_size]), r));
+    inputs.push(constant(&mut file, &shaped(&[b.len()]), b));
+    let activations: Vec<_> = workload.activations(variant).iter().map(|a| a.name()).collect();
+    let mut attributes = format!("hidden_size=\"{hidden_size}\" activations=\"{}\"", activations.join(","));
+    let (name, set) = match kind {
+        CellKind::Rnn => ("RNN", "opset3"),
+        CellKind::Lstm => ("LSTM", "opset4"),
+        CellKind::Gru(reset) => {
+            attributes += &format!(" linear_before_reset=\"{}\"", reset == ResetGate::AfterMatMul);
+            ("GRU", "opset3")
+        }
+        CellKind::Augru(_) => unreachable!("no workload is one"),
+    };
+    let all = [batch, 1, steps, hidden_size];
+    let (operation, set, mut outputs): (_, _, Vec<(&str, &[usize])>) = if sequence {
+        attributes += " direction=\"forward\"";
+        (format!("{name}Sequence"), "opset5", vec![("y", &all), ("h_out", &state)])
+    } else {
+        (format!("{name}Cell"), set, vec![("h_out", &state)])
+    };
+    if kind == CellKind::Lstm {
+        outputs.push(("c_out", &state));
+    }
+    let inputs: Vec<&Port> = inputs.iter().collect();
+    let outputs = file.named(&operation, set, &attributes, &inputs, &outputs);
+    if let Some((matrix, bias)) = head {
+        let matrix = constant(&mut file, &[1, hidden_size], matrix);
+        let bias = constant(&mut file, &[1, 1], vec![bias]);
+        dense(&mut file, &outputs[0], &matrix, &bias);
+    }
+    for output in &outputs {
+        file.result(output);
+    }
+    file
+}
+
+/// A result: `x` times the transposed matrix, plus the bias.
+fn dense(file: &mut ModelFile, x: &Port, matrix: &Port, bias: &Port) {
+    let shape = [x.shape[0], matrix.shape[0]];
+    let transposed = "transpose_a=\"false\" transpose_b=\"true\"";
+    let product = file.named("MatMul", "opset1", transposed, &[x, matrix], &[("product", &shape)]).remove(0);
+    let sum = file.named("Add", "opset1", "auto_broadcast=\"numpy\"", &[&product, bias], &[("y", &shape)]).remove(0);
+    file.result(&sum);
+}
+
+/// An entry of the macro `kernels!` of `contender/rust.rs`.
+fn rust_entry(workload: &Workload, variant: Variant, interface: &Interface) -> String {
+    let (module, ty, input) = (&interface.function, &interface.type_name, rust_array(&interface.inputs[0]));
+    let output = match &interface.outputs[..] {
+        [_] => String::new(),
+        [output, ..] => format!(".{}", output.name),
+        [] => unreachable!("every workload has an output"),
+    };
+    format!(
+        "    ({:?}, {variant:?}, \"{module}_packed\", {module}, {ty}, {input}, |o| (*o){output}.flat()),\n",
+        workload.name
+    )
+}
+
+/// What generated Rust takes an input for: rows, or one flat array.
+fn rust_array(field: &Field) -> String {
+    match field.shape[..] {
+        [rows, columns] if rows > 1 => format!("[[f32; {columns}]; {rows}]"),
+        _ => format!("[f32; {}]", field.len()),
+    }
+}
+
+/// An entry of the macro `kernels!` of `contender/c.rs`.
+fn c_entry(workload: &Workload, variant: Variant) -> String {
+    let name = workload.file(variant);
+    let functions = ["available", "size", "init", "reset", "run", "output"].map(|f| format!("{name}_bench_{f}"));
+    format!("    ({:?}, {variant:?}, {}),\n", workload.name, functions.join(", "))
+}
+
+/// Functions around the generated ones that are of the same types for every model.
+fn c_driver(Compilation { interface, .. }: &Compilation) -> String {
+    let Interface { function: name, inputs, outputs, .. } = interface;
+    let upper = name.to_uppercase();
+    let size = |field: &Field| format!("{upper}_{}_SIZE", field.name.to_uppercase());
+    let members: String = outputs.iter().map(|o| format!("    float {}[{}];\n", o.name, size(o))).collect();
+    let arguments: String = outputs.iter().map(|o| format!(", self->{}", o.name)).collect();
+    let (x_size, first) = (size(&inputs[0]), &outputs[0].name);
+    format!(
+        "#include \"{name}.h\"
+
+#include <stddef.h>
+
+typedef struct bench {{
+    {name} model;
+{members}}} bench;
+
+int {name}_bench_available(int isa) {{
+    return {name}_isa_available((enum {name}_isa)isa);
+}}
+
+size_t {name}_bench_size(void) {{
+    return sizeof(bench);
+}}
+
+void {name}_bench_init(bench *self, int isa) {{
+    {name}_init_isa(&self->model, (enum {name}_isa)isa);
+}}
+
+void {name}_bench_reset(bench *self) {{
+    {name}_reset(&self->model);
+}}
+
+/* Calls over rows of x that are taken again and again. */
+void {name}_bench_run(bench *self, const float *x, size_t rows, size_t calls) {{
+    const float *row = x, *end = x + rows * {x_size};
+    for (size_t call = 0; call < calls; call++) {{
+        {name}_step(&self->model, row{arguments});
+        row += {x_size};
+        if (row == end) row = x;
+    }}
+}}
+
+const float *{name}_bench_output(const bench *self) {{
+    return self->{first};
+}}
+"
+    )
 }

@@ -1,47 +1,106 @@
 //! Whether what is timed is right: every contender against the float64 reference, in the same run.
 
+use std::path::PathBuf;
+
+use cellc::front::openvino;
+use cellc::model::ValidModel;
+use cellc::options::Options;
 use cellc::reference::reference;
+use cellc::validate::validate;
 
 use crate::contender::Contender;
-use crate::workload::Workload;
+use crate::workload::{Variant, Workload};
 
-/// Steps that are checked.
-const STEPS: usize = 32;
+/// Calls that are checked: so many, or fewer where they are long.
+const CALLS: usize = 32;
 
-/// The largest error of a step, relative to the larger of 1 and the reference, that is still the same function: a hundred
+/// Multiply-adds of the reference after which no further call is begun.
+const MULTIPLY_ADDS: usize = 20_000_000;
+
+/// The largest error of an output, relative to the larger of 1 and the reference, that is still the same function: a hundred
 /// roundings of f32. A gate, a weight or a bias that is out of place is off by far more.
-const TOLERANCE: f64 = 1e-5;
+pub(crate) const TOLERANCE: f64 = 1e-5;
 
 /// What a contender computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Checked {
-    /// The largest error of one step from the contender's own state, in units of 2^-23 of the larger of 1 and the reference.
+    /// The largest error, in units of 2^-23 of the larger of 1 and the reference.
     pub(crate) error: f64,
     /// FNV-1a over the bits of every output: equal for contenders that agree bit for bit.
     pub(crate) bits: u32,
 }
 
+/// The OpenVINO IR that the build wrote; its weights are beside it.
+pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
+    PathBuf::from(concat!(env!("OUT_DIR"), "/")).join(workload.file(variant) + ".xml")
+}
+
+/// What should come out of every call from state zero on.
+pub(crate) struct Expected {
+    variants: Vec<(Variant, Vec<Vec<f64>>)>,
+}
+
+impl Expected {
+    /// In float64, each call with the state that the one before left.
+    ///
+    /// # Errors
+    /// If a model cannot be read.
+    pub(crate) fn new(workload: &Workload) -> Result<Self, String> {
+        let one = |variant| Ok((variant, outputs(workload, variant)?));
+        Ok(Self { variants: workload.variants().into_iter().map(one).collect::<Result<_, String>>()? })
+    }
+
+    fn of(&self, variant: Variant) -> &[Vec<f64>] {
+        self.variants.iter().find(|(v, _)| *v == variant).map_or(&[], |(_, calls)| calls)
+    }
+}
+
+fn outputs(workload: &Workload, variant: Variant) -> Result<Vec<Vec<f64>>, String> {
+    let model = model(workload, variant)?;
+    let inputs: Vec<f64> = workload.inputs(variant).into_iter().map(f64::from).collect();
+    let zero = |p: &cellc::model::Parameter| vec![0.0; p.shape.iter().product()];
+    let mut parameters: Vec<Vec<f64>> = model.parameters.iter().map(zero).collect();
+    let calls = (MULTIPLY_ADDS / workload.multiply_adds()).clamp(2, CALLS);
+    let mut all = Vec::new();
+    for x in inputs.chunks_exact(workload.input_len(variant)).cycle().take(calls) {
+        parameters[0] = x.to_vec();
+        let mut results = reference(&model, &parameters, &[]).results;
+        for pair in &model.states {
+            parameters[pair.parameter].clone_from(&results[pair.result]);
+        }
+        all.push(results.swap_remove(0));
+    }
+    Ok(all)
+}
+
+fn model(workload: &Workload, variant: Variant) -> Result<ValidModel, String> {
+    let (model, _) = openvino::read(&model_file(workload, variant), None).map_err(|error| error.to_string())?;
+    Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
+}
+
 /// Checks a contender from state zero on.
 ///
 /// # Errors
-/// If it is not the function of the workload.
-pub(crate) fn check(workload: &Workload, contender: &mut dyn Contender) -> Result<Checked, String> {
-    let model = workload.model();
-    let inputs = workload.inputs(STEPS);
-    let mut state = vec![0.0f32; workload.hidden_size];
+/// If it is not the function of the workload, or fails.
+pub(crate) fn check(
+    workload: &Workload,
+    expected: &Expected,
+    contender: &mut dyn Contender,
+) -> Result<Checked, String> {
     let mut largest = 0.0f64;
     let mut bits = 0x811c_9dc5u32;
-    contender.reset();
-    for (step, x) in inputs.chunks_exact(workload.input_size).enumerate() {
-        let wide = |v: &[f32]| v.iter().map(|v| f64::from(*v)).collect::<Vec<_>>();
-        let expected = reference(&model, &[wide(x), wide(&state)], &[]).results;
-        contender.step(x, &mut state);
-        for (j, (got, expected)) in state.iter().zip(&expected[0]).enumerate() {
+    contender.reset()?;
+    for (call, expected) in expected.of(contender.variant()).iter().enumerate() {
+        let outputs = contender.call()?;
+        if outputs.len() != expected.len() {
+            return Err(format!("{} elements come out of {}, not {}", outputs.len(), contender.name(), expected.len()));
+        }
+        for (j, (got, expected)) in outputs.iter().zip(expected).enumerate() {
             let error = (f64::from(*got) - expected).abs() / expected.abs().max(1.0);
             // a NaN is wrong too
             if error.is_nan() || error > TOLERANCE {
                 return Err(format!(
-                    "{} {} {}: element {j} of step {step} is {got}, the reference says {expected}",
+                    "{} {} {}: element {j} of call {call} is {got}, the reference says {expected}",
                     workload.name,
                     contender.name(),
                     contender.isa().unwrap_or("")
@@ -58,15 +117,18 @@ pub(crate) fn check(workload: &Workload, contender: &mut dyn Contender) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use std::time::Duration;
+
+    use super::{Expected, check};
     use crate::contender::{Contender, contenders};
     use crate::workload::WORKLOADS;
 
     #[test]
     fn every_contender_is_right() {
         for workload in &WORKLOADS {
+            let expected = Expected::new(workload).expect("a reference");
             for mut contender in contenders(workload) {
-                check(workload, &mut *contender).unwrap_or_else(|problem| panic!("{problem}"));
+                check(workload, &expected, &mut *contender).unwrap_or_else(|problem| panic!("{problem}"));
             }
         }
     }
@@ -79,31 +141,29 @@ mod tests {
             "off"
         }
 
-        fn isa(&self) -> Option<&str> {
-            None
+        fn reset(&mut self) -> Result<(), String> {
+            self.0.reset()
         }
 
-        fn reset(&mut self) {
-            self.0.reset();
-        }
-
-        fn step(&mut self, x: &[f32], out: &mut [f32]) {
-            self.0.step(x, out);
+        fn call(&mut self) -> Result<Vec<f32>, String> {
+            let mut out = self.0.call()?;
             if let Some(last) = out.last_mut() {
                 *last += 1e-4;
             }
+            Ok(out)
         }
 
-        fn run(&mut self, inputs: &[f32], steps: usize) {
-            self.0.run(inputs, steps);
+        fn run(&mut self, calls: usize) -> Result<Duration, String> {
+            self.0.run(calls)
         }
     }
 
     #[test]
     fn a_wrong_contender_is_refused() {
         let workload = &WORKLOADS[0];
+        let expected = Expected::new(workload).expect("a reference");
         let right = contenders(workload).remove(0);
-        let problem = check(workload, &mut Off(right)).expect_err("it is wrong");
-        assert!(problem.contains("element 127 of step 0"), "{problem}");
+        let problem = check(workload, &expected, &mut Off(right)).expect_err("it is wrong");
+        assert!(problem.contains("element 127 of call 0"), "{problem}");
     }
 }

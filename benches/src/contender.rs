@@ -1,34 +1,46 @@
-//! Who is timed: anything that can run a workload step by step.
+//! Who is timed: anything that can run a workload call by call.
 
 mod c;
 mod naive;
 mod rust;
 
-use crate::workload::Workload;
+use std::time::Duration;
 
-/// One implementation of one workload, with its state.
+use crate::workload::{Variant, Workload};
+
+/// One implementation of one workload, with its state, over the workload's inputs again and again.
 pub(crate) trait Contender {
     /// The language or library.
     fn name(&self) -> &str;
 
     /// The instruction set, if it is known: the floor that it is held against.
-    fn isa(&self) -> Option<&str>;
+    fn isa(&self) -> Option<&str> {
+        None
+    }
 
-    /// State zero.
-    fn reset(&mut self);
+    /// What it computes.
+    fn variant(&self) -> Variant {
+        Variant::Itself
+    }
 
-    /// One step: `x`, input_size long, and the state give the new state, which is the output too.
-    fn step(&mut self, x: &[f32], out: &mut [f32]);
+    /// State zero, the first input.
+    fn reset(&mut self) -> Result<(), String>;
 
-    /// `steps` steps over the rows of `inputs`, again and again: what is timed.
-    fn run(&mut self, inputs: &[f32], steps: usize);
+    /// One call: the output.
+    fn call(&mut self) -> Result<Vec<f32>, String>;
+
+    /// Several calls: how long they took.
+    fn run(&mut self, calls: usize) -> Result<Duration, String>;
 }
 
 /// Everyone who computes a workload.
 pub(crate) fn contenders(workload: &Workload) -> Vec<Box<dyn Contender>> {
     let mut all = rust::kernels(workload);
     all.extend(c::kernels(workload));
-    all.push(Box::new(naive::Naive::new(workload)));
+    // where a call takes tens of milliseconds, the rounds are better spent
+    if workload.multiply_adds() < 2_000_000 {
+        all.push(Box::new(naive::Naive::new(workload)));
+    }
     all
 }
 

@@ -1,27 +1,28 @@
-//! Times what cellc generates beside a same-run floor and a naive loop. The README beside this package says how to read it.
+//! Times what cellc generates beside a same-run floor, a naive loop and other libraries. The README beside this package says how to read it.
 
 mod check;
 mod contender;
-mod floor;
-mod measure;
+mod plot;
 mod report;
 mod workload;
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use cellc::timing::floor::{FloorTimes, Work, floors};
+use cellc::timing::pin;
+use cellc::timing::turns::{Turn, measure};
 use clap::Parser;
 use serde_json::json;
 
-use check::check;
+use check::{Expected, check};
 use contender::contenders;
-use floor::{Half, Weights, floors};
-use measure::{Turn, measure};
-use report::{FloorTimes, Report, Row};
+use report::{Report, Row, Run};
 use workload::{WORKLOADS, Workload};
 
-/// Times cellc's kernels beside a same-run floor and a naive loop
+/// Times cellc's kernels beside a same-run floor, a naive loop and other libraries
 #[derive(Parser)]
 struct Arguments {
     /// Only these workloads: W1,W3
@@ -30,12 +31,21 @@ struct Arguments {
     /// Samples of every contender
     #[arg(long, default_value_t = 1000)]
     rounds: usize,
+    /// Seconds after which a workload has as many samples as it gets
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Measure every workload so often: what is printed is the best run, and the worst beside it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    best_of: u16,
     /// The processor core to run on; the last one without it
     #[arg(long)]
     core: Option<usize>,
     /// Also write everything to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Also write a picture of time over floor to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -61,64 +71,63 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         eprintln!("note: the build found no C compiler that works; the C kernels are left out");
     }
     let core = pin(arguments.core);
-    match core {
-        Some(core) => println!("core {core}, {} rounds\n", arguments.rounds),
-        None => println!("not pinned to a core, {} rounds\n", arguments.rounds),
-    }
+    let runs = match arguments.best_of {
+        1 => String::new(),
+        n => format!(", the best of {n} runs"),
+    };
+    let pinned = core.map_or("not pinned to a core".to_owned(), |core| format!("core {core}"));
+    println!("{pinned}, up to {} rounds or {} s{runs}\n", arguments.rounds, arguments.seconds);
     let mut reports = Vec::new();
     for workload in &WORKLOADS {
         let named = |name: &String| workload.name.eq_ignore_ascii_case(name);
         if arguments.only.is_empty() || arguments.only.iter().any(named) {
-            let report = bench(workload, arguments.rounds)?;
+            let report = bench(workload, arguments)?;
             println!("{report}");
-            reports.push(report.json());
+            reports.push(report);
         }
     }
+    let write = |file: &PathBuf, text: String| {
+        std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+    };
     if let Some(file) = &arguments.json {
-        let all = json!({ "core": core, "rounds": arguments.rounds, "workloads": reports });
-        std::fs::write(file, format!("{all:#}\n")).map_err(|error| format!("{}: {error}", file.display()))?;
+        let workloads: Vec<_> = reports.iter().map(Report::json).collect();
+        let all =
+            json!({ "core": core, "rounds": arguments.rounds, "best_of": arguments.best_of, "workloads": workloads });
+        write(file, format!("{all:#}\n"))?;
+    }
+    if let Some(file) = &arguments.svg {
+        write(file, plot::plot(&reports))?;
     }
     Ok(())
 }
 
-/// Keeps this thread on one core; `None` where that cannot be had.
-fn pin(core: Option<usize>) -> Option<usize> {
-    let cores = core_affinity::get_core_ids()?;
-    let core = match core {
-        Some(id) => cores.into_iter().find(|core| core.id == id)?,
-        None => cores.into_iter().next_back()?,
-    };
-    core_affinity::set_for_current(core).then_some(core.id)
-}
-
 /// Checks everyone, then times everyone.
-fn bench(workload: &Workload, rounds: usize) -> Result<Report, String> {
+fn bench(workload: &Workload, arguments: &Arguments) -> Result<Report, String> {
+    let expected = Expected::new(workload)?;
     let mut contenders = contenders(workload);
-    let checked = contenders.iter_mut().map(|c| check(workload, &mut **c)).collect::<Result<Vec<_>, _>>()?;
-    let (floors, weights, inputs) = (floors(), Weights::new(workload), workload.inputs(16));
-    let mut turns: Vec<Turn<'_>> = Vec::new();
-    for floor in &floors {
-        for half in [Half::Stream, Half::Arithmetic] {
-            let weights = &weights;
-            turns.push(Box::new(move |steps| floor.run(half, workload, weights, steps)));
-        }
-    }
+    let mut rows = Vec::new();
     for contender in &mut contenders {
-        let inputs = &inputs;
-        turns.push(Box::new(move |steps| contender.run(inputs, steps)));
-    }
-    let mut samples = measure(&mut turns, rounds).into_iter();
-    drop(turns);
-    let mut next = || samples.next().expect("samples of everyone");
-    let floors = floors.iter().map(|floor| FloorTimes { isa: floor.isa, stream: next(), arithmetic: next() }).collect();
-    let rows = contenders.iter().zip(checked);
-    let rows = rows
-        .map(|(contender, checked)| Row {
+        let checked = check(workload, &expected, &mut **contender)?;
+        rows.push(Row {
             name: contender.name().to_string(),
             isa: contender.isa().map(str::to_string),
-            samples: next(),
+            variant: contender.variant(),
             checked,
-        })
-        .collect();
-    Ok(Report { workload: *workload, floors, rows })
+        });
+    }
+    let work = Work::new(workload.weight_count(), workload.steps, workload.multiply_adds());
+    let floors = floors();
+    let mut runs = Vec::new();
+    for _ in 0..arguments.best_of {
+        let mut turns: Vec<Turn<'_>> = floors.iter().flat_map(|floor| floor.turns(&work)).collect();
+        for contender in &mut contenders {
+            turns.push(Box::new(move |calls| contender.run(calls)));
+        }
+        let samples = measure(&mut turns, arguments.rounds, Duration::from_secs_f64(arguments.seconds))?;
+        let mut samples = samples.into_iter().map(|samples| samples.a_step(workload.steps));
+        let mut next = || samples.next().expect("samples of everyone");
+        let floors = floors.iter().map(|f| FloorTimes { isa: f.isa, stream: next(), arithmetic: next() }).collect();
+        runs.push(Run { floors, samples: samples.collect() });
+    }
+    Ok(Report { workload: *workload, rows, runs, absent: Vec::new() })
 }

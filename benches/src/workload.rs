@@ -1,12 +1,9 @@
 //! What is computed: the workloads as data. The build script reads this file too.
 
 use cellc::Activation::{self, Relu, Sigmoid, Tanh};
-use cellc::model::{
-    CellKind, ElementType, LstmGateOrder, Parameter, ResetGate, ResultValue, Source, Tensor, ValidCell, ValidModel,
-    ValidNode, ValidOp, ValidValue, WeightLayout, WeightSource,
-};
+use cellc::model::{CellKind, ResetGate};
 
-/// One cell at batch 1, its weights baked in.
+/// A recurrent network with its weights, of one cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workload {
     /// As in the table of the README; in lower case, the name of the generated files.
@@ -19,54 +16,150 @@ pub(crate) struct Workload {
     pub(crate) hidden_size: usize,
     /// As many as the kind takes.
     pub(crate) activations: &'static [Activation],
+    /// N: rows of x and h.
+    pub(crate) batch: usize,
+    /// T: steps in a call; a cell makes one.
+    pub(crate) steps: usize,
+    /// Whether a dense layer with one output stands behind the cell.
+    pub(crate) head: bool,
 }
+
+/// A function that a contender may compute in the place of the workload's own, where that says something or where it has no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// The workload.
+    Itself,
+    /// A dense layer: `[x h]` times `[W R]`, nothing else. As many multiply-adds.
+    Product,
+    /// Tanh in the place of relu.
+    Tanh,
+}
+
+/// The steps of a workload that is a sequence.
+const T: usize = 100;
 
 const BEFORE: CellKind = CellKind::Gru(ResetGate::BeforeMatMul);
 const AFTER: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 
-/// Every workload. W2, W3 and W4 are the cells of RNNoise.
-pub(crate) const WORKLOADS: [Workload; 5] = [
-    workload("W1", AFTER, 16, 128, &[Sigmoid, Tanh]),
-    workload("W2", BEFORE, 24, 24, &[Sigmoid, Relu]),
-    workload("W3", BEFORE, 90, 48, &[Sigmoid, Relu]),
-    workload("W4", BEFORE, 114, 96, &[Sigmoid, Relu]),
-    workload("W9", CellKind::Rnn, 16, 128, &[Tanh]),
+/// Every workload. W2, W3 and W4 are the cells of RNNoise, W12 takes samples of audio one by one.
+pub(crate) const WORKLOADS: [Workload; 16] = [
+    cell("W1", AFTER, 16, 128, &[Sigmoid, Tanh]),
+    cell("W2", BEFORE, 24, 24, &[Sigmoid, Relu]),
+    cell("W3", BEFORE, 90, 48, &[Sigmoid, Relu]),
+    cell("W4", BEFORE, 114, 96, &[Sigmoid, Relu]),
+    cell("W5", AFTER, 256, 256, &[Sigmoid, Tanh]),
+    cell("W6", AFTER, 512, 512, &[Sigmoid, Tanh]),
+    cell("W7", AFTER, 1024, 1024, &[Sigmoid, Tanh]),
+    Workload { batch: 8, ..cell("W8a", AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    Workload { batch: 32, ..cell("W8b", AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    cell("W9", CellKind::Rnn, 16, 128, &[Tanh]),
+    cell("W10a", CellKind::Lstm, 16, 128, &[Sigmoid, Tanh, Tanh]),
+    cell("W10b", CellKind::Lstm, 256, 256, &[Sigmoid, Tanh, Tanh]),
+    Workload { steps: T, ..cell("W11a", AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    Workload { steps: T, ..cell("W11b", AFTER, 512, 512, &[Sigmoid, Tanh]) },
+    cell("W12a", AFTER, 1, 8, &[Sigmoid, Tanh]),
+    Workload { head: true, ..cell("W12b", CellKind::Lstm, 1, 40, &[Sigmoid, Tanh, Tanh]) },
 ];
 
-const fn workload(
+const fn cell(
     name: &'static str,
     kind: CellKind,
     input_size: usize,
     hidden_size: usize,
     activations: &'static [Activation],
 ) -> Workload {
-    Workload { name, kind, input_size, hidden_size, activations }
+    Workload { name, kind, input_size, hidden_size, activations, batch: 1, steps: 1, head: false }
+}
+
+/// W `[G*H, I]`, R `[G*H, H]` and B `[bias_parts*H]` of the cell; `[1, H]` and `[1]` of the dense layer, if there is one.
+pub(crate) struct Weights {
+    pub(crate) w: Vec<f32>,
+    pub(crate) r: Vec<f32>,
+    pub(crate) b: Vec<f32>,
+    pub(crate) head: Option<(Vec<f32>, f32)>,
 }
 
 impl Workload {
-    /// W `[G*H, I]`, R `[G*H, H]` and B `[bias_parts*H]`, uniform in +-1/sqrt(H) as PyTorch draws them: a cell fed with its
-    /// own state then neither grows nor dies away.
-    pub(crate) fn weights(&self) -> [Vec<f32>; 3] {
+    /// Uniform in +-1/sqrt(H) as PyTorch draws them: a cell fed with its own state then neither grows nor dies away.
+    pub(crate) fn weights(&self) -> Weights {
         let range = 1.0 / (self.hidden_size as f32).sqrt();
+        let mut numbers = Numbers(1).map(|v| v * range);
+        let mut draw = |len| numbers.by_ref().take(len).collect::<Vec<f32>>();
         let rows = self.kind.gates() * self.hidden_size;
-        let mut numbers = Numbers(1);
-        [rows * self.input_size, rows * self.hidden_size, self.kind.bias_parts() * self.hidden_size]
-            .map(|len| numbers.by_ref().take(len).map(|v| v * range).collect())
+        let (w, r) = (draw(rows * self.input_size), draw(rows * self.hidden_size));
+        let b = draw(self.kind.bias_parts() * self.hidden_size);
+        Weights { w, r, b, head: self.head.then(|| (draw(self.hidden_size), draw(1)[0])) }
     }
 
-    /// `rows` rows of x, uniform in +-1.
-    pub(crate) fn inputs(&self, rows: usize) -> Vec<f32> {
-        Numbers(2).take(rows * self.input_size).collect()
+    /// The elements of x in a call: `[N, I]`, of a sequence `[N, T, I]`.
+    pub(crate) fn input_len(&self, variant: Variant) -> usize {
+        let row = match variant {
+            Variant::Product => self.input_size + self.hidden_size,
+            Variant::Itself | Variant::Tanh => self.input_size,
+        };
+        self.batch * self.steps * row
     }
 
-    /// The multiply-adds of a step: one for each element of W and R.
+    /// The elements of the output that is compared: h `[N, H]`, of a sequence y `[N, 1, T, H]`, of a dense layer y `[N, O]`.
+    pub(crate) fn output_len(&self, variant: Variant) -> usize {
+        let row = match variant {
+            Variant::Product => self.kind.gates() * self.hidden_size,
+            Variant::Itself | Variant::Tanh => {
+                if self.head {
+                    1
+                } else {
+                    self.hidden_size
+                }
+            }
+        };
+        self.batch * self.steps * row
+    }
+
+    /// x of several calls, uniform in +-1: few enough to stay in the first level of cache beside small weights.
+    pub(crate) fn inputs(&self, variant: Variant) -> Vec<f32> {
+        let calls = (16 / (self.batch * self.steps)).max(2);
+        Numbers(2).take(calls * self.input_len(variant)).collect()
+    }
+
+    /// The multiply-adds of a call: one for each element of W, R and the head, row and step.
     pub(crate) fn multiply_adds(&self) -> usize {
-        self.kind.gates() * self.hidden_size * (self.input_size + self.hidden_size)
+        let cell = self.kind.gates() * self.hidden_size * (self.input_size + self.hidden_size);
+        let head = if self.head { self.hidden_size } else { 0 };
+        self.batch * self.steps * (cell + head)
     }
 
     /// The weights that a step reads, biases too.
     pub(crate) fn weight_count(&self) -> usize {
-        self.multiply_adds() + self.kind.bias_parts() * self.hidden_size
+        let head = usize::from(self.head);
+        self.multiply_adds() / (self.batch * self.steps) + self.kind.bias_parts() * self.hidden_size + head
+    }
+
+    /// The name of the files of a variant.
+    pub(crate) fn file(&self, variant: Variant) -> String {
+        let name = self.name.to_lowercase();
+        match variant {
+            Variant::Itself => name,
+            Variant::Product => format!("{name}_product"),
+            Variant::Tanh => format!("{name}_tanh"),
+        }
+    }
+
+    /// Those that are compiled or serve as a reference.
+    pub(crate) fn variants(&self) -> Vec<Variant> {
+        let mut all = vec![Variant::Itself];
+        if self.batch > 1 {
+            all.push(Variant::Product);
+        }
+        if self.activations.contains(&Relu) {
+            all.push(Variant::Tanh);
+        }
+        all
+    }
+
+    /// The activations of a variant: for the build.
+    pub(crate) fn activations(&self, variant: Variant) -> Vec<Activation> {
+        let of = |a: &Activation| if variant == Variant::Tanh && *a == Relu { Tanh } else { *a };
+        self.activations.iter().map(of).collect()
     }
 
     /// What it is, in words.
@@ -78,67 +171,32 @@ impl Workload {
             CellKind::Augru(_) => "AUGRU",
             CellKind::Lstm => "LSTM",
         };
-        let activations: Vec<_> = self.activations.iter().map(|a| a.name()).collect();
-        let (inputs, units) = (self.input_size, self.hidden_size);
-        format!("{cell}, {}, {inputs} inputs, {units} units", activations.join(" and "))
-    }
-
-    /// The model for the reference: parameters x and h, one result.
-    pub(crate) fn model(&self) -> ValidModel {
-        let Self { kind, input_size, hidden_size, .. } = *self;
-        let rows = kind.gates() * hidden_size;
-        let shapes = [vec![rows, input_size], vec![rows, hidden_size], vec![kind.bias_parts() * hidden_size]];
-        let constants = shapes.into_iter().zip(self.weights());
-        let parameter = |name: &str, len| Parameter {
-            names: vec![name.to_string()],
-            shape: vec![1, len],
-            element: ElementType::F32,
-            weight: false,
-            length: None,
-        };
-        ValidModel {
-            parameters: vec![parameter("x", input_size), parameter("h", hidden_size)],
-            constants: constants.map(|(shape, v)| Tensor::from_f32(shape, &v).expect("as many as the shape")).collect(),
-            values: vec![ValidValue { shape: vec![1, hidden_size] }],
-            nodes: vec![node(ValidCell {
-                name: self.name.to_string(),
-                kind,
-                batch: 1,
-                input_size,
-                hidden_size,
-                activations: self.activations.to_vec(),
-                clip: None,
-                x: Source::Parameter(0),
-                h: Source::Parameter(1),
-                w: WeightSource::Constant(0),
-                r: WeightSource::Constant(1),
-                b: vec![WeightSource::Constant(2)],
-                layout: WeightLayout::new(kind, LstmGateOrder::default()),
-                input_forget: false,
-                c: None,
-                a: None,
-                p: None,
-                weight_set: 0,
-                sequence: None,
-                h_out: Some(0),
-                c_out: None,
-                y: None,
-                ledger: Vec::new(),
-            })],
-            results: vec![ResultValue {
-                names: vec!["h_out".to_string()],
-                shape: vec![1, hidden_size],
-                element: ElementType::F32,
-                source: Source::Value(0),
-            }],
-            ..ValidModel::default()
+        let mut activations: Vec<_> = self.activations.iter().map(|a| a.name()).collect();
+        activations.dedup();
+        let mut text =
+            format!("{cell}, {}, {} inputs, {} units", activations.join(" and "), self.input_size, self.hidden_size);
+        if self.head {
+            text += ", a dense layer with 1 output";
         }
+        if self.batch > 1 {
+            text += &format!(", batch {}", self.batch);
+        }
+        if self.steps > 1 {
+            text += &format!(", {} steps in a call", self.steps);
+        }
+        text
     }
 }
 
-fn node(cell: ValidCell) -> ValidNode {
-    let kind = cell.kind.op_name().to_string();
-    ValidNode { name: cell.name.clone(), kind, op: ValidOp::Cell(cell), ledger: Vec::new() }
+impl Variant {
+    /// What to say of a contender that computes it; nothing of the workload itself.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Itself => "",
+            Self::Product => "other function: the matrix product only",
+            Self::Tanh => "other function: tanh in the place of relu",
+        }
+    }
 }
 
 /// Uniform in +-1, the same in every run: Knuth's linear congruential generator modulo 2^64, its high bits.

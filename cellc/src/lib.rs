@@ -45,6 +45,9 @@ pub mod reference;
 #[doc(hidden)]
 pub mod report;
 pub mod target;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod timing;
 #[doc(hidden)]
 pub mod validate;
 

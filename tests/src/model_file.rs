@@ -25,6 +25,14 @@ pub struct Port {
     pub shape: Vec<usize>,
 }
 
+/// What a layer says about an output: a name and an element type, where they are not empty, and the shape.
+#[derive(Clone, Copy, Default)]
+struct Output<'a> {
+    name: &'a str,
+    element: &'a str,
+    shape: &'a [usize],
+}
+
 /// How a constant is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
@@ -73,8 +81,16 @@ pub struct IteratedOutput {
 
 impl ModelFile {
     /// Adds a layer.
-    fn layer(&mut self, name: &str, kind: &str, set: &str, data: &str, from: &[&Port], to: &[Vec<usize>]) -> Vec<Port> {
-        self.layer_with(name, kind, set, data, from, to, "")
+    fn layer(
+        &mut self,
+        name: &str,
+        kind: &str,
+        set: &str,
+        data: &str,
+        inputs: &[&Port],
+        outputs: &[Output<'_>],
+    ) -> Vec<Port> {
+        self.layer_with(name, kind, set, data, inputs, outputs, "")
     }
 
     #[allow(clippy::too_many_arguments)] // a layer has so many parts
@@ -85,7 +101,7 @@ impl ModelFile {
         set: &str,
         data: &str,
         inputs: &[&Port],
-        outputs: &[Vec<usize>],
+        outputs: &[Output<'_>],
         body: &str,
     ) -> Vec<Port> {
         let layer = self.count;
@@ -96,7 +112,7 @@ impl ModelFile {
         );
         self.layers.push_str("<input>");
         for (to, from) in inputs.iter().enumerate() {
-            port(&mut self.layers, to, &from.shape, "");
+            port(&mut self.layers, to, &Output { shape: &from.shape, ..Output::default() });
             let _ = write!(
                 self.edges,
                 "<edge from-layer=\"{}\" from-port=\"{}\" to-layer=\"{layer}\" to-port=\"{to}\"/>",
@@ -104,17 +120,31 @@ impl ModelFile {
             );
         }
         self.layers.push_str("</input><output>");
-        for (i, shape) in outputs.iter().enumerate() {
-            port(&mut self.layers, inputs.len() + i, shape, if outputs.len() == 1 { name } else { "" });
+        for (i, output) in outputs.iter().enumerate() {
+            port(&mut self.layers, inputs.len() + i, output);
         }
         let _ = writeln!(self.layers, "</output>{body}</layer>");
-        let port = |(i, shape): (usize, &Vec<usize>)| Port { layer, port: inputs.len() + i, shape: shape.clone() };
+        let port =
+            |(i, output): (usize, &Output<'_>)| Port { layer, port: inputs.len() + i, shape: output.shape.to_vec() };
         outputs.iter().enumerate().map(port).collect()
+    }
+
+    /// An operation whose outputs are f32 and have names.
+    pub fn named(
+        &mut self,
+        kind: &str,
+        set: &str,
+        data: &str,
+        inputs: &[&Port],
+        outputs: &[(&str, &[usize])],
+    ) -> Vec<Port> {
+        let output = |&(name, shape)| Output { name, element: "f32", shape };
+        self.layer("", kind, set, data, inputs, &outputs.iter().map(output).collect::<Vec<_>>())
     }
 
     /// An operation with one output.
     pub fn operation(&mut self, kind: &str, set: &str, data: &str, inputs: &[&Port], shape: &[usize]) -> Port {
-        self.layer("", kind, set, data, inputs, &[shape.to_vec()]).remove(0)
+        self.layer("", kind, set, data, inputs, &[Output { shape, ..Output::default() }]).remove(0)
     }
 
     /// An operation with any number of outputs.
@@ -126,7 +156,7 @@ impl ModelFile {
         inputs: &[&Port],
         shapes: &[Vec<usize>],
     ) -> Vec<Port> {
-        self.layer("", kind, set, data, inputs, shapes)
+        self.layer("", kind, set, data, inputs, &nameless(shapes))
     }
 
     /// An input of the model.
@@ -137,13 +167,13 @@ impl ModelFile {
     /// An input of the model, of that element type.
     pub fn parameter_of(&mut self, name: &str, element: &str, shape: &[usize]) -> Port {
         let data = format!("shape=\"{}\" element_type=\"{element}\"", list(shape));
-        self.layer(name, "Parameter", "opset1", &data, &[], &[shape.to_vec()]).remove(0)
+        self.layer(name, "Parameter", "opset1", &data, &[], &[Output { name, element, shape }]).remove(0)
     }
 
     fn stored(&mut self, element: &str, shape: &[usize], offset: usize) -> Port {
         let size = self.weights.len() - offset;
         let data = format!("element_type=\"{element}\" shape=\"{}\" offset=\"{offset}\" size=\"{size}\"", list(shape));
-        self.operation("Const", "opset1", &data, &[], shape)
+        self.layer("", "Const", "opset1", &data, &[], &[Output { name: "", element, shape }]).remove(0)
     }
 
     /// Weights.
@@ -172,7 +202,7 @@ impl ModelFile {
         let shape = inputs[1].shape.clone();
         self.work += inputs[2..].iter().map(|w| shape[0] * w.shape.iter().product::<usize>()).sum::<usize>();
         let data = format!("hidden_size=\"{}\" {attributes}", shape[1]);
-        self.layer(name, kind, "opset3", &data, inputs, &[shape]).remove(0)
+        self.layer(name, kind, "opset3", &data, inputs, &[Output { name, element: "f32", shape: &shape }]).remove(0)
     }
 
     /// A TensorIterator.
@@ -208,7 +238,7 @@ impl ModelFile {
         self.work += work;
         let from: Vec<&Port> = inputs.iter().map(|input| &input.of).collect();
         let shapes: Vec<Vec<usize>> = outputs.into_iter().map(|output| output.shape).collect();
-        self.layer_with("", "TensorIterator", "opset1", "", &from, &shapes, &text)
+        self.layer_with("", "TensorIterator", "opset1", "", &from, &nameless(&shapes), &text)
     }
 
     /// An output of the model; its layer.
@@ -229,10 +259,20 @@ impl ModelFile {
     }
 }
 
-fn port(out: &mut String, id: usize, shape: &[usize], name: &str) {
+fn nameless(shapes: &[Vec<usize>]) -> Vec<Output<'_>> {
+    shapes.iter().map(|shape| Output { shape, ..Output::default() }).collect()
+}
+
+fn port(out: &mut String, id: usize, Output { name, element, shape }: &Output<'_>) {
     let sizes: String = shape.iter().map(|size| format!("<dim>{size}</dim>")).collect();
     let names = if name.is_empty() { String::new() } else { format!(" names=\"{name}\"") };
-    let _ = write!(out, "<port id=\"{id}\"{names}>{sizes}</port>");
+    // OpenVINO wants to read it, in words of its own
+    let precision = match element.split_at(element.len().min(1)) {
+        ("", _) => String::new(),
+        ("f", bits) => format!(" precision=\"FP{bits}\""),
+        _ => format!(" precision=\"{}\"", element.to_uppercase()),
+    };
+    let _ = write!(out, "<port id=\"{id}\"{precision}{names}>{sizes}</port>");
 }
 
 fn list(shape: &[usize]) -> String {

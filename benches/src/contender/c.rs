@@ -4,34 +4,41 @@
 #[allow(unsafe_code, reason = "C is called")]
 mod linked {
     use std::ffi::c_int;
-    use std::hint::black_box;
+    use std::time::Duration;
+
+    use cellc::timing::turns::timed;
 
     use super::super::Contender;
-    use crate::workload::Workload;
+    use crate::workload::{Variant, Workload};
 
-    /// The generated struct of a model with one state: the instruction set, then h.
+    /// A model of some size with its state, whatever they are.
     #[repr(C)]
-    struct State<const H: usize> {
-        isa: c_int,
-        h: [f32; H],
+    struct Model {
+        _opaque: [u8; 0],
     }
 
-    struct Kernel<const I: usize, const H: usize> {
+    struct Kernel {
         isa: &'static str,
-        state: Box<State<H>>,
-        out: [f32; H],
-        step: unsafe extern "C" fn(*mut State<H>, *const f32, *mut f32),
+        variant: Variant,
+        /// As many bytes as the model has, in words that are aligned for it.
+        model: Vec<[u64; 8]>,
+        inputs: Vec<f32>,
+        input_len: usize,
+        /// Calls since the state was zero.
+        calls: usize,
+        output_len: usize,
+        reset: unsafe extern "C" fn(*mut Model),
+        run: unsafe extern "C" fn(*mut Model, *const f32, usize, usize),
+        output: unsafe extern "C" fn(*const Model) -> *const f32,
     }
 
-    impl<const I: usize, const H: usize> Kernel<I, H> {
-        fn advance(&mut self, x: &[f32; I]) {
-            // unsafe: the state was initialised by the generated code, x and out are as long as the model says, and none
-            // of the three overlaps another
-            unsafe { (self.step)(&mut *self.state, x.as_ptr(), self.out.as_mut_ptr()) }
+    impl Kernel {
+        fn rows(&self) -> usize {
+            self.inputs.len() / self.input_len
         }
     }
 
-    impl<const I: usize, const H: usize> Contender for Kernel<I, H> {
+    impl Contender for Kernel {
         fn name(&self) -> &str {
             "cellc C"
         }
@@ -40,33 +47,46 @@ mod linked {
             Some(self.isa)
         }
 
-        fn reset(&mut self) {
-            self.state.h = [0.0; H];
+        fn variant(&self) -> Variant {
+            self.variant
         }
 
-        fn step(&mut self, x: &[f32], out: &mut [f32]) {
-            self.advance(x.try_into().expect("a row of x"));
-            out.copy_from_slice(&self.out);
+        fn reset(&mut self) -> Result<(), String> {
+            // unsafe: the model was initialised
+            unsafe { (self.reset)(self.model.as_mut_ptr().cast()) };
+            self.calls = 0;
+            Ok(())
         }
 
-        fn run(&mut self, inputs: &[f32], steps: usize) {
-            for x in inputs.as_chunks().0.iter().cycle().take(steps) {
-                self.advance(black_box(x));
-            }
-            black_box(&mut self.out);
+        fn call(&mut self) -> Result<Vec<f32>, String> {
+            let row = &self.inputs[self.calls % self.rows() * self.input_len..][..self.input_len];
+            self.calls += 1;
+            let model = self.model.as_mut_ptr().cast();
+            // unsafe: the model was initialised, one row is there, and the output is as long as the workload says
+            Ok(unsafe {
+                (self.run)(model, row.as_ptr(), 1, 1);
+                std::slice::from_raw_parts((self.output)(model), self.output_len).to_vec()
+            })
+        }
+
+        fn run(&mut self, calls: usize) -> Result<Duration, String> {
+            let (model, rows) = (self.model.as_mut_ptr().cast(), self.rows());
+            // unsafe: the model was initialised, and so many rows are there
+            Ok(timed(|| unsafe { (self.run)(model, self.inputs.as_ptr(), rows, calls) }))
         }
     }
 
     macro_rules! kernels {
-        ($((
-            $workload:literal, $file:literal, $module:ident, $cell:ident, $inputs:literal, $units:literal,
-            $available:ident, $init:ident, $step:ident
-        ),)*) => {
+        ($(($workload:literal, $variant:ident,
+            $available:ident, $size:ident, $init:ident, $reset:ident, $run:ident, $output:ident),)*) => {
             unsafe extern "C" {
                 $(
                     fn $available(isa: c_int) -> c_int;
-                    fn $init(state: *mut State<$units>, isa: c_int);
-                    fn $step(state: *mut State<$units>, x: *const f32, h_out: *mut f32);
+                    fn $size() -> usize;
+                    fn $init(model: *mut Model, isa: c_int);
+                    fn $reset(model: *mut Model);
+                    fn $run(model: *mut Model, x: *const f32, rows: usize, calls: usize);
+                    fn $output(model: *const Model) -> *const f32;
                 )*
             }
 
@@ -81,14 +101,22 @@ mod linked {
                             if unsafe { $available(number) } == 0 {
                                 continue;
                             }
-                            let mut state = Box::new(State { isa: number, h: [0.0; $units] });
-                            // unsafe: it writes the fields of a state, of which this is one
-                            unsafe { $init(&mut *state, number) };
-                            all.push(Box::new(Kernel::<$inputs, $units> {
+                            // unsafe: it reads nothing
+                            let words = unsafe { $size() }.div_ceil(size_of::<[u64; 8]>());
+                            let mut model = vec![[0; 8]; words];
+                            // unsafe: it writes a model, which fits
+                            unsafe { $init(model.as_mut_ptr().cast(), number) };
+                            all.push(Box::new(Kernel {
                                 isa: isa.name,
-                                state,
-                                out: [0.0; $units],
-                                step: $step,
+                                variant: Variant::$variant,
+                                model,
+                                inputs: workload.inputs(Variant::$variant),
+                                input_len: workload.input_len(Variant::$variant),
+                                calls: 0,
+                                output_len: workload.output_len(Variant::$variant),
+                                reset: $reset,
+                                run: $run,
+                                output: $output,
                             }));
                         }
                     }
@@ -98,7 +126,7 @@ mod linked {
         };
     }
 
-    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+    include!(concat!(env!("OUT_DIR"), "/c_kernels.rs"));
 }
 
 #[cfg(c_kernels)]

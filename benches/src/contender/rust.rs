@@ -1,20 +1,55 @@
 //! Kernels that cellc generated in Rust.
 
 use std::hint::black_box;
+use std::time::Duration;
 
+use cellc::timing::turns::timed;
 use cellc_runtime::Cell;
 
 use super::Contender;
-use crate::workload::Workload;
+use crate::workload::{Variant, Workload};
 
-struct Kernel<C, const I: usize, const H: usize> {
-    cell: C,
-    out: [f32; H],
+/// What a model reads or writes: an array, or rows of them.
+trait Array: Sized {
+    fn flat(&self) -> &[f32];
+
+    fn rows(all: &[f32]) -> Vec<Self>;
 }
 
-impl<C, const I: usize, const H: usize> Contender for Kernel<C, I, H>
+impl<const N: usize> Array for [f32; N] {
+    fn flat(&self) -> &[f32] {
+        self
+    }
+
+    fn rows(all: &[f32]) -> Vec<Self> {
+        all.as_chunks().0.to_vec()
+    }
+}
+
+impl<const N: usize, const M: usize> Array for [[f32; N]; M] {
+    fn flat(&self) -> &[f32] {
+        self.as_flattened()
+    }
+
+    fn rows(all: &[f32]) -> Vec<Self> {
+        all.as_chunks().0.as_chunks().0.to_vec()
+    }
+}
+
+struct Kernel<C: Cell, X> {
+    variant: Variant,
+    cell: C,
+    inputs: Vec<X>,
+    /// Calls since the state was zero.
+    calls: usize,
+    out: Box<C::Output>,
+    /// The output that is compared.
+    first: fn(&C::Output) -> &[f32],
+}
+
+impl<C, X> Contender for Kernel<C, X>
 where
-    C: for<'a> Cell<Input<'a> = &'a [f32; I], Output = [f32; H]>,
+    C: for<'a> Cell<Input<'a> = &'a X>,
 {
     fn name(&self) -> &str {
         "cellc Rust"
@@ -24,26 +59,35 @@ where
         Some(self.cell.isa_name())
     }
 
-    fn reset(&mut self) {
+    fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    fn reset(&mut self) -> Result<(), String> {
         self.cell.reset();
+        self.calls = 0;
+        Ok(())
     }
 
-    fn step(&mut self, x: &[f32], out: &mut [f32]) {
-        self.cell.step(x.try_into().expect("a row of x"), &mut self.out);
-        out.copy_from_slice(&self.out);
+    fn call(&mut self) -> Result<Vec<f32>, String> {
+        self.cell.step(&self.inputs[self.calls % self.inputs.len()], &mut self.out);
+        self.calls += 1;
+        Ok((self.first)(&self.out).to_vec())
     }
 
-    fn run(&mut self, inputs: &[f32], steps: usize) {
-        for x in inputs.as_chunks().0.iter().cycle().take(steps) {
-            self.cell.step(black_box(x), &mut self.out);
-        }
-        black_box(&mut self.out);
+    fn run(&mut self, calls: usize) -> Result<Duration, String> {
+        Ok(timed(|| {
+            for x in self.inputs.iter().cycle().take(calls) {
+                self.cell.step(black_box(x), &mut self.out);
+            }
+            black_box(&mut self.out);
+        }))
     }
 }
 
 /// A module for each generated file, and the contenders that are in it.
 macro_rules! kernels {
-    ($(($workload:literal, $file:literal, $module:ident, $cell:ident, $inputs:literal, $units:literal, $($c:ident),*),)*) => {
+    ($(($workload:literal, $variant:ident, $file:literal, $module:ident, $cell:ident, $input:ty, $first:expr),)*) => {
         $(
             #[allow(unsafe_code, reason = "generated code calls the body of an instruction set, with its reason")]
             #[allow(unreachable_pub, reason = "generated files are written to be published")]
@@ -58,8 +102,14 @@ macro_rules! kernels {
             $(
                 if workload.name == $workload {
                     for isa in cellc::target::ALL.iter().filter_map(|isa| $module::Isa::from_name(isa.name)) {
-                        let cell = $module::$cell::with_isa(isa);
-                        all.push(Box::new(Kernel::<_, $inputs, $units> { cell, out: [0.0; $units] }));
+                        all.push(Box::new(Kernel::<$module::$cell, $input> {
+                            variant: Variant::$variant,
+                            cell: $module::$cell::with_isa(isa),
+                            inputs: Array::rows(&workload.inputs(Variant::$variant)),
+                            calls: 0,
+                            out: Box::new(<$module::$cell as Cell>::zeroed_output()),
+                            first: $first,
+                        }));
                     }
                 }
             )*
@@ -68,4 +118,4 @@ macro_rules! kernels {
     };
 }
 
-include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+include!(concat!(env!("OUT_DIR"), "/rust_kernels.rs"));

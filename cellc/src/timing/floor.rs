@@ -1,79 +1,105 @@
-//! The floor of a workload: what no kernel at batch 1 that reads its weights from memory can go below.
+//! The floor of a call: what no kernel that reads its weights from memory can go below.
 //!
-//! It is the larger of two times, taken in the same run as the kernels: streaming exactly the bytes of the weights with vector loads, and
-//! executing exactly the multiply-adds from registers. Each instruction set has its own.
+//! It is the larger of two times, taken in the same run as the kernels: streaming exactly the bytes of the weights with vector loads, once for
+//! every step, and executing exactly the multiply-adds from registers. Each instruction set has its own.
 
 use std::hint::black_box;
+use std::time::Duration;
 
-use cellc_runtime::Aligned;
+use super::turns::{Samples, Turn, timed};
+use crate::target;
 
-use crate::workload::Workload;
-
-/// One half of the floor of an instruction set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Half {
-    /// Loads every weight once.
-    Stream,
-    /// Executes every multiply-add once.
-    Arithmetic,
+/// What a call has to do at least.
+pub struct Work {
+    /// Weights that nobody else reads, in cache lines.
+    lines: Vec<Line<f32>>,
+    weights: usize,
+    passes: usize,
+    multiply_adds: usize,
 }
 
 /// The loops of one instruction set. What they write depends on all that they did, or it could be left out.
-pub(crate) struct Floor {
-    /// The name of the instruction set, as cellc has it.
-    pub(crate) isa: &'static str,
+pub struct Floor {
+    /// The name of the instruction set.
+    pub isa: &'static str,
     /// Loads every element once; writes the bits that any of them has.
     stream: fn(&[f32], &mut Line<u32>),
     /// Multiplies and adds, a whole vector at a time; writes the sum of the chains' bits.
     arithmetic: fn(usize, &mut Line<u32>),
 }
 
-/// A line of cache, and the widest vector.
-type Line<T> = Aligned<[T; 16]>;
-
-/// Weights that nobody else reads, in cache lines.
-pub(crate) struct Weights {
-    lines: Vec<Line<f32>>,
-    len: usize,
+/// One half of a floor and the other, in samples.
+pub struct FloorTimes {
+    /// The name of the instruction set.
+    pub isa: &'static str,
+    /// Of streaming the weights.
+    pub stream: Samples,
+    /// Of the multiply-adds.
+    pub arithmetic: Samples,
 }
 
-impl Weights {
-    pub(crate) fn new(workload: &Workload) -> Self {
-        let all: Vec<f32> = workload.weights().concat();
-        let mut lines = vec![Aligned([0.0; 16]); all.len().div_ceil(16)];
-        for (line, values) in lines.iter_mut().zip(all.chunks(16)) {
-            line[..values.len()].copy_from_slice(values);
-        }
-        Self { lines, len: all.len() }
+impl FloorTimes {
+    /// The larger half.
+    pub fn samples(&self) -> &Samples {
+        if self.is_stream() { &self.stream } else { &self.arithmetic }
     }
 
-    fn as_slice(&self) -> &[f32] {
-        // unsafe: the elements of a Vec are contiguous, an Aligned of 16 f32 is 64 bytes and so has no padding, and
-        // `len` f32 are inside them
+    /// Whether streaming is the larger half.
+    pub fn is_stream(&self) -> bool {
+        self.stream.quantile(0.5) >= self.arithmetic.quantile(0.5)
+    }
+}
+
+/// A line of cache, and the widest vector.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line<T>([T; 16]);
+
+impl Work {
+    /// A call that reads so many weights (of four bytes) so many times, one pass for each step, and multiplies and adds so often.
+    pub fn new(weights: usize, passes: usize, multiply_adds: usize) -> Self {
+        // any values will do but zeros, whose pages may all be one
+        Self { lines: vec![Line([1.0; 16]); weights.div_ceil(16)], weights, passes, multiply_adds }
+    }
+
+    fn weights(&self) -> &[f32] {
+        // unsafe: the elements of a Vec are contiguous, a line of 16 f32 is 64 bytes and so has no padding, and `weights` f32 are inside them
         #[allow(unsafe_code, reason = "lines of cache seen as one slice")]
         unsafe {
-            std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len)
+            std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.weights)
         }
     }
 }
 
 impl Floor {
-    /// `steps` times one half of the floor.
-    pub(crate) fn run(&self, half: Half, workload: &Workload, weights: &Weights, steps: usize) {
-        let mut out = Aligned([0; 16]);
-        for _ in 0..steps {
-            match half {
-                Half::Stream => (self.stream)(black_box(weights.as_slice()), &mut out),
-                Half::Arithmetic => (self.arithmetic)(black_box(workload.multiply_adds()), &mut out),
+    /// Its two halves, streaming first.
+    pub fn turns<'a>(&'a self, work: &'a Work) -> [Turn<'a>; 2] {
+        [
+            Box::new(move |calls| {
+                Ok(self.run(calls, |out| {
+                    for _ in 0..work.passes {
+                        (self.stream)(black_box(work.weights()), out);
+                    }
+                }))
+            }),
+            Box::new(move |calls| Ok(self.run(calls, |out| (self.arithmetic)(black_box(work.multiply_adds), out)))),
+        ]
+    }
+
+    fn run(&self, calls: usize, call: impl Fn(&mut Line<u32>)) -> Duration {
+        let mut out = Line([0; 16]);
+        timed(|| {
+            for _ in 0..calls {
+                call(&mut out);
+                black_box(&mut out);
             }
-            black_box(&mut out);
-        }
+        })
     }
 }
 
-/// The floors of the instruction sets that this machine has, in the order of [`cellc::target::ALL`].
-pub(crate) fn floors() -> Vec<Floor> {
-    cellc::target::ALL.iter().filter_map(|isa| floor(isa.name)).collect()
+/// The floors of the instruction sets that this machine has, the widest vectors last.
+pub fn floors() -> Vec<Floor> {
+    target::ALL.iter().filter_map(|isa| floor(isa.name)).collect()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -100,7 +126,7 @@ fn floor(isa: &str) -> Option<Floor> {
                     *all |= w.to_bits();
                 }
             }
-            **out = all;
+            out.0 = all;
         },
         arithmetic: |multiply_adds, out| {
             let mut lanes = [1.0f32; 16 * CHAINS];
@@ -112,9 +138,9 @@ fn floor(isa: &str) -> Option<Floor> {
             for lane in lanes.iter_mut().take(multiply_adds % (16 * CHAINS)) {
                 *lane = *lane * 0.5 + 1.0;
             }
-            **out = [0; 16];
+            out.0 = [0; 16];
             for chain in lanes.as_chunks::<16>().0 {
-                for (out, lane) in out.iter_mut().zip(chain) {
+                for (out, lane) in out.0.iter_mut().zip(chain) {
                     *out = out.wrapping_add(lane.to_bits());
                 }
             }
@@ -167,12 +193,12 @@ macro_rules! loops {
                 let [a, b, c, d, e, f, g, h] = all;
                 let all = $or($or($or(a, b), $or(c, d)), $or($or(e, f), $or(g, h)));
                 // unsafe: a line is as long as the widest vector
-                unsafe { $store(out.as_mut_ptr().cast(), all) };
+                unsafe { $store(out.0.as_mut_ptr().cast(), all) };
                 let mut last = 0;
                 for w in rest {
                     last |= w.to_bits();
                 }
-                out[0] |= last;
+                out.0[0] |= last;
             }
 
             #[target_feature(enable = $features)]
@@ -198,7 +224,7 @@ macro_rules! loops {
                     all = $add(all, unsafe { transmute::<$floats, $ints>(chain) });
                 }
                 // unsafe: a line is as long as the widest vector
-                unsafe { $store(out.as_mut_ptr().cast(), all) };
+                unsafe { $store(out.0.as_mut_ptr().cast(), all) };
             }
         }
     };
@@ -226,29 +252,26 @@ loops!(
 
 #[cfg(test)]
 mod tests {
-    use cellc_runtime::Aligned;
-
-    use super::{CHAINS, Weights, floors};
-    use crate::workload::WORKLOADS;
+    use super::{CHAINS, Line, Work, floors};
+    use crate::target::Isa;
 
     /// A bit that only one weight has is seen, wherever that weight is: nothing is left out of the stream.
     #[test]
     fn every_weight_is_streamed() {
-        for workload in &WORKLOADS {
-            let mut weights = Weights::new(workload);
-            assert_eq!(weights.len, workload.weight_count());
-            weights.lines.iter_mut().for_each(|line| line.fill(0.0));
+        for weights in [3, 16, 127, 128, 129, 18_560, 20_019] {
+            let mut work = Work::new(weights, 1, 0);
+            work.lines.iter_mut().for_each(|line| line.0.fill(0.0));
             for floor in floors() {
-                let seen = |weights: &Weights| {
-                    let mut out = Aligned([0; 16]);
-                    (floor.stream)(weights.as_slice(), &mut out);
-                    out.iter().fold(0, |a, b| a | b)
+                let seen = |work: &Work| {
+                    let mut out = Line([0; 16]);
+                    (floor.stream)(work.weights(), &mut out);
+                    out.0.iter().fold(0, |a, b| a | b)
                 };
-                assert_eq!(seen(&weights), 0, "{}", floor.isa);
-                for i in (0..weights.len).step_by(997).chain(weights.len - 40..weights.len) {
-                    weights.lines[i / 16][i % 16] = f32::from_bits(1);
-                    assert_eq!(seen(&weights), 1, "{} {i}", floor.isa);
-                    weights.lines[i / 16][i % 16] = 0.0;
+                assert_eq!(seen(&work), 0, "{}", floor.isa);
+                for i in (0..weights).step_by(97).chain(weights.saturating_sub(40)..weights) {
+                    work.lines[i / 16].0[i % 16] = f32::from_bits(1);
+                    assert_eq!(seen(&work), 1, "{} {i}", floor.isa);
+                    work.lines[i / 16].0[i % 16] = 0.0;
                 }
             }
         }
@@ -257,15 +280,15 @@ mod tests {
     /// A chain starts at 1 and halves the distance to 2 at every multiply-add: the sum of their bits tells how many there were.
     #[test]
     fn every_multiply_add_is_executed() {
-        let lanes = |isa| cellc::target::Isa::from_name(isa).map_or(1, |isa| isa.lanes);
+        let lanes = |isa| Isa::from_name(isa).map_or(1, |isa| isa.lanes);
         for floor in floors() {
             for vectors in [0, 1, CHAINS - 1, CHAINS, CHAINS + 1, 5 * CHAINS / 2] {
                 let done = |chain| vectors / CHAINS + usize::from(chain < vectors % CHAINS);
                 let chains = (0..CHAINS).map(|chain| (2.0 - 0.5f32.powi(done(chain) as i32)).to_bits());
                 let expected = chains.fold(0, u32::wrapping_add);
-                let mut out = Aligned([0; 16]);
+                let mut out = Line([0; 16]);
                 (floor.arithmetic)(vectors * lanes(floor.isa), &mut out);
-                assert_eq!(out[0], expected, "{} {vectors}", floor.isa);
+                assert_eq!(out.0[0], expected, "{} {vectors}", floor.isa);
             }
         }
     }
