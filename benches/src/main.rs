@@ -18,7 +18,7 @@ use clap::Parser;
 use serde_json::json;
 
 use check::{Expected, check};
-use contender::contenders;
+use contender::{Peers, contenders};
 use report::{Report, Row, Run};
 use workload::{WORKLOADS, Workload};
 
@@ -37,6 +37,9 @@ struct Arguments {
     /// Measure every workload so often: what is printed is the best run, and the worst beside it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     best_of: u16,
+    /// Leave other libraries out
+    #[arg(long)]
+    no_peers: bool,
     /// The processor core to run on; the last one without it
     #[arg(long)]
     core: Option<usize>,
@@ -108,12 +111,22 @@ fn bench(workload: &Workload, arguments: &Arguments) -> Result<Report, String> {
     let mut rows = Vec::new();
     for contender in &mut contenders {
         let checked = check(workload, &expected, &mut **contender)?;
-        rows.push(Row {
-            name: contender.name().to_string(),
-            isa: contender.isa().map(str::to_string),
-            variant: contender.variant(),
-            checked,
-        });
+        rows.push(Row::new(&**contender, checked));
+    }
+    let mut peers = if arguments.no_peers { None } else { Some(Peers::start(workload)?) };
+    let mut absent = Vec::new();
+    if let Some(peers) = &mut peers {
+        absent.append(&mut peers.absent);
+        for mut peer in peers.all.drain(..) {
+            match check(workload, &expected, &mut *peer) {
+                Ok(checked) => {
+                    rows.push(Row::new(&*peer, checked));
+                    contenders.push(peer);
+                }
+                // that it is wrong is said; no time is worth anything then
+                Err(why) => absent.push((peer.name().to_owned(), why)),
+            }
+        }
     }
     let work = Work::new(workload.weight_count(), workload.steps, workload.multiply_adds());
     let floors = floors();
@@ -129,5 +142,5 @@ fn bench(workload: &Workload, arguments: &Arguments) -> Result<Report, String> {
         let floors = floors.iter().map(|f| FloorTimes { isa: f.isa, stream: next(), arithmetic: next() }).collect();
         runs.push(Run { floors, samples: samples.collect() });
     }
-    Ok(Report { workload: *workload, rows, runs, absent: Vec::new() })
+    Ok(Report { workload: *workload, rows, runs, absent })
 }

@@ -7,14 +7,34 @@ use cellc::timing::turns::Samples;
 use serde_json::{Value, json};
 
 use crate::check::Checked;
+use crate::contender::Contender;
 use crate::workload::{Variant, Workload};
 
 /// One who was measured.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) isa: Option<String>,
+    pub(crate) version: String,
     pub(crate) variant: Variant,
     pub(crate) checked: Checked,
+}
+
+impl Row {
+    pub(crate) fn new(contender: &dyn Contender, checked: Checked) -> Self {
+        Self {
+            name: contender.name().to_owned(),
+            isa: contender.isa().map(str::to_owned),
+            version: contender.version().to_owned(),
+            variant: contender.variant(),
+            checked,
+        }
+    }
+
+    /// What there is to say about it.
+    fn note(&self) -> String {
+        let parts = [&self.version[..], self.variant.describe()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// One measurement of everyone, by the step.
@@ -123,6 +143,7 @@ impl Report {
             json!({
                 "name": row.name,
                 "isa": row.isa,
+                "version": row.version,
                 "other_function": (row.variant != Variant::Itself).then(|| row.variant.describe()),
                 "ns": times(&|run| &run.samples[i]),
                 "over_own_floor": self.over_own_floor(i).map(Ratio::json),
@@ -186,7 +207,7 @@ impl fmt::Display for Report {
             }
             let ratio = self.over_widest_floor(i);
             write!(f, "{:11.3}{}  {:8.3}  ", ratio.best, spread(Some(ratio.worst)), self.over_cellc(i).best)?;
-            writeln!(f, "{:6.2}  {:08x}  {}", row.checked.error, row.checked.bits, row.variant.describe())?;
+            writeln!(f, "{:6.2}  {:08x}  {}", row.checked.error, row.checked.bits, row.note())?;
         }
         for (name, why) in absent {
             writeln!(f, "  {name:22} {why}")?;

@@ -79,6 +79,14 @@ pub(crate) struct Weights {
     pub(crate) head: Option<(Vec<f32>, f32)>,
 }
 
+impl Weights {
+    /// W, R, B, the head and its bias, one after the other.
+    pub(crate) fn all(&self) -> Vec<f32> {
+        let head = self.head.iter().flat_map(|(matrix, bias)| matrix.iter().chain([bias]));
+        self.w.iter().chain(&self.r).chain(&self.b).chain(head).copied().collect()
+    }
+}
+
 impl Workload {
     /// Uniform in +-1/sqrt(H) as PyTorch draws them: a cell fed with its own state then neither grows nor dies away.
     pub(crate) fn weights(&self) -> Weights {
@@ -156,7 +164,7 @@ impl Workload {
         all
     }
 
-    /// The activations of a variant: for the build.
+    /// The activations of a variant.
     pub(crate) fn activations(&self, variant: Variant) -> Vec<Activation> {
         let of = |a: &Activation| if variant == Variant::Tanh && *a == Relu { Tanh } else { *a };
         self.activations.iter().map(of).collect()
