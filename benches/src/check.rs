@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use cellc::front::openvino;
-use cellc::model::ValidModel;
+use cellc::model::{Parameter, ValidModel};
 use cellc::options::Options;
 use cellc::reference::reference;
+use cellc::timing::agreement::Agreement;
 use cellc::validate::validate;
 
 use crate::contender::Contender;
@@ -20,15 +21,6 @@ const MULTIPLY_ADDS: usize = 20_000_000;
 /// The largest error of an output, relative to the larger of 1 and the reference, that is still the same function: a hundred
 /// roundings of f32. A gate, a weight or a bias that is out of place is off by far more.
 pub(crate) const TOLERANCE: f64 = 1e-5;
-
-/// What a contender computed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Checked {
-    /// The largest error, in units of 2^-23 of the larger of 1 and the reference.
-    pub(crate) error: f64,
-    /// FNV-1a over the bits of every output: equal for contenders that agree bit for bit.
-    pub(crate) bits: u32,
-}
 
 /// The OpenVINO IR that the build wrote; its weights are beside it.
 pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
@@ -58,7 +50,7 @@ impl Expected {
 fn outputs(workload: &Workload, variant: Variant) -> Result<Vec<Vec<f64>>, String> {
     let model = model(workload, variant)?;
     let inputs: Vec<f64> = workload.inputs(variant).into_iter().map(f64::from).collect();
-    let zero = |p: &cellc::model::Parameter| vec![0.0; p.shape.iter().product()];
+    let zero = |p: &Parameter| vec![0.0; p.shape.iter().product()];
     let mut parameters: Vec<Vec<f64>> = model.parameters.iter().map(zero).collect();
     let calls = (MULTIPLY_ADDS / workload.multiply_adds()).clamp(2, CALLS);
     let mut all = Vec::new();
@@ -73,7 +65,11 @@ fn outputs(workload: &Workload, variant: Variant) -> Result<Vec<Vec<f64>>, Strin
     Ok(all)
 }
 
-fn model(workload: &Workload, variant: Variant) -> Result<ValidModel, String> {
+/// The model that the build wrote.
+///
+/// # Errors
+/// If it is gone.
+pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<ValidModel, String> {
     let (model, _) = openvino::read(&model_file(workload, variant), None).map_err(|error| error.to_string())?;
     Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
@@ -86,42 +82,33 @@ pub(crate) fn check(
     workload: &Workload,
     expected: &Expected,
     contender: &mut dyn Contender,
-) -> Result<Checked, String> {
-    let mut largest = 0.0f64;
-    let mut bits = 0x811c_9dc5u32;
+) -> Result<Agreement, String> {
+    let mut agreement = Agreement::default();
     contender.reset()?;
     for (call, expected) in expected.of(contender.variant()).iter().enumerate() {
         let outputs = contender.call()?;
-        if outputs.len() != expected.len() {
-            return Err(format!("{} elements come out of {}, not {}", outputs.len(), contender.name(), expected.len()));
-        }
-        for (j, (got, expected)) in outputs.iter().zip(expected).enumerate() {
-            let error = (f64::from(*got) - expected).abs() / expected.abs().max(1.0);
-            // a NaN is wrong too
-            if error.is_nan() || error > TOLERANCE {
-                return Err(format!(
-                    "{} {} {}: element {j} of call {call} is {got}, the reference says {expected}",
-                    workload.name,
-                    contender.name(),
-                    contender.isa().unwrap_or("")
-                ));
-            }
-            largest = largest.max(error);
-            for byte in got.to_le_bytes() {
-                bits = (bits ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-            }
+        if let Some(j) = agreement.see(&outputs, expected, TOLERANCE) {
+            let (name, isa) = (contender.name(), contender.isa().unwrap_or(""));
+            let [got, expected] = [outputs.get(j).map(f32::to_string), expected.get(j).map(f64::to_string)]
+                .map(|value| value.unwrap_or_else(|| "missing".to_owned()));
+            return Err(format!(
+                "{} {name} {isa}: element {j} of call {call} is {got}, the reference says {expected}",
+                workload.name
+            ));
         }
     }
-    Ok(Checked { error: largest * f64::from(1 << 23), bits })
+    Ok(agreement)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{Expected, check};
+    use cellc::timing::floor::Work;
+
+    use super::{Expected, check, model};
     use crate::contender::{Contender, contenders};
-    use crate::workload::WORKLOADS;
+    use crate::workload::{Variant, WORKLOADS};
 
     #[test]
     fn every_contender_is_right() {
@@ -131,6 +118,17 @@ mod tests {
             for mut contender in contenders(workload) {
                 check(workload, &expected, &mut *contender).unwrap_or_else(|problem| panic!("{problem}"));
             }
+        }
+    }
+
+    /// 3 x 128 x (16 + 128) weights and 4 x 128 biases, and the like.
+    #[test]
+    fn floors_do_what_the_workloads_do() {
+        for (name, bytes) in [("W1", 223_232), ("W8b", 223_232), ("W9", 74_240), ("W11b", 6_299_648), ("W12b", 27_044)]
+        {
+            let workload = WORKLOADS.iter().find(|workload| workload.name == name).expect("a workload");
+            let work = Work::of(&model(workload, Variant::Itself).expect("a model"));
+            assert_eq!((work.weight_bytes(), work.multiply_adds()), (bytes, workload.multiply_adds()), "{name}");
         }
     }
 

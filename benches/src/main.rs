@@ -3,7 +3,6 @@
 mod check;
 mod contender;
 mod plot;
-mod report;
 mod workload;
 
 use std::error::Error;
@@ -11,16 +10,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cellc::timing::floor::{FloorTimes, Work, floors};
+use cellc::timing::agreement::Agreement;
+use cellc::timing::floor::{Work, floors};
 use cellc::timing::pin;
-use cellc::timing::turns::{Turn, measure};
+use cellc::timing::report::{Report, Row, Run};
+use cellc::timing::turns::Turn;
 use clap::Parser;
 use serde_json::json;
 
-use check::{Expected, check};
-use contender::{Peers, contenders};
-use report::{Report, Row, Run};
-use workload::{WORKLOADS, Workload};
+use check::{Expected, check, model};
+use contender::{Contender, Peers, contenders};
+use workload::{Variant, WORKLOADS, Workload};
 
 /// Times cellc's kernels beside a same-run floor, a naive loop and other libraries
 #[derive(Parser)]
@@ -110,8 +110,8 @@ fn bench(workload: &Workload, arguments: &Arguments) -> Result<Report, String> {
     let mut contenders = contenders(workload);
     let mut rows = Vec::new();
     for contender in &mut contenders {
-        let checked = check(workload, &expected, &mut **contender)?;
-        rows.push(Row::new(&**contender, checked));
+        let agreement = check(workload, &expected, &mut **contender)?;
+        rows.push(row(&**contender, agreement));
     }
     let mut peers = if arguments.no_peers { None } else { Some(Peers::start(workload)?) };
     let mut absent = Vec::new();
@@ -119,28 +119,41 @@ fn bench(workload: &Workload, arguments: &Arguments) -> Result<Report, String> {
         absent.append(&mut peers.absent);
         for mut peer in peers.all.drain(..) {
             match check(workload, &expected, &mut *peer) {
-                Ok(checked) => {
-                    rows.push(Row::new(&*peer, checked));
+                Ok(agreement) => {
+                    rows.push(row(&*peer, agreement));
                     contenders.push(peer);
                 }
-                // that it is wrong is said; no time is worth anything then
+                // no time of a wrong result is worth anything
                 Err(why) => absent.push((peer.name().to_owned(), why)),
             }
         }
     }
-    let work = Work::new(workload.weight_count(), workload.steps, workload.multiply_adds());
+    let work = Work::of(&model(workload, Variant::Itself)?);
     let floors = floors();
     let mut runs = Vec::new();
     for _ in 0..arguments.best_of {
-        let mut turns: Vec<Turn<'_>> = floors.iter().flat_map(|floor| floor.turns(&work)).collect();
-        for contender in &mut contenders {
-            turns.push(Box::new(move |calls| contender.run(calls)));
-        }
-        let samples = measure(&mut turns, arguments.rounds, Duration::from_secs_f64(arguments.seconds))?;
-        let mut samples = samples.into_iter().map(|samples| samples.a_step(workload.steps));
-        let mut next = || samples.next().expect("samples of everyone");
-        let floors = floors.iter().map(|f| FloorTimes { isa: f.isa, stream: next(), arithmetic: next() }).collect();
-        runs.push(Run { floors, samples: samples.collect() });
+        let mut turns: Vec<Turn<'_>> =
+            contenders.iter_mut().map(|c| -> Turn<'_> { Box::new(move |calls| c.run(calls)) }).collect();
+        let (rounds, time) = (arguments.rounds, Duration::from_secs_f64(arguments.seconds));
+        runs.push(Run::measure(&floors, &work, &mut turns, workload.steps, rounds, time)?);
     }
-    Ok(Report { workload: *workload, rows, runs, absent })
+    Ok(Report {
+        name: workload.name.to_owned(),
+        description: workload.describe(),
+        steps: workload.steps,
+        work,
+        rows,
+        runs,
+        absent,
+    })
+}
+
+fn row(contender: &dyn Contender, agreement: Agreement) -> Row {
+    Row {
+        name: contender.name().to_owned(),
+        isa: contender.isa().map(str::to_owned),
+        version: contender.version().to_owned(),
+        other_function: contender.variant().other_function(),
+        agreement,
+    }
 }

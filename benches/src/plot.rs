@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{Report, Row};
-use crate::workload::Variant;
+use cellc::timing::report::{Report, Row};
 
 /// Colours of contenders in the order in which they first appear; cellc's are the first.
 const COLOURS: [&str; 14] = [
@@ -27,13 +26,13 @@ fn drawn(report: &Report) -> Vec<(String, f64)> {
         Some("avx2") if row.name == "cellc Rust" => Some("cellc Rust avx2".to_owned()),
         Some(_) => None,
     };
-    let rows = report.rows.iter().enumerate().filter(|(_, row)| row.variant == Variant::Itself);
+    let rows = report.rows.iter().enumerate().filter(|(_, row)| row.other_function.is_none());
     rows.filter_map(|(i, row)| Some((label(row)?, report.over_widest_floor(i).best))).collect()
 }
 
 /// The picture.
 pub(crate) fn plot(reports: &[Report]) -> String {
-    let groups: Vec<_> = reports.iter().map(|report| (report.workload.name, drawn(report))).collect();
+    let groups: Vec<_> = reports.iter().map(|report| (&report.name, drawn(report))).collect();
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in groups.iter().flat_map(|(_, bars)| bars) {
         if !names.contains(&name) {

@@ -136,12 +136,6 @@ impl Workload {
         self.batch * self.steps * (cell + head)
     }
 
-    /// The weights that a step reads, biases too.
-    pub(crate) fn weight_count(&self) -> usize {
-        let head = usize::from(self.head);
-        self.multiply_adds() / (self.batch * self.steps) + self.kind.bias_parts() * self.hidden_size + head
-    }
-
     /// The name of the files of a variant.
     pub(crate) fn file(&self, variant: Variant) -> String {
         let name = self.name.to_lowercase();
@@ -197,12 +191,12 @@ impl Workload {
 }
 
 impl Variant {
-    /// What to say of a contender that computes it; nothing of the workload itself.
-    pub(crate) fn describe(self) -> &'static str {
+    /// What a contender computes that computes something else.
+    pub(crate) fn other_function(self) -> Option<&'static str> {
         match self {
-            Self::Itself => "",
-            Self::Product => "other function: the matrix product only",
-            Self::Tanh => "other function: tanh in the place of relu",
+            Self::Itself => None,
+            Self::Product => Some("the matrix product only"),
+            Self::Tanh => Some("tanh in the place of relu"),
         }
     }
 }

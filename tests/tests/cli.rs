@@ -103,6 +103,7 @@ fn help_says_what_can_be_asked() {
         ("help", &["--help"][..]),
         ("help_run", &["run", "--help"]),
         ("help_check", &["check", "--help"]),
+        ("help_bench", &["bench", "--help"]),
         ("help_inspect", &["inspect", "--help"]),
     ] {
         let done = place.cellc(arguments).succeeded();
@@ -139,8 +140,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--range=-1"], &["finite magnitude"]),
         (&[gru, "-o", "gru.rs", "--range", "-1"], &["finite magnitude"]),
         (&[gru, "gru.rs"], &["'gru.rs'", "one model"]),
-        (&["chek", gru], &["run, check and inspect, come first"]),
-        (&["-o", "gru.rs", "check", gru], &["run, check and inspect, come first"]),
+        (&["chek", gru], &["run, check, inspect and bench, come first"]),
+        (&["-o", "gru.rs", "check", gru], &["run, check, inspect and bench, come first"]),
         (&["run", gru], &["--inputs", "--outputs"]),
         (&["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"], &["[possible values: rust, c]"]),
         (&["check", gru, "--steps=0"], &["at least 1"]),
@@ -150,6 +151,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&["inspect", gru, "--svg", gru], &["would be overwritten", "--svg"]),
         (&["inspect", gru, "--isa=sse2"], &["generic", "avx2", "avx512"]),
         (&["inspect", gru, "--json=yes"], &["--json"]),
+        (&["bench", gru, "--rounds=0"], &["at least 1"]),
+        (&["bench", gru, "--seconds=-1"], &["a number of seconds"]),
     ] {
         place.cellc(arguments).failed(2, words);
         assert_eq!(place.files(), ["folder"], "{arguments:?}");
@@ -706,6 +709,40 @@ fn check_fails_where_the_generated_code_is_wrong() {
     assert!(done.stdout.contains("BROKEN: 5 values"), "{}", done.stdout);
     assert!(done.stdout.contains("element 3 (counted in C order) of step 0"), "{}", done.stdout);
     assert!(done.stdout.ends_with("the error bound is broken\n"), "{}", done.stdout);
+}
+
+#[test]
+fn bench_checks_and_times_both_languages_and_openvino() {
+    let place = Place::new();
+    // 3 steps of 2 calls by a script that stands for Python
+    let python = "echo \"ready itself 1.2-3\"\n\
+                  while read word count; do\n\
+                      case $word in call) printf '1\\n\\0\\0\\0\\0';; run) echo ${count}000000;; esac\n\
+                  done";
+    place.script("python3", python);
+    let bench = |more: &[&str]| {
+        let mut command = place.command(arguments!["bench", model("gru_cell_lbr1"), "--rounds=2", "--seconds=0"]);
+        command.args(more).env("PATH", format!("{}:{}", place.path("").display(), std::env::var("PATH").unwrap()));
+        done(&mut command).succeeded().stdout
+    };
+    let report: serde_json::Value = serde_json::from_str(&bench(&["--json"])).expect("JSON");
+    let model = &report["model"];
+    // 21 rows of 5 and 7, and 28 biases; two rows of x
+    assert_eq!((&model["weight_bytes"], &model["multiply_adds"]), (&(280 * 4).into(), &(252 * 2).into()));
+    let (floors, rows) = (model["floors"].as_array().unwrap(), model["contenders"].as_array().unwrap());
+    assert_eq!(rows.len(), 2 * floors.len() + 1);
+    let own = |row: &&serde_json::Value| row["name"] != "OpenVINO Python";
+    assert!(rows.iter().filter(own).all(|row| row["error_ulp_of_1"].as_f64().unwrap() < 8.0), "{model:#}");
+    assert!(rows.iter().all(|row| row["ns"]["best"].as_f64().unwrap() > 0.0), "{model:#}");
+    let openvino = rows.last().unwrap();
+    assert_eq!((&openvino["version"], &openvino["ns"]["median"]), (&"1.2-3".into(), &1e6.into()));
+    // it gives one element of 14
+    assert!(openvino["error_ulp_of_1"].is_null(), "{openvino}");
+
+    place.script("python3", "echo absent ModuleNotFoundError: no such thing");
+    let table = bench(&["--emit=c"]);
+    assert!(table.contains("OpenVINO Python        ModuleNotFoundError: no such thing"), "{table}");
+    assert!(table.contains("cellc C generic") && !table.contains("cellc Rust"), "{table}");
 }
 
 /// Models with folded shape arithmetic, loops, variables and concatenations.

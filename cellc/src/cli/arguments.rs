@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cellc::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
 use cellc::target::{self, Isa};
@@ -18,6 +19,7 @@ Examples:
   cellc run gru.xml --inputs in --outputs out
   cellc check gru.xml --steps 1000
   cellc inspect gru.xml --svg gru.svg        what it consists of, and where its time is expected to go
+  cellc bench gru.xml                        how long it takes, beside what this machine cannot go below
 
 Exit status: 0 done, 1 the input was refused or the check failed, 2 the command line was wrong.";
 
@@ -65,6 +67,21 @@ Examples:
   cellc inspect gru.xml --isa avx2 --svg gru.svg
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
+const BENCH_EXAMPLES: &str = "\
+All take turns on one core. The floor is the larger of streaming exactly the bytes of the weights, once for every step, and executing exactly
+the multiply-adds, with the vectors of each instruction set. Inputs are drawn, states are fed back. OpenVINO takes part where python3 has
+it. Other work on the machine only ever makes times longer: compare best with median, and repeat.
+
+Columns: ns of a call, the shortest and the median; floor x, over the floor of the same instruction set, the shortest over the shortest and the
+median round by round; over the widest floor; x cellc, over the fastest of cellc; error, of the first output of the first call, in
+units of 2^-23 of the larger of 1 and the float64 reference; bits, a hash of that output.
+
+Examples:
+  cellc bench gru.xml
+  cellc bench gru.xml --emit c --json | jq '.model.contenders[] | [.name, .isa, .ns.best]'
+
+The compilers are rustc and cc, or what the variables RUSTC and CC name.";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -94,6 +111,9 @@ pub(crate) enum Command {
     /// Say what a model consists of once compiled, and where its time is expected to go
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),
+    /// Time the generated code beside what this machine cannot go below, and beside OpenVINO
+    #[command(after_help = BENCH_EXAMPLES)]
+    Bench(BenchArguments),
 }
 
 /// The model, and what of it is chosen when compiling, whatever the command.
@@ -246,6 +266,39 @@ pub(crate) struct InspectArguments {
     /// Write a picture of the graph as compiled; - is standard output, in place of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+
+    #[command(flatten)]
+    state: StateArguments,
+
+    /// The language to generate [default: both]
+    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    emit: Option<LanguageArgument>,
+
+    /// The magnitude of the inputs that are drawn
+    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
+    pub(crate) range: Range,
+
+    /// Samples of everyone
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "1000")]
+    pub(crate) rounds: usize,
+
+    /// Seconds after which there are as many samples as there will be
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "10")]
+    pub(crate) seconds: f64,
+
+    /// The processor core to run on [default: the last]
+    #[arg(long, value_name = "N")]
+    pub(crate) core: Option<usize>,
 
     /// Print JSON in place of the table
     #[arg(long)]
@@ -415,13 +468,19 @@ impl CompileArguments {
     }
 }
 
+impl From<LanguageArgument> for Language {
+    fn from(argument: LanguageArgument) -> Self {
+        match argument {
+            LanguageArgument::Rust => Self::Rust,
+            LanguageArgument::C => Self::C,
+        }
+    }
+}
+
 impl ExecuteArguments {
     /// The language to generate.
     pub(crate) fn language(&self) -> Language {
-        match self.emit {
-            LanguageArgument::Rust => Language::Rust,
-            LanguageArgument::C => Language::C,
-        }
+        self.emit.into()
     }
 
     fn options(&self, model: &ModelArguments) -> Options {
@@ -448,6 +507,18 @@ impl CheckArguments {
     }
 }
 
+impl BenchArguments {
+    /// All that the library needs, but for the language.
+    pub(crate) fn options(&self) -> Options {
+        Options { state: self.state.state(), range: self.range, ..self.model.options() }
+    }
+
+    /// The languages to generate.
+    pub(crate) fn languages(&self) -> Vec<Language> {
+        self.emit.map_or(vec![Language::Rust, Language::C], |language| vec![language.into()])
+    }
+}
+
 impl InspectArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
@@ -465,6 +536,11 @@ fn positive(text: &str) -> Result<usize, String> {
         Ok(n) => Ok(n),
         Err(_) => Err("a whole number from 1 is needed".to_owned()),
     }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|&seconds| Duration::try_from_secs_f64(seconds).is_ok());
+    seconds.ok_or_else(|| "a number of seconds is needed".to_owned())
 }
 
 fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {

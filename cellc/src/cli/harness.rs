@@ -10,10 +10,12 @@ use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::rc::Rc;
+use std::time::Duration;
 
 use cellc::compile::Compilation;
 use cellc::diagnostic::{Diagnostic, Origin};
-use cellc::emit::names::{Field, Interface};
+use cellc::emit::names::{Field, Interface, StateField};
 use cellc::kernel::Element;
 use cellc::options::Language;
 use tempfile::TempDir;
@@ -36,6 +38,10 @@ const RESET: u8 = 2;
 /// The variables follow.
 const SET: u8 = 4;
 
+/// Nothing follows but a number, eight bytes: so many calls on the inputs of the call before, each with the states that the one before left.
+/// The answer is how many nanoseconds they took, eight bytes.
+const TIME: u8 = 8;
+
 /// What the variables of the model are before a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Variables<'a> {
@@ -56,6 +62,14 @@ pub(crate) struct Outcome {
     pub(crate) variables: Vec<Vec<f32>>,
 }
 
+/// Generated code, compiled.
+pub(crate) struct Program {
+    path: PathBuf,
+    interface: Interface,
+    // Holds the program's file as long as it may be started.
+    folder: Rc<TempDir>,
+}
+
 /// Generated code, compiled and running. It ends when dropped.
 pub(crate) struct Harness {
     child: Child,
@@ -65,19 +79,23 @@ pub(crate) struct Harness {
     isa: String,
     interface: Interface,
     // Holds the program's file as long as it runs.
-    _folder: TempDir,
+    _folder: Rc<TempDir>,
 }
 
-impl Harness {
-    /// Writes the source of `compilation`, compiles it with rustc or cc, and starts it on the named instruction set, or
-    /// on the best that the machine has.
-    pub(crate) fn start(compilation: &Compilation, language: Language, isa: Option<&str>) -> Result<Self, Failure> {
+impl Program {
+    /// Writes the source of `compilation` and compiles it with rustc or cc.
+    pub(crate) fn build(compilation: &Compilation, language: Language) -> Result<Self, Failure> {
         let folder = tempfile::Builder::new()
             .prefix("cellc-")
             .tempdir()
             .map_err(|error| problem(format!("no temporary folder can be made: {error}")))?;
-        let program = build(compilation, language, folder.path())?;
-        let mut child = Command::new(program)
+        let path = build(compilation, language, folder.path())?;
+        Ok(Self { path, interface: compilation.interface.clone(), folder: Rc::new(folder) })
+    }
+
+    /// Starts it on the named instruction set, or on the best that the machine has.
+    pub(crate) fn start(&self, isa: Option<&str>) -> Result<Harness, Failure> {
+        let mut child = Command::new(&self.path)
             .args(isa)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -85,10 +103,17 @@ impl Harness {
             .map_err(|error| problem(format!("the compiled program cannot be started: {error}")))?;
         let input = child.stdin.take().map(BufWriter::new);
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
-        let interface = compilation.interface.clone();
-        let mut harness = Self { child, input, output, isa: String::new(), interface, _folder: folder };
+        let (interface, folder) = (self.interface.clone(), Rc::clone(&self.folder));
+        let mut harness = Harness { child, input, output, isa: String::new(), interface, _folder: folder };
         harness.isa = harness.greeting(isa)?;
         Ok(harness)
+    }
+}
+
+impl Harness {
+    /// As [`Program::build`] and [`Program::start`].
+    pub(crate) fn start(compilation: &Compilation, language: Language, isa: Option<&str>) -> Result<Self, Failure> {
+        Program::build(compilation, language)?.start(isa)
     }
 
     /// The instruction set that it runs on.
@@ -105,10 +130,28 @@ impl Harness {
         variables: Variables<'_>,
     ) -> Result<Outcome, Diagnostic> {
         let message = self.message(parameters, pack, variables)?;
-        self.exchange(&message).map_err(|error| match self.child.wait() {
+        self.exchange(&message).map_err(|error| self.ended(&error))
+    }
+
+    /// So many calls on the inputs of the last one, each with the states that the one before left: how long they took.
+    pub(crate) fn run(&mut self, calls: usize) -> Result<Duration, Diagnostic> {
+        let mut exchange = || {
+            let input = self.input.as_mut().expect("open until dropped");
+            input.write_all(&[TIME])?;
+            input.write_all(&(calls as u64).to_ne_bytes())?;
+            input.flush()?;
+            let mut nanoseconds = [0; 8];
+            self.output.read_exact(&mut nanoseconds)?;
+            io::Result::Ok(Duration::from_nanos(u64::from_ne_bytes(nanoseconds)))
+        };
+        exchange().map_err(|error| self.ended(&error))
+    }
+
+    fn ended(&mut self, error: &io::Error) -> Diagnostic {
+        match self.child.wait() {
             Ok(status) if !status.success() => problem(format!("the compiled program ended early: {status}")),
             _ => problem(format!("the compiled program cannot be talked to: {error}")),
-        })
+        }
     }
 
     /// What is sent for a call.
@@ -228,7 +271,7 @@ fn c_compiler(variable: Option<OsString>) -> Command {
 }
 
 fn rust_source(interface: &Interface) -> String {
-    let Interface { function, inputs, weights, outputs, variables, .. } = interface;
+    let Interface { function, inputs, weights, outputs, states, variables, .. } = interface;
     let mut declarations = String::new();
     let mut read = [String::new(), String::new()];
     for (read, (variable, fields)) in read.iter_mut().zip([("x", inputs), ("w", weights)]) {
@@ -261,21 +304,32 @@ fn rust_source(interface: &Interface) -> String {
         _ => arguments.push(format!("&generated::Inputs {{ {} }}", rust_fields(inputs, "x", array))),
     }
     let mut write_results = String::new();
+    // what the compiler must not know: the inputs of a call, and that nobody reads the outputs of the last but one
+    let mut unknown: String = (0..inputs.len()).map(|i| format!("                black_box(&mut x{i});\n")).collect();
+    let mut results = Vec::new();
     match &outputs[..] {
         [field] => {
             declarations += &format!("    let mut y = vec![0f32; {}];\n", field.len());
             arguments.push(rust_view("y", "as_chunks_mut", "as_mut_slice", &array(field)));
-            write_results += "        give(&mut output, &y)?;\n";
+            unknown += "                black_box(&mut y);\n";
+            results.push("&y".to_owned());
         }
         _ => {
             declarations += "    let mut outputs = Box::new(generated::Outputs::new());\n";
             arguments.push("&mut outputs".to_owned());
+            unknown += "                black_box(&mut outputs);\n";
             for field in outputs {
                 let flatten = ".as_flattened()".repeat(array(field).len() - 1);
-                write_results += &format!("        give(&mut output, outputs.{}.as_slice(){flatten})?;\n", field.name);
+                results.push(format!("outputs.{}.as_slice(){flatten}", field.name));
             }
         }
     }
+    for result in &results {
+        write_results += &format!("        give(&mut output, {result})?;\n");
+    }
+    let feed =
+        |state: &StateField| format!("                x{}.copy_from_slice({});\n", state.input, results[state.output]);
+    let feed: String = states.iter().map(feed).collect();
     for field in variables {
         read_variables += &format!("            take(&mut input, &mut state.{}, f32::from_ne_bytes)?;\n", field.name);
         write_results += &format!("        give(&mut output, &state.{})?;\n", field.name);
@@ -290,7 +344,9 @@ fn rust_source(interface: &Interface) -> String {
     format!(
         r#"mod generated;
 
+use std::hint::black_box;
 use std::io::{{self, BufReader, BufWriter, Read, Write}};
+use std::time::Instant;
 
 {unread}
 fn take<T, const N: usize>(input: &mut impl Read, values: &mut [T], from: fn([u8; N]) -> T) -> io::Result<()> {{
@@ -314,6 +370,17 @@ fn serve(isa: generated::Isa) -> io::Result<()> {{
     let mut flags = [0];
     while input.read(&mut flags)? == 1 {{
         let [flags] = flags;
+        if flags & {TIME} != 0 {{
+            let mut calls = [0; 8];
+            input.read_exact(&mut calls)?;
+            let start = Instant::now();
+            for _ in 0..u64::from_ne_bytes(calls) {{
+{unknown}                generated::{function}({arguments});
+{feed}            }}
+            output.write_all(&(start.elapsed().as_nanos() as u64).to_ne_bytes())?;
+            output.flush()?;
+            continue;
+        }}
 {reset}        if flags & {SET} != 0 {{
 {read_variables}        }}
         if flags & {PACK} != 0 {{
@@ -380,7 +447,7 @@ fn array(field: &Field) -> Vec<usize> {
 }
 
 fn c_source(interface: &Interface, isas: &[&str]) -> String {
-    let Interface { function, inputs, weights, outputs, variables, .. } = interface;
+    let Interface { function, inputs, weights, outputs, states, variables, .. } = interface;
     let mut declarations = String::new();
     let mut values = |variable: &str, fields: &[Field]| {
         let mut members = Vec::new();
@@ -427,16 +494,21 @@ fn c_source(interface: &Interface, isas: &[&str]) -> String {
     structs += &format!("    const {function}_outputs outputs = {{ {output_members} }};\n");
     arguments.push("&outputs");
     let arguments = arguments.join(", ");
+    let feed = |s: &StateField| format!("                memcpy(x{}, y{}, sizeof x{});\n", s.input, s.output, s.input);
+    let feed: String = states.iter().map(feed).collect();
     let prefix = function.to_ascii_uppercase();
     let known: Vec<_> = isas.iter().map(|isa| format!("{prefix}_ISA_{}", isa.to_ascii_uppercase())).collect();
     let known = known.join(", ");
     format!(
-        r#"#include "generated.h"
+        r#"#define _POSIX_C_SOURCE 199309L /* clock_gettime */
+
+#include "generated.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 {declarations}
 static void take(void *values, size_t size, size_t n) {{
@@ -445,6 +517,12 @@ static void take(void *values, size_t size, size_t n) {{
 
 static void give(const void *values, size_t size, size_t n) {{
     if (fwrite(values, size, n, stdout) != n) exit(1);
+}}
+
+static uint64_t nanoseconds(void) {{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }}
 
 int main(int argc, char **argv) {{
@@ -459,6 +537,18 @@ int main(int argc, char **argv) {{
     printf("%s\n", {function}_isa_name(isa));
     fflush(stdout);
 {first}{structs}    for (int flags = getchar(); flags != EOF; flags = getchar()) {{
+        if (flags & {TIME}) {{
+            uint64_t calls;
+            take(&calls, sizeof calls, 1);
+            uint64_t start = nanoseconds();
+            for (uint64_t call = 0; call < calls; call++) {{
+                {function}_run({arguments});
+{feed}            }}
+            uint64_t time = nanoseconds() - start;
+            fwrite(&time, sizeof time, 1, stdout);
+            fflush(stdout);
+            continue;
+        }}
 {reset}        if (flags & {SET}) {{
 {read_variables}        }}
         if (flags & {PACK}) {{

@@ -1,6 +1,7 @@
 //! The command line: arguments to library calls to files.
 
 mod arguments;
+mod bench;
 mod calls;
 mod check;
 mod compile;
@@ -65,6 +66,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Run(arguments)) => run::run(arguments),
         Some(Command::Check(arguments)) => check::check(arguments),
         Some(Command::Inspect(arguments)) => inspect::inspect(arguments),
+        Some(Command::Bench(arguments)) => bench::bench(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,7 +91,7 @@ fn named(error: clap::Error) -> clap::Error {
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if command.find_subcommand(word).is_none() => {
             let message = format!(
-                "unexpected argument '{word}': one model is compiled; the commands, run, check and inspect, come first"
+                "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and bench, come first"
             );
             command.error(ErrorKind::UnknownArgument, message)
         }

@@ -7,15 +7,22 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use super::turns::{Samples, Turn, timed};
+use crate::model::{Source, ValidModel, ValidNode, ValidOp, WeightSource};
 use crate::target;
 
 /// What a call has to do at least.
+#[derive(Default)]
 pub struct Work {
-    /// Weights that nobody else reads, in cache lines.
+    parts: Vec<Part>,
+    multiply_adds: usize,
+}
+
+/// Weights that are read together.
+struct Part {
+    /// Nobody else's, in cache lines.
     lines: Vec<Line<f32>>,
     weights: usize,
     passes: usize,
-    multiply_adds: usize,
 }
 
 /// The loops of one instruction set. What they write depends on all that they did, or it could be left out.
@@ -56,10 +63,62 @@ impl FloorTimes {
 struct Line<T>([T; 16]);
 
 impl Work {
-    /// A call that reads so many weights (of four bytes) so many times, one pass for each step, and multiplies and adds so often.
-    pub fn new(weights: usize, passes: usize, multiply_adds: usize) -> Self {
+    /// What the model does in a call: weights of a layer are read at every step, multiply-adds are done for every row and step.
+    pub fn of(model: &ValidModel) -> Self {
+        let mut work = Self::default();
+        work.nodes(model, &model.nodes, 1);
+        work
+    }
+
+    fn nodes(&mut self, model: &ValidModel, nodes: &[ValidNode], trips: usize) {
+        for node in nodes {
+            if let ValidOp::Loop(looped) = &node.op {
+                self.nodes(model, &looped.body, trips * looped.trips);
+                continue;
+            }
+            // constants that are no weights are read too
+            let constant = |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
+            let constants: usize = node.op.reads().into_iter().map(constant).sum();
+            let (weights, passes) = match &node.op {
+                ValidOp::Cell(cell) => {
+                    let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+                    let matrices = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
+                    let bias = if cell.b == WeightSource::Zero { 0 } else { cell.kind.bias_parts() * cell.hidden_size };
+                    let peepholes = if cell.p.is_some() { 3 * cell.hidden_size } else { 0 };
+                    self.multiply_adds += cell.batch * steps * trips * matrices;
+                    (matrices + bias + peepholes, steps * trips)
+                }
+                ValidOp::Dense(dense) => {
+                    self.multiply_adds += dense.rows * dense.inputs * dense.outputs * trips;
+                    (dense.inputs * dense.outputs, trips)
+                }
+                ValidOp::MatMul(m) => {
+                    self.multiply_adds += m.batch * m.rows * m.inner * m.columns * trips;
+                    (0, trips)
+                }
+                _ => (0, trips),
+            };
+            if weights + constants > 0 {
+                self.parts.push(Part::new(weights + constants, passes));
+            }
+        }
+    }
+
+    /// Bytes of all weights.
+    pub fn weight_bytes(&self) -> usize {
+        self.parts.iter().map(|part| 4 * part.weights).sum()
+    }
+
+    /// Of a call.
+    pub fn multiply_adds(&self) -> usize {
+        self.multiply_adds
+    }
+}
+
+impl Part {
+    fn new(weights: usize, passes: usize) -> Self {
         // any values will do but zeros, whose pages may all be one
-        Self { lines: vec![Line([1.0; 16]); weights.div_ceil(16)], weights, passes, multiply_adds }
+        Self { lines: vec![Line([1.0; 16]); weights.div_ceil(16)], weights, passes }
     }
 
     fn weights(&self) -> &[f32] {
@@ -74,16 +133,15 @@ impl Work {
 impl Floor {
     /// Its two halves, streaming first.
     pub fn turns<'a>(&'a self, work: &'a Work) -> [Turn<'a>; 2] {
-        [
-            Box::new(move |calls| {
-                Ok(self.run(calls, |out| {
-                    for _ in 0..work.passes {
-                        (self.stream)(black_box(work.weights()), out);
-                    }
-                }))
-            }),
-            Box::new(move |calls| Ok(self.run(calls, |out| (self.arithmetic)(black_box(work.multiply_adds), out)))),
-        ]
+        let stream = |out: &mut Line<u32>| {
+            for part in &work.parts {
+                for _ in 0..part.passes {
+                    (self.stream)(black_box(part.weights()), out);
+                }
+            }
+        };
+        let arithmetic = |out: &mut Line<u32>| (self.arithmetic)(black_box(work.multiply_adds), out);
+        [Box::new(move |calls| Ok(self.run(calls, stream))), Box::new(move |calls| Ok(self.run(calls, arithmetic)))]
     }
 
     fn run(&self, calls: usize, call: impl Fn(&mut Line<u32>)) -> Duration {
@@ -252,26 +310,26 @@ loops!(
 
 #[cfg(test)]
 mod tests {
-    use super::{CHAINS, Line, Work, floors};
+    use super::{CHAINS, Line, Part, floors};
     use crate::target::Isa;
 
     /// A bit that only one weight has is seen, wherever that weight is: nothing is left out of the stream.
     #[test]
     fn every_weight_is_streamed() {
         for weights in [3, 16, 127, 128, 129, 18_560, 20_019] {
-            let mut work = Work::new(weights, 1, 0);
-            work.lines.iter_mut().for_each(|line| line.0.fill(0.0));
+            let mut part = Part::new(weights, 1);
+            part.lines.iter_mut().for_each(|line| line.0.fill(0.0));
             for floor in floors() {
-                let seen = |work: &Work| {
+                let seen = |part: &Part| {
                     let mut out = Line([0; 16]);
-                    (floor.stream)(work.weights(), &mut out);
+                    (floor.stream)(part.weights(), &mut out);
                     out.0.iter().fold(0, |a, b| a | b)
                 };
-                assert_eq!(seen(&work), 0, "{}", floor.isa);
+                assert_eq!(seen(&part), 0, "{}", floor.isa);
                 for i in (0..weights).step_by(97).chain(weights.saturating_sub(40)..weights) {
-                    work.lines[i / 16].0[i % 16] = f32::from_bits(1);
-                    assert_eq!(seen(&work), 1, "{} {i}", floor.isa);
-                    work.lines[i / 16].0[i % 16] = 0.0;
+                    part.lines[i / 16].0[i % 16] = f32::from_bits(1);
+                    assert_eq!(seen(&part), 1, "{} {i}", floor.isa);
+                    part.lines[i / 16].0[i % 16] = 0.0;
                 }
             }
         }

@@ -1,67 +1,106 @@
 //! What was measured, as a table and as JSON.
 
 use std::fmt;
+use std::time::Duration;
 
-use cellc::timing::floor::FloorTimes;
-use cellc::timing::turns::Samples;
 use serde_json::{Value, json};
 
-use crate::check::Checked;
-use crate::contender::Contender;
-use crate::workload::{Variant, Workload};
+use super::agreement::Agreement;
+use super::floor::{Floor, FloorTimes, Work};
+use super::turns::{Samples, Turn, measure};
 
 /// One who was measured.
-pub(crate) struct Row {
-    pub(crate) name: String,
-    pub(crate) isa: Option<String>,
-    pub(crate) version: String,
-    pub(crate) variant: Variant,
-    pub(crate) checked: Checked,
+pub struct Row {
+    /// The language or library.
+    pub name: String,
+    /// The instruction set, where it is known.
+    pub isa: Option<String>,
+    /// Of another's library.
+    pub version: String,
+    /// What it computes, if that is not what the others do.
+    pub other_function: Option<&'static str>,
+    /// How right it is.
+    pub agreement: Agreement,
 }
 
 impl Row {
-    pub(crate) fn new(contender: &dyn Contender, checked: Checked) -> Self {
-        Self {
-            name: contender.name().to_owned(),
-            isa: contender.isa().map(str::to_owned),
-            version: contender.version().to_owned(),
-            variant: contender.variant(),
-            checked,
-        }
+    /// Whether cellc made it for what is asked.
+    fn is_cellc(&self) -> bool {
+        self.name.starts_with("cellc") && self.other_function.is_none()
     }
 
     /// What there is to say about it.
     fn note(&self) -> String {
-        let parts = [&self.version[..], self.variant.describe()];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+        let other = self.other_function.map(|what| format!("other function: {what}"));
+        [Some(self.version.clone()), other]
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 }
 
 /// One measurement of everyone, by the step.
-pub(crate) struct Run {
-    /// The widest vectors last.
-    pub(crate) floors: Vec<FloorTimes>,
+pub struct Run {
+    /// Of every instruction set, the widest vectors last.
+    pub floors: Vec<FloorTimes>,
     /// Of every row.
-    pub(crate) samples: Vec<Samples>,
+    pub samples: Vec<Samples>,
 }
 
-/// A workload's times.
-pub(crate) struct Report {
-    pub(crate) workload: Workload,
-    pub(crate) rows: Vec<Row>,
+impl Run {
+    /// Times the floors and everyone else in turns, each call of so many steps.
+    ///
+    /// # Errors
+    /// The first of a turn.
+    pub fn measure<'a>(
+        floors: &'a [Floor],
+        work: &'a Work,
+        others: &mut Vec<Turn<'a>>,
+        steps: usize,
+        rounds: usize,
+        time: Duration,
+    ) -> Result<Self, String> {
+        let mut turns: Vec<Turn<'_>> = floors.iter().flat_map(|floor| floor.turns(work)).collect();
+        turns.append(others);
+        let mut samples = measure(&mut turns, rounds, time)?.into_iter().map(|samples| samples.a_step(steps));
+        let mut next = || samples.next().expect("samples of everyone");
+        let floors = floors.iter().map(|f| FloorTimes { isa: f.isa, stream: next(), arithmetic: next() }).collect();
+        Ok(Self { floors, samples: samples.collect() })
+    }
+
+    /// How many samples there are of everyone.
+    pub fn rounds(&self) -> usize {
+        self.floors[0].stream.rounds()
+    }
+}
+
+/// The times of one workload, or of one model.
+pub struct Report {
+    /// Its name.
+    pub name: String,
+    /// What it is, in words.
+    pub description: String,
+    /// Steps in a call, each of which a time is given for.
+    pub steps: usize,
+    /// What a call has to do.
+    pub work: Work,
+    /// Who was measured.
+    pub rows: Vec<Row>,
     /// At least one.
-    pub(crate) runs: Vec<Run>,
+    pub runs: Vec<Run>,
     /// Who could not take part, and why.
-    pub(crate) absent: Vec<(String, String)>,
+    pub absent: Vec<(String, String)>,
 }
 
 /// Time over a floor, or over another's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ratio {
+pub struct Ratio {
     /// Of the best run: the shortest time over the other's shortest.
-    pub(crate) best: f64,
+    pub best: f64,
     /// The same of the worst run.
-    pub(crate) worst: f64,
+    pub worst: f64,
     /// The least of the runs' medians, and its quartiles: of the ratios round by round.
     quartiles: [f64; 3],
 }
@@ -106,13 +145,13 @@ impl Report {
     }
 
     /// A row over the floor of the widest vectors that the machine has.
-    pub(crate) fn over_widest_floor(&self, row: usize) -> Ratio {
+    pub fn over_widest_floor(&self, row: usize) -> Ratio {
         self.over_floor(row, self.runs[0].floors.len() - 1)
     }
 
-    /// The row of the fastest that cellc made for the workload itself.
-    pub(crate) fn fastest(&self) -> usize {
-        let own = |&row: &usize| self.rows[row].name.starts_with("cellc") && self.rows[row].variant == Variant::Itself;
+    /// The row of the fastest that cellc made.
+    fn fastest(&self) -> usize {
+        let own = |&row: &usize| self.rows[row].is_cellc();
         let time = |row: usize| best(self.runs.iter().map(|run| &run.samples[row]));
         (0..self.rows.len())
             .filter(own)
@@ -126,7 +165,8 @@ impl Report {
         Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[fastest])))
     }
 
-    pub(crate) fn json(&self) -> Value {
+    /// Everything that was measured.
+    pub fn json(&self) -> Value {
         let times = |all: &dyn Fn(&Run) -> &Samples| {
             let runs = || self.runs.iter().map(all);
             json!({ "best": best(runs()), "median": median(runs()), "best_by_run": runs().map(Samples::best).collect::<Vec<_>>() })
@@ -144,21 +184,22 @@ impl Report {
                 "name": row.name,
                 "isa": row.isa,
                 "version": row.version,
-                "other_function": (row.variant != Variant::Itself).then(|| row.variant.describe()),
+                "other_function": row.other_function,
                 "ns": times(&|run| &run.samples[i]),
                 "over_own_floor": self.over_own_floor(i).map(Ratio::json),
                 "over_widest_floor": self.over_widest_floor(i).json(),
                 "over_fastest_cellc": self.over_cellc(i).json(),
-                "error_ulp_of_1": row.checked.error,
-                "output_bits": format!("{:08x}", row.checked.bits),
+                "error_ulp_of_1": row.agreement.error(),
+                "output_bits": format!("{:08x}", row.agreement.bits),
             })
         });
         json!({
-            "workload": self.workload.name,
-            "description": self.workload.describe(),
-            "weight_bytes": self.workload.weight_count() * 4,
-            "multiply_adds": self.workload.multiply_adds() / self.workload.steps,
-            "rounds": self.runs.iter().map(|run| run.floors[0].stream.rounds()).collect::<Vec<_>>(),
+            "name": self.name,
+            "description": self.description,
+            "steps_in_a_call": self.steps,
+            "weight_bytes": self.work.weight_bytes(),
+            "multiply_adds": self.work.multiply_adds() / self.steps,
+            "rounds": self.runs.iter().map(Run::rounds).collect::<Vec<_>>(),
             "floors": floors.collect::<Vec<_>>(),
             "contenders": rows.collect::<Vec<_>>(),
             "absent": self.absent.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
@@ -178,9 +219,8 @@ fn median<'a>(runs: impl Iterator<Item = &'a Samples>) -> f64 {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workload, rows, runs, absent } = self;
-        let bytes = workload.weight_count() * 4;
-        writeln!(f, "{}: {}; {bytes} bytes of weights", workload.name, workload.describe())?;
+        let Self { name, description, work, rows, runs, absent, .. } = self;
+        writeln!(f, "{name}: {description}; {} bytes of weights", work.weight_bytes())?;
         let floors = &runs[0].floors;
         let over = format!("over {}", floors.last().map_or("", |floor| floor.isa));
         // of a single run there is nothing to spread
@@ -207,7 +247,7 @@ impl fmt::Display for Report {
             }
             let ratio = self.over_widest_floor(i);
             write!(f, "{:11.3}{}  {:8.3}  ", ratio.best, spread(Some(ratio.worst)), self.over_cellc(i).best)?;
-            writeln!(f, "{:6.2}  {:08x}  {}", row.checked.error, row.checked.bits, row.note())?;
+            writeln!(f, "{:6.2}  {:08x}  {}", row.agreement.error(), row.agreement.bits, row.note())?;
         }
         for (name, why) in absent {
             writeln!(f, "  {name:22} {why}")?;

@@ -1,0 +1,184 @@
+//! `cellc bench`: how long a call of the generated code takes, beside the floor of this machine and, where it is installed, OpenVINO.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use cellc::bound::states;
+use cellc::compile;
+use cellc::diagnostic::{Diagnostic, Origin};
+use cellc::front::openvino;
+use cellc::model::ValidModel;
+use cellc::options::{Language, Options};
+use cellc::reference::{initial_variables, reference};
+use cellc::timing::agreement::Agreement;
+use cellc::timing::floor::{Floor, Work, floors};
+use cellc::timing::process::Process;
+use cellc::timing::report::{Report, Row, Run};
+use cellc::timing::turns::Turn;
+use cellc::timing::{PYTHON, pin};
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use super::arguments::BenchArguments;
+use super::calls::Numbers;
+use super::harness::{Harness, Program, Variables};
+use super::progress::Progress;
+use super::random::Random;
+use super::stdout::write_stdout;
+use super::{Failure, report};
+
+/// Compiles, checks the first call of everyone, measures, and prints one table.
+pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
+    let progress = Progress::start("reading the model");
+    let (model, warnings) = openvino::read(arguments.model.path(), arguments.model.weights.as_deref())?;
+    progress.suspend(|| report(&warnings));
+    progress.stage("compiling");
+    let options = Options { name: Some("model".to_owned()), ..arguments.options() };
+    let mut compilation = compile::compile(&model, &options)?;
+    drop(model);
+    progress.suspend(|| report(&compilation.warnings));
+    let mut programs = Vec::new();
+    for language in arguments.languages() {
+        // only the last stage knows the language
+        compilation.options.language = language;
+        programs.push((language, Program::build(&compilation, language)?));
+    }
+    let model = &compilation.model;
+    let core = pin(arguments.core);
+    let floors: Vec<Floor> = floors().into_iter().filter(|floor| compiled(&compilation, floor.isa)).collect();
+
+    progress.stage("checking");
+    let given = inputs(model, arguments.range.x);
+    let exact: Vec<Vec<f64>> = given.iter().map(Numbers::exact).collect();
+    let expected = reference(model, &exact, &initial_variables(model)).results;
+    let expected = expected.first().ok_or_else(|| problem("the model has no output"))?;
+    let mut rows = Vec::new();
+    let mut harnesses = Vec::new();
+    for floor in &floors {
+        for (language, program) in &programs {
+            let mut harness = program.start(Some(floor.isa))?;
+            let results = harness.call(&given, true, Variables::Initial)?.results;
+            let name = if *language == Language::C { "cellc C" } else { "cellc Rust" };
+            let isa = Some(floor.isa.to_owned());
+            rows.push(Row { isa, ..row(name, String::new(), &results[0], expected) });
+            harnesses.push(harness);
+        }
+    }
+    let mut absent = Vec::new();
+    let mut process = match OpenVino::start(arguments, &compilation.model, &given) {
+        Ok(mut openvino) => match openvino.process.call() {
+            Ok(first) => {
+                rows.push(row(OPENVINO, openvino.process.version.clone(), &first, expected));
+                Some(openvino)
+            }
+            Err(why) => {
+                absent.push((OPENVINO.to_owned(), why));
+                None
+            }
+        },
+        Err(why) => {
+            absent.push((OPENVINO.to_owned(), why));
+            None
+        }
+    };
+
+    progress.stage("measuring");
+    let work = Work::of(model);
+    let turn = |harness: &'_ mut Harness| -> Turn<'_> {
+        Box::new(move |calls| harness.run(calls).map_err(|problem| problem.found))
+    };
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    for harness in &mut harnesses {
+        turns.push(turn(harness));
+    }
+    if let Some(openvino) = &mut process {
+        turns.push(Box::new(|calls| openvino.process.run(calls)));
+    }
+    let time = Duration::from_secs_f64(arguments.seconds);
+    let run = Run::measure(&floors, &work, &mut turns, 1, arguments.rounds, time).map_err(problem)?;
+    drop(turns);
+    drop(progress);
+    let rounds = run.rounds();
+    let name = model.name.clone().unwrap_or_else(|| arguments.model.path().display().to_string());
+    let description = format!("a call of {} multiply-adds", work.multiply_adds());
+    let found = Report { name, description, steps: 1, work, rows, runs: vec![run], absent };
+    let text = if arguments.json {
+        format!("{:#}\n", json!({ "core": core, "rounds": rounds, "model": found.json() }))
+    } else {
+        let pinned = core.map_or("not pinned to a core".to_owned(), |core| format!("core {core}"));
+        format!("{pinned}, {rounds} rounds\n\n{found}")
+    };
+    write_stdout(text.as_bytes())?;
+    Ok(())
+}
+
+const OPENVINO: &str = "OpenVINO Python";
+
+fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
+    compilation.plan.isas.iter().any(|(known, _)| known.name == isa)
+}
+
+fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
+    let mut agreement = Agreement::default();
+    // how far it is off is printed, whatever it is: a bound is what `cellc check` is for
+    agreement.see(got, expected, f64::INFINITY);
+    Row { name: name.to_owned(), isa: None, version, other_function: None, agreement }
+}
+
+/// The inputs of every call: drawn, the states zero at first, all sequences of full length.
+fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
+    let mut random = Random::new(1);
+    let held = states(model);
+    let one = |(i, parameter): (usize, &cellc::model::Parameter)| {
+        let len = parameter.shape.iter().product();
+        match parameter.length {
+            Some(longest) => Numbers::Integers(vec![longest as i64; len]),
+            // as PyTorch initialises: sums stay of order 1 whatever the size
+            None if parameter.weight => {
+                Numbers::Floats(random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())))
+            }
+            None if held.contains(&i) => Numbers::Floats(vec![0.0; len]),
+            None => Numbers::Floats(random.even(len, most)),
+        }
+    };
+    model.parameters.iter().enumerate().map(one).collect()
+}
+
+/// OpenVINO where `python3` finds it, with the file of inputs that it reads.
+struct OpenVino {
+    process: Process,
+    _inputs: NamedTempFile,
+}
+
+impl OpenVino {
+    fn start(arguments: &BenchArguments, model: &ValidModel, given: &[Numbers]) -> Result<Self, String> {
+        let fed = |i: usize| model.states.iter().any(|pair| pair.parameter == i);
+        let mut file = NamedTempFile::new().map_err(|error| format!("no temporary file can be made: {error}"))?;
+        for (_, numbers) in given.iter().enumerate().filter(|(i, _)| !fed(*i)) {
+            let bytes: Vec<u8> = match numbers {
+                Numbers::Floats(values) => values.iter().flat_map(|v| v.to_ne_bytes()).collect(),
+                Numbers::Integers(values) => values.iter().flat_map(|v| v.to_ne_bytes()).collect(),
+            };
+            file.write_all(&bytes).map_err(|error| format!("a temporary file cannot be written: {error}"))?;
+        }
+        let sizes = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let shapes: Vec<_> = model.parameters.iter().map(|parameter| sizes(&parameter.shape)).collect();
+        let states: Vec<_> = model.states.iter().map(|s| format!("{}:{}", s.parameter, s.result)).collect();
+        let absolute = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+        let mut command = Command::new("python3");
+        command.args(["-c", PYTHON]).arg(format!("ir={}", absolute(arguments.model.path())));
+        if let Some(weights) = &arguments.model.weights {
+            command.arg(format!("weights={}", absolute(weights)));
+        }
+        command.arg(format!("shapes={}", shapes.join(";"))).arg(format!("states={}", states.join(",")));
+        command.arg(format!("x={}", absolute(file.path())));
+        Ok(Self { process: Process::start(OPENVINO, &mut command)?, _inputs: file })
+    }
+}
+
+fn problem(what: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, what.into())
+}

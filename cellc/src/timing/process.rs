@@ -1,0 +1,124 @@
+//! One who takes turns in a process of its own: a line in, a line out.
+//!
+//! It greets with `ready FUNCTION VERSION` or `absent REASON`. Then `reset` is answered by `ok`; `call`, by the number of elements of the
+//! output, a line, and those elements, f32; `run K`, by the nanoseconds of K calls.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// The process. It ends when dropped.
+pub struct Process {
+    /// What it says that it computes.
+    pub function: String,
+    /// Its library's.
+    pub version: String,
+    name: String,
+    child: Child,
+    // an Option so that it can be closed before the end is waited for
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// Starts it, with one thread for whatever it computes.
+    ///
+    /// # Errors
+    /// Why it cannot take part.
+    pub fn start(name: &str, command: &mut Command) -> Result<Self, String> {
+        let libraries = ["OMP", "OPENBLAS", "MKL", "RAYON", "RTEN"];
+        command.envs(libraries.map(|library| (format!("{library}_NUM_THREADS"), "1")));
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let (function, version) = (String::new(), String::new());
+        let mut process = Self { function, version, name: name.to_owned(), child, input, output };
+        let greeting = process.line()?;
+        let (word, rest) = greeting.split_once(' ').unwrap_or((&greeting, ""));
+        match (word, rest.split_once(' ')) {
+            ("ready", Some((function, version))) => {
+                (process.function, process.version) = (function.to_owned(), version.to_owned());
+                Ok(process)
+            }
+            ("absent", _) => Err(rest.to_owned()),
+            _ => Err(format!("{name} greets with {greeting:?}")),
+        }
+    }
+
+    /// State zero, the first input.
+    ///
+    /// # Errors
+    /// As all that follow: if it ended, or does not keep to the rules.
+    pub fn reset(&mut self) -> Result<(), String> {
+        self.ask("reset").map(drop)
+    }
+
+    /// One call: the output.
+    pub fn call(&mut self) -> Result<Vec<f32>, String> {
+        let mut bytes = vec![0; self.number("call")? as usize * 4];
+        self.output.read_exact(&mut bytes).map_err(|error| format!("{} ended early: {error}", self.name))?;
+        Ok(bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect())
+    }
+
+    /// Several calls: how long they took.
+    pub fn run(&mut self, calls: usize) -> Result<Duration, String> {
+        self.number(&format!("run {calls}")).map(Duration::from_nanos)
+    }
+
+    fn line(&mut self) -> Result<String, String> {
+        let mut line = String::new();
+        match self.output.read_line(&mut line) {
+            Ok(0) => Err(format!("{} ended early", self.name)),
+            Ok(_) => Ok(line.trim_end().to_owned()),
+            Err(error) => Err(format!("{} cannot be read: {error}", self.name)),
+        }
+    }
+
+    fn ask(&mut self, words: &str) -> Result<String, String> {
+        let input = self.input.as_mut().expect("open until dropped");
+        writeln!(input, "{words}").map_err(|error| format!("{} does not listen: {error}", self.name))?;
+        self.line()
+    }
+
+    fn number(&mut self, words: &str) -> Result<u64, String> {
+        let answer = self.ask(words)?;
+        answer.parse().map_err(|_| format!("{} answers {answer:?} to {words:?}", self.name))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // the end of its input is its end
+        drop(self.input.take());
+        _ = self.child.wait();
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Result<Process, String> {
+        Process::start("shell", Command::new("sh").args(["-c", script]))
+    }
+
+    #[test]
+    fn a_process_takes_turns() {
+        let greet = "echo ready tanh 1.2 of it; read a; echo ok";
+        let script = format!(r#"{greet}; read b; printf '1\n\0\0\200?'; read c; echo "${{c#run }}000"; read d"#);
+        let mut process = shell(&script).expect("it greets");
+        assert_eq!((&process.function[..], &process.version[..]), ("tanh", "1.2 of it"));
+        assert_eq!(process.reset(), Ok(()));
+        assert_eq!(process.call(), Ok(vec![1.0]));
+        assert_eq!(process.run(7), Ok(Duration::from_micros(7)));
+        assert_eq!(process.run(7), Err("shell ended early".to_owned()));
+    }
+
+    #[test]
+    fn one_that_cannot_says_why() {
+        assert_eq!(shell("echo absent no LSTM here").map(drop), Err("no LSTM here".to_owned()));
+        assert_eq!(shell("exit 1").map(drop), Err("shell ended early".to_owned()));
+        assert_eq!(shell("echo hello").map(drop), Err("shell greets with \"hello\"".to_owned()));
+    }
+}
