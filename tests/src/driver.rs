@@ -59,22 +59,20 @@ pub fn rustc() -> Command {
     command
 }
 
+/// Whether a program is installed: whether it says its version.
+pub fn starts(name: &str) -> bool {
+    let mut command = Command::new(name);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+}
+
 /// The C compilers of this machine: gcc and clang, whichever are installed.
 ///
 /// # Panics
 /// If there is none.
 pub fn c_compilers() -> Vec<&'static str> {
-    let starts = |name: &&str| {
-        Command::new(name)
-            .arg("--version")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|s| s.success())
-    };
     let found: Vec<_> = [&["gcc", "cc"][..], &["clang", "clang-19", "clang-14"]]
         .iter()
-        .filter_map(|l| l.iter().copied().find(starts))
+        .filter_map(|l| l.iter().copied().find(|name| starts(name)))
         .collect();
     assert!(!found.is_empty(), "no C compiler is installed");
     found
