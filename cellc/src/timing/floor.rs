@@ -83,7 +83,11 @@ impl Work {
                 ValidOp::Cell(cell) => {
                     let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
                     let matrices = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
-                    let bias = if cell.b == WeightSource::Zero { 0 } else { cell.kind.bias_parts() * cell.hidden_size };
+                    let bias = if cell.b.iter().all(|b| *b == WeightSource::Zero) {
+                        0
+                    } else {
+                        cell.kind.bias_parts() * cell.hidden_size
+                    };
                     let peepholes = if cell.p.is_some() { 3 * cell.hidden_size } else { 0 };
                     self.multiply_adds += cell.batch * steps * trips * matrices;
                     (matrices + bias + peepholes, steps * trips)
