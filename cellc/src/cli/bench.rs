@@ -24,7 +24,7 @@ use tempfile::NamedTempFile;
 
 use super::arguments::BenchArguments;
 use super::calls::Numbers;
-use super::harness::{Harness, Program, Variables};
+use super::harness::{Program, Variables};
 use super::progress::Progress;
 use super::random::Random;
 use super::stdout::write_stdout;
@@ -87,12 +87,9 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
 
     progress.stage("measuring");
     let work = Work::of(model);
-    let turn = |harness: &'_ mut Harness| -> Turn<'_> {
-        Box::new(move |calls| harness.run(calls).map_err(|problem| problem.found))
-    };
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for harness in &mut harnesses {
-        turns.push(turn(harness));
+        turns.push(Box::new(move |calls| harness.run(calls).map_err(|problem| problem.found)));
     }
     if let Some(openvino) = &mut process {
         turns.push(Box::new(|calls| openvino.process.run(calls)));
