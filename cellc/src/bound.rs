@@ -36,7 +36,7 @@ use crate::model::{
     Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidNode,
     ValidOp,
 };
-use crate::options::{Options, WeightFormat};
+use crate::options::{Accuracy, Options, WeightFormat};
 use crate::plan;
 use crate::reference::Step;
 
@@ -60,6 +60,8 @@ const MARGIN: f64 = 1.0 + 1e-9;
 pub struct Profile {
     /// Whether a multiply-add rounds once.
     pub fused: bool,
+    /// How far activations may be from their exact values.
+    pub accuracy: Accuracy,
     /// Whether states below [`plan::FLUSH_BELOW`] become 0.
     pub flush_denormals: bool,
     /// How matrices that are constants are stored.
@@ -69,7 +71,8 @@ pub struct Profile {
 impl Profile {
     /// What the options say, on an instruction set that fuses or does not.
     pub fn new(fused: bool, options: &Options) -> Self {
-        Self { fused, flush_denormals: options.flush_denormals, weights: options.weight_format }
+        let Options { accuracy, flush_denormals, weight_format: weights, .. } = *options;
+        Self { fused, accuracy, flush_denormals, weights }
     }
 }
 
@@ -259,13 +262,13 @@ impl Arithmetic for Analysis {
     }
 
     fn softmax(&self, values: &[Value], log: bool) -> Vec<Value> {
-        softmax::softmax(values, log, self.profile.fused)
+        softmax::softmax(values, log, self.profile)
     }
 }
 
 impl Analysis {
     fn activation(&self, activation: Activation, v: Value) -> Value {
-        v.activated(activation, self.profile.fused)
+        v.activated(activation, self.profile)
     }
 
     fn flushed(&self, v: Value) -> Value {

@@ -30,6 +30,8 @@ pub struct Compilation {
     pub interface: Interface,
     /// The comment at the top of the output, by line.
     pub header: Vec<String>,
+    /// What the activations are off by, by line, where less than the default was asked for.
+    pub activations: Vec<String>,
     /// What the type's documentation says of the model, by line.
     pub summary: Vec<String>,
     /// What the user should know.
@@ -47,14 +49,16 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
     let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name);
     let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
     let header = header::lines(&model, &plan, options, &interface, block);
+    let activations = header::activations(&model, plan.accuracy);
     let summary = header::summary(&model);
-    Ok(Compilation { options: options.clone(), model, plan, programs, packed, interface, header, summary, warnings })
+    let options = options.clone();
+    Ok(Compilation { options, model, plan, programs, packed, interface, header, activations, summary, warnings })
 }
 
 fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
     let mut program = lower(model, plan, isa);
     check(&program, "lower");
-    pass::expand(&mut program);
+    pass::expand(&mut program, plan.accuracy);
     check(&program, "expand");
     if !plan.isas[isa].1 {
         pass::split(&mut program);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::activation;
 use crate::bound::{self, Profile};
 use crate::emit::names::Interface;
 use crate::encoding::Loss;
@@ -10,7 +11,7 @@ use crate::model::{
     CellKind, ElementType, Lengths, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
     WeightSource,
 };
-use crate::options::{Fma, Options, WeightFormat};
+use crate::options::{Accuracy, Fma, Options, WeightFormat};
 use crate::plan::Plan;
 
 /// The longest line.
@@ -88,6 +89,7 @@ pub(crate) fn lines(
         }
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
+    lines.extend(activations(model, plan.accuracy));
     lines.push(String::new());
     if options.weight_format != WeightFormat::F32 {
         lines.push(Loss::of(model, options.weight_format).to_string());
@@ -95,6 +97,20 @@ pub(crate) fn lines(
     }
     lines.extend(bounds(model, plan, options, interface));
     lines.into_iter().flat_map(wrap).collect()
+}
+
+/// What the activations are off by, where less than the default was asked for.
+pub(crate) fn activations(model: &ValidModel, accuracy: Accuracy) -> Vec<String> {
+    if accuracy == Accuracy::Exact {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("Activations: {}.", accuracy.name())];
+    for activation in model.activations() {
+        if let Some(error) = activation::stated(activation, accuracy) {
+            lines.push(format!("  {}: at most {error}", activation.label()));
+        }
+    }
+    lines
 }
 
 /// The worst-case error of one step, for each arithmetic profile that the file holds.

@@ -34,6 +34,34 @@ pub enum Fma {
     Off,
 }
 
+/// How far activations may be from their exact values.
+///
+/// What is exact and cheap is the same at every level: relu, softsign and the like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Accuracy {
+    /// At most 2.5 units in the last place.
+    #[default]
+    Exact,
+    /// A relative error of at most 2^-18.
+    Fast,
+    /// A relative error of at most 2^-15.
+    Audio,
+}
+
+impl Accuracy {
+    /// Every level, most exact first.
+    pub const ALL: [Self; 3] = [Self::Exact, Self::Fast, Self::Audio];
+
+    /// What the command line and the macros call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Fast => "fast",
+            Self::Audio => "audio",
+        }
+    }
+}
+
 /// Where weights stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightsAs {
@@ -138,6 +166,8 @@ pub struct Options {
     pub tuning: Tuning,
     /// Whether multiply-add is fused.
     pub fma: Fma,
+    /// How far activations may be from their exact values.
+    pub accuracy: Accuracy,
     /// Which parameters are state.
     pub state: State,
     /// The batch size, where the model leaves it open.

@@ -13,7 +13,7 @@ use std::fmt;
 
 use crate::kernel::Element;
 use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp};
-use crate::options::{Fma, Options, Unroll, WeightFormat};
+use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat};
 use crate::target::Isa;
 
 /// Weight blocks start at multiples of this many bytes: a cache line.
@@ -352,6 +352,8 @@ pub struct Plan {
     pub products: Vec<ProductPlan>,
     /// What is done in registers where its operand is computed.
     pub fusion: Fusion,
+    /// How far activations may be from their exact values.
+    pub accuracy: Accuracy,
     /// Whether states below [`FLUSH_BELOW`] become 0.
     pub flush_denormals: bool,
 }
@@ -389,7 +391,8 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
         Some(plan_product(product, columns, reasons, options, &isas))
     };
     let products = model.all_nodes().into_iter().filter_map(|node| product(&node.op)).collect();
-    Plan { isas, products, fusion: Fusion::new(model), flush_denormals: options.flush_denormals }
+    let Options { accuracy, flush_denormals, .. } = *options;
+    Plan { isas, products, fusion: Fusion::new(model), accuracy, flush_denormals }
 }
 
 fn plan_product(
@@ -566,6 +569,9 @@ impl fmt::Display for Plan {
         for (isa, fused) in &self.isas {
             let profile = if *fused { "fused" } else { "split" };
             writeln!(f, "{}: {} lanes, {} registers, {profile} multiply-add", isa.name, isa.lanes, isa.registers)?;
+        }
+        if self.accuracy != Accuracy::Exact {
+            writeln!(f, "activations: {}", self.accuracy.name())?;
         }
         if self.flush_denormals {
             writeln!(f, "states below 2^-100 become 0")?;

@@ -292,6 +292,8 @@ pub fn subject(name: &str) -> Subject {
         .map(|(call, [a, b, c])| vec![numbers(24, call + 2).collect(), vec![*a, *b], vec![*c]]);
     let calls = calls.collect();
     let (header, summary, warnings) = (vec![name.to_owned()], vec![name.to_owned()], Diagnostics::default());
-    let compilation = Compilation { options, model, plan, programs, packed, interface, header, summary, warnings };
+    let activations = Vec::new();
+    let compilation =
+        Compilation { options, model, plan, programs, packed, interface, header, activations, summary, warnings };
     Subject { name: name.to_owned(), compilation, calls }
 }

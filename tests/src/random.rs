@@ -4,7 +4,7 @@ use cellc::compile::compile;
 use cellc::diagnostic::Diagnostics;
 use cellc::front::openvino;
 use cellc::model::{Parameter, ValidModel};
-use cellc::options::{Fma, Options, Tuning, Unroll, WeightFormat};
+use cellc::options::{Accuracy, Fma, Options, Tuning, Unroll, WeightFormat};
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
@@ -59,10 +59,15 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
         _ => Unroll::Auto,
     };
     options.fma = if recipe.options[1] % 4 == 3 { Fma::Off } else { Fma::Auto };
+    options.accuracy = match recipe.options[2] / 3 % 4 {
+        2 => Accuracy::Fast,
+        3 => Accuracy::Audio,
+        _ => Accuracy::Exact,
+    };
     options.flush_denormals = recipe.options[2] % 3 == 2;
     options.tuning = tuning(recipe.seed);
     let at_run_time = file.weights_at_run_time;
-    options.weight_format = match recipe.options[2] / 3 % 8 {
+    options.weight_format = match recipe.options[2] / 12 % 8 {
         _ if at_run_time => WeightFormat::F32,
         k @ 5.. => WeightFormat::ALL[usize::from(k) - 4],
         _ => WeightFormat::F32,

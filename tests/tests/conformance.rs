@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cellc::bound::{Profile, bound};
 use cellc::encoding::Loss;
 use cellc::kernel::Role;
-use cellc::options::{Fma, Options, WeightFormat, WeightsAs};
+use cellc::options::{Accuracy, Fma, Options, WeightFormat, WeightsAs};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
@@ -18,9 +18,12 @@ fn folder(name: &str) -> PathBuf {
 
 /// Every case compiled for the shapes of some of its runs: (case, subject, indices of the runs).
 fn compiled(cases: &[Case], fma: Fma) -> Vec<(&Case, Subject, Vec<usize>)> {
-    let options = Options { fma, ..Options::default() };
     let ending = if fma == Fma::Off { "_off" } else { "" };
-    let subjects = |case| Case::subjects(case, &options, ending).into_iter().map(move |(s, runs)| (case, s, runs));
+    with_options(cases, &Options { fma, ..Options::default() }, ending)
+}
+
+fn with_options<'a>(cases: &'a [Case], options: &Options, ending: &str) -> Vec<(&'a Case, Subject, Vec<usize>)> {
+    let subjects = |case| Case::subjects(case, options, ending).into_iter().map(move |(s, runs)| (case, s, runs));
     cases.iter().flat_map(subjects).collect()
 }
 
@@ -50,11 +53,19 @@ fn formats() -> Vec<Subject> {
 /// Every so many-th case is compiled without fused multiply-add too; the generic body is split in all of them.
 const SPLIT_TOO: usize = 4;
 
-/// All cases, some in both profiles, and the chains.
+/// Every so many-th case is compiled with less exact activations too.
+const QUICK_TOO: usize = 10;
+
+/// All cases, some in both profiles and with activations of every level, and the chains.
 fn subjects() -> Vec<Subject> {
     let cases = corpus::cases();
     let mut all = compiled(&cases, Fma::Auto);
     all.extend(compiled(&cases, Fma::Off).into_iter().step_by(SPLIT_TOO));
+    for (nth, accuracy) in [Accuracy::Fast, Accuracy::Audio].into_iter().enumerate() {
+        let options = Options { accuracy, ..Options::default() };
+        let quick = with_options(&cases, &options, &format!("_{}", accuracy.name()));
+        all.extend(quick.into_iter().skip(nth).step_by(QUICK_TOO));
+    }
     all.into_iter().map(|(_, subject, _)| subject).chain(chains()).collect()
 }
 

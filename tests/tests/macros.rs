@@ -15,6 +15,7 @@ gru_cell!(pub(crate) Before<input_size = 3, hidden_size = 5>);
 rnn_cell!(Rows<input_size = 3, batch = 2, activations = [relu], hidden_size = 5,>);
 // what is written about the code changes no result beyond rounding
 gru_cell!(Everything<hidden_size = 5, input_size = 3, fma = off, unroll = full, isa = [avx2], flush_denormals = true>);
+gru_cell!(Quick<hidden_size = 5, input_size = 3, accuracy = audio>);
 // a clip that is not positive is none, as in OpenVINO
 gru_cell!(Unclipped<hidden_size = 5, input_size = 3, clip = -1.0>);
 gru_cell!(#[derive(PartialEq)] Baked<model = "corpus/gru_cell_lbr1/model.xml">);
@@ -190,6 +191,22 @@ fn a_gru_follows_its_equation_in_every_form() {
     follows(Everything::new(&packed!(everything, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
     follows(Unclipped::new(&packed!(unclipped, short)), |x, h| gru(x, h, &w, &r, &b, false, none));
     follows(Wrapped::new(&packed!(wrapped, short)), |x, h| gru(x, h, &w, &r, &b, false, 2.0));
+}
+
+#[test]
+fn quick_activations_are_near_the_exact_ones() {
+    let (w, r, b): (_, _, [f32; 15]) = (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
+    let (mut exact_weights, mut quick_weights) = (before::Packed::new(), quick::Packed::new());
+    before::pack(&before::Weights { w: &w, r: &r, b: &b }, &mut exact_weights);
+    quick::pack(&quick::Weights { w: &w, r: &r, b: &b }, &mut quick_weights);
+    let (mut exact, mut quick) = (Before::new(&exact_weights), Quick::new(&quick_weights));
+    let (mut right, mut found) = ([0.0; 5], [0.0; 5]);
+    for x in &INPUTS {
+        exact.step(x, &mut right);
+        quick.step(x, &mut found);
+        assert_ne!(found, right);
+        assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 2e-4), "{found:?}, not {right:?}");
+    }
 }
 
 #[test]

@@ -2,16 +2,21 @@
 
 use cellc::compile::{Compilation, compile};
 use cellc::front::openvino;
-use cellc::options::{Language, Options};
+use cellc::kernel::Program;
+use cellc::options::{Accuracy, Language, Options};
 use cellc::target::Isa;
 use cellc_tests::corpus;
 
 /// A case of the corpus, compiled for the generic body and the instruction sets named.
 fn compilation(case: &str, isas: &[&str], language: Language) -> Compilation {
+    compilation_with(case, isas, Options { language, ..Options::default() })
+}
+
+fn compilation_with(case: &str, isas: &[&str], options: Options) -> Compilation {
     let (model, _) = openvino::read(&corpus::folder().join(case).join("model.xml"), None).expect("the corpus is right");
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
     let name = Some("tiny".to_string());
-    compile(&model, &Options { name, isas: Some(isas), language, ..Options::default() }).expect("the corpus compiles")
+    compile(&model, &Options { name, isas: Some(isas), ..options }).expect("the corpus compiles")
 }
 
 fn files(compilation: &Compilation) -> Vec<(String, String)> {
@@ -59,6 +64,19 @@ fn tiles_differ_by_instruction_set_and_nothing_else_does() {
     for (_, program) in &all.programs {
         assert_eq!(program.buffers, avx512.buffers);
         assert_eq!(program.packing, avx512.packing);
+    }
+}
+
+/// The header says how far they are off, and its bounds follow.
+#[test]
+fn activations_at_less_than_the_default() {
+    for accuracy in [Accuracy::Fast, Accuracy::Audio] {
+        let options = Options { accuracy, ..Options::default() };
+        let compilation = compilation_with("lstm_cell", &["avx512"], options);
+        let functions = compilation.programs[1].1.functions.clone();
+        let functions = Program { functions, ..Program::default() };
+        let text = format!("{}\n\n{functions}", compilation.header.join("\n"));
+        insta::assert_snapshot!(format!("activations_{}", accuracy.name()), text);
     }
 }
 

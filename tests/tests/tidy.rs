@@ -17,13 +17,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("front/declared", &["diagnostic", "front", "model", "options", "target", "validate"]),
     ("validate", &["diagnostic", "model", "options", "validate"]),
     ("plan", &["model", "options", "plan", "target"]),
-    ("activation", &["activation", "kernel", "model"]),
+    ("activation", &["activation", "kernel", "model", "options"]),
     ("lower", &["kernel", "lower", "model", "plan", "target"]),
-    ("pass", &["activation", "kernel", "model", "pass", "plan"]),
+    ("pass", &["activation", "kernel", "model", "options", "pass", "plan"]),
     ("pack", &["kernel", "model"]),
     ("evaluate", &["evaluate", "model"]),
     ("reference", &["activation", "evaluate", "model", "reference"]),
-    ("bound", &["activation", "bound", "evaluate", "model", "plan", "reference"]),
+    ("bound", &["activation", "bound", "evaluate", "model", "options", "plan", "reference"]),
     ("emit", &["emit", "kernel", "options", "pack", "target"]),
 ];
 

@@ -11,7 +11,7 @@ pub(super) fn error(alpha: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),
         // the sum may end in the next binade, where half a unit is one of the exact value's
-        false => Error { ulp: 1.0, of_argument: U * alpha.abs(), absolute: UNDERFLOW },
+        false => Error { of_argument: U * alpha.abs(), absolute: UNDERFLOW, ..Error::ulp(1.0) },
     }
 }
 

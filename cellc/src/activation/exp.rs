@@ -3,16 +3,17 @@
 //! With `n` the integer nearest to `x / step`, `exp` of a multiple of `x` is a power of two, made from the bits of `n`, times
 //! `exp` of a multiple of `r = x - n step`, which a short polynomial gives.
 
-use std::f32::consts::LOG2_E;
+use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Body, add, at_least, at_most, constant, from_bits, minus_bits, mul, mul_add, plus_bits, polynomial, shift_left,
-    shift_right, sub, to_bits,
+    Body, Measured, UNDERFLOW, add, at_least, at_most, constant, from_bits, minus_bits, mul, mul_add, plus_bits,
+    polynomial, shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
+use crate::options::Accuracy;
 
-/// With fused multiply-add and without; measured over every f32.
-pub(super) const MAX_ULP: [f64; 2] = [1.04, 1.01];
+pub(super) const ERRORS: Measured =
+    Measured { ulp: [1.04, 1.01], fast: [2.7e-7, 2.65e-7], audio: [8.8e-6, 1.27e-5], absolute: UNDERFLOW };
 
 /// Adding it rounds a small number to an integer, which then stands in the low bits of the sum: 1.5 * 2^23.
 const ROUND: f32 = 12_582_912.0;
@@ -49,26 +50,36 @@ pub(super) fn nearest_wide(body: &mut Body, x: &Expr, per_step: f32) -> (Expr, [
 }
 
 /// `v - n ln(2)`
-pub(super) fn remainder(body: &mut Body, v: &Expr, n: &Expr) -> Expr {
-    body.float("r", mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v)))
+pub(super) fn remainder(body: &mut Body, v: &Expr, n: &Expr, accuracy: Accuracy) -> Expr {
+    let r = match accuracy {
+        Accuracy::Exact | Accuracy::Fast => mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v)),
+        // off by at most 2^-18: where the product is rounded by itself
+        Accuracy::Audio => mul_add(n, &constant(-LN_2), v),
+    };
+    body.float("r", r)
 }
 
 /// `exp(r) - 1`
-pub(super) fn exp_m1(body: &mut Body, r: &Expr) -> Expr {
+pub(super) fn exp_m1(body: &mut Body, r: &Expr, accuracy: Accuracy) -> Expr {
     body.comment("p = exp(r) - 1");
     // for |r| <= ln(2)/2; minimax for the relative error, coefficients rounded to f32 one after the other, the rest
-    // refitted: 2^-26
-    let q = body.float("q", polynomial(r, &[0.499_999_97, 0.166_665_39, 0.041_667_75, 0.008_367_088, 0.001_383_786_1]));
+    // refitted: 2^-26, 2^-21, 2^-15.6
+    let q: &[f32] = match accuracy {
+        Accuracy::Exact => &[0.499_999_97, 0.166_665_39, 0.041_667_75, 0.008_367_088, 0.001_383_786_1],
+        Accuracy::Fast => &[0.499_994, 0.166_668_31, 0.041_872_77, 0.008_338_077],
+        Accuracy::Audio => &[0.500_016_57, 0.167_497_11, 0.041_609_954],
+    };
+    let q = body.float("q", polynomial(r, q));
     body.float("p", mul_add(&mul(r, r), &q, r))
 }
 
-pub(super) fn expand() -> Function {
+pub(super) fn expand(accuracy: Accuracy) -> Function {
     let (mut body, x) = Body::new("exp", "exp(x), right down to the smallest f32.");
     body.comment("beyond these, the value is infinite and 0");
     let v = body.float("v", at_most(89.0, &at_least(-104.0, &x)));
     body.comment("v = r + n ln(2), s1 s2 = 2^n");
     let (n, [s1, s2]) = nearest_wide(&mut body, &v, LOG2_E);
-    let r = remainder(&mut body, &v, &n);
-    let p = exp_m1(&mut body, &r);
+    let r = remainder(&mut body, &v, &n, accuracy);
+    let p = exp_m1(&mut body, &r, accuracy);
     body.finish(mul(&mul(&add(&constant(1.0), &p), &s1), &s2))
 }

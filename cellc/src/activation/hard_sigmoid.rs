@@ -13,7 +13,7 @@ pub(super) fn error(beta: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),
         // as for affine
-        false => Error { ulp: 1.0, of_argument: 0.0, absolute: U * (1.0 + 2.0 * U) * (1.0 + beta.abs()) + UNDERFLOW },
+        false => Error { absolute: U * (1.0 + 2.0 * U) * (1.0 + beta.abs()) + UNDERFLOW, ..Error::ulp(1.0) },
     }
 }
 

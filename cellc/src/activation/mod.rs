@@ -4,6 +4,9 @@
 //! The expansions are branch-free and use only operations that Rust and C round alike, so that every language, lane count
 //! and instruction set of one arithmetic profile gives the same bits. There is one text for both profiles: in the split
 //! profile [`crate::pass::split`] makes every multiply-add two operations, and the errors are stated for both.
+//!
+//! The less exact levels have shorter polynomials and fewer operations that wait for each other; a function that is exact and
+//! cheap has one expansion.
 
 mod affine;
 mod elu;
@@ -25,6 +28,7 @@ use std::fmt;
 
 use crate::kernel::{Expr, Function, Local, Operation, Scalar, Stmt, Type, Var};
 use crate::model::Activation;
+use crate::options::Accuracy;
 
 /// The activation's value, in float64.
 pub fn exact(activation: Activation, v: f64) -> f64 {
@@ -46,32 +50,34 @@ pub fn exact(activation: Activation, v: f64) -> f64 {
     }
 }
 
-/// The activation as straight-line arithmetic.
-pub fn expand(activation: Activation) -> Function {
+/// The activation as straight-line arithmetic of that accuracy.
+pub fn expand(activation: Activation, accuracy: Accuracy) -> Function {
     let mut function = match activation {
         Activation::Relu => relu::expand(),
-        Activation::Sigmoid => sigmoid::expand(),
-        Activation::Tanh => tanh::expand(),
+        Activation::Sigmoid => sigmoid::expand(accuracy),
+        Activation::Tanh => tanh::expand(accuracy),
         Activation::Affine { alpha, beta } => affine::expand(alpha, beta),
         Activation::LeakyRelu { alpha } => leaky_relu::expand(alpha),
         Activation::ThresholdedRelu { alpha } => thresholded_relu::expand(alpha),
-        Activation::ScaledTanh { alpha, beta } => scaled_tanh::expand(alpha, beta),
+        Activation::ScaledTanh { alpha, beta } => scaled_tanh::expand(alpha, beta, accuracy),
         Activation::HardSigmoid { alpha, beta } => hard_sigmoid::expand(alpha, beta),
-        Activation::Elu { alpha } => elu::expand(alpha),
+        Activation::Elu { alpha } => elu::expand(alpha, accuracy),
         Activation::Softsign => softsign::expand(),
-        Activation::Softplus => softplus::expand(),
-        Activation::Exp => exp::expand(),
-        Activation::Log => log::expand(),
+        Activation::Softplus => softplus::expand(accuracy),
+        Activation::Exp => exp::expand(accuracy),
+        Activation::Log => log::expand(accuracy),
     };
-    let [with, without] = [true, false].map(|fused| error(activation, fused).to_string());
-    match [&with[..], &without] {
-        ["", ""] => {}
-        [with, without] if with == without => function.doc.push(format!("At most {with} from the exact value.")),
-        [with, without] => {
-            function.doc.push(format!("At most {with} from the exact value, {without} without fused multiply-add."));
-        }
-    }
+    function.doc.extend(stated(activation, accuracy).map(|error| format!("At most {error}.")));
     function
+}
+
+/// The error of the expansion in words; none where it is exact.
+pub fn stated(activation: Activation, accuracy: Accuracy) -> Option<String> {
+    let [fused, split] = [true, false].map(|fused| error(activation, accuracy, fused));
+    let from = if fused.relative > 0.0 { "from the exact value y" } else { "from the exact value" };
+    let without = || format!(", {split} without fused multiply-add");
+    let without = if fused == split { String::new() } else { without() };
+    (fused != Error::default()).then(|| format!("{fused} {from}{without}"))
 }
 
 /// How far the expansion of an activation is from its exact value, whatever the finite argument, as far as nothing
@@ -80,6 +86,8 @@ pub fn expand(activation: Activation) -> Function {
 pub struct Error {
     /// In units of the spacing of f32 at the exact value.
     pub ulp: f64,
+    /// As a part of the exact value.
+    pub relative: f64,
     /// As a part of the argument's magnitude: what is lost before terms cancel.
     pub of_argument: f64,
     /// Whatever the argument.
@@ -88,62 +96,95 @@ pub struct Error {
 
 impl Error {
     const fn ulp(ulp: f64) -> Self {
-        Self { ulp, of_argument: 0.0, absolute: 0.0 }
+        Self { ulp, relative: 0.0, of_argument: 0.0, absolute: 0.0 }
     }
 
     /// The largest error for arguments and exact values of at most these magnitudes.
     pub fn within(&self, argument: f64, value: f64) -> f64 {
         // nothing times infinity is nothing here
         let part = |factor: f64, of: f64| if factor == 0.0 { 0.0 } else { factor * of };
-        part(self.ulp, spacing(value)) + part(self.of_argument, argument) + self.absolute
+        let of_value = part(self.ulp, spacing(value)) + part(self.relative, value);
+        of_value + part(self.of_argument, argument) + self.absolute
     }
 }
 
-/// `2.45 ulp + 5.96e-8 |x|`; nothing where there is no error.
+/// `2.45 ulp + 5.96e-8 |x|`, y being the exact value; nothing where there is no error.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if self.ulp > 0.0 {
             parts.push(format!("{} ulp", self.ulp));
         }
+        if self.relative > 0.0 {
+            parts.push(format!("{} |y|", digits(self.relative)));
+        }
         if self.of_argument > 0.0 {
-            parts.push(format!("{:.3e} |x|", self.of_argument));
+            parts.push(format!("{} |x|", digits(self.of_argument)));
         }
         if self.absolute > 0.0 {
-            parts.push(format!("{:.3e}", self.absolute));
+            parts.push(digits(self.absolute));
         }
         f.write_str(&parts.join(" + "))
     }
 }
 
+/// Four digits that are not below the number.
+fn digits(v: f64) -> String {
+    let text = format!("{v:.3e}");
+    if text.parse::<f64>().is_ok_and(|near| near < v) { format!("{:.3e}", v * 1.0005) } else { text }
+}
+
+/// The errors of a function whose arithmetic approximates, each with fused multiply-add and without.
+struct Measured {
+    /// Of the exact expansion, in ulp: over every f32 unless it is said otherwise.
+    ulp: [f64; 2],
+    /// Of the others, relative: over every f32 of magnitude 2^-4 to 2^7, and one in 61 of the others.
+    fast: [f64; 2],
+    audio: [f64; 2],
+    /// What is added to the relative errors.
+    absolute: f64,
+}
+
+impl Measured {
+    fn error(&self, accuracy: Accuracy, fused: bool) -> Error {
+        let at = usize::from(!fused);
+        let relative = |errors: [f64; 2]| Error { relative: errors[at], absolute: self.absolute, ..Error::default() };
+        match accuracy {
+            Accuracy::Exact => Error::ulp(self.ulp[at]),
+            Accuracy::Fast => relative(self.fast),
+            Accuracy::Audio => relative(self.audio),
+        }
+    }
+}
+
 /// The error of the expansion.
 ///
-/// Where the arithmetic approximates, measured over every f32; a run by hand of the test of this module repeats it.
-pub fn error(activation: Activation, fused: bool) -> Error {
-    let profile = |[with, without]: [f64; 2]| Error::ulp(if fused { with } else { without });
+/// Where the arithmetic approximates it is measured; a run by hand of the test of this module repeats that over every f32.
+pub fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> Error {
+    let of = |measured: &Measured| measured.error(accuracy, fused);
     match activation {
         Activation::Relu | Activation::ThresholdedRelu { .. } => Error::default(),
-        Activation::Sigmoid => profile(sigmoid::MAX_ULP),
-        Activation::Tanh => profile(tanh::MAX_ULP),
+        Activation::Sigmoid => of(&sigmoid::ERRORS),
+        Activation::Tanh => of(&tanh::ERRORS),
         Activation::Affine { alpha, .. } => affine::error(f64::from(alpha), fused),
         Activation::LeakyRelu { .. } => leaky_relu::ERROR,
-        Activation::ScaledTanh { alpha, .. } => scaled_tanh::error(f64::from(alpha)),
+        Activation::ScaledTanh { alpha, .. } => scaled_tanh::error(f64::from(alpha), accuracy, fused),
         Activation::HardSigmoid { beta, .. } => hard_sigmoid::error(f64::from(beta), fused),
-        Activation::Elu { alpha } => elu::error(alpha, fused),
+        Activation::Elu { alpha } => elu::error(alpha, accuracy, fused),
         Activation::Softsign => Error::ulp(softsign::MAX_ULP),
-        Activation::Softplus => profile(softplus::MAX_ULP),
-        Activation::Exp => profile(exp::MAX_ULP),
-        Activation::Log => profile(log::MAX_ULP),
+        Activation::Softplus => of(&softplus::ERRORS),
+        Activation::Exp => of(&exp::ERRORS),
+        Activation::Log => of(&log::ERRORS),
     }
 }
 
 /// The largest error of the expansion for arguments of at most this magnitude.
-pub fn own_error(activation: Activation, fused: bool, magnitude: f64) -> f64 {
+pub fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnitude: f64) -> f64 {
     let Image { low, high, least, most, .. } = image(activation, magnitude);
     let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
     // a limit is approached, or met without error: the spacing is that below it
     let value = if value < limit { value } else { limit * (1.0 - U) };
-    error(activation, fused).within(magnitude, value)
+    error(activation, accuracy, fused).within(magnitude, value)
 }
 
 /// What an exact activation makes of the arguments `-magnitude..=magnitude`.
@@ -306,6 +347,10 @@ fn from_bits(v: &Expr) -> Expr {
 
 fn and(a: &Expr, bits: u32) -> Expr {
     Expr::Op(Operation::And, vec![a.clone(), Expr::u32(bits, 1)])
+}
+
+fn xor(a: &Expr, b: &Expr) -> Expr {
+    Expr::Op(Operation::Xor, vec![a.clone(), b.clone()])
 }
 
 fn or(a: &Expr, b: &Expr) -> Expr {

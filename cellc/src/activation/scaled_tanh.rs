@@ -1,24 +1,108 @@
-use super::{Body, Error, Image, UNDERFLOW, constant, mul, tanh};
-use crate::kernel::Function;
+use super::{
+    Body, Error, Image, U, UNDERFLOW, add, and, constant, div, from_bits, magnitude, mul, mul_add, polynomial,
+    select_less, sub, tanh, to_bits, xor,
+};
+use crate::kernel::{Expr, Function};
+use crate::options::Accuracy;
 
 pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     alpha * (beta * v).tanh()
 }
 
-/// The relative error of tanh in units of 2^-24, that of its argument, of which tanh takes over no more, and the last
-/// rounding.
-pub(super) fn error(alpha: f64) -> Error {
-    Error { ulp: tanh::MAX_RELATIVE + 1.0 + 0.5, of_argument: 0.0, absolute: alpha.abs() * UNDERFLOW }
+/// The relative error of [`parts`] together, in units of 2^-24, with fused multiply-add and without; measured over every f32 of
+/// magnitude 2^-4 to 4, where it is largest, and one in 31 of the others.
+pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
+
+/// Exact: that of the parts, which is too small to lead to a next binade, and the last rounding; what else is rounded is 2^-11 of the
+/// value or less. The others: that of tanh, of its argument, and the last rounding.
+pub(super) fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
+    let alpha = alpha.abs();
+    match accuracy {
+        Accuracy::Exact => {
+            Error { absolute: (8.0 * alpha + 4.0) * UNDERFLOW, ..Error::ulp(PARTS[usize::from(!fused)] + 0.51) }
+        }
+        Accuracy::Fast | Accuracy::Audio => {
+            let Error { relative, absolute, .. } = tanh::ERRORS.error(accuracy, fused);
+            let relative = relative + 2.01 * U;
+            Error { relative, absolute: alpha * (absolute + UNDERFLOW) + UNDERFLOW, ..Error::default() }
+        }
+    }
 }
 
 pub(super) fn image(alpha: f64, beta: f64, ends: [f64; 2]) -> Image {
     Image::between((alpha * beta).abs(), ends, [-alpha.abs(), alpha.abs()])
 }
 
-pub(super) fn expand(alpha: f32, beta: f32) -> Function {
+pub(super) fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
     let (mut body, x) = Body::new("scaled_tanh", &format!("{alpha:?} tanh({beta:?} x)."));
-    let v = body.float("v", mul(&x, &constant(beta)));
-    let y = tanh::arithmetic(&mut body, &v);
-    let y = body.float("t1", y);
-    body.finish(mul(&y, &constant(alpha)))
+    if accuracy != Accuracy::Exact {
+        let v = body.float("v", mul(&x, &constant(beta)));
+        let y = tanh::quotient(&mut body, &v, accuracy);
+        let y = body.float("y", y);
+        return body.finish(mul(&y, &constant(alpha)));
+    }
+    // products of halves are exact, fused or not
+    let [alpha_high, alpha_low] = halves(alpha.abs());
+    let [beta_high, beta_low] = halves(beta.abs());
+    let negative = (alpha.to_bits() ^ beta.to_bits()) & 0x8000_0000;
+    let sign = body.bits("sign", xor(&and(&to_bits(&x), 0x8000_0000), &Expr::u32(negative, 1)));
+    body.comment("v + rest = |beta x|, exactly");
+    let m = body.float("m", magnitude(&x));
+    let v = body.float("v", mul(&m, &constant(beta.abs())));
+    let m_high = body.float("m_high", high_half(&m));
+    let m_low = body.float("m_low", sub(&m, &m_high));
+    let rest = sub(&mul(&m_high, &constant(beta_high)), &v);
+    let rest = mul_add(&m_low, &constant(beta_high), &mul_add(&m_high, &constant(beta_low), &rest));
+    let rest = body.float("rest", mul_add(&m_low, &constant(beta_low), &rest));
+    let [y, high, low] = parts(&mut body, &v);
+    body.comment("and what the rest of the argument adds");
+    let slope = sub(&constant(1.0), &mul(&y, &y));
+    let added = select_less(&v, END, &mul(&rest, &slope), &constant(0.0));
+    let low = body.float("low", add(&low, &added));
+    body.comment("|alpha| (high + low)");
+    let small = mul_add(&low, &constant(alpha_high), &mul(&y, &constant(alpha_low)));
+    let value = body.float("value", mul_add(&high, &constant(alpha_high), &small));
+    body.finish(from_bits(&xor(&to_bits(&value), &sign)))
+}
+
+/// Where tanh is 1.
+const END: f32 = 10.0;
+
+/// Up to it a polynomial is the more exact one.
+const NEAR: f32 = 1.0;
+
+/// tanh of a `v` that is not below 0: as one number, and as two of which the first has 12 bits.
+pub(super) fn parts(body: &mut Body, v: &Expr) -> [Expr; 3] {
+    let a = tanh::saturated(body, v);
+    let tanh::Reduced { t, less, more } = tanh::reduced(body, &a);
+    let far = body.float("far", div(&mul_add(&constant(2.0), &t, &constant(-2.0)), &mul_add(&less, &t, &more)));
+    body.comment("near 0: tanh(a) = a + a^3 p");
+    let a2 = body.float("a2", mul(&a, &a));
+    // minimax for the relative error up to 1, coefficients rounded to f32: 2^-27
+    let p = polynomial(
+        &a2,
+        &[-0.333_332_96, 0.133_323_45, -0.053_879_8, 0.021_486_655, -0.007_946_104, 0.002_301_363_5, -0.000_358_451_83],
+    );
+    let p = body.float("p", p);
+    let near = body.float("near", mul(&mul(&a2, &a), &p));
+    body.comment("high + low = whole + part");
+    let whole = body.float("whole", select_less(&a, NEAR, &a, &constant(1.0)));
+    let part = body.float("part", select_less(&a, NEAR, &near, &far));
+    let y = body.float("y", add(&whole, &part));
+    let high = body.float("high", high_half(&y));
+    let low = body.float("low", add(&sub(&whole, &high), &part));
+    [y, high, low]
+}
+
+/// The first 12 bits of a number.
+fn high_half(v: &Expr) -> Expr {
+    from_bits(&and(&to_bits(v), HIGH))
+}
+
+const HIGH: u32 = 0xffff_f000;
+
+/// A number that is not below 0 as two of at most 12 bits each.
+fn halves(v: f32) -> [f32; 2] {
+    let high = f32::from_bits(v.to_bits() & HIGH);
+    [high, v - high]
 }

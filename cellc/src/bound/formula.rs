@@ -1,7 +1,7 @@
 //! The bound as text.
 
 use super::{JOINS, Profile};
-use crate::activation::{self, exact};
+use crate::activation::{self, Error, exact};
 use crate::model::{Activation, CellKind, ResetGate, ValidModel, ValidOp};
 
 /// The bound as text, for models whose weights are known at run time only: what `|generated - exact|` of every unit does
@@ -27,8 +27,8 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
              + (1+G(I+{joins})) sum |w| err(x) + (1+G(H+{joins})) sum |r| err(v)"
         ),
     ];
-    let error = |a: Activation| error_text(a, profile.fused);
-    let range = range_text;
+    let error = |a: Activation| error_text(a, profile);
+    let range = |a: Activation| range_text(a, profile);
     for (i, cell) in model.cells().into_iter().enumerate() {
         if model.cells().len() > 1 {
             lines.push(format!("cell {i}, whose inputs err by what the cells before it say:"));
@@ -72,8 +72,9 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
 }
 
 /// What an activation of a sum makes of the sum's error E, as text.
-fn error_text(activation: Activation, fused: bool) -> String {
-    let (image, own) = (activation::image(activation, f64::from(f32::MAX)), activation::error(activation, fused));
+fn error_text(activation: Activation, profile: Profile) -> String {
+    let image = activation::image(activation, f64::from(f32::MAX));
+    let own = activation::error(activation, profile.accuracy, profile.fused);
     let mut text = match image.slope {
         1.0 => "E".to_owned(),
         0.25 => "E/4".to_owned(),
@@ -88,7 +89,14 @@ fn error_text(activation: Activation, fused: bool) -> String {
         // just below 1 the spacing is u
         ulp if limit == 1.0 => text += &format!(" + {ulp} u"),
         ulp if limit.is_finite() => text += &format!(" + {} u {limit} + 2^-149", 2.0 * ulp),
-        ulp => text += &format!(" + {} u ({}) + 2^-149", 2.0 * ulp, range_text(activation)),
+        ulp => text += &format!(" + {} u ({}) + 2^-149", 2.0 * ulp, range_text(activation, profile)),
+    }
+    if own.relative > 0.0 {
+        // three digits, never below what is stated
+        text += &format!(" + {:.2e}", own.relative * 1.0051);
+        if limit != 1.0 {
+            text += &format!(" ({})", range_text(activation, profile));
+        }
     }
     if own.of_argument > 0.0 {
         text += &format!(" + {:e} (S+E)", own.of_argument);
@@ -100,7 +108,7 @@ fn error_text(activation: Activation, fused: bool) -> String {
 }
 
 /// What the computed activation of a sum does not exceed in magnitude, as text.
-fn range_text(activation: Activation) -> String {
+fn range_text(activation: Activation, profile: Profile) -> String {
     let image = activation::image(activation, f64::from(f32::MAX));
     let limit = image.least.abs().max(image.most.abs());
     if limit.is_finite() {
@@ -111,9 +119,10 @@ fn range_text(activation: Activation) -> String {
         (slope, 0.0) => format!("{slope} (S+E)"),
         (slope, at_zero) => format!("{slope} (S+E) + {at_zero}"),
     };
-    match activation::error(activation, false).ulp {
-        0.0 => sum,
+    match activation::error(activation, profile.accuracy, profile.fused) {
+        Error { ulp: 0.0, relative: 0.0, .. } => sum,
         // wider than what any function without a limit adds
-        _ => format!("(1+5u) ({sum}) + 2^-149"),
+        Error { relative: 0.0, .. } => format!("(1+5u) ({sum}) + 2^-149"),
+        Error { relative, .. } => format!("(1+{:.2e}) ({sum}) + 2^-149", relative * 1.0051),
     }
 }

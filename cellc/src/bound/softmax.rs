@@ -1,17 +1,19 @@
 //! Softmax and its logarithm.
 
 use super::value::{Value, growth};
-use super::{U, UNDERFLOW};
+use super::{Profile, U, UNDERFLOW};
 use crate::activation;
 use crate::model::Activation;
 
 /// `e_i / s`, or `(v_i - m) - log s`, with `m = max v`, `e_k = exp(v_k - m)` and `s = e_0 + e_1 + ..` in this order.
-pub(super) fn softmax(values: &[Value], log: bool, fused: bool) -> Vec<Value> {
+pub(super) fn softmax(values: &[Value], log: bool, profile: Profile) -> Vec<Value> {
     let nothing = Value::within(f64::INFINITY);
     if !values.iter().all(|v| v.is_bounded()) {
         return vec![nothing; values.len()];
     }
-    let error_of = |function: Activation, value: f64| activation::error(function, fused).within(0.0, value);
+    let error_of = |function: Activation, value: f64| {
+        activation::error(function, profile.accuracy, profile.fused).within(0.0, value)
+    };
     let most = values.iter().map(|v| v.high()).fold(f64::NEG_INFINITY, f64::max);
     let most_error = values.iter().map(|v| v.error()).fold(0.0, f64::max);
     // how far below the largest an element may be

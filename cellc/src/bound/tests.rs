@@ -8,7 +8,7 @@ use crate::model::{
     Parameter, Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, Tensor, ValidCell, ValidLoop, ValidModel,
     ValidOp, ValidValue, Variable, View, WeightLayout, WeightSource,
 };
-use crate::options::{Fma, Options};
+use crate::options::{Accuracy, Fma, Options};
 use crate::plan::{Plan, plan};
 use crate::reference::{Step, reference};
 use crate::{lower, pack, pass};
@@ -318,7 +318,7 @@ fn random_graph(random: &mut Random) -> ValidModel {
 fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
     let mut program = lower::lower(model, plan, isa);
     verify(&program).expect("lowering");
-    pass::expand(&mut program);
+    pass::expand(&mut program, plan.accuracy);
     if !plan.isas[isa].1 {
         pass::split(&mut program);
     }
@@ -349,8 +349,8 @@ fn run(model: &ValidModel, program: &Program, parameters: &[Vec<f32>], variables
 }
 
 fn profiles() -> [Options; 3] {
-    let flush = Options { flush_denormals: true, ..Options::default() };
-    [Options::default(), Options { fma: Fma::Off, ..Options::default() }, flush]
+    let flush = Options { flush_denormals: true, accuracy: Accuracy::Fast, ..Options::default() };
+    [Options::default(), Options { fma: Fma::Off, accuracy: Accuracy::Audio, ..Options::default() }, flush]
 }
 
 /// A call: every parameter, every variable.

@@ -1,6 +1,6 @@
 //! What is known of a number whatever the input, and what arithmetic in f32 makes of it.
 
-use super::{U, UNDERFLOW};
+use super::{Profile, U, UNDERFLOW};
 use crate::activation::{self, Image, exact};
 use crate::model::Activation;
 
@@ -175,12 +175,13 @@ impl Value {
         Self::new(-magnitude, magnitude, error)
     }
 
-    pub(super) fn activated(self, activation: Activation, fused: bool) -> Self {
+    pub(super) fn activated(self, activation: Activation, profile: Profile) -> Self {
         if !self.is_bounded() {
             return ANYTHING;
         }
         let magnitude = self.magnitude();
-        let error = |value: f64| activation::error(activation, fused).within(magnitude, value);
+        let Profile { accuracy, fused, .. } = profile;
+        let error = |value: f64| activation::error(activation, accuracy, fused).within(magnitude, value);
         let (image, own) = match activation {
             // steep at one end: better than what is known of the magnitude alone
             Activation::Exp => {
@@ -193,7 +194,10 @@ impl Value {
                 let all = activation::image(activation, magnitude);
                 (Image { slope: self.low.recip(), low, high, ..all }, error(low.abs().max(high.abs())))
             }
-            _ => (activation::image(activation, magnitude), activation::own_error(activation, fused, magnitude)),
+            _ => {
+                let own = activation::own_error(activation, accuracy, fused, magnitude);
+                (activation::image(activation, magnitude), own)
+            }
         };
         let step = if self.error > 0.0 { image.jump } else { 0.0 };
         let passed = if self.error > 0.0 { image.slope * self.error } else { 0.0 };

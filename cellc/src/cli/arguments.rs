@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellc::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
+use cellc::options::{Accuracy, Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
 use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -148,6 +148,10 @@ pub(crate) struct ModelArguments {
     /// Whether multiply-adds are fused; off: every machine gives the same bits
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     fma: FmaArgument,
+
+    /// How far activations may be from their exact values
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "exact")]
+    activations: AccuracyArgument,
 
     /// State values below 2^-100 become 0
     #[arg(long)]
@@ -352,6 +356,16 @@ enum FmaArgument {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum AccuracyArgument {
+    /// At most 2.5 units in the last place
+    Exact,
+    /// A relative error of at most 2^-18; quicker
+    Fast,
+    /// A relative error of at most 2^-15; quicker still
+    Audio,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WeightFormatArgument {
     /// Exactly
     F32,
@@ -426,6 +440,11 @@ impl ModelArguments {
             fma: match self.fma {
                 FmaArgument::Auto => Fma::Auto,
                 FmaArgument::Off => Fma::Off,
+            },
+            accuracy: match self.activations {
+                AccuracyArgument::Exact => Accuracy::Exact,
+                AccuracyArgument::Fast => Accuracy::Fast,
+                AccuracyArgument::Audio => Accuracy::Audio,
             },
             flush_denormals: self.flush_denormals,
             weight_format: match self.weight_format {
@@ -592,7 +611,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals --weight-format=bf16-pair \
-                    --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off";
+                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
@@ -608,6 +627,7 @@ mod tests {
                     input_first: Some(false),
                 },
                 fma: Fma::Off,
+                accuracy: Accuracy::Audio,
                 state: State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]),
                 batch: Some(3),
                 shapes: vec![("a=b".into(), vec![Some(1), Some(16)])],
@@ -627,7 +647,7 @@ mod tests {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
                      --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --isa=sse9 --isa= \
                      --unroll=9 --plan=4 --plan=tile=4 --plan=alternate=1 --plan=rows-at-once=0 --emit=java \
-                     --weights-as=gone --weight-format=int4 --no-such-option second.xml";
+                     --activations=tanh --weights-as=gone --weight-format=int4 --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {
             let error = compile(&[wrong]).expect_err(wrong);
             assert_eq!(error.exit_code(), 2, "{wrong}");

@@ -277,6 +277,9 @@ fn print(
     if !others.is_empty() {
         text += &format!("tensors that are {} in the model are f32 here\n", others.join(", "));
     }
+    for line in &compilation.activations {
+        text += &format!("{line}\n");
+    }
     for (field, table) in interface.outputs.iter().chain(&interface.variables).zip(tables) {
         text += &format!("\n{} {:?}", field.name, field.shape);
         let variable = interface.variables.iter().any(|v| v.name == field.name);

@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
-use crate::options::{Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
+use crate::options::{Accuracy, Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
 use crate::target::Isa;
 
 /// Compiles a model in a build script, into `OUT_DIR`.
@@ -467,6 +467,11 @@ impl Builder {
     /// Where weights stand.
     pub fn weights_as(self, weights_as: WeightsAs) -> Self {
         self.option(|options| options.weights_as = weights_as)
+    }
+
+    /// How far activations may be from their exact values.
+    pub fn accuracy(self, accuracy: Accuracy) -> Self {
+        self.option(|options| options.accuracy = accuracy)
     }
 
     /// How the matrices of cells and dense layers are stored. What that costs is in the error bound of the header.

@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 #[cfg(feature = "safetensors")]
 use crate::model::CellKind;
 use crate::model::{Activation, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
-use crate::options::{Fma, Options, Unroll, WeightFormat, WeightsAs};
+use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat, WeightsAs};
 use crate::target::{self, Isa};
 
 /// Which macro was called.
@@ -127,6 +127,7 @@ impl Macro {
             | Key::Isa
             | Key::Unroll
             | Key::Fma
+            | Key::Accuracy
             | Key::FlushDenormals
             | Key::WeightFormat => true,
         }
@@ -160,12 +161,13 @@ enum Key {
     Isa,
     Unroll,
     Fma,
+    Accuracy,
     FlushDenormals,
     WeightFormat,
 }
 
 impl Key {
-    const ALL: [Self; 27] = [
+    const ALL: [Self; 28] = [
         Self::HiddenSize,
         Self::InputSize,
         Self::Batch,
@@ -191,6 +193,7 @@ impl Key {
         Self::Isa,
         Self::Unroll,
         Self::Fma,
+        Self::Accuracy,
         Self::FlushDenormals,
         Self::WeightFormat,
     ];
@@ -222,6 +225,7 @@ impl Key {
             Self::Isa => "isa",
             Self::Unroll => "unroll",
             Self::Fma => "fma",
+            Self::Accuracy => "accuracy",
             Self::FlushDenormals => "flush_denormals",
             Self::WeightFormat => "weight_format",
         }
@@ -260,6 +264,7 @@ impl Key {
             Self::Isa => "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
             Self::Unroll => "auto, full or none: unroll = auto",
             Self::Fma => "auto or off: fma = auto",
+            Self::Accuracy => "exact, fast or audio: accuracy = fast",
             Self::FlushDenormals => "true or false: flush_denormals = true",
             Self::WeightFormat => "f32, f16, bf16_pair or int8: weight_format = f16",
         }
@@ -578,6 +583,10 @@ impl Declaration {
             }
             Key::Fma => {
                 self.options.fma = reader.word(&value, &[("auto", Fma::Auto), ("off", Fma::Off)]).unwrap_or_default();
+            }
+            Key::Accuracy => {
+                let words = Accuracy::ALL.map(|accuracy| (accuracy.name(), accuracy));
+                self.options.accuracy = reader.word(&value, &words).unwrap_or_default();
             }
             Key::FlushDenormals => {
                 self.options.flush_denormals = reader.switch(&value).is_some_and(|said| said.value);
@@ -1145,7 +1154,8 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
-            activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, flush_denormals = true, weight_format = bf16_pair>";
+            activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, flush_denormals = true, \
+            weight_format = bf16_pair>";
         let declaration = declared(Macro::GruCell, text);
         let cell = declaration.declared(None).expect("all sizes are known");
         assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
@@ -1154,7 +1164,7 @@ mod tests {
         assert_eq!(cell.activations.map(|said| said.value), Some(vec![Activation::Relu, Activation::Tanh]));
         let options = &declaration.options;
         assert_eq!((options.unroll, options.fma, options.flush_denormals), (Unroll::None, Fma::Off, true));
-        assert_eq!(options.weight_format, WeightFormat::Bf16Pair);
+        assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
         assert_eq!(options.isas, Some(vec![&target::AVX2]));
         assert_eq!(options.name.as_deref(), Some("A"));
     }

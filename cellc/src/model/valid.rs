@@ -453,6 +453,29 @@ impl ValidModel {
             })
             .collect()
     }
+
+    /// Every activation that is computed, each once.
+    pub fn activations(&self) -> Vec<Activation> {
+        let mut all = Vec::new();
+        for node in self.all_nodes() {
+            match &node.op {
+                ValidOp::Cell(cell) => all.extend_from_slice(&cell.activations),
+                ValidOp::Pointwise(Pointwise { function: PointwiseFunction::Activation(a), .. }) => all.push(*a),
+                ValidOp::Softmax(softmax) => {
+                    all.push(Activation::Exp);
+                    all.extend(softmax.log.then_some(Activation::Log));
+                }
+                _ => {}
+            }
+        }
+        let mut once: Vec<Activation> = Vec::new();
+        for activation in all {
+            if !once.contains(&activation) {
+                once.push(activation);
+            }
+        }
+        once
+    }
 }
 
 impl ValidOp {

@@ -1,17 +1,18 @@
 use crate::activation;
 use crate::kernel::Program;
 use crate::model::Activation;
+use crate::options::Accuracy;
 
-/// Spells every activation that is still symbolic out in arithmetic.
+/// Spells every activation that is still symbolic out in arithmetic of that accuracy.
 ///
 /// # Panics
 /// If a symbolic function is not called by an activation's label: lowering's fault.
-pub fn expand(program: &mut Program) {
+pub fn expand(program: &mut Program, accuracy: Accuracy) {
     for function in &mut program.functions {
         if function.result.is_none() {
             let activation = Activation::from_label(&function.name);
             let activation = activation.unwrap_or_else(|| panic!("expand: no activation {:?}", function.name));
-            *function = activation::expand(activation);
+            *function = activation::expand(activation, accuracy);
         }
     }
 }
