@@ -215,7 +215,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             f32::from_bits(state)
         };
-        let drawn = std::iter::repeat_with(|| next()).filter(|v| v.is_finite() && v.abs() < 1e30 && v.abs() > 1e-30);
+        let drawn = std::iter::repeat_with(next).filter(|v| v.is_finite() && v.abs() < 1e30 && v.abs() > 1e-30);
         let ordinary = (0..500).map(|k| ((k * 7919) % 1000) as f32 / 1000.0 - 0.5);
         drawn.take(500).chain(ordinary).chain([0.0, -0.0, 1.0, -1.0, 1.0 + f32::EPSILON, 3e-39, -1e-45]).collect()
     }

@@ -642,7 +642,8 @@ fn the_formula_holds() {
                 let plan = plan(&model, options);
                 for (isa, (_, fused)) in plan.isas.iter().enumerate() {
                     let found = run(&model, &program(&model, &plan, isa), &parameters, &[]).concat();
-                    let lines = formula(&model, Profile::new(*fused, &Options::default()));
+                    let accuracy = Options { accuracy: options.accuracy, ..Options::default() };
+                    let lines = formula(&model, Profile::new(*fused, &accuracy));
                     let call = [&parameters[0], &parameters[h_at], &weights[0], &weights[1], &weights[2]];
                     let stated = stated(&lines, &cell, call);
                     for ((expected, found), stated) in expected.iter().zip(found).zip(stated) {

@@ -10,7 +10,7 @@ use crate::model::{
 
 /// Which operand a Select gives whose condition is known and the same everywhere.
 fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
-    let condition = inputs[0].tensor().filter(|condition| function == Elementwise::Select && condition.len() > 0)?;
+    let condition = inputs[0].tensor().filter(|condition| function == Elementwise::Select && !condition.is_empty())?;
     let is_true = |i: usize| condition.get_f64(i) != 0.0;
     let same = (1..condition.len()).all(|i| is_true(i) == is_true(0));
     same.then(|| if is_true(0) { 1 } else { 2 })

@@ -476,9 +476,11 @@ impl Validation<'_> {
         let (mut shape, mut steps) = (Vec::new(), Vec::new());
         for ((&times, &size), stride) in times.iter().zip(&own).zip(signed(strides(&own))) {
             if times > 1 {
-                (shape.push(times), steps.push(0));
+                shape.push(times);
+                steps.push(0);
             }
-            (shape.push(size), steps.push(stride));
+            shape.push(size);
+            steps.push(stride);
         }
         let Some(spread) = self.view(node, &input, Geometry { offset: 0, strides: steps, shape }) else { return };
         let whole = times.iter().zip(&own).map(|(times, size)| times * size).collect();

@@ -417,19 +417,16 @@ fn fill(template: &str, args: &[String]) -> String {
 
 impl Dialect for C<'_> {
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
-        let narrow: Option<(fn(&CVector) -> &'static str, _)> = match from.element {
-            Element::F16 => Some((|v| v.load_f16, VectorFunction::LoadF16(lanes))),
-            Element::I8 => Some((|v| v.load_i8, VectorFunction::LoadI8(lanes))),
-            _ => None,
-        };
-        if let Some((template, function)) = narrow {
-            return self.template(template, function, lanes, vec![Text::compound(plus(&from.name, offset))]);
+        let place = || vec![Text::compound(plus(&from.name, offset))];
+        match from.element {
+            Element::F16 => return self.template(|v| v.load_f16, VectorFunction::LoadF16(lanes), lanes, place()),
+            Element::I8 => return self.template(|v| v.load_i8, VectorFunction::LoadI8(lanes), lanes, place()),
+            _ => {}
         }
         if lanes == 1 {
             return Text::atom(format!("{}[{offset}]", from.name));
         }
-        let from = Text::compound(plus(&from.name, offset));
-        self.template(|v| v.load, VectorFunction::Load(lanes), lanes, vec![from])
+        self.template(|v| v.load, VectorFunction::Load(lanes), lanes, place())
     }
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
