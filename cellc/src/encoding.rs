@@ -211,7 +211,7 @@ mod tests {
     /// Some of every size and sign, zeros and neighbours of what formats hold.
     fn line() -> Vec<f32> {
         let mut state = 1u32;
-        let mut next = || {
+        let next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             f32::from_bits(state)
         };

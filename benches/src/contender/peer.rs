@@ -73,8 +73,11 @@ impl Files {
     }
 }
 
+/// Those that take part, and of the others the names and why not.
+type Found = (Vec<Box<dyn Contender>>, Vec<(String, String)>);
+
 /// Those that are installed; those that do not take part, with the reason.
-pub(super) fn peers(workload: &Workload, files: &Files) -> (Vec<Box<dyn Contender>>, Vec<(String, String)>) {
+pub(super) fn peers(workload: &Workload, files: &Files) -> Found {
     let (mut all, mut absent): (Vec<Box<dyn Contender>>, _) = (Vec::new(), Vec::new());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     for (name, program, first) in PEERS {
