@@ -39,7 +39,7 @@ pub enum Operand {
     ResetHidden,
 }
 
-/// One sum of a product: `(x terms + h terms) + bias`, each part summed from zero in [`Phase::chains`] chains.
+/// One sum of a product: `(x terms + h terms) + bias`, each part summed from zero in [`Product::chains`] chains.
 ///
 /// The bias comes last because short chains round less: on the corpus this halves the 95th percentile of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Weights as the frameworks hold them, put into the order in which OpenVINO's operations take them.
 //!
-//! What is known when compiling is put in order here; for what is given at run time, [`layout`] says it to whoever packs it.
+//! What is known when compiling is put in order here; for what is given at run time, `layout` says it to whoever packs it.
 //!
 //! Gates move as whole blocks of rows, Keras' kernels are transposed: no value changes. Biases that a framework keeps apart
 //! and OpenVINO holds as their sum are each taken as f32 and added once in f32, which is the one rounding there is; the two of
