@@ -149,6 +149,8 @@ pub struct Tuning {
     pub alternate: Option<bool>,
     /// Whether the x terms of all steps of a sequence are computed before the first step.
     pub input_first: Option<bool>,
+    /// Whether pointwise work is done in registers, where its operand is computed.
+    pub fuse: Option<bool>,
 }
 
 /// Everything that can be chosen about the generated code. The default is right for most models.

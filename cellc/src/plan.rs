@@ -392,7 +392,8 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     };
     let products = model.all_nodes().into_iter().filter_map(|node| product(&node.op)).collect();
     let Options { accuracy, flush_denormals, .. } = *options;
-    Plan { isas, products, fusion: Fusion::new(model), accuracy, flush_denormals }
+    let fusion = if options.tuning.fuse == Some(false) { Fusion::default() } else { Fusion::new(model) };
+    Plan { isas, products, fusion, accuracy, flush_denormals }
 }
 
 fn plan_product(

@@ -347,10 +347,9 @@ fn layers(model: &ValidModel, plan: &Plan, program: &Program, operand: impl Fn(S
     let nodes = model.all_nodes();
     let mut products = plan.products.iter();
     let mut read = BTreeSet::new();
-    // a chain's kernel is that of its last link
-    let stored = |value: usize| {
+    let done_at = |value: usize| {
         let chain = plan.fusion.chains().iter().find(|chain| chain.root == value || chain.links.contains(&value));
-        chain.and_then(|chain| chain.links.last()).copied().unwrap_or(value)
+        chain.map_or(value, |chain| chain.done_at())
     };
     let by_value = layers_by_value(model);
     for (i, node) in nodes.iter().enumerate() {
@@ -376,8 +375,8 @@ fn layers(model: &ValidModel, plan: &Plan, program: &Program, operand: impl Fn(S
             }
         }
         let value = node.op.outputs()[0];
-        let last = by_value[&stored(value)];
-        layer.kernel = program.kernels.iter().position(|kernel| kernel.nodes.contains(&last));
+        let at = by_value[&done_at(value)];
+        layer.kernel = program.kernels.iter().position(|kernel| kernel.nodes.contains(&at));
         if let ValidOp::View(View { input: Source::Value(input), .. }) = &node.op
             && plan.fusion.is_inner(value)
         {

@@ -83,6 +83,7 @@ fn tuning(seed: u32) -> Tuning {
         rows_at_once: [None, Some(2), Some(3), Some(8)][choice(1)],
         alternate: [None, Some(false), Some(true), Some(true)][choice(2)],
         input_first: [None, Some(false), Some(true), Some(true)][choice(3)],
+        fuse: [None, Some(true), Some(true), Some(false)][choice(4)],
     }
 }
 

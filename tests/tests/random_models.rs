@@ -50,6 +50,8 @@ struct Seen {
     nan: usize,
     kept: usize,
     flushed: usize,
+    /// Cells whose new state goes on in registers.
+    carried_on: usize,
 }
 
 fn exact(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
@@ -165,7 +167,9 @@ fn flushed(subject: &Subject, results: &[Vec<f32>], seen: &mut Seen) {
 
 /// Panels, tiles of rows and orders drawn with the model give what the plan's own give.
 fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
-    let options = Options { tuning: Tuning::default(), ..drawn.compilation.options.clone() };
+    // what is fused without being asked is compared with what is not fused at all
+    let fuse = drawn.compilation.options.tuning.fuse.is_none().then_some(false);
+    let options = Options { tuning: Tuning { fuse, ..Tuning::default() }, ..drawn.compilation.options.clone() };
     let planned = Subject { calls: drawn.calls.clone(), ..compiled("drawn", file, options, 0) };
     let bits = |subject: &Subject, isa, call: usize| -> Vec<Vec<u32>> {
         let results = subject.interpret(isa, &subject.calls[call]);
@@ -219,6 +223,52 @@ fn found() -> Vec<Subject> {
     [("found_views", views), ("found_unread", unread), ("found_variables", variables)].map(subject).into()
 }
 
+/// Cells whose new state goes on in registers: rows of a batch whose state is a result as well, and the steps of a reverse
+/// sequence, whose states nothing else reads.
+fn carried_on() -> Vec<Subject> {
+    let weights = |file: &mut ModelFile, shape: &[usize]| {
+        let count: usize = shape.iter().product();
+        file.constant(shape, Stored::F32, (0..count).map(|k| 0.4 * ((7 * k % 23) as f32 / 11.0 - 1.0)))
+    };
+    let (batch, hidden, inputs, steps) = (9, 20, 3, 4);
+    let mut rows = ModelFile::default();
+    let [x, h] = [("x", inputs), ("h", hidden)].map(|(name, len)| rows.parameter(name, &[batch, len]));
+    let skip = rows.parameter("skip", &[batch, hidden]);
+    let [w, r, b] = [&[3 * hidden, inputs][..], &[3 * hidden, hidden], &[4 * hidden]].map(|s| weights(&mut rows, s));
+    let new = rows.cell("cell", "GRUCell", "linear_before_reset=\"true\"", &[&x, &h, &w, &r, &b]);
+    let scale = weights(&mut rows, &[hidden]);
+    let scaled = rows.operation("Multiply", "opset1", "", &[&new, &scale], &[batch, hidden]);
+    let sum = rows.operation("Subtract", "opset1", "", &[&skip, &scaled], &[batch, hidden]);
+    let end = rows.operation("Relu", "opset1", "", &[&sum], &[batch, hidden]);
+    [&new, &end].map(|port| rows.result(port));
+
+    let mut sequence = ModelFile::default();
+    let (batch, y) = (2, [2, steps, hidden]);
+    let x = sequence.parameter("x", &[batch, steps, inputs]);
+    let h = sequence.parameter("h", &[batch, 1, hidden]);
+    let gain = sequence.parameter("gain", &[batch, steps, 1]);
+    let skip = sequence.parameter("skip", &y);
+    let lengths = sequence.integers(&[batch], &[steps as i64; 2]);
+    let [w, r, b] =
+        [&[1, hidden, inputs][..], &[1, hidden, hidden], &[1, hidden]].map(|shape| weights(&mut sequence, shape));
+    let data = format!("hidden_size=\"{hidden}\" direction=\"reverse\"");
+    let shapes = [vec![batch, 1, steps, hidden], vec![batch, 1, hidden]];
+    let outputs = sequence.operations("RNNSequence", "opset5", &data, &[&x, &h, &lengths, &w, &r, &b], &shapes);
+    let target = sequence.integers(&[3], &y.map(|n| n as i64));
+    let states = sequence.operation("Reshape", "opset1", "special_zero=\"false\"", &[&outputs[0], &target], &y);
+    let scaled = sequence.operation("Multiply", "opset1", "", &[&states, &gain], &y);
+    let end = sequence.operation("Add", "opset1", "", &[&scaled, &skip], &y);
+    sequence.result(&end);
+
+    let subject = |(name, file)| {
+        let subject = compiled(name, file, Options::default(), 0);
+        let [chain] = subject.compilation.plan.fusion.chains() else { panic!("{name}: one chain was expected") };
+        assert!(chain.early && chain.links.len() > 1, "{name}: {chain:?}");
+        subject
+    };
+    [("carried_rows", rows), ("carried_steps", sequence)].map(subject).into()
+}
+
 #[test]
 fn every_error_is_within_the_bound() {
     let seen = RefCell::new(Seen::default());
@@ -231,7 +281,7 @@ fn every_error_is_within_the_bound() {
         }
         return;
     }
-    for subject in found() {
+    for subject in found().into_iter().chain(carried_on()) {
         check(&subject, &mut seen.borrow_mut());
     }
     let count = asked("CELLC_MODELS").unwrap_or(DRAWN);
@@ -239,6 +289,7 @@ fn every_error_is_within_the_bound() {
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let subject = subject("drawn", &recipe);
             check(&subject, &mut seen.borrow_mut());
+            seen.borrow_mut().carried_on += subject.compilation.plan.fusion.chains().iter().filter(|c| c.early).count();
             no_choice_of_the_plan_changes_a_bit(&subject, recipe.file());
         }));
         tried.map_err(|payload| {
@@ -256,6 +307,7 @@ fn every_error_is_within_the_bound() {
     println!("{seen:?}");
     assert!(seen.closest > 0.05, "a bound that is never approached: {seen:?}");
     assert!(seen.unbounded * 20 < seen.bounded, "values without a bound: {seen:?}");
+    assert!(seen.carried_on > 4, "too few cells with pointwise work at their end: {seen:?}");
     assert!(seen.nan > 1000 && seen.kept > 100 && seen.flushed > 10, "too few cases: {seen:?}");
 }
 
@@ -263,7 +315,7 @@ fn every_error_is_within_the_bound() {
 fn generated_code_is_the_interpreter_bit_for_bit() {
     let recipes = drawn(asked("CELLC_COMPILED").unwrap_or(COMPILED));
     let random = recipes.iter().map(|(k, recipe)| subject(&format!("random_{k}"), recipe));
-    let subjects: Vec<Subject> = found().into_iter().chain(random).collect();
+    let subjects: Vec<Subject> = found().into_iter().chain(carried_on()).chain(random).collect();
     let isas = driver::isas();
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

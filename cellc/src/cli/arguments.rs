@@ -392,6 +392,7 @@ enum Choice {
     RowsAtOnce(usize),
     Alternate(bool),
     InputFirst(bool),
+    Fuse(bool),
 }
 
 impl Choice {
@@ -401,6 +402,7 @@ impl Choice {
             Self::RowsAtOnce(n) => Tuning { rows_at_once: Some(n), ..tuning },
             Self::Alternate(on) => Tuning { alternate: Some(on), ..tuning },
             Self::InputFirst(on) => Tuning { input_first: Some(on), ..tuning },
+            Self::Fuse(on) => Tuning { fuse: Some(on), ..tuning },
         }
     }
 }
@@ -417,7 +419,8 @@ fn choice(text: &str) -> Result<Choice, String> {
         "rows-at-once" => Choice::RowsAtOnce(positive(value)?),
         "alternate" => Choice::Alternate(on()?),
         "input-first" => Choice::InputFirst(on()?),
-        _ => return Err("the keys are panel-columns, rows-at-once, alternate and input-first".to_string()),
+        "fuse" => Choice::Fuse(on()?),
+        _ => return Err("the keys are panel-columns, rows-at-once, alternate, input-first and fuse".to_string()),
     })
 }
 
@@ -611,7 +614,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals --weight-format=bf16-pair \
-                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off";
+                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
@@ -625,6 +628,7 @@ mod tests {
                     rows_at_once: Some(4),
                     alternate: Some(true),
                     input_first: Some(false),
+                    fuse: Some(false),
                 },
                 fma: Fma::Off,
                 accuracy: Accuracy::Audio,

@@ -2,7 +2,8 @@
 
 use super::builder::{Builder, op};
 use super::layout::copy;
-use super::product::{Rows, X, for_rows, for_tiles};
+use super::pointwise::End;
+use super::product::{Column, Rows, X, for_rows, for_tiles};
 use super::{PackedWeights, gru, lstm, rnn};
 use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type, Var};
 use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell};
@@ -10,7 +11,7 @@ use crate::plan::{self, Phase, ProductPlan};
 
 /// One step of one row, or of several that are computed together.
 #[derive(Clone, Copy)]
-pub(super) struct Step<'m> {
+pub(super) struct Step<'e, 'm> {
     pub(super) cell: &'m ValidCell,
     /// How many rows; what follows has that many times its elements.
     pub(super) rows: usize,
@@ -24,14 +25,50 @@ pub(super) struct Step<'m> {
     pub(super) c: Option<Place>,
     /// a, one element; where the cell has one.
     pub(super) a: Option<Place>,
-    /// The new h; nowhere else than h.
-    pub(super) out: Place,
+    /// The new h, unless it only goes on to the pointwise work; not where h is.
+    pub(super) out: Option<Place>,
     /// The new c, where it is wanted; perhaps where c is.
     pub(super) c_out: Option<Place>,
+    /// The pointwise work on the new h.
+    end: Option<&'e End<'m>>,
+}
+
+impl<'m> Step<'_, 'm> {
+    /// What [`Self::store`] writes and reads.
+    pub(super) fn new_state(&self) -> Vec<Column> {
+        let out = self.out.map(|of| Column::new("out", of, true));
+        out.into_iter().chain(self.end.into_iter().flat_map(|end| end.columns()).copied()).collect()
+    }
+
+    /// Stores one vector of the new h, and what the pointwise work makes of it. `places` are those of [`Self::new_state`] for a
+    /// panel, `lane` the vector's first column.
+    pub(super) fn store(
+        &self,
+        builder: &mut Builder<'_, 'm>,
+        body: &mut Vec<Stmt>,
+        places: &[Place],
+        (lane, lanes): (usize, usize),
+        value: Expr,
+    ) {
+        let mut value = builder.state(body, value, lanes);
+        if self.out.is_some() {
+            if self.end.is_some() {
+                value = builder.let_(body, "state", lanes, value);
+            }
+            body.push(Stmt::Store { to: places[0].at(lane), value: value.clone() });
+        }
+        if let Some(end) = self.end {
+            end.store(builder, body, &places[usize::from(self.out.is_some())..], (lane, lanes), value);
+        }
+    }
 }
 
 /// The statements of one step.
-fn step<'m>(builder: &mut Builder<'_, 'm>, step: &Step<'m>, product: (&'m ProductPlan, PackedWeights)) -> Vec<Stmt> {
+fn step<'m>(
+    builder: &mut Builder<'_, 'm>,
+    step: &Step<'_, 'm>,
+    product: (&'m ProductPlan, PackedWeights),
+) -> Vec<Stmt> {
     let rows = Rows::new(builder, product, step.rows, step.backwards);
     match step.cell.kind {
         CellKind::Rnn => rnn::step(rows, step),
@@ -47,15 +84,26 @@ impl<'m> Builder<'_, 'm> {
             CellKind::Gru(_) | CellKind::Augru(_) => gru::doc(cell),
             CellKind::Lstm => lstm::doc(cell),
         };
+        let end = self.end_of(cell);
+        if let (Some(end), Some(equation)) = (&end, doc.last_mut()) {
+            equation.push_str(&end.names());
+        }
         let body = match &cell.sequence {
-            None => self.one_step(cell),
+            None => self.one_step(cell, end),
             Some(sequence) => {
                 let direction = if sequence.reverse { ", the last first" } else { "" };
                 doc.push(format!("{} steps{direction}.", sequence.steps));
-                self.sequence(cell, sequence)
+                self.sequence(cell, sequence, end)
             }
         };
         (doc, body)
+    }
+
+    /// The pointwise work on the new h of every step, if any is fused.
+    fn end_of(&mut self, cell: &ValidCell) -> Option<End<'m>> {
+        let root = cell.y.or(cell.h_out)?;
+        self.lowering.plan.fusion.starting(root)?;
+        Some(self.end(root, cell.hidden_size))
     }
 
     fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, PackedWeights) {
@@ -65,10 +113,11 @@ impl<'m> Builder<'_, 'm> {
     }
 
     fn value(&mut self, value: Option<usize>) -> Option<Place> {
-        value.map(|value| self.lowering.source(Source::Value(value)))
+        // none is only handed on in registers
+        value.and_then(|value| self.lowering.places[value])
     }
 
-    fn one_step(&mut self, cell: &'m ValidCell) -> Vec<Stmt> {
+    fn one_step(&mut self, cell: &'m ValidCell, end: Option<End<'m>>) -> Vec<Stmt> {
         let (inputs, units) = (cell.input_size, cell.hidden_size);
         let product = self.product_of(cell);
         let x = self.lowering.source(cell.x);
@@ -77,12 +126,12 @@ impl<'m> Builder<'_, 'm> {
         let a = cell.a.map(|a| self.lowering.source(a));
         let out = self.value(cell.h_out);
         let c_out = self.value(cell.c_out);
-        // h' that nothing reads still feeds nothing: c' alone was wanted
         let at_once = match cell.p.is_some() || cell.a.is_some() {
             true => 1,
             false => product.0.rows_at_once[self.lowering.isa_index],
         };
-        let unread = out.is_none().then(|| self.block("unread", at_once * units));
+        // h' that nothing reads still has a place: c' alone was wanted
+        let unread = (out.is_none() && end.is_none()).then(|| self.block("unread", at_once * units));
         let mut begin = Vec::new();
         let backwards = product.0.snake.then(|| self.backwards(&mut begin));
         let mut rows = vec![("x_row", x, inputs, false), ("h_row", h, units, false)];
@@ -96,11 +145,14 @@ impl<'m> Builder<'_, 'm> {
         let a = add("a_row", a, 1, false);
         let out = add("out_row", out, units, true);
         let c_out = add("c_out_row", c_out, units, true);
+        let states = rows.len();
+        rows.extend(end.iter().flat_map(|end| end.rows(units, 1)));
         begin.extend(for_tiles(self, cell.batch, at_once, &rows, |builder, rows, places| {
             let at = |index: Option<usize>| index.map(|i| places[i]);
-            let out = at(out).or(unread).expect("lower: h' has a place");
+            let end = end.as_ref().map(|end| end.at(&places[states..]));
             let x = X::Elements(places[0]);
-            let one = Step { cell, rows, backwards, x, h: places[1], c: at(c), a: at(a), out, c_out: at(c_out) };
+            let (out, c_out, end) = (at(out).or(unread), at(c_out), end.as_ref());
+            let one = Step { cell, rows, backwards, x, h: places[1], c: at(c), a: at(a), out, c_out, end };
             step(builder, &one, product)
         }));
         begin
@@ -114,7 +166,7 @@ impl<'m> Builder<'_, 'm> {
         var
     }
 
-    fn sequence(&mut self, cell: &'m ValidCell, sequence: &'m Sequence) -> Vec<Stmt> {
+    fn sequence(&mut self, cell: &'m ValidCell, sequence: &'m Sequence, end: Option<End<'m>>) -> Vec<Stmt> {
         let (inputs, units, steps) = (cell.input_size, cell.hidden_size, sequence.steps);
         let x = self.lowering.source(cell.x);
         let h = self.lowering.source(cell.h);
@@ -144,6 +196,8 @@ impl<'m> Builder<'_, 'm> {
         let h_out = add("h_out_row", h_out, units, true);
         let c_out = add("c_out_row", c_out, units, true);
         let lengths = add("length", lengths, 1, false);
+        let states = rows.len();
+        rows.extend(end.iter().flat_map(|end| end.rows(units, steps)));
         for_rows(self, cell.batch, &rows, |builder, places| {
             let at = |index: Option<usize>| index.map(|i| places[i]);
             let row = SequenceRow {
@@ -158,13 +212,14 @@ impl<'m> Builder<'_, 'm> {
                 h_state: at(h_out).or(own_h).expect("lower: the state has a place"),
                 c_state: at(c_out).or(own_c),
                 length: at(lengths),
+                end: end.as_ref().map(|end| end.at(&places[states..])),
             };
             builder.sequence_row(&row)
         })
     }
 
     fn sequence_row(&mut self, row: &SequenceRow<'m>) -> Vec<Stmt> {
-        let SequenceRow { cell, sequence, .. } = *row;
+        let (cell, sequence) = (row.cell, row.sequence);
         let (units, steps) = (cell.hidden_size, sequence.steps);
         let product = self.product_of(cell);
         let states = [Some((row.h, row.h_state)), row.c.zip(row.c_state)];
@@ -214,6 +269,15 @@ impl<'m> Builder<'_, 'm> {
             walks.push(walk);
             place
         });
+        let end = row.end.as_ref().map(|end| {
+            let walk = |(name, of, len, written)| {
+                let (place, walk) = self.walk(&format!("{name}_t"), of, len, written);
+                walks.push(walk);
+                place
+            };
+            let places: Vec<_> = end.rows(units, 1).into_iter().map(walk).collect();
+            end.at(&places)
+        });
         walks.iter_mut().for_each(|walk| walk.reverse = sequence.reverse);
         let out = y.or(row.own_out).expect("lower: h' has a place");
         let number = (length.is_some() || product.0.snake).then(|| self.turn("t"));
@@ -225,7 +289,8 @@ impl<'m> Builder<'_, 'm> {
             var
         });
         let (h, c) = (row.h_state, row.c_state);
-        turn.extend(step(self, &Step { cell, rows: 1, backwards, x, h, c, a, out, c_out: c }, product));
+        let one = Step { cell, rows: 1, backwards, x, h, c, a, out: Some(out), c_out: c, end: end.as_ref() };
+        turn.extend(step(self, &one, product));
         turn.push(copy(out, row.h_state, units));
         if let (Some(length), Some(k)) = (length, number) {
             let t = match sequence.reverse {
@@ -269,23 +334,20 @@ impl<'m> Builder<'_, 'm> {
         self.call(activation, value)
     }
 
-    /// Stores a new state, denormals flushed where that was asked for.
-    pub(super) fn store_state(&mut self, body: &mut Vec<Stmt>, to: Place, value: Expr, lanes: usize) {
+    /// A new state, denormals flushed where that was asked for.
+    pub(super) fn state(&mut self, body: &mut Vec<Stmt>, value: Expr, lanes: usize) -> Expr {
         if !self.lowering.plan.flush_denormals {
-            body.push(Stmt::Store { to, value });
-            return;
+            return value;
         }
         let value = self.let_(body, "state", lanes, value);
         let bits = op(Operation::And, vec![op(Operation::ToBits, vec![value.clone()]), Expr::u32(0x7fff_ffff, lanes)]);
         let magnitude = op(Operation::FromBits, vec![bits]);
         let limit = Expr::f32(plan::FLUSH_BELOW, lanes);
-        let args = vec![magnitude, limit, Expr::f32(0.0, lanes), value];
-        body.push(Stmt::Store { to, value: op(Operation::SelectLess, args) });
+        op(Operation::SelectLess, vec![magnitude, limit, Expr::f32(0.0, lanes), value])
     }
 }
 
 /// One row of a batch of sequences.
-#[derive(Clone, Copy)]
 struct SequenceRow<'m> {
     cell: &'m ValidCell,
     sequence: &'m Sequence,
@@ -299,4 +361,5 @@ struct SequenceRow<'m> {
     h_state: Place,
     c_state: Option<Place>,
     length: Option<Place>,
+    end: Option<End<'m>>,
 }

@@ -26,7 +26,7 @@ pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
     ]
 }
 
-pub(super) fn step(rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
+pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
     match step.cell.kind.reset_gate() {
         Some(ResetGate::AfterMatMul) => after(rows, step),
         Some(ResetGate::BeforeMatMul) => before(rows, step),
@@ -49,7 +49,7 @@ fn gate(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sums: &Sums, which: usize
 }
 
 /// z of a vector, less what an attention takes from it.
-fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &Step<'_>, sums: &Sums) -> Expr {
+fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &Step<'_, '_>, sums: &Sums) -> Expr {
     let z = gate(rows, step.cell, sums, Z);
     match step.a {
         None => z,
@@ -60,26 +60,27 @@ fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &Step<'_>, sums: &Sums) -> Exp
     }
 }
 
-/// The new state of one vector of columns.
-fn update(
-    rows: &mut Rows<'_, '_, '_>,
-    cell: &ValidCell,
+/// The new state of one vector of columns: `columns` are h and those of [`Step::new_state`].
+fn update<'m>(
+    rows: &mut Rows<'_, '_, 'm>,
+    step: &Step<'_, 'm>,
     body: &mut Vec<Stmt>,
-    lanes: usize,
+    (lane, lanes): (usize, usize),
     [z, candidate]: [Expr; 2],
-    [h, out]: [Place; 2],
+    columns: (Place, &[Place]),
 ) {
-    let n = rows.builder.activate(cell, cell.activations[1], candidate);
+    let n = rows.builder.activate(step.cell, step.cell.activations[1], candidate);
     let rest = op(Operation::Sub, vec![Expr::f32(1.0, lanes), z.clone()]);
     let new = op(Operation::Mul, vec![rest, n]);
-    let value = op(Operation::MulAdd, vec![z, load(h, lanes), new]);
-    rows.builder.store_state(body, out, value, lanes);
+    let value = op(Operation::MulAdd, vec![z, load(columns.0.at(lane), lanes), new]);
+    step.store(rows.builder, body, columns.1, (lane, lanes), value);
 }
 
-fn after(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
+fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
-    let columns = [Column::new("h", step.h, false), Column::new("out", step.out, true)];
+    let mut columns = vec![Column::new("h", step.h, false)];
+    columns.extend(step.new_state());
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     rows.early(operands, &columns, run, |rows, body, panel, pass| {
         // the gates of all vectors before the candidates, which wait for them: a processor looks only so far
@@ -96,13 +97,12 @@ fn after(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
             ready.push((sums, z, candidate));
         }
         for (Sums { lane, lanes, .. }, z, candidate) in ready {
-            let places = [panel.columns[0].at(lane), panel.columns[1].at(lane)];
-            update(rows, cell, body, lanes, [z, candidate], places);
+            update(rows, step, body, (lane, lanes), [z, candidate], (panel.columns[0], &panel.columns[1..]));
         }
     })
 }
 
-fn before(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
+fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
     // r.h of all columns is needed before the first row of the late phase
@@ -130,17 +130,13 @@ fn before(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
             }
         }
     });
-    let columns = [
-        Column::new("h", step.h, false),
-        Column::new("update", update_gates, false),
-        Column::new("out", step.out, true),
-    ];
+    let mut columns = vec![Column::new("h", step.h, false), Column::new("update", update_gates, false)];
+    columns.extend(step.new_state());
     all.extend(rows.late(reset, N, candidates, &columns, |rows, body, panel, pass| {
         for Sums { lane, lanes, mut values, .. } in pass {
             let candidate = values.pop().expect("lower: the late phase completes the candidate");
             let z = rows.builder.let_(body, "z", lanes, load(panel.columns[1].at(lane), lanes));
-            let places = [panel.columns[0].at(lane), panel.columns[2].at(lane)];
-            update(rows, cell, body, lanes, [z, candidate], places);
+            update(rows, step, body, (lane, lanes), [z, candidate], (panel.columns[0], &panel.columns[2..]));
         }
     }));
     all

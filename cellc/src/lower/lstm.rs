@@ -19,31 +19,35 @@ pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
     ]
 }
 
-pub(super) fn step(mut rows: Rows<'_, '_, '_>, step: &Step<'_>) -> Vec<Stmt> {
+pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
     let c = step.c.expect("validate: an LSTM has a cell state");
     let operands = Operands { x: step.x, h: Some(step.h) };
     // where c becomes c' in its place, one window serves both
     let in_place = step.c_out == Some(c);
-    let mut columns = vec![Column::new("out", step.out, true), Column::new("c", c, in_place)];
+    let mut columns = step.new_state();
+    let own = columns.len();
+    columns.push(Column::new("c", c, in_place));
     columns.extend(step.c_out.filter(|_| !in_place).map(|of| Column::new("c_out", of, true)));
     let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
-        let c_out = step.c_out.and(if in_place { Some(panel.columns[1]) } else { panel.columns.get(2).copied() });
+        let (new, c) = panel.columns.split_at(own);
+        let c_out = step.c_out.and(c.last().copied());
         for sums in pass {
-            update(rows, body, step.cell, panel, &sums, c_out);
+            let value = update(rows, body, step.cell, panel, &sums, (c[0], c_out));
+            step.store(rows.builder, body, new, (sums.lane, sums.lanes), value);
         }
     })
 }
 
-/// The new states of one vector of columns: h' in the first of the panel's columns, c in the second.
+/// The new h of one vector of columns; the new c is stored where it is wanted.
 fn update(
     rows: &mut Rows<'_, '_, '_>,
     body: &mut Vec<Stmt>,
     cell: &ValidCell,
     panel: &Panel<'_>,
     sums: &Sums,
-    c_out: Option<Place>,
-) {
+    (c, c_out): (Place, Option<Place>),
+) -> Expr {
     let (lane, lanes) = (sums.lane, sums.lanes);
     let product = rows.product();
     let [f, g, h] = [0, 1, 2].map(|i| cell.activations[i]);
@@ -61,7 +65,7 @@ fn update(
         })
     };
     let builder = &mut *rows.builder;
-    let c = builder.let_(body, "c", lanes, load(panel.columns[1].at(lane), lanes));
+    let c = builder.let_(body, "c", lanes, load(c.at(lane), lanes));
     let forget = builder.activate(cell, f, sum("f", &c).expect("plan: an LSTM has a forget gate"));
     let forget = builder.let_(body, "f", lanes, forget);
     let input = match sum("i", &c) {
@@ -73,9 +77,9 @@ fn update(
     let new = builder.let_(body, "c_new", lanes, new);
     let output = builder.activate(cell, f, sum("o", &new).expect("plan: an LSTM has an output gate"));
     if let Some(to) = c_out {
-        builder.store_state(body, to.at(lane), new.clone(), lanes);
+        let value = builder.state(body, new.clone(), lanes);
+        body.push(Stmt::Store { to: to.at(lane), value });
     }
     let shown = builder.call(h, new);
-    let value = op(Operation::Mul, vec![output, shown]);
-    builder.store_state(body, panel.columns[0].at(lane), value, lanes);
+    op(Operation::Mul, vec![output, shown])
 }

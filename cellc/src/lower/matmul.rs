@@ -73,7 +73,7 @@ impl<'m> Builder<'_, 'm> {
                 body
             })
         });
-        let names: String = epilogue.names().iter().map(|name| format!(", {name}")).collect();
+        let names = epilogue.names();
         (vec![format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}.")], body)
     }
 }

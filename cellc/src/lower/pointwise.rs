@@ -7,6 +7,7 @@ use crate::model::{Pointwise, Source, ValidOp};
 use crate::plan::{self, Along};
 
 /// The pointwise operations at the end of an operation whose result has rows of a fixed number of columns.
+#[derive(Clone)]
 pub(super) struct Epilogue<'m> {
     links: Vec<&'m Pointwise>,
     /// What they read besides, and how that lies along rows and columns.
@@ -19,9 +20,59 @@ impl Epilogue<'_> {
         self.operands.iter().map(|(_, along)| matches!(along, Along::Both | Along::Columns)).collect()
     }
 
-    /// What is done, for the reader.
-    pub(super) fn names(&self) -> Vec<&'static str> {
-        self.links.iter().map(|link| link.function.name()).collect()
+    /// What is done, for the reader: `, add, relu`.
+    pub(super) fn names(&self) -> String {
+        self.links.iter().map(|link| format!(", {}", link.function.name())).collect()
+    }
+}
+
+/// An epilogue, where it stores, and where its operands lie, as they go along with the units of a product.
+#[derive(Clone)]
+pub(super) struct End<'m> {
+    epilogue: Epilogue<'m>,
+    /// The result, then the operands.
+    columns: Vec<Column>,
+}
+
+impl<'m> End<'m> {
+    /// The result, then the operands.
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Those of which each row has its own, as so many rows at a time to walk: name, place, length, whether it is written.
+    pub(super) fn rows(&self, units: usize, rows: usize) -> Vec<(&'static str, Place, usize, bool)> {
+        let own = self.columns.iter().filter(|c| c.each_row);
+        own.map(|c| (c.name, c.of, rows * c.row(units), c.written)).collect()
+    }
+
+    /// The same for the row at whose places the loop over [`Self::rows`] is.
+    pub(super) fn at(&self, places: &[Place]) -> Self {
+        let mut end = self.clone();
+        for (column, place) in end.columns.iter_mut().filter(|c| c.each_row).zip(places) {
+            column.of = *place;
+        }
+        end
+    }
+
+    /// What is done, for the reader: `, add, relu`.
+    pub(super) fn names(&self) -> String {
+        self.epilogue.names()
+    }
+
+    /// Makes and stores one vector of the result. `places` are those of [`Self::columns`] for a panel, `lane` the vector's first column.
+    pub(super) fn store(
+        &self,
+        builder: &mut Builder<'_, 'm>,
+        body: &mut Vec<Stmt>,
+        places: &[Place],
+        (lane, lanes): (usize, usize),
+        value: Expr,
+    ) {
+        let place = |(place, column): (&Place, &Column)| place.at(column.width * lane);
+        let places: Vec<_> = places.iter().zip(&self.columns).map(place).collect();
+        let value = builder.finish_vector(body, &self.epilogue, value, lanes, &places[1..]);
+        body.push(Stmt::Store { to: places[0], value });
     }
 }
 
@@ -32,10 +83,11 @@ impl<'m> Builder<'_, 'm> {
     /// What is fused into the operation that computes `root`, whose rows have `columns` elements.
     pub(super) fn epilogue(&self, root: usize, columns: usize) -> Epilogue<'m> {
         let links = self.links(root);
+        let handed_on = self.handed_on(root);
         let mut operands: Vec<(Source, Along)> = Vec::new();
         for link in &links {
             let shape = &self.lowering.model.values[link.out].shape;
-            for &input in link.inputs.iter().filter(|input| !self.is_handed_on(**input)) {
+            for &input in link.inputs.iter().filter(|input| !is_among(handed_on, **input)) {
                 let along = plan::along(shape, self.lowering.model.shape(input), columns);
                 let operand = (input, along.expect("plan: fused operands lie along rows and columns"));
                 if !operands.contains(&operand) {
@@ -44,6 +96,19 @@ impl<'m> Builder<'_, 'm> {
             }
         }
         Epilogue { links, operands }
+    }
+
+    /// The same, with where it stores and where its operands lie.
+    pub(super) fn end(&mut self, root: usize, columns: usize) -> End<'m> {
+        let epilogue = self.epilogue(root, columns);
+        let mut columns = vec![Column::new("out", self.stored(root), true)];
+        let column = |(source, along): &(Source, Along)| Column {
+            width: usize::from(matches!(along, Along::Both | Along::Columns)),
+            each_row: matches!(along, Along::Both | Along::Rows),
+            ..Column::new("operand", self.lowering.source(*source), false)
+        };
+        columns.extend(epilogue.operands.iter().map(column));
+        End { epilogue, columns }
     }
 
     /// Where the last of the operations stores, or the first if there is no other.
@@ -60,9 +125,9 @@ impl<'m> Builder<'_, 'm> {
         self.lowering.plan.fusion.links(root).iter().map(link).collect()
     }
 
-    /// Whether a tensor is what the operation before hands on.
-    fn is_handed_on(&self, source: Source) -> bool {
-        matches!(source, Source::Value(value) if self.lowering.plan.fusion.is_inner(value))
+    /// The values that are handed on to them.
+    fn handed_on(&self, root: usize) -> &'m [usize] {
+        self.lowering.plan.fusion.starting(root).map_or(&[], |chain| &chain.handed_on)
     }
 
     /// The operands of an epilogue as rows to walk: name, place, length of a row; those that are the same for all rows have none.
@@ -78,16 +143,6 @@ impl<'m> Builder<'_, 'm> {
         epilogue.operands.iter().map(row).collect()
     }
 
-    /// The operands of an epilogue, as they go along with a result's columns.
-    pub(super) fn operand_columns(&mut self, epilogue: &Epilogue<'m>) -> Vec<Column> {
-        let column = |(source, along): &(Source, Along)| Column {
-            width: usize::from(matches!(along, Along::Both | Along::Columns)),
-            each_row: matches!(along, Along::Both | Along::Rows),
-            ..Column::new("operand", self.lowering.source(*source), false)
-        };
-        epilogue.operands.iter().map(column).collect()
-    }
-
     /// One vector of the result of an operation, once the epilogue has been applied. `operands` are the places of the
     /// operands' elements for the vector's first column, or of the one element.
     pub(super) fn finish_vector(
@@ -99,13 +154,8 @@ impl<'m> Builder<'_, 'm> {
         operands: &[Place],
     ) -> Expr {
         for link in &epilogue.links {
-            let inputs: Vec<Option<usize>> = link
-                .inputs
-                .iter()
-                .map(|input| {
-                    epilogue.operands.iter().position(|(s, _)| s == input).filter(|_| !self.is_handed_on(*input))
-                })
-                .collect();
+            let inputs: Vec<Option<usize>> =
+                link.inputs.iter().map(|input| epilogue.operands.iter().position(|(s, _)| s == input)).collect();
             if inputs.iter().filter(|i| i.is_none()).count() > 1 {
                 value = self.let_(body, "v", lanes, value);
             }
@@ -130,9 +180,10 @@ impl<'m> Builder<'_, 'm> {
         links.extend(self.links(root.out));
         let out = self.stored(root.out);
         let shape = &self.lowering.model.values[root.out].shape;
+        let handed_on = self.handed_on(root.out);
         let mut sources: Vec<Source> = Vec::new();
         for &input in links.iter().flat_map(|link| &link.inputs) {
-            if !sources.contains(&input) && !self.is_handed_on(input) {
+            if !sources.contains(&input) && !is_among(handed_on, input) {
                 sources.push(input);
             }
         }
@@ -215,7 +266,7 @@ impl<'m> Builder<'_, 'm> {
     ) {
         let mut value: Option<Expr> = None;
         for link in &work.links {
-            let chained = link.inputs.iter().filter(|input| self.is_handed_on(**input)).count();
+            let chained = link.inputs.iter().filter(|input| !work.sources.contains(input)).count();
             if let (2.., Some(before)) = (chained, value.take_if(|_| chained > 1)) {
                 value = Some(self.let_(body, "v", lanes, before));
             }
@@ -232,6 +283,11 @@ impl<'m> Builder<'_, 'm> {
         }
         body.push(Stmt::Store { to: out, value: value.expect("lower: there is an operation") });
     }
+}
+
+/// Whether a tensor is one of those values.
+fn is_among(values: &[usize], source: Source) -> bool {
+    matches!(source, Source::Value(value) if values.contains(&value))
 }
 
 /// Pointwise operations, one after the other, and what they read.

@@ -89,6 +89,8 @@ impl<'m> Lowering<'m> {
         for link in self.plan.fusion.links(first) {
             reads.extend(self.producers[link].op.reads());
         }
+        // a cell's states, where pointwise work on one is stored too
+        reads.extend(root.outputs().into_iter().map(Source::Value));
         // a whole view of what lies in the wanted place is no reading
         if let ValidOp::View(view) = &node.op
             && self.is_whole(view)
@@ -139,13 +141,19 @@ impl<'m> Lowering<'m> {
                 }
                 !in_place
             }
-            op => !op.outputs().iter().any(|&value| self.plan.fusion.is_inner(value)),
+            op => {
+                let value = op.outputs()[0];
+                match self.plan.fusion.chains().iter().find(|c| c.root == value || c.links.contains(&value)) {
+                    Some(chain) => chain.done_at() == value,
+                    None => true,
+                }
+            }
         }
     }
 
     /// The operation into which the work of a node is fused: itself where nothing is.
     pub(super) fn root(&self, node: &'m ValidNode) -> &'m ValidOp {
-        let root = node.op.outputs().first().and_then(|value| self.plan.fusion.root(*value));
-        root.map_or(&node.op, |root| &self.producers[&root].op)
+        let chain = node.op.outputs().first().and_then(|value| self.plan.fusion.ending(*value));
+        chain.map_or(&node.op, |chain| &self.producers[&chain.root].op)
     }
 }

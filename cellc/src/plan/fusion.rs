@@ -1,27 +1,40 @@
 //! Which pointwise work is done where its operand is computed, in registers.
 //!
 //! A chain starts at an operation that computes and goes on through pointwise operations, as long as nothing else reads what
-//! is handed on, and the other operands lie along the rows and columns of the first operation's result.
+//! is handed on, and the other operands lie along the rows and columns of the first operation's result. The new state of a
+//! recurrent cell starts one even where it is read elsewhere too: it is stored as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Pointwise, Source, ValidModel, ValidNode, ValidOp, View};
+use crate::model::{Dense, Lengths, MatMul, Pointwise, Source, ValidCell, ValidModel, ValidNode, ValidOp, View};
 
 /// Pointwise operations that are fused into what produces their operand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fusion {
     chains: Vec<Chain>,
-    /// Values that are handed on in registers.
+    /// Values that are only handed on in registers.
     inner: BTreeSet<usize>,
 }
 
 /// An operation and the pointwise ones that go with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     /// The value of the first operation.
     pub root: usize,
     /// The values of the pointwise operations, in order; the last is the one that is stored.
     pub links: Vec<usize>,
+    /// What each link takes over from the one before: the root, links but the last, views between them.
+    pub handed_on: Vec<usize>,
+    /// Whether all is done where the first operation stands, a cell, which may have other readers; else where the last link
+    /// stands, which may read what is computed in between.
+    pub early: bool,
+}
+
+impl Chain {
+    /// The value at whose operation everything is done.
+    pub fn done_at(&self) -> usize {
+        if self.early { self.root } else { *self.links.last().expect("plan: a chain has links") }
+    }
 }
 
 /// How an operand of a pointwise operation lies along the rows of a matrix.
@@ -94,58 +107,134 @@ impl Fusion {
         self.inner.contains(&value)
     }
 
-    /// For a value that a chain stores: the value of its first operation.
-    pub fn root(&self, stored: usize) -> Option<usize> {
-        self.chains.iter().find(|c| c.links.last() == Some(&stored)).map(|c| c.root)
+    /// The chain that stores a value at its end.
+    pub fn ending(&self, stored: usize) -> Option<&Chain> {
+        self.chains.iter().find(|c| c.links.last() == Some(&stored))
+    }
+
+    /// The chain that starts at the operation of that value.
+    pub fn starting(&self, root: usize) -> Option<&Chain> {
+        self.chains.iter().find(|c| c.root == root)
     }
 
     /// The pointwise operations that are fused into the operation of that value.
     pub fn links(&self, root: usize) -> &[usize] {
-        self.chains.iter().find(|c| c.root == root).map_or(&[], |c| &c.links)
+        self.starting(root).map_or(&[], |c| &c.links)
     }
 
     fn level(&mut self, model: &ValidModel, nodes: &[ValidNode], readers: &Readers) {
-        let by_value: BTreeMap<usize, &ValidNode> =
-            nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(move |v| (v, node))).collect();
-        for node in nodes {
-            let columns = match &node.op {
+        let level = Level::new(model, nodes, readers);
+        for (position, node) in nodes.iter().enumerate() {
+            let root = node.op.outputs()[0];
+            let chain = match &node.op {
                 ValidOp::Loop(body) => {
                     self.level(model, &body.body, readers);
                     continue;
                 }
-                ValidOp::Dense(dense) => Some(dense.outputs),
-                ValidOp::MatMul(matmul) => Some(matmul.columns),
-                ValidOp::Pointwise(_) => None,
+                ValidOp::Cell(cell) if level.has_new_state_first(cell) => {
+                    // what the links read besides is there before the cell
+                    let known = |link: &Pointwise, at| {
+                        link.inputs.iter().all(|&input| input == Source::Value(at) || level.is_before(input, position))
+                    };
+                    let starts = readers.of(root).filter_map(|reader| level.node(reader));
+                    let mut chains =
+                        starts.map(|first| self.follow(&level, root, Some(first), Some(cell.hidden_size), known));
+                    let chain = chains.find(|chain| !chain.links.is_empty());
+                    chain.map(|chain| Chain { early: true, ..chain }).unwrap_or_default()
+                }
+                ValidOp::Dense(Dense { outputs: columns, .. }) | ValidOp::MatMul(MatMul { columns, .. }) => {
+                    self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
+                }
+                ValidOp::Pointwise(_) if !self.is_linked(root) => {
+                    self.follow(&level, root, level.only_reader(root), None, |_, _| true)
+                }
                 _ => continue,
             };
-            let root = node.op.outputs()[0];
-            if self.is_linked(root) {
-                continue;
+            if !chain.links.is_empty() {
+                let stored = |value: &&usize| **value == root && level.only_reader(root).is_none();
+                self.inner.extend(chain.handed_on.iter().filter(|value| !stored(value)));
+                self.chains.push(chain);
             }
-            let mut links = Vec::new();
-            let mut inner = vec![root];
-            let mut at = root;
-            while let Some(reader) = readers.only(at).and_then(|value| by_value.get(&value)) {
-                match &reader.op {
-                    ValidOp::View(view) if columns.is_some() && is_whole(model, view) => {
-                        at = view.out;
-                        inner.push(at);
-                    }
-                    ValidOp::Pointwise(pointwise)
-                        if fits(model, pointwise, at, columns) && !self.is_linked(pointwise.out) =>
-                    {
-                        at = pointwise.out;
-                        links.push(at);
-                        // what lies between this link and the one before is handed on
-                        self.inner.extend(inner.drain(..));
-                        inner.push(at);
-                    }
-                    _ => break,
+        }
+    }
+
+    /// The chain from `root` on, whose value `reader` reads.
+    fn follow<'m>(
+        &self,
+        level: &Level<'m>,
+        root: usize,
+        mut reader: Option<&'m ValidNode>,
+        columns: Option<usize>,
+        takes: impl Fn(&Pointwise, usize) -> bool,
+    ) -> Chain {
+        let mut chain = Chain { root, ..Chain::default() };
+        let mut between = vec![root];
+        let mut at = root;
+        while let Some(node) = reader {
+            match &node.op {
+                ValidOp::View(view) if columns.is_some() && is_whole(level.model, view) => {
+                    at = view.out;
+                    between.push(at);
                 }
+                ValidOp::Pointwise(pointwise)
+                    if fits(level.model, pointwise, at, columns)
+                        && takes(pointwise, at)
+                        && !self.is_linked(pointwise.out) =>
+                {
+                    at = pointwise.out;
+                    chain.links.push(at);
+                    // what lies between this link and the one before is handed on
+                    chain.handed_on.append(&mut between);
+                    between.push(at);
+                }
+                _ => break,
             }
-            if !links.is_empty() {
-                self.chains.push(Chain { root, links });
-            }
+            reader = level.only_reader(at);
+        }
+        chain
+    }
+}
+
+/// The operations of the model, or of one loop's body.
+struct Level<'m> {
+    model: &'m ValidModel,
+    nodes: &'m [ValidNode],
+    readers: &'m Readers,
+    /// By value: the position of the operation that computes it.
+    positions: BTreeMap<usize, usize>,
+}
+
+impl<'m> Level<'m> {
+    fn new(model: &'m ValidModel, nodes: &'m [ValidNode], readers: &'m Readers) -> Self {
+        let all = nodes.iter().enumerate();
+        let positions = all.flat_map(|(at, node)| node.op.outputs().into_iter().map(move |v| (v, at))).collect();
+        Self { model, nodes, readers, positions }
+    }
+
+    /// The operation that computes a value, if it is of this level.
+    fn node(&self, value: usize) -> Option<&'m ValidNode> {
+        self.positions.get(&value).map(|&at| &self.nodes[at])
+    }
+
+    /// The operation that is all that reads a value.
+    fn only_reader(&self, value: usize) -> Option<&'m ValidNode> {
+        self.readers.only(value).and_then(|reader| self.node(reader))
+    }
+
+    /// Whether a tensor is known before the operation at that position.
+    fn is_before(&self, source: Source, position: usize) -> bool {
+        match source {
+            Source::Value(value) => self.positions.get(&value).is_none_or(|&at| at < position),
+            _ => true,
+        }
+    }
+
+    /// Whether a cell's first value is the new state of each step that it takes.
+    fn has_new_state_first(&self, cell: &ValidCell) -> bool {
+        match &cell.sequence {
+            None => cell.h_out.is_some(),
+            // steps that a row does not take write zeros, of which a chain may make something else
+            Some(sequence) => cell.y.is_some() && sequence.lengths == Lengths::Full,
         }
     }
 }
@@ -201,6 +290,11 @@ impl Readers {
             }
             self.level(&body.body);
         }
+    }
+
+    /// The operations that read a value, by their first values.
+    fn of(&self, value: usize) -> impl Iterator<Item = usize> {
+        self.0.get(&value).into_iter().flatten().copied().flatten()
     }
 
     /// The one reader of a value, if there is one.
