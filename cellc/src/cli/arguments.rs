@@ -140,7 +140,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     unroll: UnrollArgument,
 
-    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off
+    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off
     /// (see --emit plan); no result depends on it
     #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
     plan: Vec<Choice>,
