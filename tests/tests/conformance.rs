@@ -51,10 +51,10 @@ fn formats() -> Vec<Subject> {
 }
 
 /// Every so many-th case is compiled without fused multiply-add too; the generic body is split in all of them.
-const SPLIT_TOO: usize = 4;
+const SPLIT_TOO: usize = 8;
 
 /// Every so many-th case is compiled with less exact activations too.
-const QUICK_TOO: usize = 10;
+const QUICK_TOO: usize = 16;
 
 /// All cases, some in both profiles and with activations of every level, and the chains.
 fn subjects() -> Vec<Subject> {

@@ -41,7 +41,7 @@ fn library(head: &str, subjects: &[Subject], item: impl Fn(&str) -> String) -> S
 }
 
 #[test]
-fn every_edition_and_every_way_to_hold_a_file() {
+fn editions_and_ways_to_hold_a_file() {
     let subjects = subjects();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("editions");
     driver::write_files(&folder, &subjects, Language::Rust);
@@ -54,9 +54,12 @@ fn every_edition_and_every_way_to_hold_a_file() {
         ("included_no_std", library("#![no_std]", &subjects, include)),
     ];
     let mut commands = Vec::new();
-    for (name, text) in &libraries {
+    for (nth, (name, text)) in libraries.iter().enumerate() {
         fs::write(folder.join(format!("{name}.rs")), text).expect("the folder can be written to");
-        commands.extend(EDITIONS.map(|edition| check(&folder, edition, &format!("{name}.rs"))));
+        // the newest edition knows all ways, every other edition two of them
+        let taken = |at: &usize| EDITIONS[*at] == "2024" || (at + nth) % 2 == 0;
+        let editions = (0..EDITIONS.len()).filter(taken).map(|at| EDITIONS[at]);
+        commands.extend(editions.map(|edition| check(&folder, edition, &format!("{name}.rs"))));
     }
     let roots = [
         "gru_cell_min",
