@@ -273,11 +273,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             Phase::Hidden => panels.hidden,
             Phase::ResetHidden => panels.late_rows,
         });
-        // row k adds to chain k % chains
+        // row k adds to chain k % chains, in the order in which its weights stand: what fetches ahead follows
         let turn = |this: &mut Self, rows: Place, elements: &[Place], taken: usize| {
             let mut turn = Vec::new();
             for k in 0..taken {
-                let accumulators = &accumulators[k % chains];
+                let mut accumulators: Vec<_> = accumulators[k % chains].iter().collect();
+                accumulators.sort_by_key(|(at, _, _)| *at);
                 let weights: Vec<_> = accumulators
                     .iter()
                     .map(|(at, lanes, _)| {
@@ -290,7 +291,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     .collect();
                 for (row, element) in elements.iter().enumerate() {
                     let mut splats: Vec<(usize, Expr)> = Vec::new();
-                    for ((_, lanes, vars), weight) in accumulators.iter().zip(&weights) {
+                    for ((_, lanes, vars), weight) in accumulators.iter().copied().zip(&weights) {
                         let element = match splats.iter().find(|(l, _)| l == lanes) {
                             Some((_, element)) => element.clone(),
                             None => {
