@@ -17,7 +17,7 @@ use super::walk::{Block, Shared};
 use crate::kernel::{Buffer, BufferId, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
-use dialect::{Rust, counter};
+use dialect::{INLINED, Rust, counter};
 use lanes::{HALF, HELPERS};
 use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
@@ -590,7 +590,14 @@ impl File<'_> {
         let baked = self.packed.is_baked();
         let taken: Vec<&str> = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).collect();
         let shared = Shared::new(program, &taken, self.interface, baked);
-        let mut dialect = Rust { out: String::new(), used: BTreeSet::new(), fused: !isa.rust_mul_add.is_empty() };
+        let long =
+            program.functions.iter().zip(&shared.functions).filter(|(function, _)| function.operations() > INLINED);
+        let mut dialect = Rust {
+            out: String::new(),
+            used: BTreeSet::new(),
+            fused: !isa.rust_mul_add.is_empty(),
+            long: long.map(|(_, name)| name.clone()).collect(),
+        };
         let attribute = attribute(isa);
         let mut kernels = String::new();
         for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
@@ -628,13 +635,15 @@ impl File<'_> {
                 params.join(", "),
                 result.text
             );
-            let _ = writeln!(
-                functions,
-                "#[inline] {attribute} fn {name}<const L: usize>(mut x: [f32; L]) -> [f32; L] {{
-                    for x in x.iter_mut() {{ *x = {name}_lane(*x); }}
-                    x
-                }}"
-            );
+            if dialect.long.contains(name) {
+                dialect.used.insert("each");
+                let _ = writeln!(
+                    functions,
+                    "#[inline] {attribute} fn {name}<const L: usize>(x: [f32; L]) -> [f32; L] {{
+                        each(x, |x| {name}_lane(x))
+                    }}"
+                );
+            }
         }
         let _ = writeln!(out, "{} {STYLE} mod {} {{", cfg(isa), isa.name);
         self.run(out, program, &shared, &attribute);

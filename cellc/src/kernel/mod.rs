@@ -420,6 +420,21 @@ pub struct Function {
     pub result: Option<Expr>,
 }
 
+impl Function {
+    /// How many operations it takes.
+    pub fn operations(&self) -> usize {
+        fn of(expr: &Expr) -> usize {
+            match expr {
+                Expr::Op(_, args) => 1 + args.iter().map(of).sum::<usize>(),
+                _ => 0,
+            }
+        }
+        let values =
+            self.body.iter().filter_map(|stmt| if let Stmt::Let { value, .. } = stmt { Some(value) } else { None });
+        values.chain(&self.result).map(of).sum()
+    }
+}
+
 /// One piece of the work of a step: the cell of one layer, a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {

@@ -11,7 +11,13 @@ pub(super) struct Rust {
     pub(super) out: String,
     pub(super) used: BTreeSet<&'static str>,
     pub(super) fused: bool,
+    /// Functions that are too long to stand wherever they are called.
+    pub(super) long: BTreeSet<String>,
 }
+
+/// Operations of a function up to which LLVM takes its body to where it is called. That cannot be asked for together with
+/// features of an instruction set, so lanes are handed to a closure, which may be; a call would spill every register.
+pub(super) const INLINED: usize = 45;
 
 impl Rust {
     /// A loop whose direction is known at run time.
@@ -148,7 +154,10 @@ impl Dialect for Rust {
     }
 
     fn call(&mut self, function: &str, _lanes: usize, args: Vec<Text>) -> Text {
-        Text::atom(format!("{function}({})", join(args)))
+        match self.long.contains(function) {
+            true => Text::atom(format!("{function}({})", join(args))),
+            false => self.helper("each", &format!("{}, |x| {function}_lane(x)", join(args))),
+        }
     }
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {

@@ -45,6 +45,17 @@ pub(super) const HELPERS: &[Helper] = &[
         lane_text: "",
     },
     Helper {
+        name: "each",
+        text: "/// A function of every lane.
+            #[inline(always)]
+            fn each<const L: usize>(mut x: [f32; L], function: impl Fn(f32) -> f32) -> [f32; L] {
+                for x in x.iter_mut() { *x = function(*x); }
+                x
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
         name: "weights",
         text: "/// `L` consecutive weights from the `at`-th on.
             #[inline(always)]
