@@ -222,7 +222,7 @@ impl Builder {
     /// How many layers a declared cell or sequence has, each reading what the one before gives.
     ///
     /// Of several layers, and of one with a [`Builder::head`], the states are not inputs and outputs: the generated type holds them, zero at first. A network that
-    /// runs in reverse or both ways starts every call at zero. Its one output is `out`.
+    /// runs in reverse or both ways starts every call at zero. Its one output is `out`. An AUGRU and Apple's `gru` have one layer.
     pub fn layers(self, layers: usize) -> Self {
         self.attribute("layers", |cell| cell.layers = Some(unplaced(layers)))
     }
@@ -750,7 +750,15 @@ fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics)
         head_activation: file.head_activation,
     };
     let framework = if cell.apple.is_some() { Framework::Apple } else { Framework::PyTorch };
-    let wrong = cell.computed_as_by(framework, &Origin::Unknown);
+    let mut wrong = cell.computed_as_by(framework, &Origin::Unknown);
+    if cell.apple.is_some() && file.head.is_some() {
+        let found = format!("`head` is set on a {}", cell.declared_by);
+        wrong.push(Diagnostic::error(Origin::Unknown, found).help("remove `.head(..)`: its results are Apple's"));
+    }
+    if file.head.is_none() && file.head_activation.is_some() {
+        let found = "`head_activation` is set without a head";
+        wrong.push(Diagnostic::error(Origin::Unknown, found).help("call `.head(..)` too"));
+    }
     let fatal = wrong.has_errors();
     problems.extend(wrong);
     if fatal {
@@ -920,6 +928,7 @@ mod tests {
             (Builder::gru(2, 1).output_sequence(true), "`output_sequence` is set on what is no Builder::apple_gru"),
             (Builder::apple_gru(2, 1, 3).linear_before_reset(true), "apply_reset_gate_after_mat_mul"),
             (Builder::apple_gru(2, 1, 3).direction(Direction::Bidirectional), "no bidirectional direction"),
+            (Builder::apple_gru(2, 1, 3).layers(2), "several layers of Apple's gru"),
             (
                 Builder::apple_gru(2, 1, 3)
                     .apply_reset_gate_after_mat_mul(true)
@@ -1015,6 +1024,13 @@ mod tests {
         assert!(text.contains("no tensor \"out.weight\"") && text.contains("`Builder::head`"), "{text}");
         let text = refused(&Builder::gru(5, 3).head("fc"));
         assert!(text.contains("`head` is set without a file of tensors"), "{text}");
+        let text = refused(&net().head_activation(Activation::Sigmoid));
+        assert!(text.contains("`head_activation` is set without a head"), "{text}");
+        let apple = Builder::apple_gru(5, 3, 2).apply_reset_gate_after_mat_mul(true);
+        let apple = apple.safetensors(file("apple_gru_after.safetensors")).prefix("apple");
+        assert!(apple.generate().is_ok());
+        let text = refused(&apple.head("fc"));
+        assert!(text.contains("`head` is set on a Builder::apple_gru"), "{text}");
         let text = refused(&Builder::lstm(5, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
         assert!(text.contains("are those of a GRU: 15 rows of 5"), "{text}");
         // sizes that no file could hold are refused, not tried

@@ -280,8 +280,13 @@ impl Declared {
         {
             refuse(&layers.origin, format!("{} layers", layers.value), &format!("1 to {MOST_LAYERS}"), "");
         }
-        if self.family == Family::Augru && self.layer_count() > 1 {
-            refuse(&self.name.origin, "several layers of an AUGRU".to_owned(), "one layer", "");
+        let alone = match (&self.apple, self.family) {
+            (Some(_), _) => Some("Apple's gru"),
+            (None, Family::Augru) => Some("an AUGRU"),
+            _ => None,
+        };
+        if let Some(name) = alone.filter(|_| self.layer_count() > 1) {
+            refuse(&self.name.origin, format!("several layers of {name}"), "one layer", "");
         }
         if self.family == Family::Augru
             && let Some(direction) = self.direction.as_ref().filter(|said| said.value != Direction::Forward)
