@@ -168,7 +168,7 @@ impl OpenVino {
         let mut command = Command::new("python3");
         command.args(["-c", PYTHON]).arg(format!("ir={}", absolute(arguments.model.path())));
         if let Some(weights) = &arguments.model.weights {
-            command.arg(format!("weights={}", absolute(weights)));
+            command.arg(format!("bin={}", absolute(weights)));
         }
         command.arg(format!("shapes={}", shapes.join(";"))).arg(format!("states={}", states.join(",")));
         command.arg(format!("x={}", absolute(file.path())));

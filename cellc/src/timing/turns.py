@@ -1,6 +1,6 @@
 """OpenVINO in Python, taking turns over its standard input and output as process.rs says: turns.py key=value ...
 
-ir, weights    the .xml, and the .bin if it does not lie beside it
+ir, bin        the .xml, and its weights if they do not lie beside it
 shapes         of every input, 1,16;1,128, where the model leaves sizes open
 states         inputs with the outputs that they become, 1:-1,2:0; all zero at first
 x              a file: for every call the inputs that are no states, f32 or i64
@@ -21,7 +21,7 @@ class OpenVino:
 
         self.version = ov.get_version()
         core = ov.Core()
-        model = core.read_model(spec["ir"], spec.get("weights") or os.path.splitext(spec["ir"])[0] + ".bin")
+        model = core.read_model(spec["ir"], spec.get("bin") or os.path.splitext(spec["ir"])[0] + ".bin")
         if "shapes" in spec:
             shapes = [[int(n) for n in shape.split(",") if n] for shape in spec["shapes"].split(";")]
             model.reshape({port: shape for port, shape in zip(model.inputs, shapes)})
