@@ -37,7 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (text, weights) = (file.text(), file.weights);
             fs::write(out.join(format!("{name}.xml")), &text)?;
             fs::write(out.join(format!("{name}.bin")), &weights)?;
-            if variant == Variant::Tanh {
+            // only a reference
+            if matches!(variant, Variant::Tanh | Variant::Rounded) {
                 continue;
             }
             let bin = format!("{name}.bin");
@@ -83,7 +84,7 @@ fn write(folder: &Path, files: Vec<OutputFile>) -> Result<(), Box<dyn Error>> {
 /// The model: x and the states in, the output and the states out.
 fn file(workload: &Workload, variant: Variant) -> ModelFile {
     let Workload { kind, input_size, hidden_size, batch, steps, .. } = *workload;
-    let Weights { w, r, b, head } = workload.weights();
+    let Weights { w, r, b, head } = workload.weights(variant);
     let mut file = ModelFile::default();
     let rows = kind.gates() * hidden_size;
     let constant =

@@ -33,6 +33,8 @@ pub(crate) enum Variant {
     Product,
     /// Tanh in the place of relu.
     Tanh,
+    /// Weights in whole units of 1/256.
+    Rounded,
 }
 
 /// The steps of a workload that is a sequence.
@@ -89,9 +91,10 @@ impl Weights {
 
 impl Workload {
     /// Uniform in +-1/sqrt(H) as PyTorch draws them: a cell fed with its own state then neither grows nor dies away.
-    pub(crate) fn weights(&self) -> Weights {
+    pub(crate) fn weights(&self, variant: Variant) -> Weights {
         let range = 1.0 / (self.hidden_size as f32).sqrt();
-        let mut numbers = Numbers(1).map(|v| v * range);
+        let stored = |v: f32| if variant == Variant::Rounded { (v * 256.0).round() / 256.0 } else { v };
+        let mut numbers = Numbers(1).map(|v| stored(v * range));
         let mut draw = |len| numbers.by_ref().take(len).collect::<Vec<f32>>();
         let rows = self.kind.gates() * self.hidden_size;
         let (w, r) = (draw(rows * self.input_size), draw(rows * self.hidden_size));
@@ -103,7 +106,7 @@ impl Workload {
     pub(crate) fn input_len(&self, variant: Variant) -> usize {
         let row = match variant {
             Variant::Product => self.input_size + self.hidden_size,
-            Variant::Itself | Variant::Tanh => self.input_size,
+            Variant::Itself | Variant::Tanh | Variant::Rounded => self.input_size,
         };
         self.batch * self.steps * row
     }
@@ -112,7 +115,7 @@ impl Workload {
     pub(crate) fn output_len(&self, variant: Variant) -> usize {
         let row = match variant {
             Variant::Product => self.kind.gates() * self.hidden_size,
-            Variant::Itself | Variant::Tanh => {
+            Variant::Itself | Variant::Tanh | Variant::Rounded => {
                 if self.head {
                     1
                 } else {
@@ -143,17 +146,18 @@ impl Workload {
             Variant::Itself => name,
             Variant::Product => format!("{name}_product"),
             Variant::Tanh => format!("{name}_tanh"),
+            Variant::Rounded => format!("{name}_rounded"),
         }
     }
 
-    /// Those that are compiled or serve as a reference.
+    /// Those that are compiled or serve as a reference. Those of the cells of RNNoise are what oneDNN and nnnoiseless have.
     pub(crate) fn variants(&self) -> Vec<Variant> {
         let mut all = vec![Variant::Itself];
         if self.batch > 1 {
             all.push(Variant::Product);
         }
         if self.activations.contains(&Relu) {
-            all.push(Variant::Tanh);
+            all.extend([Variant::Tanh, Variant::Rounded]);
         }
         all
     }
@@ -197,6 +201,7 @@ impl Variant {
             Self::Itself => None,
             Self::Product => Some("the matrix product only"),
             Self::Tanh => Some("tanh in the place of relu"),
+            Self::Rounded => Some("weights of 8 bits"),
         }
     }
 }

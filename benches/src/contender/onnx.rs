@@ -75,7 +75,7 @@ fn texts(name: &str, values: &[&str]) -> Message {
 /// The model: x `[T, N, I]` and the states `[1, N, H]` in; the output that is compared, where it is no state, and the states out.
 pub(super) fn model(workload: &Workload) -> Vec<u8> {
     let Workload { kind, input_size, hidden_size, batch, steps, .. } = *workload;
-    let Weights { w, r, b, head } = workload.weights();
+    let Weights { w, r, b, head } = workload.weights(Variant::Itself);
     let gates = kind.gates();
     // OpenVINO's f, i, c, o is i, o, f, c here; those of a GRU are alike
     let order: &[usize] = if kind == CellKind::Lstm { &[1, 3, 0, 2] } else { &[0, 1, 2][..gates] };

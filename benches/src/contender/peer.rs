@@ -16,11 +16,13 @@ use crate::check::model_file;
 use crate::workload::{Variant, Workload};
 
 /// What `peers/install` may have installed: the name, the program in `peers/built`, and its first arguments, of which files are in `peers`.
-const PEERS: [(&str, &str, &[&str]); 4] = [
+const PEERS: [(&str, &str, &[&str]); 6] = [
     ("OpenVINO C++", "openvino", &[]),
     ("OpenVINO Python", "venv/bin/python", &["../../cellc/src/timing/turns.py"]),
     ("ONNX Runtime", "venv/bin/python", &["onnx_runtime.py"]),
     ("oneDNN", "onednn", &[]),
+    ("gemm crate", "engines", &["gemm"]),
+    ("nnnoiseless", "engines", &["nnnoiseless"]),
 ];
 
 struct Peer {
@@ -38,7 +40,7 @@ impl Files {
             fs::write(folder.path().join(name), values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())
         };
         floats("x", &workload.inputs(Variant::Itself))?;
-        floats("weights", &workload.weights().all())?;
+        floats("weights", &workload.weights(Variant::Itself).all())?;
         fs::write(folder.path().join("model.onnx"), onnx::model(workload))?;
         Ok(Self(folder))
     }
@@ -106,7 +108,11 @@ impl Contender for Peer {
     }
 
     fn variant(&self) -> Variant {
-        if self.process.function == "tanh" { Variant::Tanh } else { Variant::Itself }
+        match &self.process.function[..] {
+            "tanh" => Variant::Tanh,
+            "rounded" => Variant::Rounded,
+            _ => Variant::Itself,
+        }
     }
 
     fn reset(&mut self) -> Result<(), String> {
