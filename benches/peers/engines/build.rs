@@ -28,10 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             let [util, rnn] = ["util.rs", "rnn.rs"].map(|file| sources.join(file));
             let modules = format!(
                 "#[path = {util:?}]
-#[allow(dead_code, unexpected_cfgs)]
+#[allow(dead_code)]
 mod util;
 
-#[allow(dead_code, unexpected_cfgs)]
+#[allow(dead_code)]
 mod rnn {{
     include!({rnn:?});
 
