@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellc::options::{Accuracy, Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
+use cellc::options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};
 use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -140,8 +140,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     unroll: UnrollArgument,
 
-    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off
-    /// (see --emit plan); no result depends on it
+    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off,
+    /// halves=on|off (see --emit plan); no result depends on it
     #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
     plan: Vec<Choice>,
 
@@ -160,6 +160,10 @@ pub(crate) struct ModelArguments {
     /// How the matrices of cells and dense layers are stored: smaller, and what that costs is in the header's error bound
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "f32")]
     weight_format: WeightFormatArgument,
+
+    /// On how many threads a step runs: 2 shares cells of one step between the caller and a helper, where that is faster; the same bits
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
+    threads: u8,
 }
 
 #[derive(Debug, Args)]
@@ -392,6 +396,7 @@ enum Choice {
     RowsAtOnce(usize),
     Alternate(bool),
     InputFirst(bool),
+    Halves(bool),
 }
 
 impl Choice {
@@ -401,6 +406,7 @@ impl Choice {
             Self::RowsAtOnce(n) => Tuning { rows_at_once: Some(n), ..tuning },
             Self::Alternate(on) => Tuning { alternate: Some(on), ..tuning },
             Self::InputFirst(on) => Tuning { input_first: Some(on), ..tuning },
+            Self::Halves(on) => Tuning { halves: Some(on), ..tuning },
         }
     }
 }
@@ -417,7 +423,8 @@ fn choice(text: &str) -> Result<Choice, String> {
         "rows-at-once" => Choice::RowsAtOnce(positive(value)?),
         "alternate" => Choice::Alternate(on()?),
         "input-first" => Choice::InputFirst(on()?),
-        _ => return Err("the keys are panel-columns, rows-at-once, alternate and input-first".to_string()),
+        "halves" => Choice::Halves(on()?),
+        _ => return Err("the keys are panel-columns, rows-at-once, alternate, input-first and halves".to_string()),
     })
 }
 
@@ -453,6 +460,7 @@ impl ModelArguments {
                 WeightFormatArgument::Bf16Pair => WeightFormat::Bf16Pair,
                 WeightFormatArgument::Int8 => WeightFormat::Int8,
             },
+            threads: if self.threads == 2 { Threads::Two } else { Threads::One },
             ..Options::default()
         }
     }

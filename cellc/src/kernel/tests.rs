@@ -45,6 +45,7 @@ fn program() -> Program {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
+        beside: false,
         nodes: Vec::new(),
     };
     let (sum, element) = (kernel.local("sum", f4), kernel.local("x_k", f4));
@@ -322,6 +323,7 @@ fn stateful() -> Program {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
+        beside: false,
         nodes: Vec::new(),
     };
     let mut last = kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);

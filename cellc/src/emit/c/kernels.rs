@@ -144,7 +144,7 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     }
     let stateful = (0..program.buffers.len())
         .map(BufferId)
-        .any(|id| used(id) && matches!(program.buffer(id).role, Role::Scratch | Role::Variable(_) | Role::Backwards));
+        .any(|id| used(id) && matches!(program.buffer(program.whole(id).0).role, Role::Scratch | Role::Variable(_) | Role::Backwards));
     if file.interface.has_state() && !stateful {
         out.push_str("    (void)state;\n");
     }
@@ -210,6 +210,10 @@ impl File<'_> {
             Role::Table => shared.buffer(id).name.clone(),
             Role::Backwards => "&state->backwards".to_string(),
             Role::Weights | Role::Constant(_) => self.constant(id),
+            Role::Part { of, at } => match program.block.iter().find(|(part, _)| *part == of) {
+                Some((_, start)) => plus("state->block", start + at),
+                None => plus(&self.argument(program, shared, of), at),
+            },
         }
     }
 
