@@ -21,6 +21,7 @@ mod sweep;
 mod tests;
 mod uses;
 mod variables;
+mod threads;
 mod weight_format;
 
 use std::collections::HashMap;
@@ -210,6 +211,7 @@ impl<'a> Validation<'a> {
         self.total_size();
         self.source_size();
         self.weight_format();
+        self.threads();
     }
 
     /// Looks at every node of the graph, in order; what to do with a Result is the caller's to say.

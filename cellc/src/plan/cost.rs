@@ -113,20 +113,16 @@ const MOST_SUMS: usize = 12;
 /// Bytes that a core reads in a cycle from the first level.
 const L1_BYTES: f64 = 128.0;
 
-/// Cycles that a step on two threads costs besides: handing a half over, and waiting for its end.
+/// Cycles that a step on two threads costs besides: handing a half over, waiting for its end, and states on their way from core to
+/// core.
 const HAND_OVER: f64 = 1000.0;
 
-/// Bytes of the second level that half of the weights may take: that of a server's core.
-const L2: usize = 1 << 20;
-
-/// Whether two threads are worth their hand-over, twice over, and why.
+/// Whether two threads are worth their hand-over, twice over, and why. Halves beyond the second level gain as much: two cores read
+/// more from the third than one.
 pub(super) fn two_threads(product: &Product, format: WeightFormat) -> Result<String, String> {
     let encoding = format.encoding();
     let rows = |phase| encoding.len(product.phase_rows(phase)) * product.active(phase) * product.units;
     let bytes = Phase::ALL.into_iter().map(rows).sum::<usize>() * encoding.element().size();
-    if product.rows == 1 && bytes / 2 > L2 {
-        return Err(format!("one thread: halves of {} KiB are beyond the second level", bytes >> 11));
-    }
     // 16 lanes a multiply-add
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / 16.0 / BEGUN;
     let half = multiply_adds.max(bytes as f64 / L2_BYTES) / 2.0;
