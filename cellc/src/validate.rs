@@ -19,9 +19,9 @@ mod structure;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod uses;
 mod variables;
-mod threads;
 mod weight_format;
 
 use std::collections::HashMap;

@@ -480,7 +480,9 @@ fn c_source(interface: &Interface, isas: &[&str]) -> String {
     let (mut first, mut reset, mut last) = (String::new(), String::new(), String::new());
     if interface.pool {
         declarations += &format!("static {function}_pair pair;\n");
-        first += &format!("    {function}_pair_start(&pair);\n    const {function}_pool pool = {function}_pair_pool(&pair);\n");
+        first += &format!(
+            "    {function}_pair_start(&pair);\n    const {function}_pool pool = {function}_pair_pool(&pair);\n"
+        );
         last = format!("    {function}_pair_stop(&pair);\n");
         arguments.push("&pool");
     }

@@ -554,7 +554,8 @@ impl File<'_> {
                 pub fn pair(&mut self) -> &mut Pair {{ &mut self.pair }}\n"
             );
         } else {
-            let _ = writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, {rest}}}");
+            let _ =
+                writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, {rest}}}");
         }
         out.push_str(&steps::method(interface));
         for (field, _) in &state_fields {
@@ -694,7 +695,8 @@ impl File<'_> {
     /// The function of a module that calls its kernels in order.
     fn run(&self, out: &mut String, program: &Program, shared: &Shared, attribute: &str) {
         let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run(");
-        let read = |id: BufferId| program.kernels.iter().any(|k| k.params.iter().any(|(b, _)| program.whole(*b).0 == id));
+        let read =
+            |id: BufferId| program.kernels.iter().any(|k| k.params.iter().any(|(b, _)| program.whole(*b).0 == id));
         let ids = || (0..program.buffers.len()).map(BufferId);
         let find = |role: Role| ids().find(|b| program.buffer(*b).role == role).expect("every field has a buffer");
         if self.interface.pool {
@@ -809,7 +811,8 @@ impl File<'_> {
                 let of_state = matches!(program.buffer(id).role, Role::Variable(_) | Role::Backwards);
                 let cut = parts.values().flatten().any(|(_, part)| *part == id);
                 if of_state || cut && !written {
-                    let from = if cut { format!("*{}", shared.buffer(id).name) } else { self.memory(program, shared, id) };
+                    let from =
+                        if cut { format!("*{}", shared.buffer(id).name) } else { self.memory(program, shared, id) };
                     let _ = writeln!(out, "let {} = &{from};", shared.buffer(id).name);
                 }
             }

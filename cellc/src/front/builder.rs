@@ -15,7 +15,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
-use crate::options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};
+use crate::options::{
+    Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+};
 use crate::target::Isa;
 
 /// Compiles a model in a build script, into `OUT_DIR`.

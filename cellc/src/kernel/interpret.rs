@@ -3,7 +3,9 @@
 //! Every f32 operation is the one IEEE 754 operation that [`Operation`] names, so a program that the interpreter and
 //! generated code both run gives the same bits, NaN payloads apart.
 
-use super::{Base, BufferId, Copied, CopiedDim, Expr, Function, Kernel, Operation, Place, Program, Role, Stmt, Var, Walk};
+use super::{
+    Base, BufferId, Copied, CopiedDim, Expr, Function, Kernel, Operation, Place, Program, Role, Stmt, Var, Walk,
+};
 
 /// What memory holds whose contents are undefined at the start of a step: a read of it shows up in the results.
 const UNDEFINED: f32 = f32::NAN;
@@ -41,7 +43,12 @@ pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
         in_block[id.0] = Some(*at);
     }
     for kernel in &program.kernels {
-        let machine = Machine { wholes: &wholes, in_block: &in_block, block: &mut block, ..Machine::new(&program.functions, memory) };
+        let machine = Machine {
+            wholes: &wholes,
+            in_block: &in_block,
+            block: &mut block,
+            ..Machine::new(&program.functions, memory)
+        };
         machine.kernel(kernel);
     }
     for (buffer, contents) in program.buffers.iter().zip(memory.iter_mut()) {

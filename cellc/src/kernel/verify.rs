@@ -33,7 +33,9 @@ pub fn verify(program: &Program) -> Result<(), String> {
     }
     for (i, buffer) in program.buffers.iter().enumerate() {
         let id = BufferId(i);
-        let part = |w: &BufferId| Some(program.whole(*w)).filter(|(of, _)| *of == id).map(|(_, at)| (at, program.buffer(*w).len));
+        let part = |w: &BufferId| {
+            Some(program.whole(*w)).filter(|(of, _)| *of == id).map(|(_, at)| (at, program.buffer(*w).len))
+        };
         let mut parts: Vec<_> = written.iter().filter_map(part).collect();
         parts.sort_unstable();
         let end = parts.into_iter().try_fold(0, |end, (at, len)| (at <= end).then(|| end.max(at + len)));

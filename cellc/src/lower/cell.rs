@@ -83,7 +83,9 @@ impl<'m> Builder<'_, 'm> {
             let place = self.value(value)?;
             Some(match half {
                 None => place,
-                Some(half) => self.part(place, rows.start * units + half.units.start..(rows.end - 1) * units + half.units.end),
+                Some(half) => {
+                    self.part(place, rows.start * units + half.units.start..(rows.end - 1) * units + half.units.end)
+                }
             })
         });
         // h' that nothing reads still feeds nothing: c' alone was wanted
@@ -94,7 +96,9 @@ impl<'m> Builder<'_, 'm> {
         let unread = out.is_none().then(|| self.block("unread", at_once * units));
         let count = rows.len();
         let mut begin = Vec::new();
-        let backwards = product.0.snake.then(|| self.backwards(&mut begin));
+        let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
+        let several = product.0.panels[panels].iter().any(|panels| panels.count > 1);
+        let backwards = (product.0.snake && several).then(|| self.backwards(&mut begin));
         let mut rows = vec![("x_row", x, inputs, false), ("h_row", h, units, false)];
         let mut add = |name, place: Option<Place>, len, written| {
             place.map(|place| {

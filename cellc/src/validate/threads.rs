@@ -22,7 +22,9 @@ impl Validation<'_> {
             let name = &node.name;
             match &node.op {
                 ValidOp::Loop(_) => refuse(format!("two threads for {name:?}, a loop")),
-                ValidOp::Cell(cell) if cell.sequence.is_some() => refuse(format!("two threads for {name:?}, a sequence")),
+                ValidOp::Cell(cell) if cell.sequence.is_some() => {
+                    refuse(format!("two threads for {name:?}, a sequence"))
+                }
                 ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(format!(
                     "two threads for {name:?}, whose linear_before_reset is false: its candidate waits for the reset gates of both halves"
                 )),

@@ -144,7 +144,8 @@ fn pairs(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &m
                 calls.push(format!("{full}({args});"));
                 continue;
             }
-            let _ = writeln!(out, "\n/* What {full} is called with, and how a pool calls it. */\nstruct {full}_args {{");
+            let _ =
+                writeln!(out, "\n/* What {full} is called with, and how a pool calls it. */\nstruct {full}_args {{");
             let mut members = Vec::new();
             for (id, written) in &kernel.params {
                 let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
@@ -185,9 +186,10 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
         wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
     }
-    let stateful = (0..program.buffers.len())
-        .map(BufferId)
-        .any(|id| used(id) && matches!(program.buffer(program.whole(id).0).role, Role::Scratch | Role::Variable(_) | Role::Backwards));
+    let stateful = (0..program.buffers.len()).map(BufferId).any(|id| {
+        used(id)
+            && matches!(program.buffer(program.whole(id).0).role, Role::Scratch | Role::Variable(_) | Role::Backwards)
+    });
     if file.interface.has_state() && !stateful {
         out.push_str("    (void)state;\n");
     }

@@ -6,15 +6,16 @@ use super::lints::{UNUSED, UNUSED_STYLE};
 
 /// The trait and its implementation by threads of std; `cut` where no state has brought that along.
 pub(super) fn items(cut: &str) -> String {
-    let mut out = String::from(JOIN);
+    let mut out = JOIN.replace("UNUSED", UNUSED);
     let _ = writeln!(out, "#[allow(unused_imports)]\npub use self::threads::Pair;\n{UNUSED_STYLE}\nmod threads {{");
-    out.push_str(&PAIR.replace("UNUSED", UNUSED));
+    out.push_str(PAIR);
     out.push_str("}\n");
     out.push_str(cut);
     out
 }
 
 const JOIN: &str = "/// Where the two halves of a cell run: at the same time, if it can. [`Pair`] does; so would a thread pool that is there already.
+UNUSED
 pub trait Join {
     /// Calls both, each once, on whatever threads, and returns when both have returned.
     fn join(&mut self, here: &mut (dyn FnMut() + Send), there: &mut (dyn FnMut() + Send));
