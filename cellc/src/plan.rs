@@ -670,6 +670,9 @@ impl fmt::Display for Plan {
             for reason in &cell.reasons {
                 writeln!(f, "  {reason}")?;
             }
+            if let Some([here, there]) = &cell.halves {
+                writeln!(f, "  at the same time: {here}, {there}")?;
+            }
             for (p, panels) in cell.panels.iter().enumerate() {
                 writeln!(f, "  {} panel(s) of {} columns from column {}", panels.count, panels.columns, panels.first)?;
                 for ((isa, _), tilings) in self.isas.iter().zip(&cell.tilings) {

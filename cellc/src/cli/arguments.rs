@@ -306,7 +306,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "10")]
     pub(crate) seconds: f64,
 
-    /// The processor core to run on [default: the last]
+    /// The processor core to run on [default: the last; any with --threads 2]
     #[arg(long, value_name = "N")]
     pub(crate) core: Option<usize>,
 
@@ -621,7 +621,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals --weight-format=bf16-pair \
-                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off";
+                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,halves=on --threads=2";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
@@ -634,6 +634,7 @@ mod tests {
                     panel_columns: Some(32),
                     rows_at_once: Some(4),
                     alternate: Some(true),
+                    halves: Some(true),
                     input_first: Some(false),
                 },
                 fma: Fma::Off,
@@ -646,6 +647,7 @@ mod tests {
                 runtime: true,
                 flush_denormals: true,
                 weight_format: WeightFormat::Bf16Pair,
+                threads: Threads::Two,
             }
         );
         assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);
