@@ -361,10 +361,10 @@ pub struct Half {
 
 impl fmt::Display for Half {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rows, units, .. } = self;
-        match self.is_of_rows {
-            true => write!(f, "rows {} to {}", rows.start, rows.end - 1),
-            false => write!(f, "units {} to {}", units.start, units.end - 1),
+        let (what, Range { start, end }) = if self.is_of_rows { ("row", &self.rows) } else { ("unit", &self.units) };
+        match end - start {
+            1 => write!(f, "{what} {start}"),
+            _ => write!(f, "{what}s {start} to {}", end - 1),
         }
     }
 }

@@ -479,7 +479,11 @@ fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers
         };
         kernels.push(Kernel {
             name: kernel.name.clone(),
-            note: if own.is_empty() { kernel.doc.join(" ") } else { String::new() },
+            note: match (own.is_empty(), kernel.doc.last()) {
+                (true, Some(half)) if kernel.beside => format!("at the same time as the one above. {half}"),
+                (true, _) => kernel.doc.join(" "),
+                (false, _) => String::new(),
+            },
             writes_outputs: written(|role| if let Role::Result(i) = role { Some(i) } else { None }),
             writes_variables: written(|role| if let Role::Variable(i) = role { Some(i) } else { None }),
             plan: plans,

@@ -276,7 +276,7 @@ impl<'m> Lowering<'m> {
             builder.half = Some(half);
             builder.beside(which == "there");
             let (mut doc, body) = builder.statements(node);
-            doc.push(half.to_string());
+            doc.push(format!("Of it {half}."));
             builder.finish(format!("{name}_{which}"), doc, body, unroll);
         }
     }
