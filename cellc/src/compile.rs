@@ -6,7 +6,7 @@ use crate::header;
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
 use crate::model::{Model, ValidModel};
-use crate::options::Options;
+use crate::options::{Options, Threads};
 use crate::pack::{Packed, pack};
 use crate::pass;
 use crate::plan::{Plan, plan};
@@ -46,7 +46,8 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
         plan.isas.iter().enumerate().map(|(i, (isa, _))| (*isa, program(&model, &plan, i))).collect();
     let packed = pack(&model, &programs[0].1);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
-    let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name);
+    let pool = options.threads == Threads::Two;
+    let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name, pool);
     let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
     let header = header::lines(&model, &plan, options, &interface, block);
     let activations = header::activations(&model, plan.accuracy);

@@ -6,10 +6,10 @@ use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Varia
 
 impl Interface {
     /// The names for `model` under the name that the user or the file system chose; one of `programs` is what it is
-    /// compiled to.
-    pub fn new<'a>(model: &ValidModel, programs: impl Iterator<Item = &'a Program>, name: &str) -> Self {
-        let function = prefix(name);
-        let mut scope = Scope::members(&function);
+    /// compiled to; `pool`: see [`Interface::pool`].
+    pub fn new<'a>(model: &ValidModel, programs: impl Iterator<Item = &'a Program>, name: &str, pool: bool) -> Self {
+        let function = prefix(name, pool);
+        let mut scope = Scope::members(&function, pool);
         let mut inputs = Vec::new();
         let mut weights = Vec::new();
         for (index, Parameter { names, shape, weight, element, .. }) in model.parameters.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Interface {
         let type_name = pascal_case(&function);
         let flags = |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
         let steps = model.steps.as_ref().map(flags);
-        Self { type_name, function, inputs, weights, outputs, states, variables, steps, block_len, alternates }
+        Self { type_name, function, inputs, weights, outputs, states, variables, steps, block_len, alternates, pool }
     }
 }
 

@@ -62,7 +62,7 @@ pub use front::apple::AppleResetGate;
 pub use front::builder::Builder;
 pub use front::layout::Framework;
 pub use model::{Activation, Direction, LstmGateOrder, Model};
-pub use options::{Accuracy, Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
+pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};
 pub use target::Isa;
 
 /// What the macro crate calls.

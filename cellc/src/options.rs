@@ -62,6 +62,17 @@ impl Accuracy {
     }
 }
 
+/// On how many threads a step runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// The caller's.
+    #[default]
+    One,
+    /// The caller's and a helper, for cells where the plan expects that to be faster; the same bits. Generated Rust then needs std,
+    /// generated C pthreads.
+    Two,
+}
+
 /// Where weights stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightsAs {
@@ -151,6 +162,8 @@ pub struct Tuning {
     pub input_first: Option<bool>,
     /// Whether pointwise work is done in registers, where its operand is computed.
     pub fuse: Option<bool>,
+    /// Whether two threads share a cell, where there are two.
+    pub halves: Option<bool>,
 }
 
 /// Everything that can be chosen about the generated code. The default is right for most models.
@@ -182,6 +195,8 @@ pub struct Options {
     pub weights_as: WeightsAs,
     /// How the matrices of cells and dense layers are stored.
     pub weight_format: WeightFormat,
+    /// On how many threads a step runs.
+    pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
     /// State values below 2^-100 become 0.

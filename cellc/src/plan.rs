@@ -9,11 +9,13 @@ mod fusion;
 pub use cost::tile_vectors;
 pub use fusion::{Along, Chain, Fusion, along};
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
 use crate::kernel::Element;
 use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp};
-use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat};
+use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat};
 use crate::target::Isa;
 
 /// Weight blocks start at multiples of this many bytes: a cache line.
@@ -335,12 +337,37 @@ pub struct ProductPlan {
     pub snake: bool,
     /// Whether the x terms of all steps of a sequence are computed first, several steps at once.
     pub input_first: bool,
+    /// What each of two threads computes, where there are two.
+    pub halves: Option<[Half; 2]>,
     /// For each instruction set of [`Plan::isas`]: how many rows are computed at once.
     pub rows_at_once: Vec<usize>,
     /// For each instruction set of [`Plan::isas`], for each of `panels`.
     pub tilings: Vec<Vec<Tiling>>,
     /// Why, a line each.
     pub reasons: Vec<String>,
+}
+
+/// What one of two threads computes of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Half {
+    /// Whether rows are divided; else units.
+    pub is_of_rows: bool,
+    /// Of the rows of a batch.
+    pub rows: Range<usize>,
+    /// Of the units of each row.
+    pub units: Range<usize>,
+    /// Of [`ProductPlan::panels`]: those that hold the units.
+    pub panels: Range<usize>,
+}
+
+impl fmt::Display for Half {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, Range { start, end }) = if self.is_of_rows { ("row", &self.rows) } else { ("unit", &self.units) };
+        match end - start {
+            1 => write!(f, "{what} {start}"),
+            _ => write!(f, "{what}s {start} to {}", end - 1),
+        }
+    }
 }
 
 /// How a model is computed.
@@ -379,32 +406,77 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
+        let threads = threads(op, &product, options);
+        // each of two threads has panels of its own
+        let share = match threads {
+            Ok(_) if product.rows == 1 => product.units.div_ceil(2).next_multiple_of(LINE / 4).min(product.units),
+            _ => product.units,
+        };
         let (columns, why) = match options.tuning.panel_columns {
             Some(columns) => (columns.clamp(1, product.units), "asked for".to_string()),
             None if product.rows > 1 => {
                 let why = "what the first level of a cache holds, for several rows";
                 (cost::shared_columns(&product, LINE / 4), why.to_string())
             }
-            None => panel_columns(op, &product),
+            None => panel_columns(op, &product, share),
         };
         reasons.push(format!("panels of {columns} columns: {why}"));
-        Some(plan_product(product, columns, reasons, options, &isas))
+        Some(plan_product(product, columns, threads, reasons, options, &isas))
     };
-    let products = model.all_nodes().into_iter().filter_map(|node| product(&node.op)).collect();
+    let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
+    for node in model.all_nodes() {
+        let Some(product) = product(&node.op) else { continue };
+        halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
+        products.push(product);
+    }
     let Options { accuracy, flush_denormals, .. } = *options;
-    let fusion = if options.tuning.fuse == Some(false) { Fusion::default() } else { Fusion::new(model) };
+    let fuses = options.tuning.fuse != Some(false);
+    let fusion = if fuses { Fusion::new(model, &halved) } else { Fusion::default() };
     Plan { isas, products, fusion, accuracy, flush_denormals }
+}
+
+/// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
+fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String, String> {
+    match (options.threads, op) {
+        (Threads::One, _) => Err(String::new()),
+        (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
+            Some(true) => Ok("two threads: asked for".to_string()),
+            Some(false) => Err("one thread: asked for".to_string()),
+            None => cost::two_threads(product, options.weight_format),
+        },
+        (Threads::Two, _) => Err("one thread: no cell".to_string()),
+    }
+}
+
+/// The halves of a product: of its rows, or of its panels, the first of which are a group of their own.
+fn halves(product: &Product, panels: &[Panels]) -> Option<[Half; 2]> {
+    let (rows, units) = (product.rows, product.units);
+    if rows > 1 {
+        let half = |rows| Half { is_of_rows: true, rows, units: 0..units, panels: 0..panels.len() };
+        return Some([half(0..rows.div_ceil(2)), half(rows.div_ceil(2)..rows)]);
+    }
+    let cut = panels.get(1)?.first;
+    let half = |units, panels| Half { is_of_rows: false, rows: 0..1, units, panels };
+    Some([half(0..cut, 0..1), half(cut..units, 1..panels.len())])
 }
 
 fn plan_product(
     product: Product,
     width: usize,
+    threads: Result<String, String>,
     mut reasons: Vec<String>,
     options: &Options,
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
     let format = options.weight_format;
-    let Layout { panels, weights, biases } = layout(&product, width, format);
+    let cut = threads.is_ok() && product.rows == 1;
+    let Layout { panels, weights, biases } = layout(&product, width, cut, format);
+    let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
+    reasons.push(match (threads, &halves) {
+        (Ok(_), None) => "one thread: one panel".to_string(),
+        (Ok(reason) | Err(reason), _) => reason,
+    });
+    reasons.retain(|reason| !reason.is_empty());
     let vectors = |phase| product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(LINE);
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
@@ -457,11 +529,24 @@ fn plan_product(
     };
     let input_first = worth.is_ok();
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
-    ProductPlan { product, panels, format, weights, biases, unroll, snake, input_first, rows_at_once, tilings, reasons }
+    ProductPlan {
+        product,
+        panels,
+        format,
+        weights,
+        biases,
+        unroll,
+        snake,
+        input_first,
+        halves,
+        rows_at_once,
+        tilings,
+        reasons,
+    }
 }
 
-/// Columns of a full panel where one row is computed at a time, and why.
-fn panel_columns(op: &ValidOp, product: &Product) -> (usize, String) {
+/// Columns of a full panel where one row is computed at a time and panels cover `units`, and why.
+fn panel_columns(op: &ValidOp, product: &Product, units: usize) -> (usize, String) {
     let activations = match op {
         ValidOp::Cell(cell)
             if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && product.units <= MOST_AT_ONCE =>
@@ -475,7 +560,7 @@ fn panel_columns(op: &ValidOp, product: &Product) -> (usize, String) {
         },
         _ => 0,
     };
-    cost::own_columns(product, activations, LINE / 4)
+    cost::own_columns(product, units, activations, LINE / 4)
 }
 
 struct Layout {
@@ -486,7 +571,8 @@ struct Layout {
     biases: usize,
 }
 
-fn layout(product: &Product, width: usize, format: WeightFormat) -> Layout {
+/// `cut`: half of the full panels, or one more, are a group of their own.
+fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat) -> Layout {
     let encoding = format.encoding();
     let apart = encoding.element() != Element::F32;
     let line = |n: usize| n.next_multiple_of(LINE / encoding.element().size());
@@ -504,8 +590,9 @@ fn layout(product: &Product, width: usize, format: WeightFormat) -> Layout {
         Blocks { offset, stride }
     };
     let (full, rest) = (product.units / width, product.units % width);
-    let groups =
-        [(full, width, 0), (1, rest, full * width)].into_iter().filter(|(count, columns, _)| count * columns > 0);
+    let begin = if cut { (full + usize::from(rest > 0)) / 2 } else { 0 };
+    let groups = [(begin, width, 0), (full - begin, width, begin * width), (1, rest, full * width)];
+    let groups = groups.into_iter().filter(|(count, columns, _)| count * columns > 0);
     for (count, columns, first) in groups {
         let input = among(biases(false, columns));
         let hidden = input + rows(Phase::Input, columns);
@@ -598,6 +685,9 @@ impl fmt::Display for Plan {
             writeln!(f, "product {i}: {count} packed weights{format} ({} bytes)", cell.bytes())?;
             for reason in &cell.reasons {
                 writeln!(f, "  {reason}")?;
+            }
+            if let Some([here, there]) = &cell.halves {
+                writeln!(f, "  at the same time: {here}, {there}")?;
             }
             for (p, panels) in cell.panels.iter().enumerate() {
                 writeln!(f, "  {} panel(s) of {} columns from column {}", panels.count, panels.columns, panels.first)?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::compile::Compilation;
 use crate::kernel::{Program, Role, Stmt};
 use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View};
-use crate::plan::{Plan, ProductPlan, Tiling};
+use crate::plan::{Half, Plan, ProductPlan, Tiling};
 use crate::target::Isa;
 use cost::{Cost, FORMULA};
 
@@ -444,6 +444,7 @@ fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers
     let is_product = |node: &&ValidNode| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_));
     let position =
         plan.isas.iter().position(|(known, _)| *known == isa).expect("the plan is for every instruction set");
+    let product = |i: usize| &plan.products[nodes[..i].iter().copied().filter(|node| is_product(node)).count()];
     // weights and constants that an earlier kernel reads
     let mut read = BTreeSet::new();
     let mut kernels = Vec::new();
@@ -452,28 +453,40 @@ fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers
         let mut plans = Vec::new();
         for &i in &own {
             if is_product(&nodes[i]) {
-                let product = nodes[..i].iter().copied().filter(|node| is_product(node)).count();
-                plans.push(tiles(&plan.products[product], position));
+                plans.push(tiles(product(i), position));
             } else if let ValidOp::Loop(body) = &nodes[i].op {
                 plans.push(format!("{} trips", body.trips));
             }
         }
         let written = |kind: fn(Role) -> Option<usize>| {
             let all = kernel.params.iter().filter(|(_, written)| *written);
-            all.filter_map(|(id, _)| kind(program.buffer(*id).role)).collect()
+            all.filter_map(|(id, _)| kind(program.buffer(program.whole(*id).0).role)).collect()
         };
         let weights = kernel.params.iter().filter(|(id, _)| {
             matches!(program.buffer(*id).role, Role::Weights | Role::Constant(_)) && read.insert(*id)
         });
         let weight_bytes = weights.map(|(id, _)| program.buffer(*id).bytes() as u64).sum();
         let cost = Cost::of(kernel, program, isa);
+        let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, ValidOp::Cell(_)));
+        let half = half.and_then(|&i| Some((i, product(i), product(i).halves.as_ref()?)));
+        let multiply_adds = match half {
+            None => own.iter().map(|&i| layers[i].multiply_adds).sum(),
+            Some((i, ProductPlan { product, .. }, halves)) => {
+                let Half { rows, units, .. } = &halves[usize::from(kernel.beside)];
+                layers[i].multiply_adds * (rows.len() * units.len()) as u64 / (product.rows * product.units) as u64
+            }
+        };
         kernels.push(Kernel {
             name: kernel.name.clone(),
-            note: if own.is_empty() { kernel.doc.join(" ") } else { String::new() },
+            note: match (own.is_empty(), kernel.doc.last()) {
+                (true, Some(half)) if kernel.beside => format!("at the same time as the one above. {half}"),
+                (true, _) => kernel.doc.join(" "),
+                (false, _) => String::new(),
+            },
             writes_outputs: written(|role| if let Role::Result(i) = role { Some(i) } else { None }),
             writes_variables: written(|role| if let Role::Variable(i) = role { Some(i) } else { None }),
             plan: plans,
-            multiply_adds: own.iter().map(|&i| layers[i].multiply_adds).sum(),
+            multiply_adds,
             layers: own,
             weight_bytes,
             weight_bytes_read: cost.weight_bytes,

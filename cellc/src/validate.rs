@@ -19,6 +19,7 @@ mod structure;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod uses;
 mod variables;
 mod weight_format;
@@ -210,6 +211,7 @@ impl<'a> Validation<'a> {
         self.total_size();
         self.source_size();
         self.weight_format();
+        self.threads();
     }
 
     /// Looks at every node of the graph, in order; what to do with a Result is the caller's to say.

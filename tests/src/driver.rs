@@ -138,6 +138,7 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
     run_all(stems.iter().map(compile).collect());
     let program = folder.join("driver");
     let mut link = Command::new(compiler);
+    link.arg("-pthread");
     run(link.current_dir(folder).args(stems.iter().map(|stem| format!("{stem}.o"))).arg("-o").arg(&program));
     execute(&program, subjects)
 }
@@ -321,7 +322,8 @@ fn rust_subject(out: &mut String, subject: &Subject) {
         all => format!("&{m}::Inputs {{ {} }}, ", literal(&mut all.iter())),
     };
     let state = if interface.has_state() { format!("&mut {m}::State::new(), ") } else { String::new() };
-    let _ = writeln!(out, "        {m}::{}(isa, {state}{packed}{inputs}&mut outputs);", interface.function);
+    let pool = if interface.pool { format!("&mut {m}::Pair::new(), ") } else { String::new() };
+    let _ = writeln!(out, "        {m}::{}(isa, {pool}{state}{packed}{inputs}&mut outputs);", interface.function);
     show(out, Way::Function);
 
     let packed = if baked { "" } else { ", &packed" };
@@ -472,6 +474,10 @@ fn c_subject(out: &mut String, subject: &Subject) {
         let _ = writeln!(out, "        {}(p{}[call], {});", element(field).1, field.index, size(field));
     }
     out.push_str("    }\n");
+    if interface.pool {
+        let _ = writeln!(out, "    {f}_pair pair;\n    check({f}_pair_start(&pair) == 0, __LINE__);");
+        let _ = writeln!(out, "    const {f}_pool pool = {f}_pair_pool(&pair);");
+    }
     let enumerators: Vec<_> = subject
         .compilation
         .programs
@@ -521,11 +527,15 @@ fn c_subject(out: &mut String, subject: &Subject) {
         let _ = writeln!(out, "            static {f}_state state;\n            {f}_state_reset(&state);");
         state = ", &state";
     }
-    let _ = writeln!(out, "            {f}_run(isas[i]{packed}{state}{inputs}, &({f}_outputs){{{outputs}}});");
+    let pool = if interface.pool { ", &pool" } else { "" };
+    let _ = writeln!(out, "            {f}_run(isas[i]{pool}{packed}{state}{inputs}, &({f}_outputs){{{outputs}}});");
     show(out, Way::Function);
 
     let _ = writeln!(out, "            {f} cell;\n            {f}_init_isa(&cell, isas[i]{packed});");
     let _ = writeln!(out, "            check(cell.isa == isas[i], __LINE__);");
+    if interface.pool {
+        let _ = writeln!(out, "            check(cell.pool == NULL, __LINE__);\n            cell.pool = &pool;");
+    }
     let states: Vec<_> = interface.states.iter().map(|s| (&interface.inputs[s.input], s.output)).collect();
     let zero = |out: &mut String| {
         for (state, _) in &states {
@@ -560,5 +570,9 @@ fn c_subject(out: &mut String, subject: &Subject) {
                 writeln!(out, "            check(memcmp(cell.{name}, o{output}, sizeof cell.{name}) == 0, __LINE__);");
         }
     }
-    out.push_str("        }\n    }\n}\n");
+    out.push_str("        }\n    }\n");
+    if interface.pool {
+        let _ = writeln!(out, "    {f}_pair_stop(&pair);");
+    }
+    out.push_str("}\n");
 }

@@ -78,6 +78,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
+        beside: false,
         nodes: Vec::new(),
     }
 }
@@ -284,7 +285,7 @@ pub fn subject(name: &str) -> Subject {
     let plan = plan(&model, &options);
     let programs: Vec<_> = plan.isas.iter().map(|(isa, _)| (*isa, program())).collect();
     let packed = pack(&model, &programs[0].1);
-    let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name);
+    let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name, false);
     let lengths = [[-5.0, 3.0, 7.0], [0.0, 1.0, -1.0], [2.0, 4e9, 1.0]];
     let calls = lengths
         .iter()

@@ -3,8 +3,8 @@
 use cellc::compile::compile;
 use cellc::diagnostic::Diagnostics;
 use cellc::front::openvino;
-use cellc::model::{Parameter, ValidModel};
-use cellc::options::{Accuracy, Fma, Options, Tuning, Unroll, WeightFormat};
+use cellc::model::{Parameter, ResetGate, ValidModel, ValidOp};
+use cellc::options::{Accuracy, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
@@ -72,7 +72,22 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
         k @ 5.. => WeightFormat::ALL[usize::from(k) - 4],
         _ => WeightFormat::F32,
     };
-    compiled(name, file, options, u64::from(recipe.seed) + 1)
+    let subject = compiled(name, file, options, u64::from(recipe.seed) + 1);
+    if !two_threads_can_share(subject.model()) {
+        return subject;
+    }
+    let options = Options { threads: Threads::Two, ..subject.compilation.options };
+    compiled(name, recipe.file(), options, u64::from(recipe.seed) + 1)
+}
+
+/// Whether cellc takes the model with two threads.
+fn two_threads_can_share(model: &ValidModel) -> bool {
+    let can = |op: &ValidOp| match op {
+        ValidOp::Cell(cell) => cell.sequence.is_none() && cell.kind.reset_gate() != Some(ResetGate::BeforeMatMul),
+        ValidOp::Loop(_) => false,
+        _ => true,
+    };
+    !model.cells().is_empty() && model.nodes.iter().all(|node| can(&node.op))
 }
 
 /// What the plan would choose by the costs of models larger than are drawn.
@@ -84,6 +99,7 @@ fn tuning(seed: u32) -> Tuning {
         alternate: [None, Some(false), Some(true), Some(true)][choice(2)],
         input_first: [None, Some(false), Some(true), Some(true)][choice(3)],
         fuse: [None, Some(true), Some(true), Some(false)][choice(4)],
+        halves: [None, Some(true)][choice(4).min(1)],
     }
 }
 

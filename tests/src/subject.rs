@@ -93,9 +93,7 @@ impl Subject {
                     let tensor = &self.model().constants[i];
                     (0..tensor.len()).map(|k| tensor.get_f32(k)).collect()
                 }
-                Role::Weights | Role::Result(_) | Role::Scratch | Role::Table | Role::Backwards => {
-                    vec![0.0; buffer.len]
-                }
+                _ => vec![0.0; buffer.len],
             })
             .collect();
         for m in &program.packing {

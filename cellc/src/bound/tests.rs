@@ -333,7 +333,7 @@ fn run(model: &ValidModel, program: &Program, parameters: &[Vec<f32>], variables
         Role::Parameter(i) => parameters[i].clone(),
         Role::Variable(i) => variables[i].clone(),
         Role::Constant(i) => (0..len).map(|k| model.constants[i].get_f32(k)).collect(),
-        Role::Result(_) | Role::Weights | Role::Scratch | Role::Table | Role::Backwards => vec![0.0; len],
+        _ => vec![0.0; len],
     };
     let mut memory: Vec<_> = program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
     for m in &program.packing {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellc::options::{Accuracy, Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
+use cellc::options::{
+    Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+};
 use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -140,8 +142,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     unroll: UnrollArgument,
 
-    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off
-    /// (see --emit plan); no result depends on it
+    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
+    /// halves=on|off (see --emit plan); no result depends on it
     #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
     plan: Vec<Choice>,
 
@@ -160,6 +162,10 @@ pub(crate) struct ModelArguments {
     /// How the matrices of cells and dense layers are stored: smaller, and what that costs is in the header's error bound
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "f32")]
     weight_format: WeightFormatArgument,
+
+    /// On how many threads a step runs: 2 shares cells of one step between the caller and a helper, where that is faster; the same bits
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
+    threads: u8,
 }
 
 #[derive(Debug, Args)]
@@ -300,7 +306,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "10")]
     pub(crate) seconds: f64,
 
-    /// The processor core to run on [default: the last]
+    /// The processor core to run on [default: the last; any with --threads 2]
     #[arg(long, value_name = "N")]
     pub(crate) core: Option<usize>,
 
@@ -393,6 +399,7 @@ enum Choice {
     Alternate(bool),
     InputFirst(bool),
     Fuse(bool),
+    Halves(bool),
 }
 
 impl Choice {
@@ -403,6 +410,7 @@ impl Choice {
             Self::Alternate(on) => Tuning { alternate: Some(on), ..tuning },
             Self::InputFirst(on) => Tuning { input_first: Some(on), ..tuning },
             Self::Fuse(on) => Tuning { fuse: Some(on), ..tuning },
+            Self::Halves(on) => Tuning { halves: Some(on), ..tuning },
         }
     }
 }
@@ -420,7 +428,10 @@ fn choice(text: &str) -> Result<Choice, String> {
         "alternate" => Choice::Alternate(on()?),
         "input-first" => Choice::InputFirst(on()?),
         "fuse" => Choice::Fuse(on()?),
-        _ => return Err("the keys are panel-columns, rows-at-once, alternate, input-first and fuse".to_string()),
+        "halves" => Choice::Halves(on()?),
+        _ => {
+            return Err("the keys are panel-columns, rows-at-once, alternate, input-first, fuse and halves".to_string());
+        }
     })
 }
 
@@ -456,6 +467,7 @@ impl ModelArguments {
                 WeightFormatArgument::Bf16Pair => WeightFormat::Bf16Pair,
                 WeightFormatArgument::Int8 => WeightFormat::Int8,
             },
+            threads: if self.threads == 2 { Threads::Two } else { Threads::One },
             ..Options::default()
         }
     }
@@ -614,7 +626,8 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals --weight-format=bf16-pair \
-                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off";
+                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
+                    --threads=2";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
@@ -627,6 +640,7 @@ mod tests {
                     panel_columns: Some(32),
                     rows_at_once: Some(4),
                     alternate: Some(true),
+                    halves: Some(true),
                     input_first: Some(false),
                     fuse: Some(false),
                 },
@@ -640,6 +654,7 @@ mod tests {
                 runtime: true,
                 flush_denormals: true,
                 weight_format: WeightFormat::Bf16Pair,
+                threads: Threads::Two,
             }
         );
         assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);

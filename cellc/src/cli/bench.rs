@@ -11,7 +11,7 @@ use cellc::compile;
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::front::openvino;
 use cellc::model::ValidModel;
-use cellc::options::{Language, Options};
+use cellc::options::{Language, Options, Threads};
 use cellc::reference::{initial_variables, reference};
 use cellc::timing::agreement::Agreement;
 use cellc::timing::floor::{Floor, Work, floors};
@@ -47,7 +47,9 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         programs.push((language, Program::build(&compilation, language)?));
     }
     let model = &compilation.model;
-    let core = pin(arguments.core);
+    // two threads on one core would only wait for each other
+    let one_core = compilation.options.threads == Threads::One || arguments.core.is_some();
+    let core = if one_core { pin(arguments.core) } else { None };
     let floors: Vec<Floor> = floors().into_iter().filter(|floor| compiled(&compilation, floor.isa)).collect();
 
     progress.stage("checking");

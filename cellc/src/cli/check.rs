@@ -8,7 +8,7 @@ use cellc::compile::{self, Compilation};
 use cellc::encoding::Loss;
 use cellc::front::openvino;
 use cellc::model::{ElementType, Model, ValidModel};
-use cellc::options::{Language, Options, Range, WeightFormat};
+use cellc::options::{Language, Options, Range, Threads, WeightFormat};
 use cellc::reference::{Step, initial_variables, reference};
 
 use super::arguments::CheckArguments;
@@ -276,6 +276,12 @@ fn print(
     others.dedup();
     if !others.is_empty() {
         text += &format!("tensors that are {} in the model are f32 here\n", others.join(", "));
+    }
+    if compilation.options.threads == Threads::Two {
+        let products = compilation.plan.products.iter().filter_map(|product| product.halves.as_ref());
+        let halves: Vec<_> = products.map(|[here, there]| format!("{here} beside {there}")).collect();
+        let halves = if halves.is_empty() { "no cell is worth it".to_owned() } else { halves.join("; ") };
+        text += &format!("two threads: {halves}\n");
     }
     for line in &compilation.activations {
         text += &format!("{line}\n");

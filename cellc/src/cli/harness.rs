@@ -241,7 +241,7 @@ fn build(compilation: &Compilation, language: Language, folder: &Path) -> Result
         Language::C => {
             let isas: Vec<_> = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
             write("harness.c", c_source(&compilation.interface, &isas).as_bytes())?;
-            let sources = &["-std=c11", "-O2", "harness.c", "generated.c"];
+            let sources = &["-std=c11", "-O2", "-pthread", "harness.c", "generated.c"];
             (c_compiler(env::var_os("CC")), sources.as_slice(), "rust")
         }
     };
@@ -285,6 +285,10 @@ fn rust_source(interface: &Interface) -> String {
     let mut arguments = vec!["isa".to_owned()];
     let mut read_variables = String::new();
     let mut reset = String::new();
+    if interface.pool {
+        declarations += "    let mut pool = generated::Pair::new();\n";
+        arguments.push("&mut pool".to_owned());
+    }
     if interface.has_state() {
         declarations += "    let mut state = Box::new(generated::State::new());\n";
         arguments.push("&mut state".to_owned());
@@ -473,16 +477,24 @@ fn c_source(interface: &Interface, isas: &[&str]) -> String {
     let write_results = each(outputs, "give", &|i, _| format!("y{i}"))
         + &each(variables, "give", &|_, field| format!("state.{}", field.name));
     let mut arguments = vec!["isa"];
+    let (mut first, mut reset, mut last) = (String::new(), String::new(), String::new());
+    if interface.pool {
+        declarations += &format!("static {function}_pair pair;\n");
+        first += &format!(
+            "    {function}_pair_start(&pair);\n    const {function}_pool pool = {function}_pair_pool(&pair);\n"
+        );
+        last = format!("    {function}_pair_stop(&pair);\n");
+        arguments.push("&pool");
+    }
     if !weights.is_empty() {
         declarations += &format!("static {function}_packed packed;\n");
         read_weights += &format!("        const {function}_weights weights = {{ {weight_members} }};\n");
         read_weights += &format!("        {function}_pack(&weights, &packed);\n");
         arguments.push("&packed");
     }
-    let (mut first, mut reset) = (String::new(), String::new());
     if interface.has_state() {
         declarations += &format!("static {function}_state state;\n");
-        first = format!("    {function}_state_reset(&state);\n");
+        first += &format!("    {function}_state_reset(&state);\n");
         reset = format!("        if (flags & {RESET}) {function}_state_reset(&state);\n");
         arguments.push("&state");
     }
@@ -556,7 +568,7 @@ int main(int argc, char **argv) {{
 {read_inputs}        {function}_run({arguments});
 {write_results}        fflush(stdout);
     }}
-    return 0;
+{last}    return 0;
 }}
 "#
     )

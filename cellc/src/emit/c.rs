@@ -5,6 +5,7 @@
 
 mod api;
 mod kernels;
+mod pool;
 mod vectors;
 mod weights;
 mod wrap;
@@ -49,6 +50,9 @@ impl File<'_> {
         self.preamble(&mut out);
         vectors::write(&mut out, self.prefix(), &used);
         weights::write(&mut out, self);
+        if self.interface.pool {
+            out.push_str(&pool::source(self));
+        }
         out.push_str(&bodies);
         api::source(&mut out, self);
         out.push_str("\n#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n");
@@ -79,10 +83,11 @@ impl File<'_> {
 
     fn preamble(&self, out: &mut String) {
         let upper = self.upper();
+        let sched = if self.interface.pool { "#include <sched.h>\n" } else { "" };
         let _ = write!(
             out,
             "
-#include <stddef.h>
+{sched}#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -26,6 +26,8 @@ pub struct Interface {
     pub steps: Option<StepFlags>,
     /// f32 that intermediate values share in the generated `State`: the most that any instruction set wants.
     pub block_len: usize,
+    /// Whether a step takes a pool of threads for the halves of cells.
+    pub pool: bool,
     /// Whether the generated `State` remembers in which order the last step read large weights.
     pub alternates: bool,
 }
@@ -103,8 +105,12 @@ impl Scope {
     }
 
     /// The members of the struct that is called `function` in C.
-    pub(crate) fn members(function: &str) -> Self {
+    pub(crate) fn members(function: &str, pool: bool) -> Self {
         let mut scope = Self::new(MEMBERS);
+        if pool {
+            scope.taken.extend(POOL_MEMBERS.map(str::to_owned));
+            scope.taken.extend(POOL_ITEMS.map(|suffix| format!("{function}_{suffix}")));
+        }
         // what the C functions name that take fields as arguments
         scope.taken.extend(C_TYPES.iter().map(|suffix| format!("{function}_{suffix}")));
         scope
@@ -196,12 +202,13 @@ pub(crate) fn identifier(text: &str) -> Option<String> {
 }
 
 /// The prefix for a whole generated file: like [`identifier`], and nothing that the file itself or a C library declares.
-pub(crate) fn prefix(name: &str) -> String {
+pub(crate) fn prefix(name: &str, pool: bool) -> String {
     match identifier(name) {
         None => "model".to_string(),
         Some(name) => {
             let bare = name.trim_end_matches('_');
             let clash = name != bare || FILE_ITEMS.contains(&bare) || C_LIBRARY.contains(&bare);
+            let clash = clash || pool && POOL_ITEMS.contains(&bare);
             if clash { format!("{bare}_cell") } else { name }
         }
     }
@@ -234,6 +241,12 @@ const MEMBERS: &[&str] = &[
     "memcpy",
     "memset",
 ];
+
+/// More of them where a step takes a pool.
+pub(crate) const POOL_MEMBERS: [&str; 7] = ["pool", "pair", "step_with", "join", "here", "there", "context"];
+
+/// More of the file's items, and of those of C after the prefix.
+const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
 const C_TYPES: &[&str] = &["isa", "inputs", "outputs", "weights", "packed", "state", "run"];
@@ -310,11 +323,11 @@ mod tests {
 
     #[test]
     fn a_file_is_never_named_like_something_in_it() {
-        assert_eq!(prefix("gru"), "gru");
-        assert_eq!(prefix("weights"), "weights_cell");
-        assert_eq!(prefix("exp"), "exp_cell");
-        assert_eq!(prefix("int"), "int_cell");
-        assert_eq!(prefix("..."), "model");
+        assert_eq!(prefix("gru", false), "gru");
+        assert_eq!(prefix("weights", false), "weights_cell");
+        assert_eq!(prefix("exp", false), "exp_cell");
+        assert_eq!(prefix("int", false), "int_cell");
+        assert_eq!(prefix("...", false), "model");
         assert_eq!(pascal_case("my_gru_2"), "MyGru2");
     }
 }

@@ -6,15 +6,16 @@
 mod dialect;
 mod lanes;
 mod lints;
+mod pool;
 mod steps;
 pub(super) mod types;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::names::{Field, Interface};
+use super::names::{Field, Interface, POOL_MEMBERS};
 use super::walk::{Block, Shared};
-use crate::kernel::{Buffer, BufferId, Program, Role};
+use crate::kernel::{Buffer, BufferId, Kernel, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
 use dialect::{INLINED, Rust, counter};
@@ -25,11 +26,24 @@ use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_
 /// What is wrong where a constant has no place.
 const PACKED: &str = "emit: every constant that is read is packed";
 
+/// What is wrong where a kernel has no name.
+const NAMED: &str = "emit: every kernel has a name";
+
 /// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
 
 /// What else is declared where kernels' names stand.
 const MODULE: [&str; 8] = ["run", "part", "blob", "state", "cut", "left", "turn", "at"];
+
+/// Takes parts of the block, or of an output, out of what is left of it.
+const CUT: &str = "/// `N` elements of what is left of the block after `skip` more, which then are left no longer.
+#[inline(always)]
+fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a mut [f32; N]> {
+    let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
+    *left = rest;
+    Some(part)
+}
+";
 
 /// What all instruction sets of a file share.
 pub(super) struct File<'a> {
@@ -50,6 +64,9 @@ impl File<'_> {
         self.types(&mut out);
         self.state(&mut out);
         self.function(&mut out);
+        if self.interface.pool {
+            out.push_str(&pool::items(if self.interface.block_len == 0 { CUT } else { "" }));
+        }
         out.push_str(&steps::items(self.interface));
         self.structure(&mut out);
         if self.runtime {
@@ -272,15 +289,7 @@ impl File<'_> {
         }
         out.push_str("}\n}\n");
         if *block_len > 0 {
-            out.push_str(
-                "/// `N` elements of what is left of the block after `skip` more, which then are left no longer.
-                #[inline(always)]
-                fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a mut [f32; N]> {
-                    let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
-                    *left = rest;
-                    Some(part)
-                }\n",
-            );
+            out.push_str(CUT);
         }
     }
 
@@ -348,6 +357,7 @@ impl File<'_> {
         let Interface { function, inputs, outputs, .. } = self.interface;
         let (packed, packed_arg) =
             if self.packed.is_baked() { ("", "") } else { ("packed: &Packed,", "&packed.values,") };
+        let (pool, pool_arg) = if self.interface.pool { ("pool: &mut dyn Join,", "pool,") } else { ("", "") };
         let (state, state_arg) = if self.interface.has_state() { ("state: &mut State,", "state,") } else { ("", "") };
         let input = match inputs.as_slice() {
             [] => String::new(),
@@ -362,12 +372,12 @@ impl File<'_> {
             out,
             "/// One step, as a pure function of its arguments: every input in, every output out.
             {UNUSED_STYLE}
-            pub fn {function}(isa: Isa, {state} {packed} {input} {output}) {{"
+            pub fn {function}(isa: Isa, {pool} {state} {packed} {input} {output}) {{"
         );
         let of = |field: &Field, many: bool, owner: &str| {
             if many { format!("{owner}.{}", field.name) } else { field.name.clone() }
         };
-        let mut args = format!("{state_arg}{packed_arg}");
+        let mut args = format!("{pool_arg}{state_arg}{packed_arg}");
         for field in inputs {
             let place = of(field, inputs.len() > 1, "inputs");
             let _ = match flat(field) {
@@ -437,6 +447,9 @@ impl File<'_> {
             out.push_str("packed: &'w Packed,");
         }
         let has_state = interface.has_state();
+        if interface.pool {
+            out.push_str("pair: Pair,");
+        }
         if has_state {
             out.push_str("state: State,");
         }
@@ -450,6 +463,7 @@ impl File<'_> {
         let (at_first, constant) =
             if self.starts_at_zero() { ("State zero", "const ") } else { ("The initial state", "") };
         let state_init = if has_state { "state: State::new()," } else { "" };
+        let pool_init = if interface.pool { "pair: Pair::new()," } else { "" };
         let _ = writeln!(
             out,
             "}}
@@ -458,7 +472,7 @@ impl File<'_> {
                 /// {at_first}, for the best instruction set of this machine: asks the processor.
                 pub fn new({packed_param}) -> Self {{ Self::with_isa(Isa::detect(){comma}{packed_arg}) }}
                 /// {at_first}, for a given instruction set.
-                pub {constant}fn with_isa(isa: Isa{comma}{packed_param}) -> Self {{ {type_name} {{ isa: isa, {packed_init} {state_init}"
+                pub {constant}fn with_isa(isa: Isa{comma}{packed_param}) -> Self {{ {type_name} {{ isa: isa, {packed_init} {pool_init} {state_init}"
         );
         for (field, _) in &state_fields {
             let _ = write!(out, "{}: {},", field.name, zero(field));
@@ -487,15 +501,13 @@ impl File<'_> {
             [one] => format!("{}: &mut {}", one.name, array(one)),
             _ => "outputs: &mut Outputs".to_string(),
         };
-        let _ = write!(
-            out,
-            "/// One step: reads the inputs, writes every output, keeps the new state.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, "
-        );
+        // what follows the pool
+        let mut rest = String::new();
         if has_state {
-            out.push_str("&mut self.state,");
+            rest.push_str("&mut self.state,");
         }
         if !baked {
-            out.push_str("self.packed,");
+            rest.push_str("self.packed,");
         }
         let value = |field: &Field| {
             if state_fields.iter().any(|(f, _)| f.name == field.name) {
@@ -509,28 +521,42 @@ impl File<'_> {
         match inputs.as_slice() {
             [] => {}
             [one] => {
-                let _ = write!(out, "{},", value(one));
+                let _ = write!(rest, "{},", value(one));
             }
-            _ if step_type == Some("Inputs") => out.push_str("inputs,"),
+            _ if step_type == Some("Inputs") => rest.push_str("inputs,"),
             _ => {
-                out.push_str("&Inputs {");
+                rest.push_str("&Inputs {");
                 for field in inputs {
-                    let _ = write!(out, "{}: {},", field.name, value(field));
+                    let _ = write!(rest, "{}: {},", field.name, value(field));
                 }
-                out.push_str("},");
+                rest.push_str("},");
             }
         }
         let _ = match outputs.as_slice() {
-            [one] => write!(out, "{});", one.name),
-            _ => write!(out, "outputs);"),
+            [one] => write!(rest, "{});", one.name),
+            _ => write!(rest, "outputs);"),
         };
         for (state, from) in &state_fields {
             let _ = match outputs.len() {
-                1 => write!(out, "self.{} = *{};", state.name, from.name),
-                _ => write!(out, "self.{} = outputs.{};", state.name, from.name),
+                1 => write!(rest, "self.{} = *{};", state.name, from.name),
+                _ => write!(rest, "self.{} = outputs.{};", state.name, from.name),
             };
         }
-        out.push_str("}\n");
+        let what = "One step: reads the inputs, writes every output, keeps the new state";
+        if interface.pool {
+            let _ = write!(
+                out,
+                "/// {what}. On two threads where that is faster: see [`Pair`], whose helper the first such step starts.
+                pub fn step(&mut self, {param} {output}) {{ {function}(self.isa, &mut self.pair, {rest}}}
+                /// As [`Self::step`], on threads of the caller's.
+                pub fn step_with(&mut self, pool: &mut dyn Join, {param} {output}) {{ {function}(self.isa, pool, {rest}}}
+                /// The threads of [`Self::step`].
+                pub fn pair(&mut self) -> &mut Pair {{ &mut self.pair }}\n"
+            );
+        } else {
+            let _ =
+                writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, {rest}}}");
+        }
         out.push_str(&steps::method(interface));
         for (field, _) in &state_fields {
             let (name, ty) = (&field.name, array(field));
@@ -588,7 +614,8 @@ impl File<'_> {
 
     fn module(&self, out: &mut String, isa: &'static Isa, program: &Program) {
         let baked = self.packed.is_baked();
-        let taken: Vec<&str> = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).collect();
+        let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
+        let taken: Vec<&str> = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
         let shared = Shared::new(program, &taken, self.interface, baked);
         let long =
             program.functions.iter().zip(&shared.functions).filter(|(function, _)| function.operations() > INLINED);
@@ -677,9 +704,14 @@ impl File<'_> {
     /// The function of a module that calls its kernels in order.
     fn run(&self, out: &mut String, program: &Program, shared: &Shared, attribute: &str) {
         let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run(");
-        let read = |id: BufferId| program.kernels.iter().any(|k| k.params.iter().any(|(b, _)| *b == id));
+        let read =
+            |id: BufferId| program.kernels.iter().any(|k| k.params.iter().any(|(b, _)| program.whole(*b).0 == id));
         let ids = || (0..program.buffers.len()).map(BufferId);
         let find = |role: Role| ids().find(|b| program.buffer(*b).role == role).expect("every field has a buffer");
+        if self.interface.pool {
+            let unused = if program.kernels.iter().any(|kernel| kernel.beside) { "" } else { "_" };
+            let _ = write!(out, "{unused}pool: &mut dyn super::Join,");
+        }
         if self.interface.has_state() {
             let of_state = |id: BufferId| {
                 let in_block = program.block.iter().any(|(part, _)| *part == id);
@@ -726,41 +758,96 @@ impl File<'_> {
                 _ => {}
             }
         }
-        for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
-            // the parts of the block that it uses, cut from it in the order in which they stand there
-            let mut parts: Vec<_> =
-                program.block.iter().filter(|(id, _)| kernel.params.iter().any(|(param, _)| param == id)).collect();
-            parts.sort_by_key(|(_, at)| *at);
-            let mut end = 0;
-            let (mut names, mut cuts) = (Vec::new(), Vec::new());
-            for (id, at) in &parts {
-                let Block { name, len, .. } = shared.buffer(*id);
-                names.push(format!("Some({name})"));
-                cuts.push(format!("super::cut::<{len}>(left, {})", at - end));
-                end = at + len;
+        let mut names = shared.kernels.iter();
+        for group in program.groups() {
+            let open = self.cuts(out, program, shared, group);
+            match group {
+                [kernel] => {
+                    let args = self.arguments(program, shared, kernel, false);
+                    let _ = writeln!(out, "{}({args});", names.next().expect(NAMED));
+                }
+                pair => {
+                    let mut calls = Vec::new();
+                    for (kernel, name) in pair.iter().zip(names.by_ref()) {
+                        calls.push(format!("&mut || {name}({})", self.arguments(program, shared, kernel, true)));
+                    }
+                    let _ = writeln!(out, "pool.join({});", calls.join(","));
+                }
             }
-            if !parts.is_empty() {
-                let (names, cuts) = (tuple(&names), tuple(&cuts));
-                let _ = writeln!(out, "let left = &mut &mut state.block[..];\nif let {names} = {cuts} {{");
-            }
-            let _ = write!(out, "{name}(");
-            for (id, written) in &kernel.params {
-                let mutable = if *written { "&mut " } else { "&" };
-                let _ = match program.buffer(*id).role {
-                    Role::Variable(i) => write!(out, "{mutable}state.{},", self.interface.variables[i].name),
-                    Role::Backwards => write!(out, "&[state.backwards],"),
-                    _ => write!(out, "{},", shared.buffer(*id).name),
-                };
-            }
-            out.push_str(");\n");
-            if !parts.is_empty() {
-                out.push_str("}\n");
-            }
+            out.push_str(&"}".repeat(open));
         }
         if ids().any(|id| program.buffer(id).role == Role::Backwards) {
             out.push_str("state.backwards ^= 1;\n");
         }
         out.push_str("}\n");
+    }
+
+    /// Cuts the parts that some kernels use out of the block and of outputs, in the order in which they stand there; gives back how
+    /// many braces are open then. Two kernels may share what they only read.
+    fn cuts(&self, out: &mut String, program: &Program, shared: &Shared, group: &[Kernel]) -> usize {
+        let mut used: BTreeMap<BufferId, bool> = BTreeMap::new();
+        for (id, written) in group.iter().flat_map(|kernel| &kernel.params) {
+            *used.entry(*id).or_default() |= written;
+        }
+        // by what they are cut from
+        let mut parts: BTreeMap<Option<BufferId>, Vec<(usize, BufferId)>> = BTreeMap::new();
+        for id in used.keys() {
+            let (whole, at) = program.whole(*id);
+            let place = program.block.iter().find(|(part, _)| *part == whole);
+            match place {
+                Some((_, start)) => parts.entry(None).or_default().push((start + at, *id)),
+                None if whole != *id => parts.entry(Some(whole)).or_default().push((at, *id)),
+                None => {}
+            }
+        }
+        for (of, parts) in &mut parts {
+            parts.sort_unstable();
+            let mut end = 0;
+            let (mut names, mut cuts) = (Vec::new(), Vec::new());
+            for (at, id) in parts {
+                let Block { name, len, .. } = shared.buffer(*id);
+                names.push(format!("Some({name})"));
+                cuts.push(format!("super::cut::<{len}>(left, {})", *at - end));
+                end = *at + len;
+            }
+            let of = of.map_or("state.block".to_owned(), |whole| self.memory(program, shared, whole));
+            let (names, cuts) = (tuple(&names), tuple(&cuts));
+            let _ = writeln!(out, "let left = &mut &mut {of}[..];\nif let {names} = {cuts} {{");
+        }
+        if group.len() > 1 {
+            // closures of older editions would take all of the state
+            for (id, written) in used {
+                let of_state = matches!(program.buffer(id).role, Role::Variable(_) | Role::Backwards);
+                let cut = parts.values().flatten().any(|(_, part)| *part == id);
+                if of_state || cut && !written {
+                    let from =
+                        if cut { format!("*{}", shared.buffer(id).name) } else { self.memory(program, shared, id) };
+                    let _ = writeln!(out, "let {} = &{from};", shared.buffer(id).name);
+                }
+            }
+        }
+        parts.len()
+    }
+
+    /// Where a buffer stands that is not cut from another.
+    fn memory(&self, program: &Program, shared: &Shared, id: BufferId) -> String {
+        match program.buffer(id).role {
+            Role::Variable(i) => format!("state.{}", self.interface.variables[i].name),
+            Role::Backwards => "[state.backwards]".to_owned(),
+            _ => shared.buffer(id).name.clone(),
+        }
+    }
+
+    /// The arguments of a kernel; `named`: every one has a name.
+    fn arguments(&self, program: &Program, shared: &Shared, kernel: &Kernel, named: bool) -> String {
+        let argument = |(id, written): &(BufferId, bool)| match program.buffer(*id).role {
+            Role::Variable(_) | Role::Backwards if !named => {
+                let mutable = if *written { "mut " } else { "" };
+                format!("&{mutable}{},", self.memory(program, shared, *id))
+            }
+            _ => format!("{},", shared.buffer(*id).name),
+        };
+        kernel.params.iter().map(argument).collect()
     }
 }
 

@@ -128,20 +128,21 @@ impl Shared {
         let buffers = program
             .buffers
             .iter()
-            .map(|buffer| {
-                let hint = match buffer.role {
+            .enumerate()
+            .map(|(i, buffer)| {
+                let whole = program.whole(BufferId(i)).0;
+                let hint = match program.buffer(whole).role {
                     Role::Parameter(i) => parameter(i),
                     Role::Result(i) => interface.outputs[i].name.clone(),
                     Role::Variable(i) => interface.variables[i].name.clone(),
-                    Role::Weights | Role::Constant(_) | Role::Table | Role::Backwards | Role::Scratch => {
-                        buffer.name.clone()
-                    }
+                    _ => buffer.name.clone(),
                 };
+                let hint = if whole.0 == i { hint } else { format!("{hint}_part") };
                 let bytes = match buffer.role {
                     Role::Weights => baked,
                     Role::Constant(_) => true,
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
-                    Role::Table | Role::Backwards | Role::Scratch => false,
+                    Role::Table | Role::Backwards | Role::Scratch | Role::Part { .. } => false,
                 };
                 Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes }
             })

@@ -15,7 +15,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
-use crate::options::{Accuracy, Fma, Language, Options, Range, State, Tuning, Unroll, WeightFormat, WeightsAs};
+use crate::options::{
+    Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+};
 use crate::target::Isa;
 
 /// Compiles a model in a build script, into `OUT_DIR`.
@@ -477,6 +479,12 @@ impl Builder {
     /// How the matrices of cells and dense layers are stored. What that costs is in the error bound of the header.
     pub fn weight_format(self, format: WeightFormat) -> Self {
         self.option(|options| options.weight_format = format)
+    }
+
+    /// On how many threads a step runs: two share cells of one step where the plan expects that to be faster. Generated Rust then needs
+    /// std, generated C pthreads. Sequences, loops, and cells whose reset gate stands before the product are refused.
+    pub fn threads(self, threads: Threads) -> Self {
+        self.option(|options| options.threads = threads)
     }
 
     /// Whether state values below 2^-100 become 0.

@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 #[cfg(feature = "safetensors")]
 use crate::model::CellKind;
 use crate::model::{Activation, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
-use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat, WeightsAs};
+use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat, WeightsAs};
 use crate::target::{self, Isa};
 
 /// Which macro was called.
@@ -112,6 +112,7 @@ impl Macro {
             }
             Key::InputForget | Key::Peepholes | Key::WeightsFormat => self == Self::LstmCell,
             Key::Steps => self.is_sequence(),
+            Key::Threads => !self.is_sequence(),
             Key::Direction => self.is_sequence() && family != Family::Augru,
             Key::Prefix => family != Family::Augru,
             Key::Model => !apple,
@@ -164,10 +165,11 @@ enum Key {
     Accuracy,
     FlushDenormals,
     WeightFormat,
+    Threads,
 }
 
 impl Key {
-    const ALL: [Self; 28] = [
+    const ALL: [Self; 29] = [
         Self::HiddenSize,
         Self::InputSize,
         Self::Batch,
@@ -196,6 +198,7 @@ impl Key {
         Self::Accuracy,
         Self::FlushDenormals,
         Self::WeightFormat,
+        Self::Threads,
     ];
 
     fn name(self) -> &'static str {
@@ -228,6 +231,7 @@ impl Key {
             Self::Accuracy => "accuracy",
             Self::FlushDenormals => "flush_denormals",
             Self::WeightFormat => "weight_format",
+            Self::Threads => "threads",
         }
     }
 
@@ -267,6 +271,7 @@ impl Key {
             Self::Accuracy => "exact, fast or audio: accuracy = fast",
             Self::FlushDenormals => "true or false: flush_denormals = true",
             Self::WeightFormat => "f32, f16, bf16_pair or int8: weight_format = f16",
+            Self::Threads => "1 or 2: threads = 2",
         }
     }
 
@@ -595,6 +600,7 @@ impl Declaration {
                 let words = WeightFormat::ALL.map(|format| (format.key(), format));
                 self.options.weight_format = reader.word(&value, &words).unwrap_or_default();
             }
+            Key::Threads => self.options.threads = reader.threads(&value).unwrap_or_default(),
         }
     }
 
@@ -954,6 +960,14 @@ impl Reader<'_> {
         self.wrong(value)
     }
 
+    fn threads(&mut self, value: &Expr) -> Option<Threads> {
+        match self.size(value)?.value {
+            1 => Some(Threads::One),
+            2 => Some(Threads::Two),
+            _ => self.wrong(value),
+        }
+    }
+
     fn switch(&mut self, value: &Expr) -> Option<Said<bool>> {
         if let Expr::Lit(literal) = value
             && let Lit::Bool(switch) = &literal.lit
@@ -1155,7 +1169,7 @@ mod tests {
     fn every_key_is_read() {
         let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
             activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, flush_denormals = true, \
-            weight_format = bf16_pair>";
+            weight_format = bf16_pair, threads = 2>";
         let declaration = declared(Macro::GruCell, text);
         let cell = declaration.declared(None).expect("all sizes are known");
         assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
@@ -1165,7 +1179,7 @@ mod tests {
         let options = &declaration.options;
         assert_eq!((options.unroll, options.fma, options.flush_denormals), (Unroll::None, Fma::Off, true));
         assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
-        assert_eq!(options.isas, Some(vec![&target::AVX2]));
+        assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&target::AVX2])));
         assert_eq!(options.name.as_deref(), Some("A"));
     }
 

@@ -3,7 +3,9 @@
 //! Every f32 operation is the one IEEE 754 operation that [`Operation`] names, so a program that the interpreter and
 //! generated code both run gives the same bits, NaN payloads apart.
 
-use super::{Base, Copied, CopiedDim, Expr, Function, Kernel, Operation, Place, Program, Role, Stmt, Var, Walk};
+use super::{
+    Base, BufferId, Copied, CopiedDim, Expr, Function, Kernel, Operation, Place, Program, Role, Stmt, Var, Walk,
+};
 
 /// What memory holds whose contents are undefined at the start of a step: a read of it shows up in the results.
 const UNDEFINED: f32 = f32::NAN;
@@ -12,7 +14,8 @@ const UNDEFINED: f32 = f32::NAN;
 ///
 /// Results and scratch buffers are filled with NaN first, as a program may rely on neither. Variables are read and
 /// written: what one step leaves is what the next one finds, and [`Role::Backwards`] is the other one after each. Tables are filled from the program. Buffers of integers
-/// hold them as f32 of the same value; sequence lengths are small enough to be exact. So do those of narrow weights.
+/// hold them as f32 of the same value; sequence lengths are small enough to be exact. So do those of narrow weights. Kernels
+/// that may run at the same time run one after the other.
 ///
 /// Scratch buffers of [`Program::block`] share one block of memory here too, so that a program which still wants what
 /// another buffer has overwritten shows it.
@@ -33,13 +36,19 @@ pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
             *element = *value as f32;
         }
     }
+    let wholes: Vec<_> = (0..program.buffers.len()).map(|i| program.whole(BufferId(i))).collect();
     let mut block = vec![UNDEFINED; program.block_len];
     let mut in_block = vec![None; program.buffers.len()];
     for (id, at) in &program.block {
         in_block[id.0] = Some(*at);
     }
     for kernel in &program.kernels {
-        let machine = Machine { in_block: &in_block, block: &mut block, ..Machine::new(&program.functions, memory) };
+        let machine = Machine {
+            wholes: &wholes,
+            in_block: &in_block,
+            block: &mut block,
+            ..Machine::new(&program.functions, memory)
+        };
         machine.kernel(kernel);
     }
     for (buffer, contents) in program.buffers.iter().zip(memory.iter_mut()) {
@@ -82,7 +91,9 @@ struct View {
 struct Machine<'a> {
     functions: &'a [Function],
     memory: &'a mut [Vec<f32>],
-    /// By [`super::BufferId`]: where in the block it stands, if it does.
+    /// By [`BufferId`]: what it is part of.
+    wholes: &'a [(BufferId, usize)],
+    /// By [`BufferId`]: where in the block it stands, if it does.
     in_block: &'a [Option<usize>],
     block: &'a mut [f32],
     /// By [`super::Var`].
@@ -98,7 +109,7 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn new(functions: &'a [Function], memory: &'a mut [Vec<f32>]) -> Self {
         let (vars, windows, free) = (Vec::new(), Vec::new(), Vec::new());
-        Self { functions, memory, in_block: &[], block: &mut [], vars, windows, width: 1, free }
+        Self { functions, memory, wholes: &[], in_block: &[], block: &mut [], vars, windows, width: 1, free }
     }
 
     fn kernel(mut self, kernel: &Kernel) {
@@ -185,7 +196,10 @@ impl<'a> Machine<'a> {
 
     fn view(&self, base: Base) -> View {
         match base {
-            Base::Buffer(id) => View { buffer: id.0, start: 0, len: self.memory[id.0].len() },
+            Base::Buffer(id) => {
+                let (of, start) = self.wholes[id.0];
+                View { buffer: of.0, start, len: self.memory[id.0].len() }
+            }
             Base::Window(id) => self.windows[id.0],
         }
     }

@@ -45,6 +45,13 @@ pub enum Role {
     Backwards,
     /// Between kernels, or inside one; contents undefined at the start of a step.
     Scratch,
+    /// Elements of another buffer from the `at`-th on: what one of two kernels that run at the same time writes of it.
+    Part {
+        /// A result, a variable or scratch between kernels.
+        of: BufferId,
+        /// The first element.
+        at: usize,
+    },
 }
 
 /// What a buffer's elements are.
@@ -452,6 +459,8 @@ pub struct Kernel {
     pub body: Vec<Stmt>,
     /// Whether its loops are to be written out, turn by turn.
     pub unroll: bool,
+    /// Whether it may run at the same time as the kernel before it, on another thread.
+    pub beside: bool,
     /// Which operations of the model its statements are, by their place among all of them: for reports.
     pub nodes: Vec<usize>,
 }
@@ -480,6 +489,19 @@ impl Program {
     /// The buffer of that name.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]
+    }
+
+    /// The buffer that a buffer is a part of, and from which element on; itself where it is none.
+    pub fn whole(&self, id: BufferId) -> (BufferId, usize) {
+        match self.buffers[id.0].role {
+            Role::Part { of, at } => (of, at),
+            _ => (id, 0),
+        }
+    }
+
+    /// The kernels in order, those together that may run at the same time: one, or two.
+    pub fn groups(&self) -> impl Iterator<Item = &[Kernel]> {
+        self.kernels.chunk_by(|_, next| next.beside)
     }
 }
 

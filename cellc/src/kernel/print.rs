@@ -49,7 +49,7 @@ impl Display for Encoding {
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let buffers = unique(self.buffers.iter().map(|b| &*b.name));
-        for (buffer, name) in self.buffers.iter().zip(&buffers) {
+        for (buffer, own) in self.buffers.iter().zip(&buffers) {
             let role = match buffer.role {
                 Role::Parameter(i) => format!("parameter {i}"),
                 Role::Result(i) => format!("result {i}"),
@@ -59,8 +59,9 @@ impl Display for Program {
                 Role::Table => "table".to_owned(),
                 Role::Backwards => "order".to_string(),
                 Role::Scratch => "scratch".to_owned(),
+                Role::Part { of, at } => format!("part of {} from {at}", name(&buffers, "buffer", of.0)),
             };
-            writeln!(f, "buffer {name}: {role}, {} {}", buffer.len, buffer.element)?;
+            writeln!(f, "buffer {own}: {role}, {} {}", buffer.len, buffer.element)?;
         }
         for (id, values) in &self.tables {
             writeln!(f, "table {} = {values:?}", name(&buffers, "buffer", id.0))?;
@@ -157,7 +158,8 @@ fn print_kernel(program: &Program, buffers: &[String], kernel: &Kernel, f: &mut 
     for (buffer, written) in &kernel.params {
         params.push(format!("{}{}", if *written { "mut " } else { "" }, name(buffers, "buffer", buffer.0)));
     }
-    writeln!(f, "kernel {}({}) {{", word(&kernel.name), params.join(", "))?;
+    let beside = if kernel.beside { "beside the one before: " } else { "" };
+    writeln!(f, "{beside}kernel {}({}) {{", word(&kernel.name), params.join(", "))?;
     for buffer in &kernel.scratch {
         writeln!(f, "    scratch {}", name(buffers, "buffer", buffer.0))?;
     }

@@ -45,6 +45,7 @@ fn program() -> Program {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
+        beside: false,
         nodes: Vec::new(),
     };
     let (sum, element) = (kernel.local("sum", f4), kernel.local("x_k", f4));
@@ -322,6 +323,7 @@ fn stateful() -> Program {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
+        beside: false,
         nodes: Vec::new(),
     };
     let mut last = kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);
@@ -574,6 +576,112 @@ fn wrong_stateful_programs_are_found() {
     ];
     for (expected, wrong) in breaks {
         let mut program = stateful();
+        wrong(&mut program);
+        match verify(&program) {
+            Ok(()) => panic!("not found: {expected}"),
+            Err(problem) => assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}"),
+        }
+    }
+}
+
+/// `out = [x0, x0, x1, x2, x2]` and `sums = x`, by two kernels at a time, the second pair after the first.
+fn halves() -> Program {
+    const PART: BufferId = BufferId(2);
+    let kernel = |name: &str, params: &[(BufferId, bool)], beside: bool, body: Vec<Stmt>| Kernel {
+        name: name.to_owned(),
+        doc: Vec::new(),
+        params: params.to_vec(),
+        scratch: Vec::new(),
+        locals: Vec::new(),
+        body,
+        unroll: false,
+        beside,
+        nodes: Vec::new(),
+    };
+    let part = |name: &str, of: usize, at: usize, len: usize| buffer(name, Role::Part { of: BufferId(of), at }, len);
+    let splat =
+        |from: usize, at: usize, lanes: usize| Expr::Splat { from: place(Base::Buffer(BufferId(from)), at), lanes };
+    let [first, second, sums_first, sums_second] = [PART, BufferId(3), BufferId(5), BufferId(6)];
+    Program {
+        buffers: vec![
+            buffer("x", Role::Parameter(0), 3),
+            buffer("out", Role::Result(0), 5),
+            part("first", 1, 0, 2),
+            part("second", 1, 2, 3),
+            buffer("sums", Role::Scratch, 3),
+            part("sums_first", 4, 0, 1),
+            part("sums_second", 4, 1, 2),
+        ],
+        kernels: vec![
+            kernel("keep_here", &[(X, false), (sums_first, true)], false, vec![store(sums_first, load(X, 1))]),
+            kernel(
+                "keep_there",
+                &[(X, false), (sums_second, true)],
+                true,
+                vec![store(sums_second, load(place(Base::Buffer(X), 1), 2))],
+            ),
+            kernel("here", &[(BufferId(4), false), (first, true)], false, vec![store(first, splat(4, 0, 2))]),
+            kernel(
+                "there",
+                &[(BufferId(4), false), (second, true)],
+                true,
+                vec![store(place(Base::Buffer(second), 1), splat(4, 2, 2)), store(second, splat(4, 1, 1))],
+            ),
+        ],
+        block: vec![(BufferId(4), 0)],
+        block_len: 16,
+        ..Program::default()
+    }
+}
+
+#[test]
+fn halves_write_parts_of_a_buffer() {
+    let mut memory = [3, 5, 2, 3, 3, 1, 2].map(|len| vec![0.0; len]).to_vec();
+    memory[0] = vec![1.0, 10.0, 100.0];
+    verify(&halves()).expect("a right program");
+    interpret(&halves(), &mut memory);
+    assert_eq!(memory[1], [1.0, 1.0, 10.0, 100.0, 100.0]);
+}
+
+type Broken = (&'static str, fn(&mut Program));
+
+#[test]
+fn finds_what_halves_must_not_share() {
+    let breaks: Vec<Broken> = vec![
+        // parts that overlap, that leave a gap, that are not inside
+        ("\"first\" is written where \"second\" is used", |p| {
+            p.buffers[3] = buffer("second", Role::Part { of: BufferId(1), at: 1 }, 4)
+        }),
+        ("no kernel writes buffer \"out\"", |p| p.buffers[1].len = 6),
+        ("no kernel writes buffer \"out\"", |p| {
+            p.buffers[1].len = 6;
+            p.buffers[3].role = Role::Part { of: BufferId(1), at: 3 };
+        }),
+        ("is no part of", |p| p.buffers[3].role = Role::Part { of: BufferId(1), at: 3 }),
+        ("is no part of", |p| p.buffers[3].role = Role::Part { of: BufferId(1), at: usize::MAX }),
+        ("is no part of", |p| p.buffers[3].role = Role::Part { of: X, at: 0 }),
+        ("is no part of", |p| p.buffers[3].role = Role::Part { of: BufferId(2), at: 0 }),
+        // one reads what the other writes, in one buffer or where two share a place in the block
+        ("is written where \"sums\" is used", |p| {
+            for (kernel, beside) in p.kernels.iter_mut().zip([false, false, true, false]) {
+                kernel.beside = beside;
+            }
+        }),
+        ("is written where \"other\" is used", |p| {
+            p.buffers.push(buffer("other", Role::Scratch, 3));
+            p.block.push((BufferId(7), 0));
+            p.kernels[1].params[0] = (BufferId(7), false);
+            p.kernels[1].body = vec![store(BufferId(6), load(BufferId(7), 2))];
+        }),
+        ("at the same time", |p| p.kernels[0].beside = true),
+        ("at the same time", |p| {
+            p.kernels.swap(1, 2);
+            p.kernels[1].beside = true;
+        }),
+        ("outlives it and has no place in the block", |p| p.block.clear()),
+    ];
+    for (expected, wrong) in breaks {
+        let mut program = halves();
         wrong(&mut program);
         match verify(&program) {
             Ok(()) => panic!("not found: {expected}"),

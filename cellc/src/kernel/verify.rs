@@ -4,6 +4,7 @@
 //! generated code must compile without a warning, so that nothing may be declared and not used.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::{
     Base, Buffer, BufferId, Copied, Element, Expr, Function, Kernel, Move, Operation, Place, Program, Role, Scalar,
@@ -31,9 +32,19 @@ pub fn verify(program: &Program) -> Result<(), String> {
         written.extend(used);
     }
     for (i, buffer) in program.buffers.iter().enumerate() {
-        if matches!(buffer.role, Role::Result(_)) && !written.contains(&BufferId(i)) {
+        let id = BufferId(i);
+        let part = |w: &BufferId| {
+            Some(program.whole(*w)).filter(|(of, _)| *of == id).map(|(_, at)| (at, program.buffer(*w).len))
+        };
+        let mut parts: Vec<_> = written.iter().filter_map(part).collect();
+        parts.sort_unstable();
+        let end = parts.into_iter().try_fold(0, |end, (at, len)| (at <= end).then(|| end.max(at + len)));
+        if matches!(buffer.role, Role::Result(_)) && end != Some(buffer.len) {
             return Err(format!("no kernel writes buffer {:?}, a result", buffer.name));
         }
+    }
+    for group in program.groups() {
+        apart(program, group)?;
     }
     match program.functions.iter().enumerate().find(|(i, _)| !called.contains(i)) {
         Some((_, function)) => Err(format!("no kernel calls function {:?}", function.name)),
@@ -45,6 +56,13 @@ fn roles(program: &Program) -> Result<(), String> {
     for (i, buffer) in program.buffers.iter().enumerate() {
         if buffer.len == 0 {
             return Err(format!("buffer {:?} is empty", buffer.name));
+        }
+        if let Role::Part { of, at } = buffer.role {
+            let whole = find(program, of)?;
+            let inside = at.checked_add(buffer.len).is_some_and(|end| end <= whole.len);
+            if !inside || !matches!(whole.role, Role::Result(_) | Role::Variable(_) | Role::Scratch) {
+                return Err(format!("buffer {:?} is no part of {:?}", buffer.name, whole.name));
+            }
         }
         let alone = matches!(buffer.role, Role::Weights | Role::Scratch | Role::Table);
         if !alone && program.buffers[..i].iter().any(|b| b.role == buffer.role) {
@@ -95,6 +113,37 @@ fn tables(program: &Program) -> Result<(), String> {
     }
 }
 
+/// Where a buffer's elements lie: in the block, or in a buffer of their own.
+fn region(program: &Program, id: BufferId) -> (Option<BufferId>, Range<usize>) {
+    let (whole, at) = program.whole(id);
+    let len = program.buffer(id).len;
+    match program.block.iter().find(|(part, _)| *part == whole) {
+        Some((_, start)) => (None, start + at..start + at + len),
+        None => (Some(whole), at..at + len),
+    }
+}
+
+/// Kernels that may run at the same time are two, and neither writes what the other uses; nor does a kernel write what it
+/// uses under another name.
+fn apart(program: &Program, group: &[Kernel]) -> Result<(), String> {
+    let name = &group[0].name;
+    if group.len() > 2 || group[0].beside {
+        return Err(format!("kernel {name:?}: {} at the same time", group.len()));
+    }
+    let params = || group.iter().enumerate().flat_map(|(k, kernel)| kernel.params.iter().map(move |param| (k, *param)));
+    for (k, (id, _)) in params().filter(|(_, param)| param.1) {
+        let (of, range) = region(program, id);
+        for (_, (other, _)) in params().filter(|(kernel, param)| (*kernel, param.0) != (k, id)) {
+            let (other_of, other_range) = region(program, other);
+            if of == other_of && range.start < other_range.end && other_range.start < range.end {
+                let (one, two) = (&program.buffer(id).name, &program.buffer(other).name);
+                return Err(format!("kernel {name:?}: {one:?} is written where {two:?} is used"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The parts of the block lie inside it, and those of one kernel apart.
 fn block(program: &Program) -> Result<(), String> {
     let range = |id: BufferId, at: usize| at..at + program.buffers[id.0].len;
@@ -111,8 +160,9 @@ fn block(program: &Program) -> Result<(), String> {
     }
     for kernel in &program.kernels {
         let placed = |id: &BufferId| program.block.iter().any(|(part, _)| part == id);
-        let shared = |id: &&BufferId| program.buffers.get(id.0).is_some_and(|b| b.role == Role::Scratch);
-        if let Some(id) = kernel.params.iter().map(|(id, _)| id).filter(shared).find(|id| !placed(id)) {
+        let shared = |id: &BufferId| program.buffers.get(id.0).is_some_and(|b| b.role == Role::Scratch);
+        let whole = |(id, _): &(BufferId, bool)| if id.0 < program.buffers.len() { program.whole(*id).0 } else { *id };
+        if let Some(id) = kernel.params.iter().map(whole).filter(shared).find(|id| !placed(id)) {
             let name = &program.buffers[id.0].name;
             return Err(format!("kernel {:?}: {name:?} outlives it and has no place in the block", kernel.name));
         }
@@ -199,7 +249,7 @@ fn verify_kernel(
     let mut checker = Checker::new(program, &kernel.locals, true);
     for (id, written) in kernel.params.iter().copied().chain(kernel.scratch.iter().map(|id| (*id, true))) {
         let buffer = find(program, id)?;
-        if written && !matches!(buffer.role, Role::Result(_) | Role::Variable(_) | Role::Scratch) {
+        if written && !matches!(buffer.role, Role::Result(_) | Role::Variable(_) | Role::Scratch | Role::Part { .. }) {
             return Err(format!("it writes buffer {:?}, which is read only", buffer.name));
         }
         if checker.bases.iter().any(|b| b.base == Base::Buffer(id)) {

@@ -10,14 +10,14 @@ impl Program {
     /// time may get the same one. First fit, the largest first.
     pub(super) fn allocate_block(&mut self) {
         let mut wanted: Vec<Wanted> = Vec::new();
-        for (at, kernel) in self.kernels.iter().enumerate() {
-            for (id, _) in &kernel.params {
+        for (at, group) in self.groups().enumerate() {
+            for id in group.iter().flat_map(|kernel| &kernel.params).map(|(id, _)| self.whole(*id).0) {
                 if self.buffers[id.0].role != Role::Scratch {
                     continue;
                 }
-                match wanted.iter_mut().find(|w| w.id == *id) {
+                match wanted.iter_mut().find(|w| w.id == id) {
                     Some(known) => known.last = at,
-                    None => wanted.push(Wanted { id: *id, len: self.buffers[id.0].len, first: at, last: at }),
+                    None => wanted.push(Wanted { id, len: self.buffers[id.0].len, first: at, last: at }),
                 }
             }
         }
@@ -45,7 +45,7 @@ impl Program {
     }
 }
 
-/// A buffer, and the first and the last kernel that it is handed to.
+/// A buffer, and the first and the last kernel that it is handed to; two at the same time count as one.
 #[derive(Clone, Copy)]
 struct Wanted {
     id: BufferId,

@@ -1,12 +1,14 @@
 //! A kernel under construction.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::Lowering;
 use crate::kernel::{
     Base, BufferId, Expr, Kernel, Local, Operation, Place, Role, Scalar, Stmt, Type, Var, Walk, WindowId,
 };
 use crate::model::{Activation, PointwiseFunction, ValidNode, ValidOp};
+use crate::plan::Half;
 
 /// Elements of what rows that are computed together keep up to which that is the kernel's own: 16 KiB of its stack.
 const MOST_OWN: usize = 4096;
@@ -15,6 +17,8 @@ const MOST_OWN: usize = 4096;
 pub(super) struct Builder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,
     kernel: Kernel,
+    /// What of a cell it is for, if not all of it.
+    pub(super) half: Option<&'m Half>,
     windows: usize,
     /// By length: see [`Self::tile_rows`].
     tile_rows: BTreeMap<usize, Vec<Place>>,
@@ -30,9 +34,10 @@ impl<'a, 'm> Builder<'a, 'm> {
             locals: Vec::new(),
             body: Vec::new(),
             unroll: false,
+            beside: false,
             nodes: Vec::new(),
         };
-        Self { lowering, kernel, windows: 0, tile_rows: BTreeMap::new() }
+        Self { lowering, kernel, half: None, windows: 0, tile_rows: BTreeMap::new() }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
@@ -98,6 +103,20 @@ impl<'a, 'm> Builder<'a, 'm> {
         let all = rows[..count].to_vec();
         self.tile_rows.insert(len, rows);
         all
+    }
+
+    /// Some of the elements that lie at a place, for this kernel alone to write.
+    pub(super) fn part(&mut self, place: Place, elements: Range<usize>) -> Place {
+        let Base::Buffer(id) = place.base else { unreachable!("lower: a cell outside of loops writes buffers") };
+        let program = &self.lowering.program;
+        let (of, at) = program.whole(id);
+        let (name, at) = (program.buffer(of).name.clone(), at + place.offset + elements.start);
+        self.lowering.buffer(name, Role::Part { of, at }, elements.len()).into()
+    }
+
+    /// May the kernel run at the same time as the one before it.
+    pub(super) fn beside(&mut self, beside: bool) {
+        self.kernel.beside = beside;
     }
 
     /// A buffer in the block, which other kernels use before and after.

@@ -120,20 +120,34 @@ impl<'m> Builder<'_, 'm> {
     fn one_step(&mut self, cell: &'m ValidCell, end: Option<End<'m>>) -> Vec<Stmt> {
         let (inputs, units) = (cell.input_size, cell.hidden_size);
         let product = self.product_of(cell);
-        let x = self.lowering.source(cell.x);
-        let h = self.lowering.source(cell.h);
-        let c = cell.c.map(|c| self.lowering.source(c));
-        let a = cell.a.map(|a| self.lowering.source(a));
-        let out = self.value(cell.h_out);
-        let c_out = self.value(cell.c_out);
+        let half = self.half;
+        // from the first of its rows on
+        let rows = half.map_or(0..cell.batch, |half| half.rows.clone());
+        let read = |this: &mut Self, source: Source, len: usize| this.lowering.source(source).at(rows.start * len);
+        let x = read(self, cell.x, inputs);
+        let h = read(self, cell.h, units);
+        let c = cell.c.map(|c| read(self, c, units));
+        let a = cell.a.map(|a| read(self, a, 1));
+        let [out, c_out] = [cell.h_out, cell.c_out].map(|value| {
+            let place = self.value(value)?;
+            Some(match half {
+                None => place,
+                Some(half) => {
+                    self.part(place, rows.start * units + half.units.start..(rows.end - 1) * units + half.units.end)
+                }
+            })
+        });
         let at_once = match cell.p.is_some() || cell.a.is_some() {
             true => 1,
             false => product.0.rows_at_once[self.lowering.isa_index],
         };
         // h' that nothing reads still has a place: c' alone was wanted
         let unread = (out.is_none() && end.is_none()).then(|| self.block("unread", at_once * units));
+        let count = rows.len();
         let mut begin = Vec::new();
-        let backwards = product.0.snake.then(|| self.backwards(&mut begin));
+        let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
+        let several = product.0.panels[panels].iter().any(|panels| panels.count > 1);
+        let backwards = (product.0.snake && several).then(|| self.backwards(&mut begin));
         let mut rows = vec![("x_row", x, inputs, false), ("h_row", h, units, false)];
         let mut add = |name, place: Option<Place>, len, written| {
             place.map(|place| {
@@ -147,7 +161,7 @@ impl<'m> Builder<'_, 'm> {
         let c_out = add("c_out_row", c_out, units, true);
         let states = rows.len();
         rows.extend(end.iter().flat_map(|end| end.rows(units, 1)));
-        begin.extend(for_tiles(self, cell.batch, at_once, &rows, |builder, rows, places| {
+        begin.extend(for_tiles(self, count, at_once, &rows, |builder, rows, places| {
             let at = |index: Option<usize>| index.map(|i| places[i]);
             let end = end.as_ref().map(|end| end.at(&places[states..]));
             let x = X::Elements(places[0]);

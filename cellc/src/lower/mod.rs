@@ -262,9 +262,23 @@ impl<'m> Lowering<'m> {
             ValidOp::Concat(_) => "concat",
             ValidOp::Loop(_) => "loop",
         });
-        let mut builder = Builder::new(self);
-        let (doc, body) = builder.statements(node);
-        builder.finish(name, doc, body, unroll);
+        let halves = match op {
+            ValidOp::Cell(_) => self.product(op).0.halves.as_ref(),
+            _ => None,
+        };
+        let Some(halves) = halves else {
+            let mut builder = Builder::new(self);
+            let (doc, body) = builder.statements(node);
+            return builder.finish(name, doc, body, unroll);
+        };
+        for (half, which) in halves.iter().zip(["here", "there"]) {
+            let mut builder = Builder::new(self);
+            builder.half = Some(half);
+            builder.beside(which == "there");
+            let (mut doc, body) = builder.statements(node);
+            doc.push(format!("Of it {half}."));
+            builder.finish(format!("{name}_{which}"), doc, body, unroll);
+        }
     }
 
     /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`].

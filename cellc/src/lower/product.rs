@@ -21,6 +21,10 @@ pub(super) struct Rows<'b, 'a, 'm> {
     sums: Vec<Place>,
     /// Whether panels are walked from the last to the first: 1 if so.
     backwards: Option<Var>,
+    /// Of [`ProductPlan::panels`]: those that are computed.
+    panels: Range<usize>,
+    /// The first unit of what is written.
+    first: usize,
 }
 
 /// What multiplies the weights, row after row.
@@ -112,7 +116,16 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         count: usize,
         backwards: Option<Var>,
     ) -> Self {
-        Self { builder, plan, weights, count, sums: Vec::new(), backwards }
+        let (panels, first) = match builder.half {
+            None => (0..plan.panels.len(), 0),
+            Some(half) => (half.panels.clone(), half.units.start),
+        };
+        Self { builder, plan, weights, count, sums: Vec::new(), backwards, panels, first }
+    }
+
+    /// The groups of panels that are computed, and which of the plan's they are.
+    fn groups(&self) -> impl Iterator<Item = (usize, &'m Panels)> + use<'m> {
+        self.panels.clone().zip(&self.plan.panels[self.panels.clone()])
     }
 
     /// Whether several rows are computed together.
@@ -148,8 +161,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// Where runs of the widest panel are stored, if any panel is tiled by runs.
     fn runs_buffer(&mut self) -> Option<BufferId> {
-        let panels = self.plan.panels.iter().enumerate();
-        let widest = panels.filter(|(i, _)| *self.tiling(*i) == Tiling::Runs).map(|(_, p)| p.columns).max()?;
+        let widest = self.groups().filter(|(i, _)| *self.tiling(*i) == Tiling::Runs).map(|(_, p)| p.columns).max()?;
         let sums = self.product().sums.len();
         Some(self.builder.scratch("gates", sums * widest))
     }
@@ -167,7 +179,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         // where biases are apart, x terms alone read none but scales
         let scaled = self.plan.format == WeightFormat::Int8;
         let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
-        let first = |column: &Column| column.of.at(panels.first * column.width);
+        let start = self.first;
+        let first = |column: &Column| {
+            // what is written is this half's own
+            let unit = if column.written { panels.first - start } else { panels.first };
+            column.of.at(unit * column.width)
+        };
         if panels.count == 1 {
             let places: Vec<_> = columns.iter().map(first).collect();
             let first = |(early, late): (Blocks, Blocks)| {
@@ -456,7 +473,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             walked.push(Column { width, ..Column::new("x_sums", of, false) });
         }
         let mut all = Vec::new();
-        for (group, panels) in self.plan.panels.iter().enumerate() {
+        for (group, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Early), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
                 let x = match operands.x {
@@ -542,7 +559,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let mut walked = columns.to_vec();
         walked.extend(x_terms.map(|of| Column::new("x_terms", of, false)));
         let mut all = Vec::new();
-        for panels in &self.plan.panels {
+        for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
                 let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..columns.len()] };
@@ -588,7 +605,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         };
         let rows: Vec<_> = self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();
         let mut all = Vec::new();
-        for panels in &self.plan.panels {
+        for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
                 let mut body = Vec::new();
@@ -638,7 +655,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let own = |c: &Column| if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c };
             let mut columns: Vec<_> = columns.iter().map(own).collect();
             columns.push(Column { width: product.sums.len(), ..Column::new("sums", sums, false) });
-            for panels in &self.plan.panels {
+            for (_, panels) in self.groups() {
                 all.extend(self.panels(panels, None, &columns, |row, _, places| {
                     let (sums, columns) = places.split_last().expect("lower: there are sums");
                     let of_vector = |(lane, lanes): (usize, usize)| {

@@ -113,14 +113,31 @@ const MOST_SUMS: usize = 12;
 /// Bytes that a core reads in a cycle from the first level.
 const L1_BYTES: f64 = 128.0;
 
-/// Columns of a full panel where one row is computed at a time, and why; `activations` for each unit.
-pub(super) fn own_columns(product: &Product, activations: usize, line: usize) -> (usize, String) {
+/// Cycles that a step on two threads costs besides: handing a half over, waiting for its end, and states on their way from core to
+/// core.
+const HAND_OVER: f64 = 1000.0;
+
+/// Whether two threads are worth their hand-over, twice over, and why. Halves beyond the second level gain as much: two cores read
+/// more from the third than one.
+pub(super) fn two_threads(product: &Product, format: WeightFormat) -> Result<String, String> {
+    let encoding = format.encoding();
+    let rows = |phase| encoding.len(product.phase_rows(phase)) * product.active(phase) * product.units;
+    let bytes = Phase::ALL.into_iter().map(rows).sum::<usize>() * encoding.element().size();
+    // 16 lanes a multiply-add
+    let multiply_adds = (product.multiply_adds() * product.rows) as f64 / 16.0 / BEGUN;
+    let half = multiply_adds.max(bytes as f64 / L2_BYTES) / 2.0;
+    let text = format!("{half:.0} cycles for half a step, {HAND_OVER:.0} for handing it over");
+    if half >= 2.0 * HAND_OVER { Ok(format!("two threads: {text}")) } else { Err(format!("one thread: {text}")) }
+}
+
+/// Columns of a full panel where one row is computed at a time and panels cover `units`, and why; `activations` for each unit.
+pub(super) fn own_columns(product: &Product, units: usize, activations: usize, line: usize) -> (usize, String) {
     let (chains, active) = product.widest();
     let rows: usize = Phase::ALL.iter().map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 }).sum();
     let bytes = 4 * product.multiply_adds();
     if bytes > ALTERNATE_FROM {
         // what comes from beyond the second level hides all else; two lines of each sum are what it fetches ahead best
-        let columns = ((8 / active).max(2) * line).min(product.units);
+        let columns = ((8 / active).max(2) * line).min(units);
         return (columns, format!("{} KiB of weights come from beyond the second level", bytes >> 10));
     }
     let speed = if bytes <= L1 / 2 { L1_BYTES } else { L2_BYTES };
@@ -129,7 +146,7 @@ pub(super) fn own_columns(product: &Product, activations: usize, line: usize) ->
             let vectors = (active * columns.div_ceil(line)) as f64;
             (vectors / BEGUN).max(vectors * 4.0 * line as f64 / speed).max(LATENCY / chains as f64)
         };
-        let (full, rest) = (product.units / columns, product.units % columns);
+        let (full, rest) = (units / columns, units % columns);
         let panels = || std::iter::repeat_n(columns, full).chain(Some(rest).filter(|rest| *rest > 0));
         let activations = |columns: usize| (columns.div_ceil(line) * activations) as f64 * ACTIVATION;
         let rows = |columns: usize| rows as f64 * row(columns);
@@ -138,8 +155,8 @@ pub(super) fn own_columns(product: &Product, activations: usize, line: usize) ->
         panels().zip(beside).map(panel).sum::<f64>() + if rest > 0 { OTHER_PANEL } else { 0.0 }
     };
     let fits = |columns: &usize| *columns == line || active * chains * (columns / line) <= MOST_SUMS;
-    let widths = (1..=MOST_SUMS).map(|vectors| vectors * line).filter(fits).filter(|c| *c < product.units);
-    let whole = Some(product.units).filter(|units| active * chains * units.div_ceil(line) <= MOST_SUMS);
-    let best = widths.chain(whole).min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or(product.units.min(line));
+    let widths = (1..=MOST_SUMS).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
+    let whole = Some(units).filter(|units| active * chains * units.div_ceil(line) <= MOST_SUMS);
+    let best = widths.chain(whole).min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or(units.min(line));
     (best, format!("{:.0} cycles, the fewest of all that have registers", cycles(best)))
 }

@@ -77,8 +77,8 @@ pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> 
 }
 
 impl Fusion {
-    /// The chains of a model.
-    pub fn new(model: &ValidModel) -> Self {
+    /// The chains of a model; none starts at the first values of `halved`, which two threads compute.
+    pub fn new(model: &ValidModel, halved: &BTreeSet<usize>) -> Self {
         let mut readers = Readers::default();
         for result in &model.results {
             readers.read(result.source, None);
@@ -88,7 +88,7 @@ impl Fusion {
         }
         readers.level(&model.nodes);
         let mut fusion = Self::default();
-        fusion.level(model, &model.nodes, &readers);
+        fusion.level(model, &model.nodes, &readers, halved);
         fusion
     }
 
@@ -122,16 +122,16 @@ impl Fusion {
         self.starting(root).map_or(&[], |c| &c.links)
     }
 
-    fn level(&mut self, model: &ValidModel, nodes: &[ValidNode], readers: &Readers) {
+    fn level(&mut self, model: &ValidModel, nodes: &[ValidNode], readers: &Readers, halved: &BTreeSet<usize>) {
         let level = Level::new(model, nodes, readers);
         for (position, node) in nodes.iter().enumerate() {
             let root = node.op.outputs()[0];
             let chain = match &node.op {
                 ValidOp::Loop(body) => {
-                    self.level(model, &body.body, readers);
+                    self.level(model, &body.body, readers, halved);
                     continue;
                 }
-                ValidOp::Cell(cell) if level.has_new_state_first(cell) => {
+                ValidOp::Cell(cell) if level.has_new_state_first(cell) && !halved.contains(&root) => {
                     // what the links read besides is there before the cell
                     let known = |link: &Pointwise, at| {
                         link.inputs.iter().all(|&input| input == Source::Value(at) || level.is_before(input, position))

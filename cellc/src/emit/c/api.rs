@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::vectors::element_type;
-use super::{File, block_comment, defined, wrap};
+use super::{File, block_comment, defined, pool, wrap};
 use crate::emit::names::{Field, StateField};
 use crate::kernel::{BufferId, Element, Move, Role};
 use crate::target::Isa;
@@ -60,6 +60,9 @@ pub(super) fn header(out: &mut String, file: &File<'_>) {
     let _ = write!(out, "#ifndef {upper}_H_INCLUDED\n#define {upper}_H_INCLUDED\n\n");
     if interface.steps.is_some() {
         out.push_str("#include <stddef.h>\n\n");
+    }
+    if interface.pool {
+        out.push_str("#include <pthread.h>\n\n");
     }
     for (field, kind) in fields(file) {
         let shape: Vec<_> = field.shape.iter().map(usize::to_string).collect();
@@ -144,12 +147,18 @@ void {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed);
         );
     }
     state(out, file);
+    let mut beside = String::new();
+    if interface.pool {
+        out.push_str(&pool::header(file));
+        beside = " Without a pool (NULL) the caller\n * does both halves of a cell.".to_owned();
+    }
+    let pool = pool_param(file);
     let _ = write!(
         out,
         "
 /* One step, as a pure function: every input in, every output out. An instruction set that this machine lacks is taken
- * for {}. */
-void {prefix}_run({prefix}_isa isa, {});
+ * for {}.{beside} */
+void {prefix}_run({prefix}_isa isa, {pool}{});
 
 /* The model with its state between steps{}. */
 typedef struct {prefix} {{
@@ -159,6 +168,9 @@ typedef struct {prefix} {{
         file.run_params(),
         if interface.states.is_empty() && interface.variables.is_empty() { " (it has none)" } else { "" }
     );
+    if interface.pool {
+        let _ = writeln!(out, "    const {prefix}_pool *pool; /* NULL at first: the caller's thread alone */");
+    }
     if !file.is_baked() {
         let _ = writeln!(out, "    const {prefix}_packed *packed; /* must outlive the struct */");
     }
@@ -288,6 +300,11 @@ fn elements(element: Element, count: usize) -> &'static str {
     }
 }
 
+/// The parameter in front of [`File::run_params`] where a step takes a pool.
+fn pool_param(file: &File<'_>) -> String {
+    if file.interface.pool { format!("const {}_pool *pool, ", file.prefix()) } else { String::new() }
+}
+
 fn packed_param(file: &File<'_>) -> String {
     if file.is_baked() { String::new() } else { format!(", const {}_packed *packed", file.prefix()) }
 }
@@ -318,8 +335,8 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
     if !file.is_baked() {
         pack(out, file);
     }
-    let args = file.run_args();
-    let _ = write!(out, "\nvoid {prefix}_run({prefix}_isa isa, {}) {{\n", file.run_params());
+    let args = format!("{}{}", if file.interface.pool { "pool, " } else { "" }, file.run_args());
+    let _ = write!(out, "\nvoid {prefix}_run({prefix}_isa isa, {}{}) {{\n", pool_param(file), file.run_params());
     out.push_str("    switch (");
     let _ = writeln!(out, "{prefix}_isa_available(isa) ? isa : {}) {{", file.enumerator(file.programs[0].0));
     let special: Vec<_> = file.special().collect();
@@ -533,6 +550,9 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
     if !file.is_baked() {
         out.push_str("    self->packed = packed;\n");
     }
+    if interface.pool {
+        out.push_str("    self->pool = NULL;\n");
+    }
     let _ = write!(out, "    {prefix}_reset(self);\n}}\n\nvoid {prefix}_reset({prefix} *self) {{\n");
     if interface.has_state() {
         let _ = writeln!(out, "    {prefix}_state_reset(&self->state);");
@@ -557,6 +577,9 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
     let outputs: Vec<_> = interface.outputs.iter().map(|f| format!(".{0} = {0}", f.name)).collect();
     let _ = writeln!(out, "    const {prefix}_outputs outputs = {{{}}};", outputs.join(", "));
     let mut args = vec!["self->isa".to_string()];
+    if interface.pool {
+        args.push("self->pool".to_string());
+    }
     if !file.is_baked() {
         args.push("self->packed".to_string());
     }

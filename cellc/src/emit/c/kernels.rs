@@ -130,21 +130,66 @@ fn full(prefix: &str, name: &str, lanes: usize, isa: &Isa) -> String {
     format!("{prefix}_{name}{lanes}_{}", isa.name)
 }
 
+/// The calls of a step; before it, how a pool calls those kernels that may run at the same time.
+fn pairs(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut String) -> Vec<String> {
+    let prefix = file.prefix();
+    let mut names = shared.kernels.iter();
+    let mut calls = Vec::new();
+    for group in program.groups() {
+        let mut pool = vec!["pool".to_owned()];
+        for (kernel, name) in group.iter().zip(names.by_ref()) {
+            let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
+            let (full, args) = (format!("{prefix}_{name}_{}", isa.name), args.join(", "));
+            if group.len() == 1 {
+                calls.push(format!("{full}({args});"));
+                continue;
+            }
+            let _ =
+                writeln!(out, "\n/* What {full} is called with, and how a pool calls it. */\nstruct {full}_args {{");
+            let mut members = Vec::new();
+            for (id, written) in &kernel.params {
+                let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
+                let _ = writeln!(out, "    {constant}{} *{};", vectors::element_type(block.element), block.name);
+                members.push(format!("args->{}", block.name));
+            }
+            let _ = writeln!(
+                out,
+                "}};\n\nstatic {}void {full}_call(void *argument) {{\n    const struct {full}_args *args = argument;",
+                spaced(prefix, isa)
+            );
+            wrap::statement(out, 4, &format!("{full}({});", members.join(", ")));
+            out.push_str("}\n");
+            calls.push(format!("struct {full}_args {name} = {{{args}}};"));
+            pool.push(format!("{full}_call, &{name}"));
+        }
+        if group.len() > 1 {
+            calls.push(format!("{prefix}_join({});", pool.join(", ")));
+        }
+    }
+    calls
+}
+
 /// One step: the kernels in order.
 fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut String) {
     let prefix = file.prefix();
+    let calls = pairs(file, isa, program, shared, out);
     out.push_str("\n/* One step: the kernels in order. */\n");
-    let head = format!("static {}void {prefix}_run_{}({}) {{", spaced(prefix, isa), isa.name, file.run_params());
+    let pool = if file.interface.pool { format!("const {prefix}_pool *pool, ") } else { String::new() };
+    let head = format!("static {}void {prefix}_run_{}({pool}{}) {{", spaced(prefix, isa), isa.name, file.run_params());
     wrap::statement(out, 0, &head);
+    if file.interface.pool && !program.kernels.iter().any(|kernel| kernel.beside) {
+        out.push_str("    (void)pool;\n");
+    }
     let used = |id: BufferId| program.kernels.iter().flat_map(|k| &k.params).any(|(param, _)| *param == id);
     for (id, values) in program.tables.iter().filter(|(id, _)| used(*id)) {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
         wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
     }
-    let stateful = (0..program.buffers.len())
-        .map(BufferId)
-        .any(|id| used(id) && matches!(program.buffer(id).role, Role::Scratch | Role::Variable(_) | Role::Backwards));
+    let stateful = (0..program.buffers.len()).map(BufferId).any(|id| {
+        used(id)
+            && matches!(program.buffer(program.whole(id).0).role, Role::Scratch | Role::Variable(_) | Role::Backwards)
+    });
     if file.interface.has_state() && !stateful {
         out.push_str("    (void)state;\n");
     }
@@ -156,10 +201,7 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     if !file.interface.inputs.is_empty() && !reads {
         out.push_str("    (void)inputs;\n");
     }
-    for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
-        let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
-        wrap::statement(out, 4, &format!("{prefix}_{name}_{}({});", isa.name, args.join(", ")));
-    }
+    calls.iter().for_each(|call| wrap::statement(out, 4, call));
     if file.interface.alternates {
         out.push_str("    state->backwards ^= 1u;\n");
     }
@@ -210,6 +252,10 @@ impl File<'_> {
             Role::Table => shared.buffer(id).name.clone(),
             Role::Backwards => "&state->backwards".to_string(),
             Role::Weights | Role::Constant(_) => self.constant(id),
+            Role::Part { of, at } => match program.block.iter().find(|(part, _)| *part == of) {
+                Some((_, start)) => plus("state->block", start + at),
+                None => plus(&self.argument(program, shared, of), at),
+            },
         }
     }
 

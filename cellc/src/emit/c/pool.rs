@@ -1,0 +1,197 @@
+//! Where the halves of a cell run: a struct for the caller's own pool, and a pair of threads for those who have none.
+
+use super::File;
+
+/// `PREFIX` and `UPPER` replaced.
+fn named(file: &File<'_>, text: &str) -> String {
+    text.replace("PREFIX", file.prefix()).replace("UPPER", &file.upper())
+}
+
+/// What the header declares.
+pub(super) fn header(file: &File<'_>) -> String {
+    named(file, HEADER)
+}
+
+/// What it declares, and what kernels call where two may run at the same time.
+pub(super) fn source(file: &File<'_>) -> String {
+    let mut out = named(file, SOURCE);
+    if file.programs.iter().any(|(_, program)| program.kernels.iter().any(|kernel| kernel.beside)) {
+        out.push_str(&named(file, JOIN));
+    }
+    out
+}
+
+const HEADER: &str = "
+/* Where the two halves of a cell run: at the same time, if it can. PREFIX_pair_pool makes one of two threads; so can be
+ * made of a thread pool that is there already. join calls here(here_argument) and there(there_argument), each once, on
+ * whatever threads, and returns when both have returned. */
+typedef struct PREFIX_pool {
+    void (*join)(void *context, void (*here)(void *), void *here_argument, void (*there)(void *), void *there_argument);
+    void *context;
+} PREFIX_pool;
+
+/* The caller's thread and a helper, which waits for work in a loop for some 50 microseconds at a time, then sleeps. What it
+ * has not begun when the caller has done its own half, the caller takes over. One caller at a time; it must not move. */
+typedef struct PREFIX_pair {
+    char before[128]; /* what both threads write has cache lines of its own */
+    unsigned state;
+    int started;
+    void (*work)(void *);
+    void *argument;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    char after[128];
+} PREFIX_pair;
+
+/* Starts the helper, with the caller's floating-point environment: 0, or the error that pthreads give; then the caller does
+ * all work. */
+int PREFIX_pair_start(PREFIX_pair *pair);
+
+/* Ends the helper of a pair that was started. */
+void PREFIX_pair_stop(PREFIX_pair *pair);
+
+/* A pair that was started, as a pool. */
+PREFIX_pool PREFIX_pair_pool(PREFIX_pair *pair);
+";
+
+const SOURCE: &str = "
+/* ---- two threads ---- */
+
+enum {
+    UPPER_IDLE,    /* nothing to do; the helper waits in a loop */
+    UPPER_ASLEEP,  /* nothing to do; the helper sleeps, or is about to */
+    UPPER_OFFERED, /* there is work, which whoever changes this may do */
+    UPPER_TAKEN,   /* the helper is at it */
+    UPPER_ENDED    /* the helper is to end */
+};
+
+/* Turns of a loop before a thread that waits lets others run: some microseconds. */
+#define UPPER_TURNS 128
+/* How often the helper lets others run before it sleeps. */
+#define UPPER_YIELDS 64
+
+static void PREFIX_wait(unsigned turn) {
+    if (turn >= UPPER_TURNS) {
+        sched_yield();
+        return;
+    }
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile(\"yield\");
+#endif
+}
+
+/* What the helper does. What it reads of a pair was written before OFFERED, which it acquires; the caller writes it again
+ * only when the helper is not at it, which it acquires. */
+static void *PREFIX_pair_help(void *argument) {
+    PREFIX_pair *pair = argument;
+    unsigned turns = 0;
+    for (;;) {
+        unsigned state = __atomic_load_n(&pair->state, __ATOMIC_RELAXED);
+        if (state == UPPER_ENDED) {
+            return NULL;
+        }
+        if (state == UPPER_OFFERED) {
+            if (__atomic_compare_exchange_n(&pair->state, &state, UPPER_TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+                pair->work(pair->argument);
+                __atomic_store_n(&pair->state, UPPER_IDLE, __ATOMIC_RELEASE);
+                turns = 0;
+            }
+        } else if (turns < UPPER_TURNS + UPPER_YIELDS) {
+            PREFIX_wait(turns++);
+        } else {
+            if (__atomic_compare_exchange_n(&pair->state, &state, UPPER_ASLEEP, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+                pthread_mutex_lock(&pair->mutex);
+                while (__atomic_load_n(&pair->state, __ATOMIC_RELAXED) == UPPER_ASLEEP) {
+                    pthread_cond_wait(&pair->wake, &pair->mutex);
+                }
+                pthread_mutex_unlock(&pair->mutex);
+            }
+            turns = 0;
+        }
+    }
+}
+
+static void PREFIX_pair_wake(PREFIX_pair *pair) {
+    pthread_mutex_lock(&pair->mutex);
+    pthread_cond_signal(&pair->wake);
+    pthread_mutex_unlock(&pair->mutex);
+}
+
+static void PREFIX_pair_join(void *context, void (*here)(void *), void *here_argument, void (*there)(void *),
+                             void *there_argument) {
+    PREFIX_pair *pair = context;
+    unsigned offered = UPPER_OFFERED;
+    if (!pair->started) {
+        here(here_argument);
+        there(there_argument);
+        return;
+    }
+    pair->work = there;
+    pair->argument = there_argument;
+    if (__atomic_exchange_n(&pair->state, UPPER_OFFERED, __ATOMIC_ACQ_REL) == UPPER_ASLEEP) {
+        PREFIX_pair_wake(pair);
+    }
+    here(here_argument);
+    if (__atomic_compare_exchange_n(&pair->state, &offered, UPPER_IDLE, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        there(there_argument);
+        return;
+    }
+    for (unsigned turns = 0; __atomic_load_n(&pair->state, __ATOMIC_ACQUIRE) == UPPER_TAKEN; turns += turns < UPPER_TURNS) {
+        PREFIX_wait(turns); /* where the helper shares the caller's core, it needs it */
+    }
+}
+
+int PREFIX_pair_start(PREFIX_pair *pair) {
+    int error;
+    memset(pair, 0, sizeof *pair);
+    error = pthread_mutex_init(&pair->mutex, NULL);
+    if (error != 0) {
+        return error;
+    }
+    error = pthread_cond_init(&pair->wake, NULL);
+    if (error == 0) {
+        error = pthread_create(&pair->thread, NULL, PREFIX_pair_help, pair);
+        if (error == 0) {
+            pair->started = 1;
+            return 0;
+        }
+        pthread_cond_destroy(&pair->wake);
+    }
+    pthread_mutex_destroy(&pair->mutex);
+    return error;
+}
+
+void PREFIX_pair_stop(PREFIX_pair *pair) {
+    if (!pair->started) {
+        return;
+    }
+    __atomic_store_n(&pair->state, UPPER_ENDED, __ATOMIC_RELEASE);
+    PREFIX_pair_wake(pair);
+    pthread_join(pair->thread, NULL);
+    pthread_cond_destroy(&pair->wake);
+    pthread_mutex_destroy(&pair->mutex);
+    pair->started = 0;
+}
+
+PREFIX_pool PREFIX_pair_pool(PREFIX_pair *pair) {
+    PREFIX_pool pool;
+    pool.join = PREFIX_pair_join;
+    pool.context = pair;
+    return pool;
+}
+";
+
+const JOIN: &str = "
+static void PREFIX_join(const PREFIX_pool *pool, void (*here)(void *), void *here_argument, void (*there)(void *),
+                        void *there_argument) {
+    if (pool == NULL) {
+        here(here_argument);
+        there(there_argument);
+    } else {
+        pool->join(pool->context, here, here_argument, there, there_argument);
+    }
+}
+";
