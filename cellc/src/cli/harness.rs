@@ -283,10 +283,16 @@ fn rust_source(interface: &Interface) -> String {
     }
     let [read_inputs, mut read_weights] = read;
     let mut arguments = vec!["isa".to_owned()];
+    // a helper that has gone to sleep since the last turn is no part of what is timed
+    let mut awake = "";
     let mut read_variables = String::new();
     let mut reset = String::new();
     if interface.pool {
         declarations += "    let mut pool = generated::Pair::new();\n";
+        awake = "            let start = Instant::now();
+            while start.elapsed().as_micros() < 500 {
+                generated::Join::join(&mut pool, &mut || (), &mut || ());
+            }\n";
         arguments.push("&mut pool".to_owned());
     }
     if interface.has_state() {
@@ -377,7 +383,7 @@ fn serve(isa: generated::Isa) -> io::Result<()> {{
         if flags & {TIME} != 0 {{
             let mut calls = [0; 8];
             input.read_exact(&mut calls)?;
-            let start = Instant::now();
+{awake}            let start = Instant::now();
             for _ in 0..u64::from_ne_bytes(calls) {{
 {unknown}                generated::{function}({arguments});
 {feed}            }}
@@ -478,6 +484,8 @@ fn c_source(interface: &Interface, isas: &[&str]) -> String {
         + &each(variables, "give", &|_, field| format!("state.{}", field.name));
     let mut arguments = vec!["isa"];
     let (mut first, mut reset, mut last) = (String::new(), String::new(), String::new());
+    // as in Rust
+    let (mut nothing, mut awake) = ("", "");
     if interface.pool {
         declarations += &format!("static {function}_pair pair;\n");
         first += &format!(
@@ -485,6 +493,10 @@ fn c_source(interface: &Interface, isas: &[&str]) -> String {
         );
         last = format!("    {function}_pair_stop(&pair);\n");
         arguments.push("&pool");
+        nothing = "static void nothing(void *argument) { (void)argument; }\n\n";
+        awake = "            for (uint64_t start = nanoseconds(); nanoseconds() - start < 500000;) {
+                pool.join(pool.context, nothing, NULL, nothing, NULL);
+            }\n";
     }
     if !weights.is_empty() {
         declarations += &format!("static {function}_packed packed;\n");
@@ -537,7 +549,7 @@ static uint64_t nanoseconds(void) {{
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }}
 
-int main(int argc, char **argv) {{
+{nothing}int main(int argc, char **argv) {{
     static const {function}_isa known[] = {{ {known} }};
     {function}_isa isa = {function}_isa_detect();
     if (argc > 1) {{
@@ -552,7 +564,7 @@ int main(int argc, char **argv) {{
         if (flags & {TIME}) {{
             uint64_t calls;
             take(&calls, sizeof calls, 1);
-            uint64_t start = nanoseconds();
+{awake}            uint64_t start = nanoseconds();
             for (uint64_t call = 0; call < calls; call++) {{
                 {function}_run({arguments});
 {feed}            }}

@@ -281,6 +281,7 @@ impl Key {
             Self::LinearBeforeReset => Some("a cell that has a reset gate is declared by gru_cell!"),
             Self::Steps => Some("steps are those of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
             Self::Direction => Some("a direction is that of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
+            Self::Threads => Some("threads share a cell of one step: gru_cell!, rnn_cell!, lstm_cell!"),
             Self::InputForget | Self::Peepholes | Self::WeightsFormat => {
                 Some("LSTMCell-1 has it, one step: lstm_cell!")
             }

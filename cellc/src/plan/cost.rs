@@ -115,7 +115,7 @@ const L1_BYTES: f64 = 128.0;
 
 /// Cycles that a step on two threads costs besides: handing a half over, waiting for its end, and states on their way from core to
 /// core.
-const HAND_OVER: f64 = 1000.0;
+const HAND_OVER: f64 = 2000.0;
 
 /// Whether two threads are worth their hand-over, twice over, and why. Halves beyond the second level gain as much: two cores read
 /// more from the third than one.
