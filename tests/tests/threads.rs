@@ -100,10 +100,9 @@ fn two_threads_give_the_bits_of_one() {
     assert_same("interpreted", &expected, &interpreted);
     let rust = driver::rust(&folder("threads-rust"), &shared, &["-Copt-level=2"]);
     assert_same("rust", &expected, &rust);
-    for compiler in driver::c_compilers() {
-        let c = driver::c(&folder("threads-c"), &shared, compiler, &["-std=c11", "-O2"]);
-        assert_same(compiler, &expected, &c);
-    }
+    let compiler = driver::c_compilers()[0];
+    let c = driver::c(&folder("threads-c"), &shared, compiler, &["-std=c11", "-O2"]);
+    assert_same(compiler, &expected, &c);
 }
 
 /// The cell of the programs below in a folder of its own: `one` on one thread, `two` on two.
