@@ -240,7 +240,8 @@ fn carried_on() -> Vec<Subject> {
     let scaled = rows.operation("Multiply", "opset1", "", &[&new, &scale], &[batch, hidden]);
     let sum = rows.operation("Subtract", "opset1", "", &[&skip, &scaled], &[batch, hidden]);
     let end = rows.operation("Relu", "opset1", "", &[&sum], &[batch, hidden]);
-    [&new, &end].map(|port| rows.result(port));
+    rows.result(&new);
+    rows.result(&end);
 
     let mut sequence = ModelFile::default();
     let (batch, y) = (2, [2, steps, hidden]);
