@@ -57,7 +57,7 @@ fn editions_and_ways_to_hold_a_file() {
     for (nth, (name, text)) in libraries.iter().enumerate() {
         fs::write(folder.join(format!("{name}.rs")), text).expect("the folder can be written to");
         // the newest edition knows all ways, every other edition two of them
-        let taken = |at: &usize| EDITIONS[*at] == "2024" || (at + nth) % 2 == 0;
+        let taken = |at: &usize| EDITIONS[*at] == "2024" || (at + nth).is_multiple_of(2);
         let editions = (0..EDITIONS.len()).filter(taken).map(|at| EDITIONS[at]);
         commands.extend(editions.map(|edition| check(&folder, edition, &format!("{name}.rs"))));
     }
