@@ -647,9 +647,10 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa) -> Tiling 
     // floor at H = 48, 1.17 against 1.40 for an LSTM of 128 units)
     let line = (LINE / 4 / isa.lanes).max(1);
     let mut at_once = (accumulators(isa) / active).max(1);
-    if bytes > cost::L1 {
+    if (cost::L1 + 1..=cost::ALTERNATE_FROM).contains(&bytes) {
         // x terms are held while h terms are added up: compilers spill the wrong ones, at every row, where far too many are
-        // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm)
+        // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm). From
+        // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units
         let held = product.active(Phase::Input) + product.active(Phase::Hidden);
         at_once = at_once.min(isa.registers * 5 / 4 / held);
         at_once = (at_once - at_once % line).max(line);

@@ -109,9 +109,9 @@ impl File<'_> {
 #pragma GCC push_options
 #pragma GCC optimize(\"fp-contract=off\")
 #if defined(__x86_64__)
-/* The processor orders instructions itself, and fetches ahead what is read in order: gcc's own order of the loads takes up
- * to 1.8 times as long where weights come from beyond the second level of the cache. And an accumulator that shares a
- * variable with what is made of it later is spilled at every row where registers are short there. */
+/* The processor orders instructions itself, and fetches ahead what is read in order: gcc's own order of the loads takes
+ * up to 1.8 times as long where weights come from beyond the second level of the cache. And an accumulator that shares
+ * a variable with what is made of it later is spilled at every row where registers are short there. */
 #pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
 #endif
 #endif
