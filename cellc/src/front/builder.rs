@@ -479,7 +479,7 @@ impl Builder {
         self.option(|options| options.weight_format = format)
     }
 
-    /// Whether state values below 2^-100 become 0.
+    /// Whether state values of magnitude below 2^-100 become 0.
     pub fn flush_denormals(self, flush: bool) -> Self {
         self.option(|options| options.flush_denormals = flush)
     }
