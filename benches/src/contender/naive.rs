@@ -32,7 +32,17 @@ impl Naive {
         let [new, reset] = [(); 2].map(|()| vec![0.0; hidden_size]);
         let inputs = workload.inputs(Variant::Itself);
         let out = vec![0.0; workload.output_len(Variant::Itself)];
-        Self { workload: *workload, weights: workload.weights(Variant::Itself), inputs, calls: 0, h, c, new, reset, out }
+        Self {
+            workload: *workload,
+            weights: workload.weights(Variant::Itself),
+            inputs,
+            calls: 0,
+            h,
+            c,
+            new,
+            reset,
+            out,
+        }
     }
 
     fn advance(&mut self) {
