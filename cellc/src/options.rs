@@ -199,7 +199,7 @@ pub struct Options {
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
-    /// State values below 2^-100 become 0.
+    /// State values of magnitude below 2^-100 become 0.
     pub flush_denormals: bool,
 }
 

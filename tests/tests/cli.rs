@@ -875,6 +875,16 @@ fn inspect_draws_a_picture_that_is_well_formed() {
     assert_eq!(place.files(), [""; 0]);
 }
 
+/// What the README shows of a table is what is printed.
+#[test]
+fn inspect_says_what_the_readme_shows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let shown = readme.split("```").find_map(|block| block.strip_prefix("text\n")).expect("a table");
+    let done = Place::new().cellc(arguments!["inspect", root.join("examples/denoiser/model/model.xml")]).succeeded();
+    assert!(done.stdout.contains(shown), "{}", done.stdout);
+}
+
 /// Every program of the README that says by which command its module was made: it prints the same number twice, in both ways that it shows.
 #[test]
 fn programs_of_the_readme() {

@@ -20,7 +20,7 @@ const STEPS: u64 = 16;
 /// What writes the numbers anew.
 const UPDATE: &str = "CELLC_BLESS=1 cargo test -p cellc-tests --test instructions";
 
-/// A name of performance.md's table, the cell, an input in Rust, room for the outputs in Rust.
+/// A workload of the table in benches/README.md, the cell, an input in Rust, room for the outputs in Rust.
 type Workload = (&'static str, Builder, &'static str, &'static str);
 
 fn workloads() -> [Workload; 6] {

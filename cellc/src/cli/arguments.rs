@@ -155,7 +155,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "exact")]
     activations: AccuracyArgument,
 
-    /// State values below 2^-100 become 0
+    /// State values of magnitude below 2^-100 become 0
     #[arg(long)]
     flush_denormals: bool,
 

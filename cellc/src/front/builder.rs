@@ -487,7 +487,7 @@ impl Builder {
         self.option(|options| options.threads = threads)
     }
 
-    /// Whether state values below 2^-100 become 0.
+    /// Whether state values of magnitude below 2^-100 become 0.
     pub fn flush_denormals(self, flush: bool) -> Self {
         self.option(|options| options.flush_denormals = flush)
     }

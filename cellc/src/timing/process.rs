@@ -121,4 +121,15 @@ mod tests {
         assert_eq!(shell("exit 1").map(drop), Err("shell ended early".to_owned()));
         assert_eq!(shell("echo hello").map(drop), Err("shell greets with \"hello\"".to_owned()));
     }
+
+    #[test]
+    fn python_without_numpy_says_so() {
+        // with nothing but the standard library
+        let mut command = Command::new("python3");
+        command.args(["-I", "-S", "-c", crate::timing::PYTHON]);
+        match Process::start("Python", &mut command).map(drop) {
+            Err(reason) if reason.starts_with("cannot be started") => {}
+            other => assert_eq!(other, Err("ModuleNotFoundError: No module named 'numpy'".to_owned())),
+        }
+    }
 }

@@ -10,7 +10,17 @@ import os
 import sys
 import time
 
-import numpy as np
+
+def absent(error):
+    lines = str(error).strip().split("\n")
+    print("absent", f"{type(error).__name__}: {lines[-1].strip()}", flush=True)
+
+
+try:
+    import numpy as np
+except ImportError as error:
+    absent(error)
+    sys.exit()
 
 
 class OpenVino:
@@ -71,8 +81,7 @@ def serve(library):
     try:
         peer = library(spec)
     except Exception as error:  # whatever it is, it is the reason
-        lines = str(error).strip().split("\n")
-        print("absent", f"{type(error).__name__}: {lines[-1].strip()}", flush=True)
+        absent(error)
         return
     pairs = [pair.split(":") for pair in spec["states"].split(",") if pair]
     pairs = [(peer.inputs[int(i)], peer.outputs[int(o)]) for i, o in pairs]
