@@ -280,8 +280,8 @@ pub(crate) fn escape(text: &str) -> String {
         }
         match c {
             '\\' => out.push_str("\\\\"),
-            // no slash, star or question mark: neither a comment sign nor a trigraph can come to stand
-            c if c.is_ascii_alphanumeric() || " _-.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => out.push(c),
+            // no star or question mark: neither the sign that ends a comment nor a trigraph can come to stand
+            c if c.is_ascii_alphanumeric() || " _-/.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => out.push(c),
             c => {
                 let _ = write!(out, "{}", c.escape_unicode());
             }
@@ -308,6 +308,13 @@ fn wrap(line: String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_stay_readable_and_end_no_comment() {
+        let torch = "__module.r/aten::gru/GRUSequence";
+        assert_eq!(escape(torch), torch);
+        assert_eq!(escape("a*/b\n??/"), "a\\u{2a}/b\\u{a}\\u{3f}\\u{3f}/");
+    }
 
     #[test]
     fn bounds_are_rounded_up() {

@@ -413,7 +413,8 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             _ => product.units,
         };
         let (columns, why) = match options.tuning.panel_columns {
-            Some(columns) => (columns.clamp(1, product.units), "asked for".to_string()),
+            Some(columns) if columns > product.units => (product.units, format!("all, {columns} are asked for")),
+            Some(columns) => (columns.max(1), "asked for".to_string()),
             None if product.rows > 1 => {
                 let why = "what the first level of a cache holds, for several rows";
                 (cost::shared_columns(&product, LINE / 4), why.to_string())
@@ -511,7 +512,10 @@ fn plan_product(
             None => rows,
         }
     };
-    let rows_at_once = isas.iter().map(&mut chosen).collect();
+    let rows_at_once: Vec<_> = isas.iter().map(&mut chosen).collect();
+    if tuning.rows_at_once.is_some() && several {
+        reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
+    }
     let recurs = product.sums.iter().any(|s| s.r.is_some());
     let alternate = tuning.alternate.unwrap_or(bytes > cost::ALTERNATE_FROM);
     let snake = recurs && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
