@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .output()?;
     let metadata: Value = serde_json::from_slice(&found.stdout)?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
-    for name in ["gemm", "nnnoiseless"] {
+    for name in ["candle-nn", "gemm", "nnnoiseless", "rten", "tract-onnx"] {
         let package =
             packages.iter().find(|package| package["name"] == name).ok_or(format!("{name} is no dependency"))?;
         let text = |key: &str| package[key].as_str().ok_or(format!("{name} has no {key}"));

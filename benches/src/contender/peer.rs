@@ -16,11 +16,14 @@ use crate::check::model_file;
 use crate::workload::{Variant, Workload};
 
 /// What `peers/install` may have installed: the name, the program in `peers/built`, and its first arguments, of which files are in `peers`.
-const PEERS: [(&str, &str, &[&str]); 6] = [
+const PEERS: [(&str, &str, &[&str]); 9] = [
     ("OpenVINO C++", "openvino", &[]),
     ("OpenVINO Python", "venv/bin/python", &["../../cellc/src/timing/turns.py"]),
     ("ONNX Runtime", "venv/bin/python", &["onnx_runtime.py"]),
     ("oneDNN", "onednn", &[]),
+    ("tract", "engines", &["tract"]),
+    ("RTen", "engines", &["rten"]),
+    ("candle", "engines", &["candle"]),
     ("gemm crate", "engines", &["gemm"]),
     ("nnnoiseless", "engines", &["nnnoiseless"]),
 ];

@@ -1,8 +1,11 @@
 //! Rust libraries that the bench compares with. The name of one is the first argument, the workload the others, `key=value`; the turns are
 //! those of `cellc/src/timing/process.rs`.
 
+mod candle;
 mod gemm;
 mod nnnoiseless;
+mod rten;
+mod tract;
 
 // nnnoiseless's own modules `util` and `rnn`
 include!(concat!(env!("OUT_DIR"), "/nnnoiseless.rs"));
@@ -80,8 +83,14 @@ fn main() {
             take_turns(&spec, &format!("ready {function} {version}"), engine?)
         };
         match &name[..] {
+            "candle" => run(env!("VERSION_candle_nn"), "itself", candle::engine(&spec)),
             "gemm" => run(env!("VERSION_gemm"), "itself", gemm::engine(&spec)),
             "nnnoiseless" => run(env!("VERSION_nnnoiseless"), "rounded", nnnoiseless::engine(&spec)),
+            "rten" => rten::on_its_thread(|| {
+                run(env!("VERSION_rten"), "itself", rten::engine(&spec)).map_err(|e| e.to_string())
+            })
+            .map_err(Into::into),
+            "tract" => run(env!("VERSION_tract_onnx"), "itself", tract::engine(&spec)),
             _ => Err(format!("no library {name:?}").into()),
         }
     };
