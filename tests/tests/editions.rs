@@ -94,16 +94,16 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         let text = String::from_utf8(text.to_vec()).expect("source is UTF-8");
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
         let places: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].contains("unsafe")).collect();
-        // the question, and the calls of the bodies for avx2 and avx512
-        assert_eq!(places.len(), 3, "{}", subject.name);
+        // the question, the calls of the bodies for avx2 and avx512, and what another thread is handed where there is one
+        let two_threads =
+            subject.compilation.programs.iter().any(|(_, p)| p.kernels.iter().any(|kernel| kernel.beside));
+        assert_eq!(places.len(), 3 + usize::from(two_threads), "{}", subject.name);
         for place in places {
             assert!(lines[place].starts_with("unsafe {"), "{}: {}", subject.name, lines[place]);
-            assert!(lines[place - 1].starts_with("// SAFETY: "), "{}: {}", subject.name, lines[place - 1]);
+            let said = lines[..place].iter().rev().take_while(|line| line.starts_with("//")).last();
+            assert!(said.is_some_and(|line| line.starts_with("// SAFETY: ")), "{}: {said:?}", subject.name);
         }
-        assert!(
-            !text.contains("std::") && !text.contains("#![") && !text.contains("cellc_comment"),
-            "{}",
-            subject.name
-        );
+        assert!(two_threads || !text.contains("std::"), "{}", subject.name);
+        assert!(!text.contains("#![") && !text.contains("cellc_comment"), "{}", subject.name);
     }
 }
