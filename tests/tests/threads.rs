@@ -114,6 +114,7 @@ fn written(name: &str, language: Language) -> PathBuf {
 }
 
 const RUST: &str = r#"
+// not every item of a module is called here
 #[allow(dead_code)]
 mod one;
 #[allow(dead_code)]

@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if name == "nnnoiseless" {
             let sources = Path::new(text("manifest_path")?).with_file_name("src");
             let [util, rnn] = ["util.rs", "rnn.rs"].map(|file| sources.join(file));
+            // of the library's own code one function is called: the rest is unused here
             let modules = format!(
                 "#[path = {util:?}]
 #[allow(dead_code)]

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::lints::{UNUSED, UNUSED_STYLE};
+use super::lints::{UNUSED, UNUSED_IMPORT, UNUSED_STYLE};
 
 /// The trait and its implementation by threads of std; `cut` where no state has brought that along.
 pub(super) fn items(cut: &str) -> String {
     let mut out = JOIN.replace("UNUSED", UNUSED);
-    let _ = writeln!(out, "#[allow(unused_imports)]\npub use self::threads::Pair;\n{UNUSED_STYLE}\nmod threads {{");
+    let _ = writeln!(out, "{UNUSED_IMPORT}\npub use self::threads::Pair;\n{UNUSED_STYLE}\nmod threads {{");
     out.push_str(PAIR);
     out.push_str("}\n");
     out.push_str(cut);
