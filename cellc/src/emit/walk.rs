@@ -92,6 +92,8 @@ pub(super) trait Dialect {
     fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text;
     fn copy(&mut self, copying: &Copying<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
+    /// At the start of a loop whose turns compute and store vectors, each for itself.
+    fn only_vectors(&mut self) {}
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
     /// Ends a loop or a condition.
@@ -213,6 +215,12 @@ impl Walk<'_> {
         }
     }
 
+    fn has_only_vectors(&self, body: &[Stmt]) -> bool {
+        let stores = |stmt: &Stmt| matches!(stmt, Stmt::Store { value, .. } if value.ty(self.locals).lanes > 1);
+        let plain = |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Comment(_));
+        body.iter().any(stores) && body.iter().all(plain)
+    }
+
     fn block(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {
         for stmt in body {
             match stmt {
@@ -257,6 +265,9 @@ impl Walk<'_> {
                             self.windows.resize(i + 1, None);
                         }
                         self.windows[i] = Some(window);
+                    }
+                    if self.has_only_vectors(body) {
+                        dialect.only_vectors();
                     }
                     self.block(body, dialect);
                     dialect.end_block();

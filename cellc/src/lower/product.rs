@@ -609,13 +609,17 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
                 let mut body = Vec::new();
-                let at_once = plan::tile_vectors(product, panels.columns, this.count, this.isa()).unwrap_or(1);
-                for pass in plan::vectors(panels.columns, this.lanes()).chunks(at_once) {
-                    let parts = this.parts(pass);
-                    for (phase, operand) in phases {
-                        let len = product.phase_rows(*phase);
-                        let operands: Vec<_> = (0..this.count).map(|r| operand.at(r * len)).collect();
-                        let terms = this.accumulate(&mut body, panels, *phase, weights, &operands, &parts);
+                let mut parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
+                // as their weights stand in a row
+                parts.sort_by_key(|part| part.sum);
+                for (phase, operand) in phases {
+                    let len = product.phase_rows(*phase);
+                    let operands: Vec<_> = (0..this.count).map(|r| operand.at(r * len)).collect();
+                    let taking_part = |part: &&Part| product.sums[part.sum].gate(*phase).is_some();
+                    let parts: Vec<_> = parts.iter().filter(taking_part).cloned().collect();
+                    let at_once = plan::tile_vectors(product, parts.len(), this.count, this.isa()).max(1);
+                    for parts in parts.chunks(at_once) {
+                        let terms = this.accumulate(&mut body, panels, *phase, weights, &operands, parts);
                         for (place, terms) in places.iter().zip(terms) {
                             for (part, terms) in parts.iter().zip(terms) {
                                 let Some(mut value) = terms else { continue };

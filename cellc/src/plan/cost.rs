@@ -4,7 +4,7 @@
 //! [`L2_BYTES`] a cycle from the second level of its cache and fewer from beyond. Panels are part of how weights are
 //! packed, once for all instruction sets, so what chooses them knows no instruction set.
 
-use super::{Panels, Phase, Product};
+use super::{LINE, Panels, Phase, Product};
 use crate::options::WeightFormat;
 use crate::target::Isa;
 
@@ -24,25 +24,45 @@ const BEGUN: f64 = 2.0;
 /// Cycles until the result of a multiply-add can be added to.
 const LATENCY: f64 = 4.0;
 
+/// Cycles of multiply-adds of other rows and vectors that hide the latency of one: half a cycle more than that (eight in turn took 1.04 times
+/// as long as ten or twelve).
+const HIDDEN_FROM: f64 = LATENCY + 0.5;
+
 /// The most rows that are computed at once: as many sums as any instruction set has registers for.
 const MOST_ROWS: usize = 8;
 
-/// Vectors of columns of each sum that a pass over a panel may hold for `rows` rows at once, if any: beside the
-/// accumulators there are a vector of weights for each column and sum, and the element that they are multiplied by.
-pub fn tile_vectors(product: &Product, columns: usize, rows: usize, isa: &Isa) -> Option<usize> {
-    let (chains, active) = product.widest();
-    let most = isa.registers.saturating_sub(2) / (active * (rows * chains + 1));
-    Some(most.min(columns.div_ceil(isa.lanes))).filter(|v| *v > 0)
+/// Vectors of sums that a pass over the rows of a panel holds for each of `rows` rows at once, of `vectors` that there are;
+/// 0 where not even one has registers. Beside the accumulators there are the vectors of weights, the element that they are
+/// multiplied by, and one more, as compilers load the next element early: without it they spill at every row.
+pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa) -> usize {
+    let (chains, _) = product.widest();
+    let most = (isa.registers - 2) / (rows * chains + 1);
+    if most == 0 || vectors == 0 {
+        return 0;
+    }
+    // of equal size, as a short one would wait for the latency of its few chains; whole cache lines, so that none is read twice
+    let line = (LINE / 4 / isa.lanes).max(1);
+    let equal = vectors.div_ceil(vectors.div_ceil(most));
+    Some(equal.next_multiple_of(line)).filter(|whole| *whole <= most).unwrap_or(equal)
 }
 
-/// Cycles for one row of weights, all columns of a panel, `rows` rows at once; infinite where that has no registers.
-fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa) -> f64 {
-    let Some(vectors) = tile_vectors(product, columns, rows, isa) else { return f64::INFINITY };
-    let (_, active) = product.widest();
-    let passes = columns.div_ceil(isa.lanes).div_ceil(vectors) as f64;
-    let multiply_adds = (rows * vectors * active) as f64 / BEGUN;
-    let loads = (vectors * active + rows) as f64 / BEGUN;
-    passes * multiply_adds.max(loads).max(LATENCY)
+/// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite where that has no registers.
+fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa) -> (f64, f64) {
+    let (chains, active) = product.widest();
+    let vectors = active * columns.div_ceil(isa.lanes);
+    let most = tile_vectors(product, vectors, rows, isa);
+    let mut all = (0.0, 0.0);
+    if most == 0 {
+        return (f64::INFINITY, f64::INFINITY);
+    }
+    for at in (0..vectors).step_by(most) {
+        let held = most.min(vectors - at);
+        let multiply_adds = (rows * held) as f64 / BEGUN;
+        let loads = (held + rows) as f64 / BEGUN;
+        all.0 += multiply_adds.max(loads).max(HIDDEN_FROM / chains as f64);
+        all.1 += loads;
+    }
+    all
 }
 
 /// How many rows to compute at once, of as many as a product has, and cycles for a row of weights and a row of x.
@@ -50,11 +70,17 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa) -> (
     let all = product.rows.max(product.steps);
     let columns = panels[0].columns;
     let total = |rows: usize| {
-        let rest = if all.is_multiple_of(rows) { 0.0 } else { tile(product, columns, all % rows, isa) };
-        ((all / rows) as f64 * tile(product, columns, rows, isa) + rest) / all as f64
+        let (cycles, loads) = tile(product, columns, rows, isa);
+        let rest = if all.is_multiple_of(rows) { (0.0, 0.0) } else { tile(product, columns, all % rows, isa) };
+        let each = |full: f64, rest: f64| ((all / rows) as f64 * full + rest) / all as f64;
+        (each(cycles, rest.0), each(loads, rest.1))
     };
-    let rows = (1..=all.min(MOST_ROWS)).rev().min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or(1);
-    (rows, total(rows))
+    let fewer = |a: &usize, b: &usize| {
+        let (a, b) = (total(*a), total(*b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    let rows = (1..=all.min(MOST_ROWS)).rev().min_by(fewer).unwrap_or(1);
+    (rows, total(rows).0)
 }
 
 /// Whether the x terms of all steps are worth computing first: what reading W at every step takes longer than several rows

@@ -251,6 +251,11 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "for {pattern} in {source} {{");
     }
 
+    fn only_vectors(&mut self) {
+        self.used.insert("turn_by_turn");
+        self.out.push_str("turn_by_turn();\n");
+    }
+
     fn begin_if(&mut self, a: Text, b: Text) {
         let _ = writeln!(self.out, "if {} < {} {{", a.operand(), b.operand());
     }

@@ -45,6 +45,14 @@ pub(super) const HELPERS: &[Helper] = &[
         lane_text: "",
     },
     Helper {
+        name: "turn_by_turn",
+        text: "/// Nothing, but LLVM does not know: else it may take several turns of a loop at once, one lane of each, which takes longer.
+            #[inline(always)]
+            fn turn_by_turn() { core::hint::black_box(()); }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
         name: "each",
         text: "/// A function of every lane.
             #[inline(always)]
