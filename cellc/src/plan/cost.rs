@@ -49,7 +49,11 @@ pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa) -
 /// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite where that has no registers.
 fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa) -> (f64, f64) {
     let (chains, active) = product.widest();
-    let vectors = active * columns.div_ceil(isa.lanes);
+    // a single row treats its gates as one run of lanes where columns fill no vector
+    let vectors = match rows {
+        1 => super::vectors(active * columns, isa.lanes).len(),
+        _ => active * super::vectors(columns, isa.lanes).len(),
+    };
     let most = tile_vectors(product, vectors, rows, isa);
     let mut all = (0.0, 0.0);
     if most == 0 {
