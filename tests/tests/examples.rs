@@ -4,12 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use cellc_tests::command;
+
 fn output_of(package: &str) -> String {
-    let output = Command::new(env!("CARGO"))
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        .args(["run", "--offline", "--quiet", "--package", package])
-        .output()
-        .expect("cargo runs");
+    let output = Command::new(command::built(package)).output().expect("the example starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -83,12 +81,7 @@ fn c_project() {
     for name in ["Makefile", "main.c", "model/gru.xml", "model/gru.bin"] {
         fs::copy(example.join(name), folder.join(name)).expect("the example is complete");
     }
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-    let cellc = format!(
-        "CELLC={} run --offline --quiet --package cellc --manifest-path {} --",
-        env!("CARGO"),
-        manifest.display()
-    );
+    let cellc = format!("CELLC={}", command::program().display());
     let make = Command::new("make").current_dir(&folder).args(["--silent", "run", &cellc]).output();
     let output = make.expect("make is installed");
     let said = String::from_utf8_lossy(&output.stderr);
