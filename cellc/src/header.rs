@@ -9,7 +9,7 @@ use crate::emit::names::Interface;
 use crate::encoding::Loss;
 use crate::model::{
     CellKind, ElementType, Lengths, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
-    WeightSource,
+    WeightSource, counted,
 };
 use crate::options::{Accuracy, Fma, Options, WeightFormat};
 use crate::plan::Plan;
@@ -190,7 +190,7 @@ fn title(cell: &ValidCell, open: bool) -> String {
                 Lengths::Constant(_) => ", lengths of the model",
                 Lengths::Parameter(_) => ", lengths given at every call",
             };
-            (cell.kind.sequence_name(), format!(", {} steps{direction}{lengths}", sequence.steps))
+            (cell.kind.sequence_name(), format!(", {}{direction}{lengths}", counted(sequence.steps, "step")))
         }
     };
     // escaped already

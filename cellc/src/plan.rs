@@ -14,7 +14,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::kernel::Element;
-use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp};
+use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
 use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat};
 use crate::target::Isa;
 
@@ -421,7 +421,7 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             }
             None => panel_columns(op, &product, share),
         };
-        reasons.push(format!("panels of {columns} columns: {why}"));
+        reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
         Some(plan_product(product, columns, threads, reasons, options, &isas))
     };
     let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
@@ -506,7 +506,11 @@ fn plan_product(
         match tuning.rows_at_once {
             Some(rows) => rows.clamp(1, product.rows.max(product.steps)),
             None if several => {
-                reasons.push(format!("{}: {rows} rows at once, {cycles:.1} cycles for a row of a panel", isa.name));
+                reasons.push(format!(
+                    "{}: {} at once, {cycles:.1} cycles for a row of a panel",
+                    isa.name,
+                    counted(rows, "row")
+                ));
                 rows
             }
             None => rows,
@@ -695,7 +699,8 @@ impl fmt::Display for Plan {
                 writeln!(f, "  at the same time: {here}, {there}")?;
             }
             for (p, panels) in cell.panels.iter().enumerate() {
-                writeln!(f, "  {} panel(s) of {} columns from column {}", panels.count, panels.columns, panels.first)?;
+                let (count, columns) = (counted(panels.count, "panel"), counted(panels.columns, "column"));
+                writeln!(f, "  {count} of {columns} from column {}", panels.first)?;
                 for ((isa, _), tilings) in self.isas.iter().zip(&cell.tilings) {
                     match &tilings[p] {
                         Tiling::Columns(passes) => {

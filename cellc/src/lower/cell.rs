@@ -6,7 +6,7 @@ use super::pointwise::End;
 use super::product::{Column, Rows, X, for_rows, for_tiles};
 use super::{PackedWeights, gru, lstm, rnn};
 use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type, Var};
-use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell};
+use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell, counted};
 use crate::plan::{self, Phase, ProductPlan};
 
 /// One step of one row, or of several that are computed together.
@@ -92,7 +92,7 @@ impl<'m> Builder<'_, 'm> {
             None => self.one_step(cell, end),
             Some(sequence) => {
                 let direction = if sequence.reverse { ", the last first" } else { "" };
-                doc.push(format!("{} steps{direction}.", sequence.steps));
+                doc.push(format!("{}{direction}.", counted(sequence.steps, "step")));
                 self.sequence(cell, sequence, end)
             }
         };

@@ -7,7 +7,7 @@ use super::builder::Builder;
 use super::layout::{copy, strided, strides};
 use super::storage::Wanted;
 use crate::kernel::{Place, Stmt};
-use crate::model::{LoopResult, Source, ValidLoop};
+use crate::model::{LoopResult, Source, ValidLoop, counted};
 
 impl<'m> Builder<'_, 'm> {
     pub(super) fn body(&mut self, body: &'m ValidLoop) -> (Vec<String>, Vec<Stmt>) {
@@ -96,7 +96,7 @@ impl<'m> Builder<'_, 'm> {
         let mut all = before;
         all.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
         all.extend(after);
-        (vec![format!("{trips} trips.")], all)
+        (vec![format!("{}.", counted(trips, "trip"))], all)
     }
 
     /// What the next trip sees.

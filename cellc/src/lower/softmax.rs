@@ -6,7 +6,7 @@ use super::builder::{Builder, load, op};
 use super::layout::strided;
 use super::product::for_rows;
 use crate::kernel::{Expr, Operation, Place, Stmt};
-use crate::model::{Activation, Softmax, Source};
+use crate::model::{Activation, Softmax, Source, counted};
 use crate::plan;
 
 impl<'m> Builder<'_, 'm> {
@@ -39,7 +39,7 @@ impl<'m> Builder<'_, 'm> {
             body.push(strided(rows_out, to, dims));
         }
         let name = if softmax.log { "Logarithm of softmax" } else { "Softmax" };
-        (vec![format!("{name}, {} rows of {size}.", outer * inner)], body)
+        (vec![format!("{name}, {} of {size}.", counted(outer * inner, "row"))], body)
     }
 
     fn softmax_row(&mut self, log: bool, size: usize, from: Place, to: Place) -> Vec<Stmt> {

@@ -13,6 +13,7 @@ mod valid;
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
+pub use print::counted;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
     Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,

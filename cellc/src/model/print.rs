@@ -7,6 +7,11 @@ use super::{
     WeightSource,
 };
 
+/// A number of things: "1 row", "2 rows".
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 impl Display for ValidModel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
@@ -57,8 +62,12 @@ impl ValidModel {
                     let w = if dense.transposed { "W'" } else { "W" };
                     writeln!(
                         f,
-                        "{} {w}, {} rows, {w} [{}, {}], W = {}",
-                        dense.x, dense.rows, dense.inputs, dense.outputs, dense.w
+                        "{} {w}, {}, {w} [{}, {}], W = {}",
+                        dense.x,
+                        counted(dense.rows, "row"),
+                        dense.inputs,
+                        dense.outputs,
+                        dense.w
                     )?;
                 }
                 ValidOp::MatMul(m) => {
@@ -149,7 +158,7 @@ impl Display for ValidCell {
             f.write_str(", i = 1 - f")?;
         }
         if let Some(sequence) = sequence {
-            write!(f, ", {} steps{}", sequence.steps, if sequence.reverse { ", last first" } else { "" })?;
+            write!(f, ", {}{}", counted(sequence.steps, "step"), if sequence.reverse { ", last first" } else { "" })?;
             match &sequence.lengths {
                 Lengths::Full => {}
                 Lengths::Constant(lengths) => write!(f, ", lengths {lengths:?}")?,

@@ -4,7 +4,8 @@
 //! [`L2_BYTES`] a cycle from the second level of its cache and fewer from beyond. Panels are part of how weights are
 //! packed, once for all instruction sets, so what chooses them knows no instruction set.
 
-use super::{LINE, Panels, Phase, Product};
+use super::{Panels, Phase, Product};
+use crate::model::counted;
 use crate::options::WeightFormat;
 use crate::target::Isa;
 
@@ -110,7 +111,7 @@ pub(super) fn input_first(
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
     let (rows, tile) = rows_at_once(product, panels, isa);
     let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / BEGUN;
-    let text = format!("{rows} rows at once: {first:.0} cycles a step, at every step: {each:.0} or more");
+    let text = format!("{} at once: {first:.0} cycles a step, at every step: {each:.0} or more", counted(rows, "row"));
     if first < each {
         Ok(format!("x terms of all steps first, {text}"))
     } else {

@@ -70,7 +70,8 @@ pub(super) fn header(out: &mut String, file: &File<'_>) {
             writeln!(out, "#define {} {} /* {kind}, shape [{}] */", file.size(field), field.len(), shape.join(", "));
     }
     if interface.block_len > 0 {
-        let _ = writeln!(out, "#define {upper}_BLOCK_SIZE {} /* floats of intermediate values */", interface.block_len);
+        let (len, floats) = (interface.block_len, elements(Element::F32, interface.block_len));
+        let _ = writeln!(out, "#define {upper}_BLOCK_SIZE {len} /* {floats} of intermediate values */");
     }
     if interface.inputs.iter().any(|f| f.element != Element::F32) {
         out.push_str("\n#include <stdint.h>\n");
