@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::compile::Compilation;
-use crate::kernel::{Program, Role, Stmt};
-use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View};
+use crate::kernel::{BufferId, Program, Role, Stmt};
+use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
 use crate::target::Isa;
 use cost::{Cost, FORMULA};
@@ -455,20 +455,30 @@ fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers
             if is_product(&nodes[i]) {
                 plans.push(tiles(product(i), position));
             } else if let ValidOp::Loop(body) = &nodes[i].op {
-                plans.push(format!("{} trips", body.trips));
+                plans.push(counted(body.trips, "trip"));
             }
         }
         let written = |kind: fn(Role) -> Option<usize>| {
             let all = kernel.params.iter().filter(|(_, written)| *written);
             all.filter_map(|(id, _)| kind(program.buffer(program.whole(*id).0).role)).collect()
         };
-        let weights = kernel.params.iter().filter(|(id, _)| {
-            matches!(program.buffer(*id).role, Role::Weights | Role::Constant(_)) && read.insert(*id)
-        });
-        let weight_bytes = weights.map(|(id, _)| program.buffer(*id).bytes() as u64).sum();
         let cost = Cost::of(kernel, program, isa);
         let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, ValidOp::Cell(_)));
         let half = half.and_then(|&i| Some((i, product(i), product(i).halves.as_ref()?)));
+        let bytes = |id: &BufferId| {
+            let (buffer, first) = (program.buffer(*id), read.insert(*id));
+            let all = buffer.bytes() as u64;
+            match (buffer.role, half) {
+                // each half of the units has weights of its own
+                (Role::Weights, Some((_, ProductPlan { product, .. }, [here, _]))) if !here.is_of_rows => {
+                    let here = all * here.units.len() as u64 / product.units as u64;
+                    if kernel.beside { all - here } else { here }
+                }
+                (Role::Weights | Role::Constant(_), _) if first => all,
+                _ => 0,
+            }
+        };
+        let weight_bytes = kernel.params.iter().map(|(id, _)| id).map(bytes).sum();
         let multiply_adds = match half {
             None => own.iter().map(|&i| layers[i].multiply_adds).sum(),
             Some((i, ProductPlan { product, .. }, halves)) => {

@@ -173,6 +173,8 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
     ] {
         place.cellc(arguments.into_iter().chain(arguments!["-o", "gru.rs"])).failed(1, words);
     }
+    // before where to write is asked
+    place.cellc(["missing.xml"]).failed(1, &["cannot read \"missing.xml\"", "check the path"]);
     let batch = model("gru_cell_batchdyn");
     place.cellc(arguments![batch, "-o", "gru.rs"]).failed(1, &["error: ", "model.xml:5:", "--batch", "--shape"]);
     let weights = arguments![model("gru_cell_min"), "--weights", "missing.bin", "-o", "gru.rs"];
@@ -837,6 +839,37 @@ fn inspect_counts_what_the_model_asks_for() {
         ["1", "4"].map(|n| report("gru_cell_batchdyn", &["--batch", n])["totals"]["multiply_adds"].as_u64());
     assert_eq!(one.map(|n| 4 * n), four);
     assert_eq!(report("gru_cell_min", &["--no-state"])["totals"]["state_bytes"], 0);
+}
+
+/// Of weights that two threads share each half counts its own: what it reads, in one step, but for padding.
+#[test]
+fn inspect_divides_weights_between_two_threads() {
+    let place = Place::new();
+    let (inputs, units) = (7, 80);
+    let mut file = ModelFile::default();
+    let [x, h] = [("x", inputs), ("h", units)].map(|(name, len)| file.parameter(name, &[1, len]));
+    let [w, r, b] = [&[3 * units, inputs][..], &[3 * units, units], &[4 * units]].map(|shape| zeros(&mut file, shape));
+    let new = file.cell("cell", "GRUCell", "linear_before_reset=\"true\"", &[&x, &h, &w, &r, &b]);
+    file.result(&new);
+    write(&file, &place, "net");
+    let report = |more: &[&str]| -> serde_json::Value {
+        let arguments = arguments!["inspect", "net.xml", "--json", "--isa", "avx2", "--plan"];
+        let arguments = arguments.into_iter().chain(more.iter().map(Into::into));
+        serde_json::from_str(&place.cellc(arguments).succeeded().stdout).expect("JSON")
+    };
+    let bytes = |of: &serde_json::Value, key: &str| of[key].as_u64().expect("a number of bytes");
+    let alone = report(&["panel-columns=16"]);
+    let shared = report(&["panel-columns=16,halves=on", "--threads", "2"]);
+    assert_eq!(alone["totals"]["weight_bytes"], shared["totals"]["weight_bytes"]);
+    let halves: Vec<_> =
+        shared["kernels"].as_array().unwrap().iter().filter(|k| bytes(k, "weight_bytes") > 0).collect();
+    // 5 panels are 3 and 2
+    assert_eq!(halves.len(), 2, "{shared:#}");
+    for half in &halves {
+        let (own, read) = (bytes(half, "weight_bytes"), bytes(half, "weight_bytes_read"));
+        assert!(own.abs_diff(read) < 64, "{own} bytes, {read} are read");
+    }
+    assert_ne!(halves[0]["weight_bytes"], halves[1]["weight_bytes"]);
 }
 
 #[test]

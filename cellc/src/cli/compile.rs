@@ -63,9 +63,13 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
     let Some(path) = &arguments.output else {
         return match arguments.emit {
             Some(_) => Ok(Destination::Stdout),
-            None => Err(Failure::Usage(
-                "where to write is not said: -o gru.rs, -o gru.c, or -o - for standard output".to_owned(),
-            )),
+            None => {
+                // whoever mistyped the model's name hears of that first
+                openvino::find(arguments.model.path())?;
+                Err(Failure::Usage(
+                    "where to write is not said: -o gru.rs, -o gru.c, or -o - for standard output".to_owned(),
+                ))
+            }
         };
     };
     Destination::of(path, "-o")

@@ -12,6 +12,8 @@ mod text;
 mod weights;
 mod xml;
 
+use std::fmt::Display;
+use std::fs;
 use std::path::Path;
 
 use super::sha256;
@@ -29,17 +31,26 @@ use weights::{Place, Weights};
 /// # Errors
 /// Everything that is wrong with the files.
 pub fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| {
-        let found = format!("cannot read {}: {e}", quoted(&xml.to_string_lossy()));
-        let diagnostic =
-            Diagnostic::error(Origin::Unknown, found).valid("the .xml file of a model that OpenVINO saved");
-        Diagnostics(vec![diagnostic.help("check the path, and that the file may be read")])
-    })?;
+    let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| unreadable(xml, &e))?;
     let place = match weights {
         Some(path) => Place::Given(path.to_owned()),
         None => Place::Beside(xml.with_extension("bin")),
     };
     read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, Weights::new(place))
+}
+
+/// Whether there is anything to read.
+///
+/// # Errors
+/// What [`read`] says of a file that is not there.
+pub fn find(xml: &Path) -> Result<(), Diagnostics> {
+    fs::metadata(xml).map(drop).map_err(|e| unreadable(xml, &e))
+}
+
+fn unreadable(xml: &Path, error: &dyn Display) -> Diagnostics {
+    let found = format!("cannot read {}: {error}", quoted(&xml.to_string_lossy()));
+    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("the .xml file of a model that OpenVINO saved");
+    Diagnostics(vec![diagnostic.help("check the path, and that the file may be read")])
 }
 
 /// Reads an IR from memory, without touching the file system. `weights` is the name and the contents of the `.bin` file.
