@@ -1,5 +1,7 @@
 //! Cells that the macros declare, against the equations written out.
 
+use std::sync::Mutex;
+
 use cellc_runtime::{
     Cell, Element, Port, augru_cell, augru_sequence, gru, gru_cell, gru_sequence, lstm_cell, lstm_sequence, rnn_cell,
     rnn_sequence,
@@ -16,6 +18,9 @@ rnn_cell!(Rows<input_size = 3, batch = 2, activations = [relu], hidden_size = 5,
 // what is written about the code changes no result beyond rounding
 gru_cell!(Everything<hidden_size = 5, input_size = 3, fma = off, unroll = full, isa = [avx2], flush_denormals = true>);
 gru_cell!(Quick<hidden_size = 5, input_size = 3, accuracy = audio>);
+// large enough for two threads
+gru_cell!(Alone<hidden_size = 256, input_size = 64, linear_before_reset = true>);
+gru_cell!(Shared<hidden_size = 256, input_size = 64, linear_before_reset = true, threads = 2>);
 // a clip that is not positive is none, as in OpenVINO
 gru_cell!(Unclipped<hidden_size = 5, input_size = 3, clip = -1.0>);
 gru_cell!(#[derive(PartialEq)] Baked<model = "corpus/gru_cell_lbr1/model.xml">);
@@ -207,6 +212,35 @@ fn quick_activations_are_near_the_exact_ones() {
         assert_ne!(found, right);
         assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 2e-4), "{found:?}, not {right:?}");
     }
+}
+
+#[test]
+fn two_threads_give_the_bits_of_one() {
+    let fill = |to: &mut [f32], values: &dyn Fn(usize) -> f32| (0..).zip(to).for_each(|(k, to)| *to = values(k));
+    let (mut w, mut r, mut b) = (vec![[0.0; 64]; 768], vec![[0.0; 256]; 768], [0.0; 1024]);
+    fill(w.as_flattened_mut(), &|k| weight(k) / 8.0);
+    fill(r.as_flattened_mut(), &|k| weight(50_000 + k) / 8.0);
+    fill(&mut b, &weight);
+    let (w, r) = (w.as_slice().try_into().expect("rows of W"), r.as_slice().try_into().expect("rows of R"));
+    // too large for the stack of a test
+    static ONE: Mutex<alone::Packed> = Mutex::new(alone::Packed::new());
+    static TWO: Mutex<shared::Packed> = Mutex::new(shared::Packed::new());
+    let (mut one, mut two) = (ONE.lock().expect("weights"), TWO.lock().expect("weights"));
+    alone::pack(&alone::Weights { w, r, b: &b }, &mut one);
+    shared::pack(&shared::Weights { w, r, b: &b }, &mut two);
+    let (mut alone, mut own, mut given) = (Alone::new(&one), Shared::new(&two), Shared::new(&two));
+    let mut pair = shared::Pair::new();
+    assert!(pair.start() && own.pair().start());
+    let (mut wanted, mut out) = ([0.0; 256], [0.0; 256]);
+    for step in 0..20 {
+        let x = std::array::from_fn(|i| weight(step * 64 + i));
+        alone.step(&x, &mut wanted);
+        own.step(&x, &mut out);
+        assert_eq!(out.map(f32::to_bits), wanted.map(f32::to_bits), "step {step}");
+        given.step_with(&mut pair, &x, &mut out);
+        assert_eq!(out.map(f32::to_bits), wanted.map(f32::to_bits), "step {step} on a pair that is given");
+    }
+    assert!(wanted.iter().any(|h| h.abs() > 0.1));
 }
 
 #[test]
