@@ -10,7 +10,10 @@ use cellc::options::{Accuracy, Fma, Options, WeightFormat, WeightsAs};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
+use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::random;
 use cellc_tests::subject::{Subject, assert_same, bits};
+use half::f16;
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
@@ -33,6 +36,35 @@ fn chains() -> Vec<Subject> {
     all.map(|(name, after, at_run_time)| chain::subject(name, &Options::default(), after, at_run_time)).into()
 }
 
+/// A dense layer whose weights are every finite number of 16 bits, one for each output, and one with every number of 8 bits in
+/// each row, whose scale is 1.
+fn every_number() -> [Subject; 2] {
+    let halves = (0..=u16::MAX).map(f16::from_bits).filter(|half| half.is_finite()).map(f16::to_f32).collect();
+    let bytes: Vec<f32> = (0..255).map(|k| k as f32 - 127.0).collect();
+    let rows = (0..7).flat_map(|row| bytes[row * 31..].iter().chain(&bytes[..row * 31])).copied().collect();
+    let all: [(&str, Vec<f32>, usize, WeightFormat); 2] =
+        [("every_half", halves, 1, WeightFormat::F16), ("every_byte", rows, bytes.len(), WeightFormat::Int8)];
+    all.map(|(name, weights, inputs, weight_format)| {
+        let outputs = weights.len() / inputs;
+        let mut file = ModelFile::default();
+        let x = file.parameter("x", &[1, inputs]);
+        let matrix = file.constant(&[outputs, inputs], Stored::F32, weights.into_iter());
+        let y = file.named(
+            "MatMul",
+            "opset1",
+            "transpose_a=\"false\" transpose_b=\"true\"",
+            &[&x, &matrix],
+            &[("y", &[1, outputs])],
+        );
+        file.result(&y[0]);
+        let options = Options { weight_format, weights_as: WeightsAs::File, ..Options::default() };
+        let subject = random::compiled(name, file, options, 1);
+        // x tells the rows' elements apart, and every sum is exact
+        let x = (0..inputs).map(|k| 1.0 + (k % 7) as f32).collect();
+        Subject { calls: vec![vec![x]], ..subject }
+    })
+}
+
 /// Cells of every kind and dense layers with their matrices in every format; some with a file of weights.
 fn formats() -> Vec<Subject> {
     let cases =
@@ -47,6 +79,7 @@ fn formats() -> Vec<Subject> {
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
     }
+    all.extend(every_number());
     all
 }
 

@@ -4,7 +4,7 @@
 //! [`L2_BYTES`] a cycle from the second level of its cache and fewer from beyond. Panels are part of how weights are
 //! packed, once for all instruction sets, so what chooses them knows no instruction set.
 
-use super::{Panels, Phase, Product};
+use super::{LINE, Panels, Phase, Product};
 use crate::model::counted;
 use crate::options::WeightFormat;
 use crate::target::Isa;

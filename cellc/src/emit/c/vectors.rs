@@ -12,10 +12,6 @@ use crate::target::Isa;
 pub(super) enum VectorFunction {
     Type(usize),
     Load(usize),
-    /// The f32 of binary16.
-    Half,
-    LoadF16(usize),
-    LoadI8(usize),
     Store(usize),
     Splat(usize),
     Max(usize),
@@ -23,6 +19,8 @@ pub(super) enum VectorFunction {
     SelectLess(usize),
     ToBits,
     FromBits,
+    LoadF16(usize),
+    LoadI8(usize),
     /// Of elements of that type, which is not f32.
     Length(Element),
     /// On the instruction set of that name.
@@ -38,7 +36,6 @@ impl VectorFunction {
         match self {
             Self::Type(lanes) => float(prefix, lanes),
             Self::Load(lanes) => format!("{prefix}_load{lanes}"),
-            Self::Half => format!("{prefix}_half"),
             Self::LoadF16(lanes) => format!("{prefix}_load_f16_{lanes}"),
             Self::LoadI8(lanes) => format!("{prefix}_load_i8_{lanes}"),
             Self::Store(lanes) => format!("{prefix}_store{lanes}"),
@@ -58,7 +55,7 @@ impl VectorFunction {
             Self::Type(lanes) | Self::Load(lanes) | Self::Store(lanes) | Self::Splat(lanes) | Self::Max(lanes) => lanes,
             Self::Min(lanes) | Self::SelectLess(lanes) | Self::MulAdd(lanes, _) => lanes,
             Self::LoadF16(lanes) | Self::LoadI8(lanes) => lanes,
-            Self::Half | Self::ToBits | Self::FromBits | Self::Length(_) => 1,
+            Self::ToBits | Self::FromBits | Self::Length(_) => 1,
         }
     }
 
@@ -82,30 +79,55 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 out,
                 "\n{inline} {float} {name}(const float *from) {{\n    return *(const {float}_in_memory *)from;\n}}\n"
             ),
-            Self::Half => write!(
+            Self::LoadF16(lanes) => {
+                let from = |at: usize| if lanes == 1 { "*from".to_owned() } else { format!("from[{at}]") };
+                let each: Vec<_> = (0..lanes).map(from).collect();
+                let value = if lanes == 1 { each.concat() } else { format!("{{{}}}", each.join(", ")) };
+                let min = Self::Min(lanes).name(prefix);
+                let (to_bits, from_bits) = match lanes {
+                    1 => (Self::ToBits.name(prefix), Self::FromBits.name(prefix)),
+                    _ => (format!("({bits})"), format!("({float})")),
+                };
+                let value_of = if lanes == 1 { "(value)" } else { "value" };
+                write!(
+                    out,
+                    "
+/* Values of IEEE 754 binary16: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction. The latter
+ * of a normal number is greater than the number. */
+{inline} {float} {name}(const uint16_t *from) {{
+    const {bits} half = {value};
+    const {bits} magnitude = (half & 0x7fffu) << 13;
+    const {float} small = {from_bits}(magnitude + 0x38800000u) - 0x1p-14f;
+    const {float} value = {min}(small, {from_bits}(magnitude + 0x38000000u));
+    return {from_bits}({to_bits}{value_of} | (half & 0x8000u) << 16);
+}}
+"
+                )
+            }
+            // all four at once where there are vectors: the first three as positive numbers, where they stand
+            Self::LoadI8(4) => write!(
                 out,
                 "
-/* The value of IEEE 754 binary16: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction. */
-{inline} float {name}(uint16_t half) {{
-    const union {{
-        uint32_t bits;
-        float value;
-    }} tiny = {{0x38800000u}}, small = {{((half & 0x7fffu) << 13) + 0x38800000u}},
-      other = {{((half & 0x7fffu) << 13) + 0x38000000u}};
-    const float value = (half & 0x7c00u) == 0 ? small.value - tiny.value : other.value;
-    return (half & 0x8000u) != 0 ? -value : value;
+{inline} {float} {name}(const int8_t *from) {{
+#if defined(__SSE2__) || defined(__ARM_NEON)
+    typedef int32_t integers __attribute__((vector_size(16)));
+    const uint32_t word = (uint32_t)(uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 |
+                          (uint32_t)(uint8_t)from[2] << 16 | (uint32_t)(uint8_t)from[3] << 24;
+    const {bits} all = {{word, word, word, word}}, signs = {{0x80u, 0x8000u, 0x800000u, 0u}};
+    const {bits} own = {{0xffu, 0xff00u, 0xff0000u, 0xff000000u}};
+    const {float} unit = {{1.0f, 0x1p-8f, 0x1p-16f, 0x1p-24f}}, least = {{128.0f, 128.0f, 128.0f, 0.0f}};
+    return __builtin_convertvector((integers)((all ^ signs) & own), {float}) * unit - least;
+#else
+    return ({float}){{(float)from[0], (float)from[1], (float)from[2], (float)from[3]}};
+#endif
 }}
 "
             ),
-            Self::LoadF16(_) | Self::LoadI8(_) => {
-                let (of, element) = match self {
-                    Self::LoadF16(_) => (Self::Half.name(prefix), "uint16_t"),
-                    _ => ("(float)".to_owned(), "int8_t"),
-                };
-                let each: Vec<_> = (0..lanes).map(|i| format!("{of}(from[{i}])")).collect();
+            Self::LoadI8(_) => {
+                let each: Vec<_> = (0..lanes).map(|i| format!("(float)from[{i}]")).collect();
                 let each = each.join(", ");
                 out.push('\n');
-                wrap::statement(out, 0, &format!("{inline} {float} {name}(const {element} *from) {{"));
+                wrap::statement(out, 0, &format!("{inline} {float} {name}(const int8_t *from) {{"));
                 let value = if lanes == 1 { each } else { format!("({float}){{{each}}}") };
                 wrap::statement(out, 4, &format!("return {value};"));
                 writeln!(out, "}}")
@@ -212,8 +234,11 @@ pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFuncti
         if function.lanes() > 1 {
             all.insert(VectorFunction::Type(function.lanes()));
         }
-        if let VectorFunction::LoadF16(_) = function {
-            all.insert(VectorFunction::Half);
+        if let VectorFunction::LoadF16(lanes) = function {
+            all.insert(VectorFunction::Min(*lanes));
+            if *lanes == 1 {
+                all.extend([VectorFunction::ToBits, VectorFunction::FromBits]);
+            }
         }
         all.insert(*function);
     }
@@ -233,7 +258,7 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &Isa) -> Vec<String> {
     let functions =
         [V::Load(lanes), V::Store(lanes), V::Splat(lanes), V::Max(lanes), V::Min(lanes), V::SelectLess(lanes)];
     let lengths = [Element::I32, Element::I64, Element::U32].map(V::Length);
-    let narrow = [V::Half, V::LoadF16(lanes), V::LoadI8(lanes)];
+    let narrow = [V::LoadF16(lanes), V::LoadI8(lanes)];
     let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa.name)];
     let mut names: Vec<_> =
         functions.iter().chain(&narrow).chain(&others).chain(&lengths).map(|f| f.name(prefix)).collect();

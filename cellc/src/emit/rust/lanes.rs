@@ -1,9 +1,11 @@
 //! The functions on lanes that generated modules bring along where they use them.
 
-/// Binary16 without intrinsics: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction.
+/// Binary16 without intrinsics: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction. The latter of
+/// a normal number is greater than the number.
 pub(super) const HALF: &str = "let bits = (u32::from(half) & 0x7fff) << 13;
     let small = f32::from_bits(bits + 0x3880_0000) - f32::from_bits(0x3880_0000);
-    let value = if bits < 1 << 23 { small } else { f32::from_bits(bits + 0x3800_0000) };
+    let other = f32::from_bits(bits + 0x3800_0000);
+    let value = if small < other { small } else { other };
     f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)";
 
 /// A function that generated modules bring along where they use it.
