@@ -107,21 +107,32 @@ pub fn write_files(folder: &Path, subjects: &[Subject], language: Language) {
     }
 }
 
-/// Compiles the subjects' Rust as modules of one program and runs it.
+/// Compiles the subjects' Rust as modules of one library, with `flags`, and runs a program that calls it.
 ///
 /// # Panics
 /// If it does not compile, with warnings refused, or does not run.
 pub fn rust(folder: &Path, subjects: &[Subject], flags: &[&str]) -> Values {
     write_files(folder, subjects, Language::Rust);
+    let modules: String = subjects.iter().map(|subject| format!("pub mod {};\n", subject.name)).collect();
+    fs::write(folder.join("subjects.rs"), modules).expect("a file");
     fs::write(folder.join("main.rs"), rust_main(subjects)).expect("a file");
     let program = folder.join("driver");
-    let mut command = rustc();
-    command.args(["--edition=2021", "-Dwarnings", "-Cdebug-assertions=on"]).args(flags);
-    run(command.arg(folder.join("main.rs")).arg("-o").arg(&program));
+    let command = |root: &str| {
+        let mut command = rustc();
+        command.current_dir(folder).args(["--edition=2021", "-Dwarnings", "-Cdebug-assertions=on", root]);
+        command
+    };
+    // several units would be optimised twice, the second time together
+    run(command("subjects.rs").args(["--crate-type=rlib", "-Ccodegen-units=1"]).args(flags));
+    // what calls the library is long, and not what is tested: it is not optimised
+    run(command("main.rs").args(["--extern", "subjects=libsubjects.rlib", "-o"]).arg(&program));
     execute(&program, subjects)
 }
 
-/// Compiles the subjects' C and runs it.
+/// What some systems have on, and what brings symbols of its own, off.
+pub const PLAIN: [&str; 2] = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
+
+/// Compiles the subjects' C to an object each, named as they are, and runs it.
 ///
 /// # Panics
 /// If it does not compile, with warnings refused, or does not run.
@@ -131,7 +142,7 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
     let stems: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).chain(["main"]).collect();
     let compile = |stem: &&str| {
         let mut command = Command::new(compiler);
-        command.current_dir(folder).args(["-Wall", "-Wextra", "-Werror", "-c"]).args(flags);
+        command.current_dir(folder).args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]).args(PLAIN).args(flags);
         command.arg(format!("{stem}.c")).arg("-o").arg(format!("{stem}.o"));
         command
     };
@@ -141,6 +152,26 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
     link.arg("-pthread");
     run(link.current_dir(folder).args(stems.iter().map(|stem| format!("{stem}.o"))).arg("-o").arg(&program));
     execute(&program, subjects)
+}
+
+/// The symbols that an object leaves to others.
+///
+/// # Panics
+/// If nm cannot read it.
+pub fn undefined(folder: &Path, object: &str) -> Vec<String> {
+    let output = Command::new("nm").args(["-u", object]).current_dir(folder).output().expect("nm starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listing = String::from_utf8(output.stdout).expect("nm prints ASCII");
+    listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect()
+}
+
+/// The symbols of an object that are neither its own nor one of the three that compilers themselves call.
+///
+/// # Panics
+/// If nm cannot read it.
+pub fn foreign(folder: &Path, object: &str) -> Vec<String> {
+    let own = ["memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"];
+    undefined(folder, object).into_iter().filter(|symbol| !own.contains(&symbol.as_str())).collect()
 }
 
 fn execute(program: &PathBuf, subjects: &[Subject]) -> Values {
@@ -255,7 +286,7 @@ fn same<T: Value>(a: &T, b: &T) -> bool {
 fn rust_main(subjects: &[Subject]) -> String {
     let mut text = RUST_HEAD.to_string();
     for subject in subjects {
-        let _ = write!(text, "\nmod {0};\n", subject.name);
+        let _ = write!(text, "\nuse subjects::{0};\n", subject.name);
         rust_subject(&mut text, subject);
     }
     text.push_str("\nfn main() {\n    let mut input = Vec::new();\n");

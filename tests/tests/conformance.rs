@@ -226,8 +226,12 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
         flags.push("-mfma");
     }
     for compiler in driver::c_compilers() {
-        let found = driver::c(&folder("conformance-c"), &subjects, compiler, &flags);
+        let folder = folder("conformance-c");
+        let found = driver::c(&folder, &subjects, compiler, &flags);
         assert_same(&format!("{compiler} {flags:?}"), &expected, &found);
+        for Subject { name, .. } in &subjects {
+            assert_eq!(driver::foreign(&folder, &format!("{name}.o")), [""; 0], "{name}");
+        }
     }
 }
 

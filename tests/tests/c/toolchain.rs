@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+pub(crate) use cellc_tests::driver::{PLAIN, foreign, undefined};
+
 /// What every generated file must compile with.
 pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
@@ -66,16 +68,8 @@ pub(crate) fn succeed(folder: &Path, program: &str, arguments: &[&str]) -> Vec<u
 
 /// Compiles `source` to `object`.
 pub(crate) fn object(folder: &Path, compiler: Compiler, source: &str, object: &str, flags: &[&str]) {
-    // some systems have these on, which bring symbols of their own
-    let plain = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
-    let arguments = [STRICT, &plain, flags, &["-c", source, "-o", object]].concat();
+    let arguments = [STRICT, &PLAIN, flags, &["-c", source, "-o", object]].concat();
     succeed(folder, compiler.c, &arguments);
-}
-
-/// The symbols that an object leaves to others.
-pub(crate) fn undefined(folder: &Path, object: &str) -> Vec<String> {
-    let listing = String::from_utf8(succeed(folder, "nm", &["-u", object])).expect("nm prints ASCII");
-    listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect()
 }
 
 /// The functions that an object offers to others, sorted.
@@ -84,10 +78,4 @@ pub(crate) fn exported(folder: &Path, object: &str) -> Vec<String> {
     let mut names: Vec<_> = listing.lines().filter_map(|line| line.split_once(" T ")).map(|l| l.1.to_owned()).collect();
     names.sort();
     names
-}
-
-/// The symbols of an object that are neither its own nor one of the three that compilers themselves call.
-pub(crate) fn foreign(folder: &Path, object: &str) -> Vec<String> {
-    let own = ["memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"];
-    undefined(folder, object).into_iter().filter(|symbol| !own.contains(&symbol.as_str())).collect()
 }
