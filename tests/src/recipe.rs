@@ -797,7 +797,7 @@ impl Drawing {
         for (name, read) in std::mem::take(&mut self.variables) {
             let Item { port, most } = self.item(choices);
             let mut port = self.fit(&port, &read.shape);
-            // a variable that nothing reads is refused
+            // a variable that nothing reads is left out of the model
             let counts = choices.one_in(2);
             if counts {
                 port = self.file.operation("Add", "opset1", "", &[&read, &port], &read.shape);

@@ -197,9 +197,11 @@ fn found() -> Vec<Subject> {
     }
     let both = views.operation("Concat", "opset1", "axis=\"0\"", &[&value, &view], &[4, 1]);
     views.result(&both);
-    // inputs that nothing reads
+    // inputs that nothing reads, and a variable
     let mut unread = ModelFile::default();
-    unread.parameter("x", &[3]);
+    let x = unread.parameter("x", &[3]);
+    let kept = unread.operation("Tanh", "opset1", "", &[&x], &[3]);
+    unread.assign("kept", &kept);
     let constant = unread.constant(&[3], Stored::F32, [0.5, -1.0, 2.0].into_iter());
     unread.result(&constant);
     // variables that become views of each other, and of themselves

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Known, Validation, admits_shape};
-use crate::diagnostic::quoted;
+use crate::diagnostic::{Diagnostic, quoted};
 use crate::model::{Dim, ElementType, Node, Source, Tensor, Variable, shape_text};
 
 /// The variables of a model, in the order in which they are first read.
@@ -155,8 +155,8 @@ impl<'a> Validation<'a> {
                 // what is wrong with its ReadValue has been reported
                 if !self.diagnostics.has_errors() && !self.partial {
                     let found = format!("the variable {} is assigned, and no output needs what it holds", quoted(name));
-                    let valid = "a ReadValue of the same variable_id that an output depends on";
-                    self.error(node, &node.origin, found, valid, "remove the Assign, which has no effect");
+                    let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+                    self.diagnostics.push(warning.help("remove the Assign, which has no effect"));
                 }
                 continue;
             };
