@@ -1,5 +1,7 @@
 //! Writes every workload as an OpenVINO IR, and compiles it to Rust and, where there is a C compiler, to C.
 
+#[path = "src/trade.rs"]
+mod trade;
 #[path = "src/workload.rs"]
 #[expect(dead_code, reason = "the rest is for the program")]
 mod workload;
@@ -16,10 +18,12 @@ use cellc::front::openvino;
 use cellc::model::{CellKind, ResetGate};
 use cellc::options::{Language, Options, WeightsAs};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
-use workload::{Variant, WORKLOADS, Weights, Workload};
+use trade::{Trade, trades};
+use workload::{FADING, Variant, WORKLOADS, Weights, Workload};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/trade.rs");
     println!("cargo::rerun-if-changed=src/workload.rs");
     println!("cargo::rustc-check-cfg=cfg(c_kernels)");
     let out = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
@@ -30,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut c = cc::Build::new();
     // what cannot be compiled is left out of the bench, which says so; its own message is enough
     c.cargo_warnings(false).warnings(false).include(&c_out);
-    for workload in &WORKLOADS {
+    let traded = |workload: &Workload| trades().find(|(traded, _)| traded.name == workload.name);
+    for workload in WORKLOADS.iter().chain(traded(&FADING).map(|(workload, _)| workload)) {
         for variant in workload.variants() {
             let name = workload.file(variant);
             let file = file(workload, variant);
@@ -43,16 +48,25 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let bin = format!("{name}.bin");
             let (model, _) = openvino::read_bytes(&name, text.as_bytes(), Some((&bin, weights)))?;
-            let mut compilation = compile(&model, &options(&name, Language::Rust))?;
-            write(out, compilation.emit(&format!("{name}_packed")))?;
-            rust_list += &rust_entry(workload, variant, &compilation.interface);
-            // only the last stage knows the language
-            compilation.options = options(&name, Language::C);
-            write(&c_out, compilation.emit(&name))?;
-            let driver = c_out.join(format!("{name}_driver.c"));
-            fs::write(&driver, c_driver(&compilation.interface))?;
-            c.file(c_out.join(format!("{name}.c"))).file(driver);
-            c_list += &c_entry(workload, variant);
+            // a busy core is no other code
+            let trades = traded(workload).filter(|_| variant == Variant::Itself).map_or(&[][..], |(_, trades)| trades);
+            let trades = trades.iter().copied().filter(|trade| *trade != Trade::ThreadsBusy).map(Some);
+            for trade in [None].into_iter().chain(trades) {
+                let name = match trade {
+                    None => name.clone(),
+                    Some(trade) => format!("{name}_{}", trade.name().replace([' ', '-'], "_")),
+                };
+                let mut compilation = compile(&model, &options(&name, Language::Rust, trade))?;
+                write(out, compilation.emit(&format!("{name}_packed")))?;
+                rust_list += &rust_entry(workload, variant, trade, &compilation.interface);
+                // only the last stage knows the language
+                compilation.options = options(&name, Language::C, trade);
+                write(&c_out, compilation.emit(&name))?;
+                let driver = c_out.join(format!("{name}_driver.c"));
+                fs::write(&driver, c_driver(&compilation.interface))?;
+                c.file(c_out.join(format!("{name}.c"))).file(driver);
+                c_list += &c_entry(workload, variant, trade, &name);
+            }
         }
     }
     fs::write(out.join("rust_kernels.rs"), rust_list + "}\n")?;
@@ -64,13 +78,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn options(name: &str, language: Language) -> Options {
+fn options(name: &str, language: Language, trade: Option<Trade>) -> Options {
     Options {
         name: Some(name.to_owned()),
         runtime: language == Language::Rust,
         language,
         weights_as: WeightsAs::File,
-        ..Options::default()
+        ..trade.map(Trade::options).unwrap_or_default()
     }
 }
 
@@ -161,17 +175,38 @@ fn dense(file: &mut ModelFile, x: &Port, matrix: &Port, bias: &Port) {
 }
 
 /// An entry of the macro `kernels!` of `contender/rust.rs`.
-fn rust_entry(workload: &Workload, variant: Variant, interface: &Interface) -> String {
+fn rust_entry(workload: &Workload, variant: Variant, trade: Option<Trade>, interface: &Interface) -> String {
     let (module, ty, input) = (&interface.function, &interface.type_name, rust_array(&interface.inputs[0]));
-    let output = match &interface.outputs[..] {
-        [_] => String::new(),
-        [output, ..] => format!(".{}", output.name),
-        [] => unreachable!("every workload has an output"),
+    let outputs = match &interface.outputs[..] {
+        [_] => "o.flat()".to_owned(),
+        _ => in_order(interface).map(|output| format!("o.{}.flat()", output.name)).collect::<Vec<_>>().join(", "),
+    };
+    let (start, awake) = match interface.pool {
+        true => {
+            ("|c| c.pair().start()".to_owned(), format!("|c| {module}::Join::join(c.pair(), &mut || (), &mut || ())"))
+        }
+        false => ("|_| true".to_owned(), "|_| ()".to_owned()),
     };
     format!(
-        "    ({:?}, {variant:?}, \"{module}_packed\", {module}, {ty}, {input}, |o| o{output}.flat()),\n",
-        workload.name
+        "    ({:?}, {variant:?}, {}, \"{module}_packed\", {module}, {ty}, {input}, |o| vec![{outputs}], {start}, {awake}),\n",
+        workload.name,
+        trade_entry(trade),
     )
+}
+
+/// The outputs in the order of the model.
+fn in_order(interface: &Interface) -> impl Iterator<Item = &Field> {
+    (0..interface.outputs.len()).filter_map(|i| interface.outputs.iter().find(|output| output.index == i))
+}
+
+/// The trade in an entry.
+fn trade_entry(trade: Option<Trade>) -> String {
+    match trade {
+        None => "None".to_owned(),
+        Some(Trade::Weights(format)) => format!("Some(Trade::Weights(WeightFormat::{format:?}))"),
+        Some(Trade::Activations(accuracy)) => format!("Some(Trade::Activations(Accuracy::{accuracy:?}))"),
+        Some(trade) => format!("Some(Trade::{trade:?})"),
+    }
 }
 
 /// What generated Rust takes an input for: rows, or one flat array.
@@ -183,19 +218,41 @@ fn rust_array(field: &Field) -> String {
 }
 
 /// An entry of the macro `kernels!` of `contender/c.rs`.
-fn c_entry(workload: &Workload, variant: Variant) -> String {
-    let name = workload.file(variant);
-    let functions = ["available", "size", "init", "reset", "run", "output"].map(|f| format!("{name}_bench_{f}"));
-    format!("    ({:?}, {variant:?}, {}),\n", workload.name, functions.join(", "))
+fn c_entry(workload: &Workload, variant: Variant, trade: Option<Trade>, name: &str) -> String {
+    let functions = ["available", "size", "init", "start", "stop", "awake", "reset", "run", "output"];
+    let functions = functions.map(|f| format!("{name}_bench_{f}")).join(", ");
+    format!("    ({:?}, {variant:?}, {}, {functions}),\n", workload.name, trade_entry(trade))
 }
 
 /// Functions around the generated ones that are of the same types for every model.
-fn c_driver(Interface { function: name, inputs, outputs, .. }: &Interface) -> String {
+fn c_driver(interface: &Interface) -> String {
+    let Interface { function: name, inputs, outputs, .. } = interface;
     let upper = name.to_uppercase();
     let size = |field: &Field| format!("{upper}_{}_SIZE", field.name.to_uppercase());
     let members: String = outputs.iter().map(|o| format!("    float {}[{}];\n", o.name, size(o))).collect();
     let arguments: String = outputs.iter().map(|o| format!(", self->{}", o.name)).collect();
-    let (x_size, first) = (size(&inputs[0]), &outputs[0].name);
+    let cases: String = in_order(interface)
+        .map(|o| format!("    if (output-- == 0) {{ *len = {}; return self->{}; }}\n", size(o), o.name))
+        .collect();
+    let x_size = size(&inputs[0]);
+    let (pool, start, stop, awake) = match interface.pool {
+        false => (
+            String::new(),
+            "    (void)self;\n    return 1;",
+            "    (void)self;".to_owned(),
+            "    (void)self;".to_owned(),
+        ),
+        true => (
+            format!("    {name}_pair pair;\n    {name}_pool pool;\n"),
+            "    self->pool = POOL(&self->pair);
+    self->model.pool = &self->pool;
+    return START(&self->pair) == 0;",
+            format!("    {name}_pair_stop(&self->pair);"),
+            "    self->pool.join(self->pool.context, nothing, NULL, nothing, NULL);".to_owned(),
+        ),
+    };
+    let start = start.replace("POOL", &format!("{name}_pair_pool")).replace("START", &format!("{name}_pair_start"));
+    let nothing = if interface.pool { "\nstatic void nothing(void *argument) {\n    (void)argument;\n}\n" } else { "" };
     format!(
         "#include \"{name}.h\"
 
@@ -203,8 +260,8 @@ fn c_driver(Interface { function: name, inputs, outputs, .. }: &Interface) -> St
 
 typedef struct bench {{
     {name} model;
-{members}}} bench;
-
+{pool}{members}}} bench;
+{nothing}
 int {name}_bench_available(int isa) {{
     return {name}_isa_available((enum {name}_isa)isa);
 }}
@@ -215,6 +272,21 @@ size_t {name}_bench_size(void) {{
 
 void {name}_bench_init(bench *self, int isa) {{
     {name}_init_isa(&self->model, (enum {name}_isa)isa);
+}}
+
+/* Starts the helper, of models that have one. */
+int {name}_bench_start(bench *self) {{
+{start}
+}}
+
+/* Ends the helper that was started. */
+void {name}_bench_stop(bench *self) {{
+{stop}
+}}
+
+/* Hands the helper nothing to do. */
+void {name}_bench_awake(bench *self) {{
+{awake}
 }}
 
 void {name}_bench_reset(bench *self) {{
@@ -231,8 +303,9 @@ void {name}_bench_run(bench *self, const float *x, size_t rows, size_t calls) {{
     }}
 }}
 
-const float *{name}_bench_output(const bench *self) {{
-    return self->{first};
+/* An output and its length, in the order of the model; none after the last. */
+const float *{name}_bench_output(const bench *self, size_t output, size_t *len) {{
+{cases}    return NULL;
 }}
 "
     )

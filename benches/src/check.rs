@@ -2,18 +2,24 @@
 
 use std::path::PathBuf;
 
+use cellc::bound::{Profile, bound};
 use cellc::front::openvino;
 use cellc::model::{Parameter, ValidModel};
 use cellc::options::Options;
-use cellc::reference::reference;
+use cellc::reference::{Step, reference};
+use cellc::target::Isa;
 use cellc::timing::agreement::Agreement;
 use cellc::validate::validate;
 
 use crate::contender::Contender;
+use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
 
 /// Calls that are checked: so many, or fewer where they are long.
 const CALLS: usize = 32;
+
+/// Calls that are held against a bound, which takes longer: so many at most.
+const BOUNDED: usize = 8;
 
 /// Multiply-adds of the reference after which no further call is begun.
 const MULTIPLY_ADDS: usize = 20_000_000;
@@ -74,20 +80,21 @@ pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<ValidModel,
     Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
 
-/// Checks a contender from state zero on.
+/// Checks a contender from state zero on, each call with the state that its own one before left.
 ///
 /// # Errors
-/// If it is not the function of the workload, or fails.
+/// If an output is further than `tolerance` from the reference, relative to the larger of 1 and the reference, or it fails.
 pub(crate) fn check(
     workload: &Workload,
     expected: &Expected,
     contender: &mut dyn Contender,
+    tolerance: f64,
 ) -> Result<Agreement, String> {
     let mut agreement = Agreement::default();
     contender.reset()?;
     for (call, expected) in expected.of(contender.variant()).iter().enumerate() {
         let outputs = contender.call()?;
-        if let Some(j) = agreement.see(&outputs, expected, TOLERANCE) {
+        if let Some(j) = agreement.see(&outputs, expected, tolerance) {
             let (name, isa) = (contender.name(), contender.isa().unwrap_or(""));
             let [got, expected] = [outputs.get(j).map(f32::to_string), expected.get(j).map(f64::to_string)]
                 .map(|value| value.unwrap_or_else(|| "missing".to_owned()));
@@ -100,14 +107,97 @@ pub(crate) fn check(
     Ok(agreement)
 }
 
+/// How far single calls are from the reference, beside what cellc says that they are at most.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Held {
+    /// The largest error.
+    pub(crate) error: f64,
+    /// The bound where it was found.
+    pub(crate) bound: f64,
+    /// The largest error over its own bound.
+    pub(crate) share: f64,
+}
+
+/// Holds kernels of a workload against the bounds that cellc states, call by call from the kernel's own state.
+pub(crate) struct Bounds {
+    model: ValidModel,
+    /// What is expected, and how far a kernel may be from that: kernels with equal bits are in the same states.
+    known: Vec<(Profile, Vec<Vec<f64>>, Step, Step)>,
+}
+
+impl Bounds {
+    /// # Errors
+    /// If the model cannot be read.
+    pub(crate) fn new(workload: &Workload) -> Result<Self, String> {
+        Ok(Self { model: model(workload, Variant::Itself)?, known: Vec::new() })
+    }
+
+    /// # Errors
+    /// If a bound is broken, or the kernel fails.
+    pub(crate) fn hold(&mut self, workload: &Workload, kernel: &mut dyn Contender) -> Result<Held, String> {
+        let isa = kernel.isa().unwrap_or("");
+        let fused = Isa::from_name(isa).is_some_and(|isa| isa.fma);
+        let profile = Profile::new(fused, &kernel.trade().map(Trade::options).unwrap_or_default());
+        let label = format!("{} {} {} {isa}", workload.name, kernel.name(), kernel.trade().map_or("", Trade::name));
+        let inputs: Vec<f64> = workload.inputs(Variant::Itself).into_iter().map(f64::from).collect();
+        let zero = |p: &Parameter| vec![0.0; p.shape.iter().product()];
+        let mut parameters: Vec<Vec<f64>> = self.model.parameters.iter().map(zero).collect();
+        let mut held = Held::default();
+        kernel.reset()?;
+        let calls = (MULTIPLY_ADDS / workload.multiply_adds()).clamp(2, BOUNDED);
+        for (call, x) in inputs.chunks_exact(workload.input_len(Variant::Itself)).cycle().take(calls).enumerate() {
+            parameters[0] = x.to_vec();
+            kernel.call()?;
+            let outputs = kernel.outputs();
+            let (expected, bounds) = self.step(profile, &parameters);
+            for (r, (got, (expected, bounds))) in outputs.iter().zip(expected.iter().zip(bounds)).enumerate() {
+                for (j, (got, (expected, bound))) in got.iter().zip(expected.iter().zip(bounds)).enumerate() {
+                    let error = (f64::from(*got) - expected).abs();
+                    // a NaN is wrong too, and so is a bound that says nothing
+                    if !(error <= *bound && bound.is_finite()) {
+                        return Err(format!(
+                            "{label}: element {j} of result {r} of call {call} is {got}, the reference says {expected} within {bound:e}"
+                        ));
+                    }
+                    if error >= held.error {
+                        (held.error, held.bound) = (error, *bound);
+                    }
+                    if *bound > 0.0 {
+                        held.share = held.share.max(error / bound);
+                    }
+                }
+            }
+            for pair in &self.model.states {
+                parameters[pair.parameter] = outputs[pair.result].iter().copied().map(f64::from).collect();
+            }
+        }
+        Ok(held)
+    }
+
+    /// The results, and their bounds.
+    fn step(&mut self, profile: Profile, parameters: &[Vec<f64>]) -> (&[Vec<f64>], &[Vec<f64>]) {
+        let same = |known: &&(Profile, Vec<Vec<f64>>, Step, Step)| known.0 == profile && known.1 == parameters;
+        let at = self.known.iter().position(|known| same(&known)).unwrap_or_else(|| {
+            let expected = reference(&self.model, parameters, &[]);
+            let bounds = bound(&self.model, profile, parameters, &[]);
+            self.known.push((profile, parameters.to_vec(), expected, bounds));
+            self.known.len() - 1
+        });
+        let (_, _, expected, bounds) = &self.known[at];
+        (&expected.results, &bounds.results)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use cellc::timing::Cores;
     use cellc::timing::floor::Work;
 
-    use super::{Expected, check, model};
-    use crate::contender::{Contender, contenders};
+    use super::{Bounds, Expected, TOLERANCE, check, model};
+    use crate::contender::{Contender, contenders, traded};
+    use crate::trade::{Trade, trades};
     use crate::workload::{Variant, WORKLOADS};
 
     #[test]
@@ -116,9 +206,42 @@ mod tests {
         for workload in WORKLOADS.iter().filter(|workload| workload.multiply_adds() < 10_000_000) {
             let expected = Expected::new(workload).expect("a reference");
             for mut contender in contenders(workload) {
-                check(workload, &expected, &mut *contender).unwrap_or_else(|problem| panic!("{problem}"));
+                check(workload, &expected, &mut *contender, TOLERANCE).unwrap_or_else(|problem| panic!("{problem}"));
             }
         }
+    }
+
+    #[test]
+    fn every_trade_is_within_its_bound_and_none_is_without_effect() {
+        let cores = Cores::pin(None).expect("a core");
+        for (workload, trades) in trades().filter(|(workload, _)| workload.multiply_adds() < 1_000_000) {
+            let (expected, mut bounds) =
+                (Expected::new(workload).expect("a reference"), Bounds::new(workload).expect("a model"));
+            let mut kernels = traded(workload, trades, &cores);
+            let mut seen = Vec::new();
+            for kernel in &mut kernels {
+                bounds.hold(workload, &mut **kernel).unwrap_or_else(|problem| panic!("{problem}"));
+                let bits = check(workload, &expected, &mut **kernel, f64::INFINITY).expect("it runs").bits;
+                seen.push((kernel.name().to_owned(), kernel.isa().map(str::to_owned), kernel.trade(), bits));
+            }
+            for (name, isa, trade, bits) in &seen {
+                let default = seen
+                    .iter()
+                    .find(|(n, i, t, _)| t.is_none() && (n, i) == (name, isa))
+                    .expect("with default options");
+                let same = matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Flush));
+                assert_eq!(*bits == default.3, same, "{} {name} {isa:?} {trade:?}", workload.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_broken_bound_is_refused() {
+        let (workload, _) = trades().next().expect("a workload");
+        let right = contenders(workload).remove(0);
+        let problem =
+            Bounds::new(workload).expect("a model").hold(workload, &mut Off(right)).map(drop).expect_err("it is wrong");
+        assert!(problem.contains("of result 0 of call 0"), "{problem}");
     }
 
     /// 3 x 128 x (16 + 128) weights and 4 x 128 biases, and the like.
@@ -152,6 +275,12 @@ mod tests {
             Ok(out)
         }
 
+        fn outputs(&self) -> Vec<Vec<f32>> {
+            let mut all = self.0.outputs();
+            all[0][0] += 1e-4;
+            all
+        }
+
         fn run(&mut self, calls: usize) -> Result<Duration, String> {
             self.0.run(calls)
         }
@@ -162,7 +291,7 @@ mod tests {
         let workload = &WORKLOADS[0];
         let expected = Expected::new(workload).expect("a reference");
         let right = contenders(workload).remove(0);
-        let problem = check(workload, &expected, &mut Off(right)).expect_err("it is wrong");
+        let problem = check(workload, &expected, &mut Off(right), TOLERANCE).expect_err("it is wrong");
         assert!(problem.contains("element 127 of call 0"), "{problem}");
     }
 }

@@ -5,9 +5,13 @@ mod naive;
 mod onnx;
 mod peer;
 mod rust;
+mod threads;
 
 use std::time::Duration;
 
+use cellc::timing::Cores;
+
+use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
 
 /// One implementation of one workload, with its state, over the workload's inputs again and again.
@@ -30,20 +34,72 @@ pub(crate) trait Contender {
         Variant::Itself
     }
 
+    /// What was chosen that is not the default.
+    fn trade(&self) -> Option<Trade> {
+        None
+    }
+
+    /// Starts the thread that takes half of the work, where there is one: whether it runs.
+    fn start_helper(&mut self) -> bool {
+        false
+    }
+
+    /// Hands that thread nothing to do, so that it is awake.
+    fn awake(&mut self) {}
+
     /// State zero, the first input.
     fn reset(&mut self) -> Result<(), String>;
 
     /// One call: the output.
     fn call(&mut self) -> Result<Vec<f32>, String>;
 
+    /// Every output of the last call, in the order of the model; none of another's library.
+    fn outputs(&self) -> Vec<Vec<f32>> {
+        Vec::new()
+    }
+
     /// Several calls: how long they took.
     fn run(&mut self, calls: usize) -> Result<Duration, String>;
+
+    /// What else was found while it ran.
+    fn remark(&self) -> Option<String> {
+        None
+    }
 }
 
-/// Everyone of this repository who computes a workload.
+/// Which of so many inputs a call takes: one after the other, and those after the first `lead_in` again and again.
+fn place(call: usize, inputs: usize, lead_in: usize) -> usize {
+    if call < inputs { call } else { lead_in + (call - lead_in) % (inputs - lead_in) }
+}
+
+/// Kernels of cellc with default options, then with each trade; where two threads share the work, the helper runs on the second core.
+pub(crate) fn traded(workload: &Workload, trades: &[Trade], cores: &Cores) -> Vec<Box<dyn Contender>> {
+    let kernels = |trade: Option<Trade>| {
+        let mut all = rust::kernels(workload);
+        all.extend(c::kernels(workload));
+        all.into_iter().filter(move |kernel| kernel.trade() == trade && kernel.variant() == Variant::Itself)
+    };
+    let mut all: Vec<_> = kernels(None).collect();
+    for &trade in trades {
+        match (trade, cores.second) {
+            (Trade::Threads | Trade::ThreadsBusy, Some(core)) => {
+                for kernel in kernels(Some(Trade::Threads)) {
+                    all.extend(threads::Helped::new(kernel, trade == Trade::ThreadsBusy, core, cores.first));
+                }
+            }
+            // two threads on one core would only wait for each other
+            (Trade::Threads | Trade::ThreadsBusy, None) => {}
+            _ => all.extend(kernels(Some(trade))),
+        }
+    }
+    all
+}
+
+/// Everyone of this repository who computes a workload with default options.
 pub(crate) fn contenders(workload: &Workload) -> Vec<Box<dyn Contender>> {
     let mut all = rust::kernels(workload);
     all.extend(c::kernels(workload));
+    all.retain(|kernel| kernel.trade().is_none());
     // where a call takes tens of milliseconds, the rounds are better spent
     if workload.multiply_adds() < 2_000_000 {
         all.push(Box::new(naive::Naive::new(workload)));

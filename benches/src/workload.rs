@@ -22,6 +22,8 @@ pub(crate) struct Workload {
     pub(crate) steps: usize,
     /// Whether a dense layer with one output stands behind the cell.
     pub(crate) head: bool,
+    /// Whether x is zero after the first calls, and h fades.
+    pub(crate) fades: bool,
 }
 
 /// A function that a contender may compute in the place of the workload's own, where that says something or where it has no other.
@@ -63,6 +65,18 @@ pub(crate) const WORKLOADS: [Workload; 16] = [
     Workload { head: true, ..cell("W12b", CellKind::Lstm, 1, 40, &[Sigmoid, Tanh, Tanh]) },
 ];
 
+/// W4 with a state that fades and ends at denormal numbers: z is near 1, and `z h` of so small an h is rounded to h again.
+pub(crate) const FADING: Workload = Workload { fades: true, ..cell("W4 fading", BEFORE, 114, 96, &[Sigmoid, Relu]) };
+
+/// The update gate's bias where h fades: z is about 0.98.
+const HOLDING: f32 = 4.0;
+
+/// Calls before x is zero where h fades.
+const LEAD_IN: usize = 4;
+
+/// Calls after which what fades has faded: from 1 to 2^-149 at 0.98 a call, three times over.
+pub(crate) const FADED: usize = 16_000;
+
 const fn cell(
     name: &'static str,
     kind: CellKind,
@@ -70,7 +84,7 @@ const fn cell(
     hidden_size: usize,
     activations: &'static [Activation],
 ) -> Workload {
-    Workload { name, kind, input_size, hidden_size, activations, batch: 1, steps: 1, head: false }
+    Workload { name, kind, input_size, hidden_size, activations, batch: 1, steps: 1, head: false, fades: false }
 }
 
 /// W `[G*H, I]`, R `[G*H, H]` and B `[bias_parts*H]` of the cell; `[1, H]` and `[1]` of the dense layer, if there is one.
@@ -98,7 +112,11 @@ impl Workload {
         let mut draw = |len| numbers.by_ref().take(len).collect::<Vec<f32>>();
         let rows = self.kind.gates() * self.hidden_size;
         let (w, r) = (draw(rows * self.input_size), draw(rows * self.hidden_size));
-        let b = draw(self.kind.bias_parts() * self.hidden_size);
+        let mut b = draw(self.kind.bias_parts() * self.hidden_size);
+        if self.fades {
+            b.fill(0.0);
+            b[..self.hidden_size].fill(HOLDING);
+        }
         Weights { w, r, b, head: self.head.then(|| (draw(self.hidden_size), draw(1)[0])) }
     }
 
@@ -129,7 +147,16 @@ impl Workload {
     /// x of several calls, uniform in +-1: few enough to stay in the first level of cache beside small weights.
     pub(crate) fn inputs(&self, variant: Variant) -> Vec<f32> {
         let calls = (16 / (self.batch * self.steps)).max(2);
-        Numbers(2).take(calls * self.input_len(variant)).collect()
+        let mut inputs: Vec<f32> = Numbers(2).take(calls * self.input_len(variant)).collect();
+        if self.fades {
+            inputs[LEAD_IN * self.input_len(variant)..].fill(0.0);
+        }
+        inputs
+    }
+
+    /// The calls whose inputs are not taken again.
+    pub(crate) fn lead_in(&self) -> usize {
+        if self.fades { LEAD_IN } else { 0 }
     }
 
     /// The multiply-adds of a call: one for each element of W, R and the head, row and step.
@@ -141,7 +168,7 @@ impl Workload {
 
     /// The name of the files of a variant.
     pub(crate) fn file(&self, variant: Variant) -> String {
-        let name = self.name.to_lowercase();
+        let name = self.name.to_lowercase().replace(' ', "_");
         match variant {
             Variant::Itself => name,
             Variant::Product => format!("{name}_product"),
@@ -156,7 +183,7 @@ impl Workload {
         if self.batch > 1 {
             all.push(Variant::Product);
         }
-        if self.activations.contains(&Relu) {
+        if self.activations.contains(&Relu) && !self.fades {
             all.extend([Variant::Tanh, Variant::Rounded]);
         }
         all
@@ -189,6 +216,9 @@ impl Workload {
         }
         if self.steps > 1 {
             text += &format!(", {} steps in a call", self.steps);
+        }
+        if self.fades {
+            text += ", x zero, a state that has faded";
         }
         text
     }

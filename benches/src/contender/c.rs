@@ -6,9 +6,12 @@ mod linked {
     use std::ffi::c_int;
     use std::time::Duration;
 
+    #[allow(unused_imports, reason = "not every build has every trade")]
+    use cellc::options::{Accuracy, WeightFormat};
     use cellc::timing::turns::timed;
 
-    use super::super::Contender;
+    use super::super::{Contender, place};
+    use crate::trade::Trade;
     use crate::workload::{Variant, Workload};
 
     /// A model of some size with its state, whatever they are.
@@ -17,24 +20,41 @@ mod linked {
         _opaque: [u8; 0],
     }
 
+    /// A line of cache, as generated structs are aligned.
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Line {
+        _words: [u64; 8],
+    }
+
     struct Kernel {
         isa: &'static str,
         variant: Variant,
-        /// As many bytes as the model has, in words that are aligned for it.
-        model: Vec<[u64; 8]>,
+        trade: Option<Trade>,
+        /// As many bytes as the model has. They must not move.
+        model: Vec<Line>,
         inputs: Vec<f32>,
         input_len: usize,
+        /// Inputs that are not taken again.
+        lead_in: usize,
         /// Calls since the state was zero.
         calls: usize,
-        output_len: usize,
+        /// Whether there is a helper.
+        started: bool,
+        start: unsafe extern "C" fn(*mut Model) -> c_int,
+        stop: unsafe extern "C" fn(*mut Model),
+        awake: unsafe extern "C" fn(*mut Model),
         reset: unsafe extern "C" fn(*mut Model),
         run: unsafe extern "C" fn(*mut Model, *const f32, usize, usize),
-        output: unsafe extern "C" fn(*const Model) -> *const f32,
+        output: unsafe extern "C" fn(*const Model, usize, *mut usize) -> *const f32,
     }
 
-    impl Kernel {
-        fn rows(&self) -> usize {
-            self.inputs.len() / self.input_len
+    impl Drop for Kernel {
+        fn drop(&mut self) {
+            if self.started {
+                // unsafe: the model was initialised, and its helper started
+                unsafe { (self.stop)(self.model.as_mut_ptr().cast()) };
+            }
         }
     }
 
@@ -51,6 +71,21 @@ mod linked {
             self.variant
         }
 
+        fn trade(&self) -> Option<Trade> {
+            self.trade
+        }
+
+        fn start_helper(&mut self) -> bool {
+            // unsafe: the model was initialised, and stays where it is
+            self.started = unsafe { (self.start)(self.model.as_mut_ptr().cast()) } != 0;
+            self.started
+        }
+
+        fn awake(&mut self) {
+            // unsafe: the model was initialised; without a helper this does nothing
+            unsafe { (self.awake)(self.model.as_mut_ptr().cast()) };
+        }
+
         fn reset(&mut self) -> Result<(), String> {
             // unsafe: the model was initialised
             unsafe { (self.reset)(self.model.as_mut_ptr().cast()) };
@@ -59,34 +94,50 @@ mod linked {
         }
 
         fn call(&mut self) -> Result<Vec<f32>, String> {
-            let row = &self.inputs[self.calls % self.rows() * self.input_len..][..self.input_len];
+            let row = place(self.calls, self.inputs.len() / self.input_len, self.lead_in);
+            let row = &self.inputs[row * self.input_len..][..self.input_len];
             self.calls += 1;
-            let model = self.model.as_mut_ptr().cast();
-            // unsafe: the model was initialised, one row is there, and the output is as long as the workload says
-            Ok(unsafe {
-                (self.run)(model, row.as_ptr(), 1, 1);
-                std::slice::from_raw_parts((self.output)(model), self.output_len).to_vec()
-            })
+            // unsafe: the model was initialised, and one row is there
+            unsafe { (self.run)(self.model.as_mut_ptr().cast(), row.as_ptr(), 1, 1) };
+            Ok(self.outputs().swap_remove(0))
+        }
+
+        fn outputs(&self) -> Vec<Vec<f32>> {
+            let mut all = Vec::new();
+            loop {
+                let mut len = 0;
+                // unsafe: the model was initialised
+                let output = unsafe { (self.output)(self.model.as_ptr().cast(), all.len(), &mut len) };
+                if output.is_null() {
+                    return all;
+                }
+                // unsafe: an output is as long as it says
+                all.push(unsafe { std::slice::from_raw_parts(output, len) }.to_vec());
+            }
         }
 
         fn run(&mut self, calls: usize) -> Result<Duration, String> {
-            let (model, rows) = (self.model.as_mut_ptr().cast(), self.rows());
+            let inputs = &self.inputs[self.lead_in * self.input_len..];
+            let (model, rows) = (self.model.as_mut_ptr().cast(), inputs.len() / self.input_len);
             // unsafe: the model was initialised, and so many rows are there
-            Ok(timed(|| unsafe { (self.run)(model, self.inputs.as_ptr(), rows, calls) }))
+            Ok(timed(|| unsafe { (self.run)(model, inputs.as_ptr(), rows, calls) }))
         }
     }
 
     macro_rules! kernels {
-        ($(($workload:literal, $variant:ident,
-            $available:ident, $size:ident, $init:ident, $reset:ident, $run:ident, $output:ident),)*) => {
+        ($(($workload:literal, $variant:ident, $trade:expr, $available:ident, $size:ident, $init:ident, $start:ident, $stop:ident,
+            $awake:ident, $reset:ident, $run:ident, $output:ident),)*) => {
             unsafe extern "C" {
                 $(
                     fn $available(isa: c_int) -> c_int;
                     fn $size() -> usize;
                     fn $init(model: *mut Model, isa: c_int);
+                    fn $start(model: *mut Model) -> c_int;
+                    fn $stop(model: *mut Model);
+                    fn $awake(model: *mut Model);
                     fn $reset(model: *mut Model);
                     fn $run(model: *mut Model, x: *const f32, rows: usize, calls: usize);
-                    fn $output(model: *const Model) -> *const f32;
+                    fn $output(model: *const Model, output: usize, len: *mut usize) -> *const f32;
                 )*
             }
 
@@ -102,18 +153,23 @@ mod linked {
                                 continue;
                             }
                             // unsafe: it reads nothing
-                            let words = unsafe { $size() }.div_ceil(size_of::<[u64; 8]>());
-                            let mut model = vec![[0; 8]; words];
+                            let lines = unsafe { $size() }.div_ceil(size_of::<Line>());
+                            let mut model = vec![Line { _words: [0; 8] }; lines];
                             // unsafe: it writes a model, which fits
                             unsafe { $init(model.as_mut_ptr().cast(), number) };
                             all.push(Box::new(Kernel {
                                 isa: isa.name,
                                 variant: Variant::$variant,
+                                trade: $trade,
                                 model,
                                 inputs: workload.inputs(Variant::$variant),
                                 input_len: workload.input_len(Variant::$variant),
+                                lead_in: workload.lead_in(),
                                 calls: 0,
-                                output_len: workload.output_len(Variant::$variant),
+                                started: false,
+                                start: $start,
+                                stop: $stop,
+                                awake: $awake,
                                 reset: $reset,
                                 run: $run,
                                 output: $output,

@@ -3,10 +3,13 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+#[allow(unused_imports, reason = "not every build has every trade")]
+use cellc::options::{Accuracy, WeightFormat};
 use cellc::timing::turns::timed;
 use cellc_runtime::Cell;
 
-use super::Contender;
+use super::{Contender, place};
+use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
 
 /// What a model reads or writes: an array, or rows of them.
@@ -38,13 +41,20 @@ impl<const N: usize, const M: usize> Array for [[f32; N]; M] {
 
 struct Kernel<C: Cell, X> {
     variant: Variant,
+    trade: Option<Trade>,
     cell: C,
     inputs: Vec<X>,
+    /// Inputs that are not taken again.
+    lead_in: usize,
     /// Calls since the state was zero.
     calls: usize,
     out: Box<C::Output>,
-    /// The output that is compared.
-    first: fn(&C::Output) -> &[f32],
+    /// The outputs in the order of the model.
+    outputs: fn(&C::Output) -> Vec<&[f32]>,
+    /// Starts the helper, of a cell that has one.
+    start: fn(&mut C) -> bool,
+    /// Hands it nothing to do.
+    awake: fn(&mut C),
 }
 
 impl<C, X> Contender for Kernel<C, X>
@@ -63,6 +73,18 @@ where
         self.variant
     }
 
+    fn trade(&self) -> Option<Trade> {
+        self.trade
+    }
+
+    fn start_helper(&mut self) -> bool {
+        (self.start)(&mut self.cell)
+    }
+
+    fn awake(&mut self) {
+        (self.awake)(&mut self.cell);
+    }
+
     fn reset(&mut self) -> Result<(), String> {
         self.cell.reset();
         self.calls = 0;
@@ -70,14 +92,19 @@ where
     }
 
     fn call(&mut self) -> Result<Vec<f32>, String> {
-        self.cell.step(&self.inputs[self.calls % self.inputs.len()], &mut self.out);
+        let row = place(self.calls, self.inputs.len(), self.lead_in);
+        self.cell.step(&self.inputs[row], &mut self.out);
         self.calls += 1;
-        Ok((self.first)(&self.out).to_vec())
+        Ok(self.outputs().swap_remove(0))
+    }
+
+    fn outputs(&self) -> Vec<Vec<f32>> {
+        (self.outputs)(&self.out).into_iter().map(<[f32]>::to_vec).collect()
     }
 
     fn run(&mut self, calls: usize) -> Result<Duration, String> {
         Ok(timed(|| {
-            for x in self.inputs.iter().cycle().take(calls) {
+            for x in self.inputs[self.lead_in..].iter().cycle().take(calls) {
                 self.cell.step(black_box(x), &mut self.out);
             }
             black_box(&mut self.out);
@@ -87,7 +114,8 @@ where
 
 /// A module for each generated file, and the contenders that are in it.
 macro_rules! kernels {
-    ($(($workload:literal, $variant:ident, $file:literal, $module:ident, $cell:ident, $input:ty, $first:expr),)*) => {
+    ($(($workload:literal, $variant:ident, $trade:expr, $file:literal, $module:ident, $cell:ident, $input:ty, $outputs:expr,
+        $start:expr, $awake:expr),)*) => {
         $(
             #[allow(unsafe_code, reason = "generated code calls the body of an instruction set, with its reason")]
             #[allow(unreachable_pub, reason = "generated files are written to be published")]
@@ -104,11 +132,15 @@ macro_rules! kernels {
                     for isa in cellc::target::ALL.iter().filter_map(|isa| $module::Isa::from_name(isa.name)) {
                         all.push(Box::new(Kernel::<$module::$cell, $input> {
                             variant: Variant::$variant,
+                            trade: $trade,
                             cell: $module::$cell::with_isa(isa),
                             inputs: Array::rows(&workload.inputs(Variant::$variant)),
+                            lead_in: workload.lead_in(),
                             calls: 0,
                             out: Box::new(<$module::$cell as Cell>::zeroed_output()),
-                            first: $first,
+                            outputs: $outputs,
+                            start: $start,
+                            awake: $awake,
                         }));
                     }
                 }

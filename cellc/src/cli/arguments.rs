@@ -80,6 +80,8 @@ units of 2^-23 of the larger of 1 and the float64 reference; bits, a hash of tha
 
 Examples:
   cellc bench gru.xml
+  cellc bench gru.xml --weight-format int8 --activations fast
+  cellc bench gru.xml --threads 2            on all cores: compare with a run on one
   cellc bench gru.xml --emit c --json | jq '.model.contenders[] | [.name, .isa, .ns.best]'
 
 The compilers are rustc and cc, or what the variables RUSTC and CC name.";

@@ -124,7 +124,7 @@ fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
     let mut agreement = Agreement::default();
     // how far it is off is printed, whatever it is: a bound is what `cellc check` is for
     agreement.see(got, expected, f64::INFINITY);
-    Row { name: name.to_owned(), isa: None, version, other_function: None, agreement }
+    Row { name: name.to_owned(), isa: None, version, other_function: None, trade: None, agreement }
 }
 
 /// The inputs of every call: drawn, the states zero at first, all sequences of full length.

@@ -65,7 +65,8 @@ impl File<'_> {
         self.state(&mut out);
         self.function(&mut out);
         if self.interface.pool {
-            out.push_str(&pool::items(if self.interface.block_len == 0 { CUT } else { "" }));
+            let shared = self.programs.iter().any(|(_, program)| program.kernels.iter().any(|kernel| kernel.beside));
+            out.push_str(&pool::items(if shared && self.interface.block_len == 0 { CUT } else { "" }));
         }
         out.push_str(&steps::items(self.interface));
         self.structure(&mut out);

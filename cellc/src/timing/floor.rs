@@ -63,6 +63,11 @@ impl FloorTimes {
 struct Line<T>([T; 16]);
 
 impl Work {
+    /// So many weights, all read in one pass, and so many multiply-adds.
+    pub(super) fn new(weights: usize, multiply_adds: usize) -> Self {
+        Self { parts: vec![Part::new(weights, 1)], multiply_adds }
+    }
+
     /// What the model does in a call: weights of a layer are read at every step, multiply-adds are done for every row and step.
     pub fn of(model: &ValidModel) -> Self {
         let mut work = Self::default();

@@ -19,14 +19,20 @@ pub struct Row {
     pub version: String,
     /// What it computes, if that is not what the others do.
     pub other_function: Option<&'static str>,
+    /// What was chosen that is not the default, where others beside it are compiled with default options.
+    pub trade: Option<&'static str>,
     /// How right it is.
     pub agreement: Agreement,
 }
 
 impl Row {
-    /// Whether cellc made it for what is asked.
+    /// Whether cellc made it for what is asked, with default options.
     fn is_cellc(&self) -> bool {
-        self.name.starts_with("cellc") && self.other_function.is_none()
+        self.name.starts_with("cellc") && self.other_function.is_none() && self.trade.is_none()
+    }
+
+    fn label(&self) -> String {
+        [Some(&self.name[..]), self.trade, self.isa.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// What there is to say about it.
@@ -119,7 +125,8 @@ impl Ratio {
         })
     }
 
-    fn median(&self) -> f64 {
+    /// The least of the runs' medians of the ratios round by round.
+    pub fn median(&self) -> f64 {
         self.quartiles[1]
     }
 
@@ -147,6 +154,14 @@ impl Report {
     /// A row over the floor of the widest vectors that the machine has.
     pub fn over_widest_floor(&self, row: usize) -> Ratio {
         self.over_floor(row, self.runs[0].floors.len() - 1)
+    }
+
+    /// A row with a trade over its language and instruction set with default options.
+    pub fn over_default(&self, row: usize) -> Option<Ratio> {
+        let this = &self.rows[row];
+        let is_default = |other: &Row| other.is_cellc() && other.name == this.name && other.isa == this.isa;
+        let default = self.rows.iter().position(is_default).filter(|_| this.trade.is_some())?;
+        Some(Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[default]))))
     }
 
     /// The row of the fastest that cellc made.
@@ -185,6 +200,8 @@ impl Report {
                 "isa": row.isa,
                 "version": row.version,
                 "other_function": row.other_function,
+                "trade": row.trade,
+                "over_default_options": self.over_default(i).map(Ratio::json),
                 "ns": times(&|run| &run.samples[i]),
                 "over_own_floor": self.over_own_floor(i).map(Ratio::json),
                 "over_widest_floor": self.over_widest_floor(i).json(),
@@ -230,17 +247,18 @@ impl fmt::Display for Report {
         };
         let column = format!("{:>8}{} {:>8}  {over:>11}{}", "floor x", spread(None), "median", spread(None));
         let head = ["ns best", "median", "x cellc", "error"];
-        writeln!(f, "  {:22} {:>10} {:>10}  {column}  {:>8}  {:>6}  bits", "", head[0], head[1], head[2], head[3])?;
+        let labels: Vec<String> = rows.iter().map(Row::label).collect();
+        let width = labels.iter().map(String::len).fold(22, usize::max);
+        writeln!(f, "  {:width$} {:>10} {:>10}  {column}  {:>8}  {:>6}  bits", "", head[0], head[1], head[2], head[3])?;
         for (i, floor) in floors.iter().enumerate() {
             let samples = || runs.iter().map(|run| run.floors[i].samples());
             let half = if floor.is_stream() { "stream" } else { "arithmetic" };
             let label = format!("floor {}", floor.isa);
-            writeln!(f, "  {label:22} {:10.1} {:10.1}  {half}", best(samples()), median(samples()))?;
+            writeln!(f, "  {label:width$} {:10.1} {:10.1}  {half}", best(samples()), median(samples()))?;
         }
-        for (i, row) in rows.iter().enumerate() {
-            let label = [&row.name[..], row.isa.as_deref().unwrap_or("")].join(" ");
+        for (i, (row, label)) in rows.iter().zip(&labels).enumerate() {
             let samples = || runs.iter().map(|run| &run.samples[i]);
-            write!(f, "  {label:22} {:10.1} {:10.1}  ", best(samples()), median(samples()))?;
+            write!(f, "  {label:width$} {:10.1} {:10.1}  ", best(samples()), median(samples()))?;
             match self.over_own_floor(i) {
                 Some(ratio) => write!(f, "{:8.3}{} {:8.3}  ", ratio.best, spread(Some(ratio.worst)), ratio.median())?,
                 None => write!(f, "{:1$}  ", "", 17 + spread(None).len())?,
@@ -250,7 +268,7 @@ impl fmt::Display for Report {
             writeln!(f, "{:6.2}  {:08x}  {}", row.agreement.error(), row.agreement.bits, row.note())?;
         }
         for (name, why) in absent {
-            writeln!(f, "  {name:22} {why}")?;
+            writeln!(f, "  {name:width$} {why}")?;
         }
         Ok(())
     }

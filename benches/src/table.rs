@@ -1,0 +1,117 @@
+//! What trades give, as a table of Markdown and as JSON.
+
+use std::fmt::{self, Write};
+
+use cellc::timing::report::Report;
+use serde_json::{Value, json};
+
+use crate::check::Held;
+use crate::trade::Trade;
+
+/// A workload with its trades.
+pub(crate) struct Traded {
+    pub(crate) report: Report,
+    /// Of every row: the trade, how right it is, and what else there is to say.
+    pub(crate) rows: Vec<(Option<Trade>, Held, Option<String>)>,
+}
+
+impl Traded {
+    /// Everything that was measured.
+    pub(crate) fn json(&self) -> Value {
+        let mut all = self.report.json();
+        for ((_, held, remark), row) in self.rows.iter().zip(all["contenders"].as_array_mut().into_iter().flatten()) {
+            row["call_error"] = json!(held.error);
+            row["call_bound"] = json!(held.bound);
+            row["largest_share_of_a_bound"] = json!(held.share);
+            row["remark"] = json!(remark);
+        }
+        all
+    }
+
+    /// The trades that were measured.
+    fn trades(&self) -> Vec<Trade> {
+        let mut all: Vec<Trade> = self.rows.iter().filter_map(|(trade, _, _)| *trade).collect();
+        all.dedup();
+        all
+    }
+
+    /// The rows of a language and instruction set, with default options or a trade.
+    fn row(&self, name: &str, isa: &str, trade: Option<Trade>) -> Option<usize> {
+        let found = |(row, (t, _, _)): (&cellc::timing::report::Row, &(Option<Trade>, Held, Option<String>))| {
+            row.name == name && row.isa.as_deref() == Some(isa) && *t == trade
+        };
+        self.report.rows.iter().zip(&self.rows).position(found)
+    }
+}
+
+impl fmt::Display for Traded {
+    /// The table of the report, and what was found about single calls.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.report)?;
+        for (row, (trade, held, remark)) in self.report.rows.iter().zip(&self.rows) {
+            let Held { error, bound, share } = held;
+            let (name, trade, isa) = (&row.name, trade.map_or("", Trade::name), row.isa.as_deref().unwrap_or(""));
+            let remark = remark.as_ref().map_or(String::new(), |remark| format!("; {remark}"));
+            let label = format!("{name} {trade} {isa}");
+            writeln!(
+                f,
+                "  {label:36} a call: error {error:.2e}, bound {bound:.2e}, largest share {:.1} %{remark}",
+                100.0 * share
+            )?;
+        }
+        Ok(())
+    }
+}
+
+const LANGUAGES: [&str; 2] = ["cellc Rust", "cellc C"];
+
+/// A line for each workload and trade: how many times faster than with default options, and where that is over the floor.
+///
+/// Of the best times; beside a busy thread, where a best time says nothing, of the medians.
+pub(crate) fn markdown(all: &[Traded]) -> String {
+    let mut isas: Vec<&str> = Vec::new();
+    for floor in all.iter().flat_map(|traded| &traded.report.runs[0].floors) {
+        if !isas.contains(&floor.isa) {
+            isas.push(floor.isa);
+        }
+    }
+    let columns: Vec<(&str, &str)> =
+        LANGUAGES.iter().flat_map(|name| isas.iter().map(move |isa| (*name, *isa))).collect();
+    let mut text = "| | option |".to_owned();
+    for (name, isa) in &columns {
+        let _ = write!(text, " {} {isa} |", name.trim_start_matches("cellc "));
+    }
+    let widest = isas.last().copied().unwrap_or("");
+    let _ = writeln!(text, " Rust over floor | worst | C over floor | worst | error | bound |");
+    let _ = writeln!(text, "|---|---|{}", "---:|".repeat(columns.len() + 6));
+    for traded in all {
+        for trade in [None].into_iter().chain(traded.trades().into_iter().map(Some)) {
+            line(&mut text, traded, trade, &columns, widest);
+        }
+    }
+    text
+}
+
+fn line(text: &mut String, traded: &Traded, trade: Option<Trade>, columns: &[(&str, &str)], widest: &str) {
+    let Traded { report, rows } = traded;
+    let by_median = trade == Some(Trade::ThreadsBusy);
+    let _ = write!(text, "| {} | {} |", report.name, trade.map_or("default", Trade::name));
+    for (name, isa) in columns {
+        let ratio = traded.row(name, isa, trade).and_then(|row| report.over_default(row));
+        let _ = match ratio.map(|ratio| if by_median { ratio.median() } else { ratio.best }) {
+            Some(ratio) => write!(text, " {:.2} |", 1.0 / ratio),
+            None => write!(text, " |"),
+        };
+    }
+    for name in LANGUAGES {
+        let ratio = traded.row(name, widest, trade).map(|row| report.over_widest_floor(row));
+        let _ = match ratio {
+            Some(ratio) if by_median => write!(text, " {:.2} | |", ratio.median()),
+            Some(ratio) => write!(text, " {:.2} | {:.2} |", ratio.best, ratio.worst),
+            None => write!(text, " | |"),
+        };
+    }
+    let of_trade = rows.iter().filter(|(t, _, _)| *t == trade).map(|(_, held, _)| *held);
+    let held = of_trade.reduce(|a, b| if b.error > a.error { b } else { a }).unwrap_or_default();
+    let _ = writeln!(text, " {:.1e} | {:.1e} |", held.error, held.bound);
+}

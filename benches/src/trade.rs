@@ -1,0 +1,78 @@
+//! What can be chosen that is not the default, and of which workloads it is timed: as data. The build script reads this file too.
+
+use cellc::options::{Accuracy, Options, Threads, WeightFormat};
+
+use crate::workload::{FADING, WORKLOADS, Workload};
+
+/// One option that is not the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trade {
+    /// `--weight-format`
+    Weights(WeightFormat),
+    /// `--activations`
+    Activations(Accuracy),
+    /// `--threads 2`
+    Threads,
+    /// The same, while another thread keeps the helper's core busy.
+    ThreadsBusy,
+    /// `--flush-denormals`
+    Flush,
+}
+
+use Trade::{Flush, Threads as Two, ThreadsBusy};
+
+const F16: Trade = Trade::Weights(WeightFormat::F16);
+const PAIR: Trade = Trade::Weights(WeightFormat::Bf16Pair);
+const INT8: Trade = Trade::Weights(WeightFormat::Int8);
+const FAST: Trade = Trade::Activations(Accuracy::Fast);
+const AUDIO: Trade = Trade::Activations(Accuracy::Audio);
+
+/// The trades of a workload, by its name.
+const TRADES: [(&str, &[Trade]); 8] = [
+    ("W1", &[F16, PAIR, INT8]),
+    ("W5", &[F16, PAIR, INT8, Two, ThreadsBusy]),
+    ("W6", &[F16, PAIR, INT8, Two, ThreadsBusy]),
+    ("W7", &[F16, PAIR, INT8]),
+    ("W10b", &[Two, ThreadsBusy]),
+    ("W12a", &[FAST, AUDIO]),
+    ("W12b", &[FAST, AUDIO]),
+    (FADING.name, &[Flush]),
+];
+
+/// Without the feature `trades`, so that tests see something of all this in little time.
+const FEW: [(&str, &[Trade]); 1] = [("W12a", &[FAST, Two])];
+
+/// Whether all are compiled.
+pub(crate) const ALL_TRADES: bool = cfg!(feature = "trades");
+
+/// The workloads that are compiled with options too, and the trades of each.
+pub(crate) fn trades() -> impl Iterator<Item = (&'static Workload, &'static [Trade])> {
+    let list: &[(&str, &[Trade])] = if ALL_TRADES { &TRADES } else { &FEW };
+    let workload = |name| WORKLOADS.iter().chain([&FADING]).find(move |workload| workload.name == name);
+    list.iter().filter_map(move |(name, trades)| Some((workload(*name)?, *trades)))
+}
+
+impl Trade {
+    /// The options.
+    pub(crate) fn options(self) -> Options {
+        let mut options = Options::default();
+        match self {
+            Self::Weights(format) => options.weight_format = format,
+            Self::Activations(accuracy) => options.accuracy = accuracy,
+            Self::Threads | Self::ThreadsBusy => options.threads = Threads::Two,
+            Self::Flush => options.flush_denormals = true,
+        }
+        options
+    }
+
+    /// What it is called in tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Weights(format) => format.name(),
+            Self::Activations(accuracy) => accuracy.name(),
+            Self::Threads => "two threads",
+            Self::ThreadsBusy => "two threads, busy",
+            Self::Flush => "flush",
+        }
+    }
+}
