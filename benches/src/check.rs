@@ -11,7 +11,7 @@ use cellc::target::Isa;
 use cellc::timing::agreement::Agreement;
 use cellc::validate::validate;
 
-use crate::contender::Contender;
+use crate::contender::{Contender, place};
 use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
 
@@ -60,8 +60,9 @@ fn outputs(workload: &Workload, variant: Variant) -> Result<Vec<Vec<f64>>, Strin
     let mut parameters: Vec<Vec<f64>> = model.parameters.iter().map(zero).collect();
     let calls = (MULTIPLY_ADDS / workload.multiply_adds()).clamp(2, CALLS);
     let mut all = Vec::new();
-    for x in inputs.chunks_exact(workload.input_len(variant)).cycle().take(calls) {
-        parameters[0] = x.to_vec();
+    let rows: Vec<&[f64]> = inputs.chunks_exact(workload.input_len(variant)).collect();
+    for call in 0..calls {
+        parameters[0] = rows[place(call, rows.len(), workload.lead_in())].to_vec();
         let mut results = reference(&model, &parameters, &[]).results;
         for pair in &model.states {
             parameters[pair.parameter].clone_from(&results[pair.result]);
@@ -145,8 +146,9 @@ impl Bounds {
         let mut held = Held::default();
         kernel.reset()?;
         let calls = (MULTIPLY_ADDS / workload.multiply_adds()).clamp(2, BOUNDED);
-        for (call, x) in inputs.chunks_exact(workload.input_len(Variant::Itself)).cycle().take(calls).enumerate() {
-            parameters[0] = x.to_vec();
+        let rows: Vec<&[f64]> = inputs.chunks_exact(workload.input_len(Variant::Itself)).collect();
+        for call in 0..calls {
+            parameters[0] = rows[place(call, rows.len(), workload.lead_in())].to_vec();
             kernel.call()?;
             let outputs = kernel.outputs();
             let (expected, bounds) = self.step(profile, &parameters);

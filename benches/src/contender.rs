@@ -68,7 +68,7 @@ pub(crate) trait Contender {
 }
 
 /// Which of so many inputs a call takes: one after the other, and those after the first `lead_in` again and again.
-fn place(call: usize, inputs: usize, lead_in: usize) -> usize {
+pub(crate) fn place(call: usize, inputs: usize, lead_in: usize) -> usize {
     if call < inputs { call } else { lead_in + (call - lead_in) % (inputs - lead_in) }
 }
 

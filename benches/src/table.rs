@@ -2,17 +2,20 @@
 
 use std::fmt::{self, Write};
 
-use cellc::timing::report::Report;
+use cellc::timing::report::{Report, Row};
 use serde_json::{Value, json};
 
 use crate::check::Held;
 use crate::trade::Trade;
 
+/// What was found about a row: its trade, how right it is, and what else there is to say.
+pub(crate) type Found = (Option<Trade>, Held, Option<String>);
+
 /// A workload with its trades.
 pub(crate) struct Traded {
     pub(crate) report: Report,
-    /// Of every row: the trade, how right it is, and what else there is to say.
-    pub(crate) rows: Vec<(Option<Trade>, Held, Option<String>)>,
+    /// Of every row.
+    pub(crate) rows: Vec<Found>,
 }
 
 impl Traded {
@@ -37,9 +40,8 @@ impl Traded {
 
     /// The rows of a language and instruction set, with default options or a trade.
     fn row(&self, name: &str, isa: &str, trade: Option<Trade>) -> Option<usize> {
-        let found = |(row, (t, _, _)): (&cellc::timing::report::Row, &(Option<Trade>, Held, Option<String>))| {
-            row.name == name && row.isa.as_deref() == Some(isa) && *t == trade
-        };
+        let found =
+            |(row, (t, _, _)): (&Row, &Found)| row.name == name && row.isa.as_deref() == Some(isa) && *t == trade;
         self.report.rows.iter().zip(&self.rows).position(found)
     }
 }
@@ -48,15 +50,18 @@ impl fmt::Display for Traded {
     /// The table of the report, and what was found about single calls.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)?;
-        for (row, (trade, held, remark)) in self.report.rows.iter().zip(&self.rows) {
+        let label = |row: &Row| {
+            [Some(&row.name[..]), row.trade, row.isa.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        };
+        let labels: Vec<String> = self.report.rows.iter().map(label).collect();
+        let width = labels.iter().map(String::len).max().unwrap_or(0);
+        for (label, (_, held, remark)) in labels.iter().zip(&self.rows) {
             let Held { error, bound, share } = held;
-            let (name, trade, isa) = (&row.name, trade.map_or("", Trade::name), row.isa.as_deref().unwrap_or(""));
             let remark = remark.as_ref().map_or(String::new(), |remark| format!("; {remark}"));
-            let label = format!("{name} {trade} {isa}");
+            let share = 100.0 * share;
             writeln!(
                 f,
-                "  {label:36} a call: error {error:.2e}, bound {bound:.2e}, largest share {:.1} %{remark}",
-                100.0 * share
+                "  {label:width$}  one call: error {error:.1e}, bound {bound:.1e}, largest share {share:.1} %{remark}"
             )?;
         }
         Ok(())
