@@ -181,14 +181,9 @@ fn rust_entry(workload: &Workload, variant: Variant, trade: Option<Trade>, inter
         [_] => "o.flat()".to_owned(),
         _ => in_order(interface).map(|output| format!("o.{}.flat()", output.name)).collect::<Vec<_>>().join(", "),
     };
-    let (start, awake) = match interface.pool {
-        true => {
-            ("|c| c.pair().start()".to_owned(), format!("|c| {module}::Join::join(c.pair(), &mut || (), &mut || ())"))
-        }
-        false => ("|_| true".to_owned(), "|_| ()".to_owned()),
-    };
+    let start = if interface.pool { "|c| c.pair().start()" } else { "|_| true" };
     format!(
-        "    ({:?}, {variant:?}, {}, \"{module}_packed\", {module}, {ty}, {input}, |o| vec![{outputs}], {start}, {awake}),\n",
+        "    ({:?}, {variant:?}, {}, \"{module}_packed\", {module}, {ty}, {input}, |o| vec![{outputs}], {start}),\n",
         workload.name,
         trade_entry(trade),
     )
@@ -219,7 +214,7 @@ fn rust_array(field: &Field) -> String {
 
 /// An entry of the macro `kernels!` of `contender/c.rs`.
 fn c_entry(workload: &Workload, variant: Variant, trade: Option<Trade>, name: &str) -> String {
-    let functions = ["available", "size", "init", "start", "stop", "awake", "reset", "run", "output"];
+    let functions = ["available", "size", "init", "start", "stop", "reset", "run", "output"];
     let functions = functions.map(|f| format!("{name}_bench_{f}")).join(", ");
     format!("    ({:?}, {variant:?}, {}, {functions}),\n", workload.name, trade_entry(trade))
 }
@@ -235,24 +230,17 @@ fn c_driver(interface: &Interface) -> String {
         .map(|o| format!("    if (output-- == 0) {{ *len = {}; return self->{}; }}\n", size(o), o.name))
         .collect();
     let x_size = size(&inputs[0]);
-    let (pool, start, stop, awake) = match interface.pool {
-        false => (
-            String::new(),
-            "    (void)self;\n    return 1;",
-            "    (void)self;".to_owned(),
-            "    (void)self;".to_owned(),
-        ),
+    let (pool, start, stop) = match interface.pool {
+        false => (String::new(), "    (void)self;\n    return 1;", "    (void)self;".to_owned()),
         true => (
             format!("    {name}_pair pair;\n    {name}_pool pool;\n"),
             "    self->pool = POOL(&self->pair);
     self->model.pool = &self->pool;
     return START(&self->pair) == 0;",
             format!("    {name}_pair_stop(&self->pair);"),
-            "    self->pool.join(self->pool.context, nothing, NULL, nothing, NULL);".to_owned(),
         ),
     };
     let start = start.replace("POOL", &format!("{name}_pair_pool")).replace("START", &format!("{name}_pair_start"));
-    let nothing = if interface.pool { "\nstatic void nothing(void *argument) {\n    (void)argument;\n}\n" } else { "" };
     format!(
         "#include \"{name}.h\"
 
@@ -261,7 +249,7 @@ fn c_driver(interface: &Interface) -> String {
 typedef struct bench {{
     {name} model;
 {pool}{members}}} bench;
-{nothing}
+
 int {name}_bench_available(int isa) {{
     return {name}_isa_available((enum {name}_isa)isa);
 }}
@@ -282,11 +270,6 @@ int {name}_bench_start(bench *self) {{
 /* Ends the helper that was started. */
 void {name}_bench_stop(bench *self) {{
 {stop}
-}}
-
-/* Hands the helper nothing to do. */
-void {name}_bench_awake(bench *self) {{
-{awake}
 }}
 
 void {name}_bench_reset(bench *self) {{

@@ -44,9 +44,6 @@ pub(crate) trait Contender {
         false
     }
 
-    /// Hands that thread nothing to do, so that it is awake.
-    fn awake(&mut self) {}
-
     /// State zero, the first input.
     fn reset(&mut self) -> Result<(), String>;
 

@@ -43,7 +43,6 @@ mod linked {
         started: bool,
         start: unsafe extern "C" fn(*mut Model) -> c_int,
         stop: unsafe extern "C" fn(*mut Model),
-        awake: unsafe extern "C" fn(*mut Model),
         reset: unsafe extern "C" fn(*mut Model),
         run: unsafe extern "C" fn(*mut Model, *const f32, usize, usize),
         output: unsafe extern "C" fn(*const Model, usize, *mut usize) -> *const f32,
@@ -79,11 +78,6 @@ mod linked {
             // unsafe: the model was initialised, and stays where it is
             self.started = unsafe { (self.start)(self.model.as_mut_ptr().cast()) } != 0;
             self.started
-        }
-
-        fn awake(&mut self) {
-            // unsafe: the model was initialised; without a helper this does nothing
-            unsafe { (self.awake)(self.model.as_mut_ptr().cast()) };
         }
 
         fn reset(&mut self) -> Result<(), String> {
@@ -126,7 +120,7 @@ mod linked {
 
     macro_rules! kernels {
         ($(($workload:literal, $variant:ident, $trade:expr, $available:ident, $size:ident, $init:ident, $start:ident, $stop:ident,
-            $awake:ident, $reset:ident, $run:ident, $output:ident),)*) => {
+            $reset:ident, $run:ident, $output:ident),)*) => {
             unsafe extern "C" {
                 $(
                     fn $available(isa: c_int) -> c_int;
@@ -134,7 +128,6 @@ mod linked {
                     fn $init(model: *mut Model, isa: c_int);
                     fn $start(model: *mut Model) -> c_int;
                     fn $stop(model: *mut Model);
-                    fn $awake(model: *mut Model);
                     fn $reset(model: *mut Model);
                     fn $run(model: *mut Model, x: *const f32, rows: usize, calls: usize);
                     fn $output(model: *const Model, output: usize, len: *mut usize) -> *const f32;
@@ -169,7 +162,6 @@ mod linked {
                                 started: false,
                                 start: $start,
                                 stop: $stop,
-                                awake: $awake,
                                 reset: $reset,
                                 run: $run,
                                 output: $output,

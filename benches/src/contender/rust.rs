@@ -53,8 +53,6 @@ struct Kernel<C: Cell, X> {
     outputs: fn(&C::Output) -> Vec<&[f32]>,
     /// Starts the helper, of a cell that has one.
     start: fn(&mut C) -> bool,
-    /// Hands it nothing to do.
-    awake: fn(&mut C),
 }
 
 impl<C, X> Contender for Kernel<C, X>
@@ -79,10 +77,6 @@ where
 
     fn start_helper(&mut self) -> bool {
         (self.start)(&mut self.cell)
-    }
-
-    fn awake(&mut self) {
-        (self.awake)(&mut self.cell);
     }
 
     fn reset(&mut self) -> Result<(), String> {
@@ -115,7 +109,7 @@ where
 /// A module for each generated file, and the contenders that are in it.
 macro_rules! kernels {
     ($(($workload:literal, $variant:ident, $trade:expr, $file:literal, $module:ident, $cell:ident, $input:ty, $outputs:expr,
-        $start:expr, $awake:expr),)*) => {
+        $start:expr),)*) => {
         $(
             #[allow(unsafe_code, reason = "generated code calls the body of an instruction set, with its reason")]
             #[allow(unreachable_pub, reason = "generated files are written to be published")]
@@ -140,7 +134,6 @@ macro_rules! kernels {
                             out: Box::new(<$module::$cell as Cell>::zeroed_output()),
                             outputs: $outputs,
                             start: $start,
-                            awake: $awake,
                         }));
                     }
                 }

@@ -12,7 +12,7 @@ use super::Contender;
 use crate::trade::Trade;
 use crate::workload::Variant;
 
-/// How long the helper is woken before it is timed: one that sleeps since the last turn is no part of that.
+/// How long it runs before it is timed: a helper that has gone to sleep since the last turn is no part of that.
 const AWAKENING: Duration = Duration::from_micros(500);
 
 /// How long a sample takes beside another thread: several time slices of a scheduler.
@@ -38,13 +38,6 @@ impl Helped {
         let busy = if busy { Some(on_core(core, own, Busy::start)?) } else { None };
         Some(Box::new(Self { kernel, busy, total: (0, Duration::ZERO) }))
     }
-
-    fn awaken(&mut self) {
-        let start = Instant::now();
-        while start.elapsed() < AWAKENING {
-            self.kernel.awake();
-        }
-    }
 }
 
 impl Contender for Helped {
@@ -69,7 +62,6 @@ impl Contender for Helped {
     }
 
     fn call(&mut self) -> Result<Vec<f32>, String> {
-        self.awaken();
         self.kernel.call()
     }
 
@@ -80,7 +72,10 @@ impl Contender for Helped {
     /// Beside another thread a sample is many samples, and what it says is their median.
     fn run(&mut self, calls: usize) -> Result<Duration, String> {
         let Some(busy) = &self.busy else {
-            self.awaken();
+            let start = Instant::now();
+            while start.elapsed() < AWAKENING {
+                self.kernel.run(1)?;
+            }
             return self.kernel.run(calls);
         };
         let _at_work = busy.at_work();
