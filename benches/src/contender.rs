@@ -81,7 +81,7 @@ pub(crate) fn traded(workload: &Workload, trades: &[Trade], cores: &Cores) -> Ve
         match (trade, cores.second) {
             (Trade::Threads | Trade::ThreadsBusy, Some(core)) => {
                 for kernel in kernels(Some(Trade::Threads)) {
-                    all.extend(threads::Helped::new(kernel, trade == Trade::ThreadsBusy, core, cores.first));
+                    all.extend(threads::Helped::start(kernel, trade == Trade::ThreadsBusy, core, cores.first));
                 }
             }
             // two threads on one core would only wait for each other

@@ -28,7 +28,7 @@ pub(super) struct Helped {
 
 impl Helped {
     /// None where no thread can be started, or none can be put on a core.
-    pub(super) fn new(
+    pub(super) fn start(
         mut kernel: Box<dyn Contender>,
         busy: bool,
         core: usize,
