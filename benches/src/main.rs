@@ -118,17 +118,19 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         } else {
             let report = bench(workload, &floors, arguments)?;
             println!("{report}");
-            reports.push(report);
+            reports.push((workload, report));
         }
     }
-    if arguments.trades {
-        print!("{}", table::markdown(&with_trades));
+    match arguments.trades {
+        true => print!("{}", table::markdown(&with_trades)),
+        false => print!("{}", table::overview(&reports)),
     }
     let write = |file: &PathBuf, text: String| {
         std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
     };
     if let Some(file) = &arguments.json {
-        let workloads: Vec<_> = reports.iter().map(Report::json).chain(with_trades.iter().map(Traded::json)).collect();
+        let workloads: Vec<_> =
+            reports.iter().map(|(_, report)| report.json()).chain(with_trades.iter().map(Traded::json)).collect();
         let all = json!({
             "core": cores.map(|cores| cores.first),
             "helpers_core": cores.and_then(|cores| cores.second).filter(|_| arguments.trades),
@@ -140,7 +142,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         write(file, format!("{all:#}\n"))?;
     }
     if let Some(file) = &arguments.svg {
-        write(file, plot::plot(&reports))?;
+        write(file, plot::plot(reports.iter().map(|(_, report)| report)))?;
     }
     Ok(())
 }

@@ -31,8 +31,8 @@ fn drawn(report: &Report) -> Vec<(String, f64)> {
 }
 
 /// The picture.
-pub(crate) fn plot(reports: &[Report]) -> String {
-    let groups: Vec<_> = reports.iter().map(|report| (&report.name, drawn(report))).collect();
+pub(crate) fn plot<'a>(reports: impl Iterator<Item = &'a Report>) -> String {
+    let groups: Vec<_> = reports.map(|report| (&report.name, drawn(report))).collect();
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in groups.iter().flat_map(|(_, bars)| bars) {
         if !names.contains(&name) {

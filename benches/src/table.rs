@@ -1,12 +1,14 @@
-//! What trades give, as a table of Markdown and as JSON.
+//! What was found, as tables of Markdown, and what trades give as JSON.
 
 use std::fmt::{self, Write};
 
+use cellc::model::ResetGate;
 use cellc::timing::report::{Report, Row};
 use serde_json::{Value, json};
 
 use crate::check::Held;
 use crate::trade::Trade;
+use crate::workload::Workload;
 
 /// What was found about a row: its trade, how right it is, and what else there is to say.
 pub(crate) type Found = (Option<Trade>, Held, Option<String>);
@@ -69,6 +71,72 @@ impl fmt::Display for Traded {
 }
 
 const LANGUAGES: [&str; 2] = ["cellc Rust", "cellc C"];
+
+/// A line for each workload: kernels over the floors of their instruction sets, and other libraries over the fastest of them.
+pub(crate) fn overview(all: &[(&Workload, Report)]) -> String {
+    let mut kernels: Vec<(&str, &str)> = Vec::new();
+    let mut peers: Vec<&str> = Vec::new();
+    for row in all.iter().flat_map(|(_, report)| &report.rows) {
+        match &row.isa {
+            // the baseline is for machines that hardly anyone measures on
+            Some(isa) if isa != "generic" && !kernels.contains(&(&row.name, isa)) => kernels.push((&row.name, isa)),
+            None if row.name.starts_with("naive") => {}
+            None if !peers.contains(&&*row.name) => peers.push(&row.name),
+            _ => {}
+        }
+    }
+    let mut text = "| |".to_owned();
+    for (name, isa) in &kernels {
+        let _ = write!(text, " {} {isa}, over its own floor |", name.trim_start_matches("cellc "));
+    }
+    for peer in &peers {
+        let _ = write!(text, " {peer} |");
+    }
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(kernels.len() + peers.len()));
+    for (workload, report) in all {
+        let _ = write!(text, "| {}: {} |", workload.name, title(workload));
+        for (name, isa) in &kernels {
+            let is = |row: &Row| row.name == *name && row.isa.as_deref() == Some(isa) && row.other_function.is_none();
+            let ratio = report.rows.iter().position(is).and_then(|row| report.over_own_floor(row));
+            let _ = match ratio.map(|ratio| [ratio.best, ratio.worst].map(short)) {
+                Some([best, worst]) if best == worst => write!(text, " {best} |"),
+                Some([best, worst]) => write!(text, " {best} to {worst} |"),
+                None => write!(text, " |"),
+            };
+        }
+        for peer in &peers {
+            let _ = match report.rows.iter().position(|row| row.name == *peer) {
+                Some(row) => {
+                    let star = if report.rows[row].other_function.is_some() { " *" } else { "" };
+                    write!(text, " {}{star} |", short(report.over_cellc(row).best))
+                }
+                None => write!(text, " |"),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// What a workload is, in a few words: the cell, I, H, and what is not usual.
+fn title(workload: &Workload) -> String {
+    let Workload { kind, input_size, hidden_size, batch, steps, head, .. } = *workload;
+    let cell = kind.sequence_name().trim_end_matches("Sequence");
+    let mut text = format!("{cell} {input_size}, {hidden_size}");
+    let more = [
+        (kind.reset_gate() == Some(ResetGate::BeforeMatMul), ", reset before".to_owned()),
+        (batch > 1, format!(", batch {batch}")),
+        (steps > 1, format!(", {steps} steps")),
+        (head, ", dense".to_owned()),
+    ];
+    text.extend(more.into_iter().filter(|(is, _)| *is).map(|(_, text)| text));
+    text
+}
+
+/// Three digits.
+fn short(ratio: f64) -> String {
+    format!("{ratio:.*}", (2.0 - ratio.log10().floor()).clamp(0.0, 2.0) as usize)
+}
 
 /// A line for each workload and trade: how many times faster than with default options, and where that is over the floor.
 ///

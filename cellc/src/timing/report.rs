@@ -147,7 +147,8 @@ impl Report {
         Ratio::new(self.runs.iter().map(|run| (&run.samples[row], run.floors[floor].samples())))
     }
 
-    fn over_own_floor(&self, row: usize) -> Option<Ratio> {
+    /// A row over the floor of its own instruction set, where it has one.
+    pub fn over_own_floor(&self, row: usize) -> Option<Ratio> {
         Some(self.over_floor(row, self.own_floor(row)?))
     }
 
@@ -175,7 +176,7 @@ impl Report {
     }
 
     /// A row over the fastest that cellc made.
-    fn over_cellc(&self, row: usize) -> Ratio {
+    pub fn over_cellc(&self, row: usize) -> Ratio {
         let fastest = self.fastest();
         Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[fastest])))
     }
