@@ -79,7 +79,7 @@ fn pairs() -> Vec<(Subject, Subject)> {
         ("gru_rows", Cell { rows: 3, ..GRU }, Tuning::default()),
         ("gru_packed", Cell { at_run_time: true, ..GRU }, panels(16)),
         ("lstm", LSTM, panels(16)),
-        ("lstm_rows", Cell { rows: 9, units: 33, ..LSTM }, Tuning { rows_at_once: Some(4), ..Tuning::default() }),
+        ("lstm_rows", Cell { rows: 9, units: 17, ..LSTM }, Tuning { rows_at_once: Some(4), ..Tuning::default() }),
         ("rnn", Cell { kind: "RNNCell", units: 24, attributes: "", ..GRU }, panels(8)),
     ];
     let all = cells.into_iter().map(|(name, cell, tuning)| {
