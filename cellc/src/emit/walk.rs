@@ -216,9 +216,12 @@ impl Walk<'_> {
     }
 
     fn has_only_vectors(&self, body: &[Stmt]) -> bool {
-        let stores = |stmt: &Stmt| matches!(stmt, Stmt::Store { value, .. } if value.ty(self.locals).lanes > 1);
+        let computes = |stmt: &Stmt| match stmt {
+            Stmt::Store { value, .. } => !matches!(value, Expr::Const { .. }) && value.ty(self.locals).lanes > 1,
+            _ => false,
+        };
         let plain = |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Store { .. } | Stmt::Comment(_));
-        body.iter().any(stores) && body.iter().all(plain)
+        body.iter().any(computes) && body.iter().all(plain)
     }
 
     fn block(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {

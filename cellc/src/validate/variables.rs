@@ -145,7 +145,11 @@ impl<'a> Validation<'a> {
     /// What becomes of the variables, once all of them have been seen: an Assign may come before its ReadValue.
     pub(super) fn assignments(&mut self) {
         let mut seen: HashMap<&str, &Node> = HashMap::new();
-        for (name, node, known) in std::mem::take(&mut self.variables.assigned) {
+        let assigned = std::mem::take(&mut self.variables.assigned);
+        let is_assigned = |name: &str| assigned.iter().any(|(other, ..)| *other == name);
+        let never = self.variables.read.iter().filter(|(name, _)| !is_assigned(name));
+        let never = never.min_by_key(|(_, index)| **index).map(|(name, _)| quoted(name));
+        for (name, node, known) in assigned {
             if let Some(other) = seen.insert(name, node) {
                 let found = format!("the variable {} is assigned by {} too", quoted(name), other.label());
                 self.error(node, &node.origin, found, "one Assign for each variable", "remove one of them");
@@ -155,8 +159,19 @@ impl<'a> Validation<'a> {
                 // what is wrong with its ReadValue has been reported
                 if !self.diagnostics.has_errors() && !self.partial {
                     let found = format!("the variable {} is assigned, and no output needs what it holds", quoted(name));
-                    let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-                    self.diagnostics.push(warning.help("remove the Assign, which has no effect"));
+                    match &never {
+                        // a slip of the pen would leave that one as it was at the start
+                        Some(other) => {
+                            let valid = "a ReadValue of the same variable_id that an output depends on";
+                            let help =
+                                format!("is {other} meant, which is read and never assigned? Else remove the Assign");
+                            self.error(node, &node.origin, found, valid, &help);
+                        }
+                        None => {
+                            let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+                            self.diagnostics.push(warning.help("remove the Assign, which has no effect"));
+                        }
+                    }
                 }
                 continue;
             };

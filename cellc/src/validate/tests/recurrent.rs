@@ -281,6 +281,15 @@ fn variables_live_between_steps() {
         ),
         ("assigned, never read", with(|g, x| assign(g, "v\n", x)), none()),
         (
+            "read under one name, assigned under another",
+            with(|g, x| {
+                let a = g.constant(&[2]);
+                read(g, "state", Some(a));
+                assign(g, "State", x)
+            }),
+            none(),
+        ),
+        (
             "another shape",
             with(|g, x| {
                 let a = g.constant(&[3]);
