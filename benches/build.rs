@@ -198,8 +198,10 @@ fn in_order(interface: &Interface) -> impl Iterator<Item = &Field> {
 fn trade_entry(trade: Option<Trade>) -> String {
     match trade {
         None => "None".to_owned(),
-        Some(Trade::Weights(format)) => format!("Some(Trade::Weights(WeightFormat::{format:?}))"),
-        Some(Trade::Activations(accuracy)) => format!("Some(Trade::Activations(Accuracy::{accuracy:?}))"),
+        Some(Trade::Weights(format)) => format!("Some(Trade::Weights(cellc::options::WeightFormat::{format:?}))"),
+        Some(Trade::Activations(accuracy)) => {
+            format!("Some(Trade::Activations(cellc::options::Accuracy::{accuracy:?}))")
+        }
         Some(trade) => format!("Some(Trade::{trade:?})"),
     }
 }

@@ -122,7 +122,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
     }
     match arguments.trades {
-        true => print!("{}", table::markdown(&with_trades)),
+        true => print!("{}", table::trades(&with_trades)),
         false => print!("{}", table::overview(&reports)),
     }
     let write = |file: &PathBuf, text: String| {

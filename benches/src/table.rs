@@ -141,7 +141,7 @@ fn short(ratio: f64) -> String {
 /// A line for each workload and trade: how many times faster than with default options, and where that is over the floor.
 ///
 /// Of the best times; beside a busy thread, where a best time says nothing, of the medians.
-pub(crate) fn markdown(all: &[Traded]) -> String {
+pub(crate) fn trades(all: &[Traded]) -> String {
     let mut isas: Vec<&str> = Vec::new();
     for floor in all.iter().flat_map(|traded| &traded.report.runs[0].floors) {
         if !isas.contains(&floor.isa) {

@@ -6,8 +6,6 @@ mod linked {
     use std::ffi::c_int;
     use std::time::Duration;
 
-    #[allow(unused_imports, reason = "not every build has every trade")]
-    use cellc::options::{Accuracy, WeightFormat};
     use cellc::timing::turns::timed;
 
     use super::super::{Contender, place};

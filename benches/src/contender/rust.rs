@@ -3,8 +3,6 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-#[allow(unused_imports, reason = "not every build has every trade")]
-use cellc::options::{Accuracy, WeightFormat};
 use cellc::timing::turns::timed;
 use cellc_runtime::Cell;
 

@@ -621,8 +621,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     for parts in parts.chunks(at_once) {
                         let terms = this.accumulate(&mut body, panels, *phase, weights, &operands, parts);
                         for (place, terms) in places.iter().zip(terms) {
-                            for (part, terms) in parts.iter().zip(terms) {
-                                let Some(mut value) = terms else { continue };
+                            for (part, mut value) in parts.iter().zip(terms.into_iter().flatten()) {
                                 let (sum, index) = (&product.sums[part.sum], part.sum);
                                 let slot = match kept {
                                     Kept::Sums => index,
