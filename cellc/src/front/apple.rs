@@ -1,6 +1,7 @@
 //! Apple's `gru` of BNNSGraph.Builder in its own terms.
 
-use super::declared::{Graph, Said};
+use super::declared::Said;
+use super::graph::Graph;
 use crate::diagnostic::Origin;
 use crate::model::{LedgerEntry, ResetGate, ValueId};
 

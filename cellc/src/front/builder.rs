@@ -229,6 +229,13 @@ impl Builder {
         self.attribute("layers", |cell| cell.layers = Some(unplaced(layers)))
     }
 
+    /// Whether x is added to the output, as models of amplifiers have it: `out = head(h) + x`, of as many values as the input has.
+    ///
+    /// With it, the generated type holds the states, as with several [`Builder::layers`]. An AUGRU and Apple's `gru` have none.
+    pub fn skip(self, skip: bool) -> Self {
+        self.attribute("skip", |cell| cell.skip = Some(unplaced(skip)))
+    }
+
     /// LSTM: the input gate is 1 - f, as LSTMCell-1 has it.
     pub fn input_forget(self, coupled: bool) -> Self {
         self.attribute("input_forget", |cell| cell.input_forget = Some(unplaced(coupled)))
@@ -686,7 +693,7 @@ fn tensors(cell: &Declared, weights: &[Vec<f32>; 3], problems: &mut Diagnostics)
         let found = format!("b has {} values, which is not as many for either direction", b.len());
         problems.push(Diagnostic::error(Origin::Unknown, found).layer(cell.declared_by));
     }
-    Some(CellWeights { w: w?, r: r?, b: biases?, p: None })
+    Some(CellWeights { w: w?, r: r?, b: biases?, p: None, initial: Vec::new() })
 }
 
 /// The weights of a framework, put in order.
@@ -929,6 +936,9 @@ mod tests {
         let cases = [
             (Builder::gru(2, 1).direction(Direction::Reverse), "a direction is given for one step"),
             (Builder::rnn(2, 1).layers(0), "0 layers"),
+            (Builder::gru(2, 1).skip(true), "`skip` adds 1 inputs to 2 outputs"),
+            (Builder::augru(2, 2).skip(true), "`skip` is set on an AUGRU"),
+            (Builder::apple_gru(2, 2, 3).skip(true), "`skip` is set on Apple's gru"),
             (Builder::augru(2, 1).layers(2), "several layers of an AUGRU"),
             (Builder::augru(2, 1).steps(2).direction(Direction::Reverse), "AUGRUSequence with the direction reverse"),
             (Builder::gru(2, 1).input_forget(true), "`input_forget` is given, and GRUCell has none"),

@@ -107,7 +107,7 @@ impl Macro {
         let (family, apple) = (self.family(), self == Self::AppleGru);
         match key {
             Key::LinearBeforeReset => family.has_reset_gate() && !apple,
-            Key::Clip | Key::Activations | Key::Layers | Key::Head | Key::HeadActivation => {
+            Key::Clip | Key::Activations | Key::Layers | Key::Head | Key::HeadActivation | Key::Skip => {
                 family != Family::Augru && !apple
             }
             Key::InputForget | Key::Peepholes | Key::WeightsFormat => self == Self::LstmCell,
@@ -159,6 +159,7 @@ enum Key {
     Prefix,
     Head,
     HeadActivation,
+    Skip,
     Isa,
     Unroll,
     Fma,
@@ -169,7 +170,7 @@ enum Key {
 }
 
 impl Key {
-    const ALL: [Self; 29] = [
+    const ALL: [Self; 30] = [
         Self::HiddenSize,
         Self::InputSize,
         Self::Batch,
@@ -192,6 +193,7 @@ impl Key {
         Self::Prefix,
         Self::Head,
         Self::HeadActivation,
+        Self::Skip,
         Self::Isa,
         Self::Unroll,
         Self::Fma,
@@ -225,6 +227,7 @@ impl Key {
             Self::Prefix => "prefix",
             Self::Head => "head",
             Self::HeadActivation => "head_activation",
+            Self::Skip => "skip",
             Self::Isa => "isa",
             Self::Unroll => "unroll",
             Self::Fma => "fma",
@@ -265,6 +268,7 @@ impl Key {
             Self::Prefix => "the name of a module in the file of weights: prefix = \"gru\"",
             Self::Head => "the name of a dense layer in the file of weights: head = \"fc\"",
             Self::HeadActivation => "an activation: head_activation = sigmoid",
+            Self::Skip => "true or false: skip = true",
             Self::Isa => "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
             Self::Unroll => "auto, full or none: unroll = auto",
             Self::Fma => "auto or off: fma = auto",
@@ -324,6 +328,7 @@ pub(crate) struct Declaration {
     prefix: Option<Said<String>>,
     head: Option<Said<String>>,
     head_activation: Option<Said<Activation>>,
+    skip: Option<Said<bool>>,
     /// Whether enough is known to read the model file: without its batch size, say, what follows would be noise.
     pub(crate) readable: bool,
     /// What was chosen about the code.
@@ -449,6 +454,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         prefix: None,
         head: None,
         head_activation: None,
+        skip: None,
         readable: true,
         options: Options { weights_as: WeightsAs::Inline, runtime: true, ..Options::default() },
     };
@@ -573,6 +579,7 @@ impl Declaration {
             Key::Prefix => self.prefix = reader.text(&value),
             Key::Head => self.head = reader.text(&value),
             Key::HeadActivation => self.head_activation = reader.one_activation(&value),
+            Key::Skip => self.skip = reader.switch(&value),
             Key::LinearBeforeReset => self.linear_before_reset = reader.switch(&value),
             Key::Clip => self.clip = reader.clip(&value),
             Key::Activations => self.activations = reader.activations(&value),
@@ -665,10 +672,15 @@ impl Declaration {
             let found = "`head_activation` is given without `head`";
             problems.push(Diagnostic::error(said.origin.clone(), found).valid("head = \"fc\" beside it"));
         }
-        if let (Some(_), Some(said)) = (&self.model, &self.layers) {
-            let found = "`layers` is given beside `model`";
-            problems
-                .push(Diagnostic::error(said.origin.clone(), found).help("remove it: a model file holds one layer"));
+        let of_several = [
+            (Key::Layers, self.layers.as_ref().map(|said| &said.origin)),
+            (Key::Skip, self.skip.as_ref().map(|said| &said.origin)),
+        ];
+        for (key, origin) in of_several {
+            if let (Some(_), Some(origin)) = (&self.model, origin) {
+                let found = format!("`{}` is given beside `model`", key.name());
+                problems.push(Diagnostic::error(origin.clone(), found).help("remove it: a model file holds one layer"));
+            }
         }
     }
 
@@ -745,6 +757,7 @@ impl Declaration {
             input_forget: self.input_forget.clone(),
             peepholes: self.peepholes.clone(),
             weights_format: self.weights_format.clone(),
+            skip: self.skip.clone(),
             apple,
             ..Declared::new(self.called.family(), self.called.name(), name, hidden, input)
         })
@@ -1182,6 +1195,19 @@ mod tests {
         assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
         assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&target::AVX2])));
         assert_eq!(options.name.as_deref(), Some("A"));
+    }
+
+    #[test]
+    fn a_skip_adds_the_input_to_the_output() {
+        let cell = |text: &str| declared(Macro::GruCell, text).declared(None).expect("all sizes are known");
+        let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model();
+        let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
+        assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
+        assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems().0.is_empty());
+        let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems();
+        assert_eq!(wrong.0[0].found, "`skip` adds 2 inputs to 4 outputs");
+        let problems = found(Macro::GruCell, "A<model = \"a.xml\", skip = true>");
+        assert_eq!(problems[0].1, "`skip` is given beside `model`");
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! What is declared rather than read: the part that the macros and the builder have in common.
 //!
-//! One layer alone is OpenVINO's operation: its states are inputs and outputs, h in and h_out out. Several layers, or one with a dense
-//! layer behind it, are a network whose outputs are what the last layer gives; its states are variables, which the generated type holds and which
-//! start at zero. A network that runs through time other than forward starts every call at zero.
+//! One layer alone is OpenVINO's operation: its states are inputs and outputs, h in and h_out out. Several layers, one with a dense layer behind
+//! it, and one whose input is added to its output are a [`Stack`].
 
 use super::apple::{AppleGru, AppleResetGate};
+use super::graph::Graph;
 use super::layout::{Framework, Wanted, layout};
+use super::stack::{DenseLayer, Stack};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{
-    Activation, Cell, CellKind, Dim, Direction, ElementType, Elementwise, InputFile, LedgerEntry, LstmGateOrder, Model,
-    Node, Op, ResetGate, Tensor, Value, ValueId, WeightLayout,
+    Activation, Cell, CellKind, Direction, InputFile, LedgerEntry, LstmGateOrder, Model, Node, Op, ResetGate, Tensor,
+    ValueId, WeightLayout,
 };
 
 /// Something that was said, and where.
@@ -73,23 +74,15 @@ pub(crate) struct CellWeights {
     pub(crate) r: Tensor,
     pub(crate) b: Tensor,
     pub(crate) p: Option<Tensor>,
-}
-
-/// A dense layer behind the last recurrent one.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Head {
-    /// `[outputs, inputs]`
-    pub(crate) weight: Tensor,
-    /// `[outputs]`
-    pub(crate) bias: Option<Tensor>,
-    pub(crate) activation: Option<Activation>,
+    /// What a row's states are at first and after `reset`: h, then c, each `[D * hidden_size]`; none: zero. Only a [`Stack`] has them.
+    pub(crate) initial: Vec<Tensor>,
 }
 
 /// Weights that were read or given, for every layer, and what is behind them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Baked {
     pub(crate) layers: Vec<CellWeights>,
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<DenseLayer>,
     /// What was done to them, for the ledger.
     pub(crate) taken: String,
     /// The file that they are from.
@@ -138,6 +131,8 @@ pub(crate) struct Declared {
     pub(crate) weights_format: Option<Said<LstmGateOrder>>,
     /// None: given at run time.
     pub(crate) weights: Option<Said<Baked>>,
+    /// Whether x is added to the output; none: false.
+    pub(crate) skip: Option<Said<bool>>,
     /// Where the inputs and outputs are those of Apple's `gru`.
     pub(crate) apple: Option<AppleGru>,
 }
@@ -164,10 +159,19 @@ const MOST_LAYERS: usize = 1000;
 /// The largest number of states that a declared layer has, both ways; [`crate::validate`] judges the rest.
 const MOST_STATES: usize = 1 << 24;
 
+/// Where a recurrent layer is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// By itself: its states are inputs and outputs.
+    Alone,
+    /// In a stack, whose type holds its states; with its number where the stack has several.
+    InStack(Option<usize>),
+}
+
 /// What a layer gives on.
-struct LayerOutputs {
+pub(super) struct LayerOutputs {
     /// h of a step `[N, H]`; Y of a sequence `[N, D, T, H]`
-    output: ValueId,
+    pub(super) output: ValueId,
     /// The states after it: h_out, then c_out.
     states: Vec<(&'static str, ValueId)>,
 }
@@ -198,6 +202,7 @@ impl Declared {
             peepholes: None,
             weights_format: None,
             weights: None,
+            skip: None,
             apple: None,
         }
     }
@@ -259,9 +264,38 @@ impl Declared {
         layout(framework, wanted, biases).expect("Apple has the cell that it declares")
     }
 
-    /// Whether states are variables rather than inputs and outputs.
-    fn is_network(&self) -> bool {
-        self.layer_count() > 1 || self.weights.as_ref().is_some_and(|said| said.value.head.is_some())
+    fn head(&self) -> Option<&DenseLayer> {
+        self.weights.as_ref()?.value.head.as_ref()
+    }
+
+    /// The layers one after the other, where states are variables rather than inputs and outputs.
+    fn stack(&self) -> Option<Stack> {
+        let skip = self.skip.as_ref().filter(|said| said.value);
+        if self.layer_count() == 1 && self.head().is_none() && skip.is_none() {
+            return None;
+        }
+        let (rows, steps) = (self.batch.clone(), self.steps.clone());
+        let mut stack = Stack::new(self.declared_by, self.name.clone(), self.input_size.clone(), rows, steps);
+        let mut one = Self { layers: None, ..self.clone() };
+        let mut weights = one.weights.take();
+        let known = weights.as_mut().map(|said| std::mem::take(&mut said.value.layers));
+        for layer in 0..self.layer_count() {
+            one.weights = weights.as_ref().map(|Said { value: Baked { taken, file, .. }, origin }| {
+                let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
+                Said {
+                    value: Baked { layers, head: None, taken: taken.clone(), file: file.clone() },
+                    origin: origin.clone(),
+                }
+            });
+            one.input_size.value = self.layer_input(layer);
+            stack.push_recurrent(one.clone());
+        }
+        if let Some(head) = self.head() {
+            stack.push_dense(head.clone());
+        }
+        stack.skip = skip.cloned();
+        stack.file = weights.and_then(|said| said.value.file);
+        Some(stack)
     }
 
     /// What does not go together, or is of a size that nothing could be made of: to be asked before [`Self::model`].
@@ -287,6 +321,9 @@ impl Declared {
         };
         if let Some(name) = alone.filter(|_| self.layer_count() > 1) {
             refuse(&self.name.origin, format!("several layers of {name}"), "one layer", "");
+        }
+        if let (Some(name), Some(skip)) = (alone, self.skip.as_ref().filter(|said| said.value)) {
+            refuse(&skip.origin, format!("`skip` is set on {name}"), "a GRU, an LSTM or an RNN", "");
         }
         if self.family == Family::Augru
             && let Some(direction) = self.direction.as_ref().filter(|said| said.value != Direction::Forward)
@@ -321,6 +358,11 @@ impl Declared {
         if sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).is_none_or(|all| all > MOST_STATES) {
             let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
             refuse(&self.hidden_size.origin, found, &format!("at most {} states in all", MOST_STATES / 2), "");
+        }
+        if !problems.has_errors()
+            && let Some(stack) = self.stack()
+        {
+            problems.extend(stack.problems());
         }
         problems
     }
@@ -364,7 +406,7 @@ impl Declared {
         problems
     }
 
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.batch.as_ref().map_or(1, |said| said.value)
     }
 
@@ -385,12 +427,14 @@ impl Declared {
     }
 
     /// The model. Of one layer: x `[N, I]` (a sequence: `[N, T, I]`), h `[N, H]` (`[N, D, H]`), c of an LSTM, a of an AUGRU, w, r, b and p
-    /// where they are not known in; y of a sequence `[N, D, T, H]`, h_out and c_out out. Of a network: x and a in; out, of a dense layer
-    /// `[N, O]` (`[N, T, O]`), else as one layer's.
+    /// where they are not known in; y of a sequence `[N, D, T, H]`, h_out and c_out out. Else that of [`Stack::model`].
     pub(crate) fn model(&self) -> Model {
+        if let Some(stack) = self.stack() {
+            return stack.model();
+        }
         let origin = &self.name.origin;
         let batch = self.rows();
-        let mut graph = Graph { declared_by: self.declared_by, model: Model::default() };
+        let mut graph = Graph::new(self.declared_by);
         let x_shape = match (&self.apple, &self.steps) {
             (Some(_), Some(steps)) => vec![steps.value, batch, self.input_size.value],
             (_, Some(steps)) => vec![batch, steps.value, self.input_size.value],
@@ -401,33 +445,15 @@ impl Declared {
         if self.apple.is_some() {
             x = graph.transposed("input_by_row", x, &[1, 0, 2], origin);
         }
-        let mut last = None;
-        for layer in 0..self.layer_count() {
-            if let Some(LayerOutputs { output, .. }) = last {
-                x = self.by_row(&mut graph, output);
+        let outputs = self.layer(&mut graph, Place::Alone, x);
+        if let Some(apple) = &self.apple {
+            self.apple_results(&mut graph, apple, &outputs);
+        } else {
+            if self.steps.is_some() {
+                graph.result("y", outputs.output, origin);
             }
-            last = Some(self.layer(&mut graph, layer, x));
-        }
-        let last = last.expect("a layer");
-        let head = self.weights.as_ref().and_then(|said| said.value.head.as_ref());
-        match (&self.apple, head) {
-            (Some(apple), _) => self.apple_results(&mut graph, apple, &last),
-            (None, Some(head)) => {
-                let mut out = self.by_row(&mut graph, last.output);
-                out = graph.dense(head, out, origin);
-                graph.result("out", out, origin);
-            }
-            (None, None) => {
-                if self.is_network() {
-                    graph.result("out", last.output, origin);
-                } else {
-                    if self.steps.is_some() {
-                        graph.result("y", last.output, origin);
-                    }
-                    for (name, state) in last.states {
-                        graph.result(name, state, origin);
-                    }
-                }
+            for (name, state) in outputs.states {
+                graph.result(name, state, origin);
             }
         }
         graph.model.name = Some(self.name.value.clone());
@@ -435,8 +461,8 @@ impl Declared {
         graph.model
     }
 
-    /// One layer, from its input by rows.
-    fn layer(&self, graph: &mut Graph, layer: usize, x: ValueId) -> LayerOutputs {
+    /// One layer, from its input by rows: the first where several are declared.
+    pub(super) fn layer(&self, graph: &mut Graph, place: Place, x: ValueId) -> LayerOutputs {
         let name = &self.name.origin;
         let hidden = &self.hidden_size;
         let (batch, d) = (self.rows(), self.direction().count());
@@ -447,22 +473,33 @@ impl Declared {
             Some(_) => vec![batch, d, hidden.value],
             None => vec![batch, hidden.value],
         };
-        let numbered = |name: &str| if self.layer_count() > 1 { format!("{name}_l{layer}") } else { name.to_owned() };
+        let numbered = |name: &str| match place {
+            Place::InStack(Some(layer)) => format!("{name}_l{layer}"),
+            Place::InStack(None) | Place::Alone => name.to_owned(),
+        };
+        let in_stack = matches!(place, Place::InStack(_));
+        let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
         let state_names: &[(&str, &'static str)] =
             if kind.has_cell_state() { &[("h", "h_out"), ("c", "c_out")] } else { &[("h", "h_out")] };
 
         let mut inputs = vec![x];
-        for (state, _) in state_names {
+        for (i, (state, _)) in state_names.iter().enumerate() {
             let shape = state_shape.clone();
+            // every row starts alike
+            let initial = weights.and_then(|weights| weights.initial.get(i)).map(|row| {
+                let values: Vec<f32> = (0..batch * row.len()).map(|at| row.get_f32(at % row.len())).collect();
+                Tensor::from_f32(shape.clone(), &values).expect("a state for every unit")
+            });
             inputs.push(if let Some(apple) = &self.apple {
                 apple.initial_states(graph, &shape, &hidden.origin)
-            } else if !self.is_network() {
+            } else if !in_stack {
                 graph.input(state, shape, &hidden.origin)
             } else if self.direction() == Direction::Forward {
-                graph.variable(&numbered(state), shape, &hidden.origin)
+                graph.variable(&numbered(state), shape, initial.as_ref(), &hidden.origin)
             } else {
-                let zeros = Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]);
-                graph.constant(&numbered(state), &zeros.expect("as many zeros"), &hidden.origin)
+                let zeros = || Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]);
+                let initial = initial.or_else(zeros).expect("as many zeros");
+                graph.constant(&numbered(state), &initial, &hidden.origin)
             });
         }
         let attention = kind.has_attention().then(|| {
@@ -477,8 +514,8 @@ impl Declared {
             let lengths = Tensor::from_i64(vec![batch], &lengths).expect("a length for every row");
             inputs.push(graph.constant(&numbered("lengths"), &lengths, &steps.origin));
         }
-        match self.weights.as_ref().and_then(|said| said.value.layers.get(layer)) {
-            Some(CellWeights { w, r, b, p }) => {
+        match weights {
+            Some(CellWeights { w, r, b, p, initial: _ }) => {
                 for (name_of, tensor) in [("w", Some(w)), ("r", Some(r)), ("b", Some(b)), ("p", p.as_ref())] {
                     inputs.extend(tensor.map(|tensor| graph.constant(&numbered(name_of), tensor, name)));
                 }
@@ -487,7 +524,7 @@ impl Declared {
                 let rows = hidden.value.saturating_mul(kind.gates());
                 let front = self.steps.as_ref().filter(|_| cell.layout.directions).map(|_| d);
                 let shaped = |shape: &[usize]| front.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
-                let input_size = self.layer_input(layer);
+                let input_size = self.input_size.value;
                 let ([w, r], biases) = self.framework().tensor_names();
                 let [w, r] = [w, r].map(|name| numbered(&name.to_lowercase()));
                 inputs.push(graph.input(&w, shaped(&[rows, input_size]), &self.input_size.origin));
@@ -529,21 +566,12 @@ impl Declared {
             ledger,
             origin: name.clone(),
         });
-        if self.is_network() && self.direction() == Direction::Forward {
+        if in_stack && self.direction() == Direction::Forward {
             for ((state, _), (_, value)) in state_names.iter().zip(&states) {
                 graph.assign(&numbered(state), *value, name);
             }
         }
         LayerOutputs { output, states }
-    }
-
-    /// What a layer gives, as the next one reads it: `[N, T, D*H]`; of a step it is that already.
-    fn by_row(&self, graph: &mut Graph, output: ValueId) -> ValueId {
-        let Some(steps) = &self.steps else { return output };
-        let origin = &self.name.origin;
-        let by_step = graph.transposed("by_step", output, &[0, 2, 1, 3], origin);
-        let row = self.hidden_size.value.saturating_mul(self.direction().count());
-        graph.reshaped("by_row", by_step, vec![self.rows(), steps.value, row], origin)
     }
 
     /// The results in Apple's terms: output and hidden_states.
@@ -611,6 +639,10 @@ impl Declared {
                 cell.layout.order(cell.kind),
             ));
         }
+        if self.skip.is_some() {
+            let skip = self.skip.as_ref().is_some_and(|said| said.value);
+            ledger.push(switch("skip", &self.skip, skip));
+        }
         if let Some(Said { value: Baked { taken, file, .. }, origin }) = &self.weights
             && !taken.is_empty()
         {
@@ -618,127 +650,5 @@ impl Declared {
             ledger.push(entry("weights", given, taken.clone()));
         }
         ledger
-    }
-}
-
-/// A model under construction; values and nodes in the order in which they are added.
-pub(super) struct Graph {
-    declared_by: &'static str,
-    model: Model,
-}
-
-impl Graph {
-    fn value(&mut self, name: &str, shape: Option<Vec<usize>>, origin: &Origin) -> ValueId {
-        self.model.values.push(Value {
-            names: vec![name.to_owned()],
-            shape: shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect()),
-            element: ElementType::F32,
-            origin: origin.clone(),
-        });
-        ValueId(self.model.values.len() - 1)
-    }
-
-    fn node(&mut self, name: &str, op: Op, inputs: Vec<ValueId>, outputs: Vec<ValueId>, origin: &Origin) {
-        let kind = self.declared_by.to_owned();
-        self.model.nodes.push(Node {
-            name: name.to_owned(),
-            kind,
-            op,
-            inputs,
-            outputs,
-            ledger: Vec::new(),
-            origin: origin.clone(),
-        });
-    }
-
-    pub(super) fn input(&mut self, name: &str, shape: Vec<usize>, origin: &Origin) -> ValueId {
-        let value = self.value(name, Some(shape), origin);
-        self.model.parameters.push(self.model.nodes.len());
-        self.node(name, Op::Parameter, Vec::new(), vec![value], origin);
-        value
-    }
-
-    fn result(&mut self, name: &str, value: ValueId, origin: &Origin) {
-        // a value's own name is what the generated code calls it
-        self.model.values[value.0].names = vec![name.to_owned()];
-        self.model.results.push(self.model.nodes.len());
-        self.node(name, Op::Result, vec![value], Vec::new(), origin);
-    }
-
-    fn constant(&mut self, name: &str, tensor: &Tensor, origin: &Origin) -> ValueId {
-        let value = self.value(name, Some(tensor.shape().to_vec()), origin);
-        self.model.values[value.0].element = tensor.element();
-        self.node(name, Op::Constant(tensor.clone()), Vec::new(), vec![value], origin);
-        value
-    }
-
-    fn integers(&mut self, name: &str, values: &[usize], origin: &Origin) -> ValueId {
-        let values: Vec<i64> = values.iter().map(|&value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
-        let tensor = Tensor::from_i64(vec![values.len()], &values).expect("a tensor of that many values");
-        self.constant(name, &tensor, origin)
-    }
-
-    /// What an operation on one or more values gives, its shape left to be found.
-    fn computed(&mut self, name: &str, op: Op, inputs: Vec<ValueId>, origin: &Origin) -> ValueId {
-        let value = self.value(name, None, origin);
-        let kind = match &op {
-            Op::Transpose => "Transpose",
-            Op::Reshape { .. } => "Reshape",
-            Op::MatMul { .. } => "MatMul",
-            Op::Elementwise(Elementwise::Add) => "Add",
-            Op::Elementwise(Elementwise::Activation(activation)) => activation.name(),
-            _ => self.declared_by,
-        };
-        self.node(name, op, inputs, vec![value], origin);
-        if let Some(node) = self.model.nodes.last_mut() {
-            node.kind = kind.to_owned();
-        }
-        value
-    }
-
-    fn transposed(&mut self, name: &str, value: ValueId, order: &[usize], origin: &Origin) -> ValueId {
-        let order = self.integers(&format!("{name}_order"), order, origin);
-        self.computed(name, Op::Transpose, vec![value, order], origin)
-    }
-
-    pub(super) fn reshaped(&mut self, name: &str, value: ValueId, shape: Vec<usize>, origin: &Origin) -> ValueId {
-        let shape = self.integers(&format!("{name}_shape"), &shape, origin);
-        self.computed(name, Op::Reshape { special_zero: false }, vec![value, shape], origin)
-    }
-
-    fn dense(&mut self, head: &Head, x: ValueId, origin: &Origin) -> ValueId {
-        let weight = self.constant("head_weight", &head.weight, origin);
-        let product = Op::MatMul { transpose_a: false, transpose_b: true };
-        let mut out = self.computed("head_product", product, vec![x, weight], origin);
-        if let Some(bias) = &head.bias {
-            let bias = self.constant("head_bias", bias, origin);
-            out = self.computed("head_sum", Op::Elementwise(Elementwise::Add), vec![out, bias], origin);
-        }
-        match head.activation {
-            Some(activation) => {
-                let op = Op::Elementwise(Elementwise::Activation(activation));
-                self.computed("head_activation", op, vec![out], origin)
-            }
-            None => out,
-        }
-    }
-
-    /// A state that the type holds, zero at first.
-    fn variable(&mut self, name: &str, shape: Vec<usize>, origin: &Origin) -> ValueId {
-        let value = self.value(name, Some(shape), origin);
-        let op = Op::ReadValue { variable: name.to_owned(), shape: None, element: None };
-        self.node(name, op, Vec::new(), vec![value], origin);
-        value
-    }
-
-    fn assign(&mut self, name: &str, next: ValueId, origin: &Origin) {
-        let passed_on = self.value(&format!("{name}_next"), None, origin);
-        self.node(
-            &format!("{name}_next"),
-            Op::Assign { variable: name.to_owned() },
-            vec![next],
-            vec![passed_on],
-            origin,
-        );
     }
 }

@@ -223,7 +223,7 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
         let tensors: Vec<&Tensor> = sets.iter().filter_map(|set| Some(&set.peepholes.as_ref()?.tensor)).collect();
         blocks(&tensors, hidden, &places, with_directions(wanted, sets.len(), &[3 * hidden]))
     });
-    Ok(CellWeights { w, r, b, p })
+    Ok(CellWeights { w, r, b, p, initial: Vec::new() })
 }
 
 fn with_directions(wanted: Wanted, directions: usize, shape: &[usize]) -> Vec<usize> {

@@ -4,11 +4,13 @@ pub mod apple;
 pub mod builder;
 pub mod declaration;
 pub(crate) mod declared;
+mod graph;
 pub mod layout;
 #[cfg(feature = "openvino")]
 pub mod openvino;
 #[cfg(feature = "safetensors")]
 pub(crate) mod safetensors;
+pub(crate) mod stack;
 
 /// Whether a number that is written as something else than 0 has become 0 in f32.
 fn underflows(written: &str, number: f32) -> bool {

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use safetensors::tensor::{Dtype, SafeTensors};
 
 use super::apple::AppleResetGate;
-use super::declared::{Baked, CellWeights, Head};
+use super::declared::{Baked, CellWeights};
 use super::layout::{Framework, Named, Wanted, WeightSet, convert, in_f32};
+use super::stack::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
@@ -311,7 +312,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
 
 impl Reading<'_> {
     /// `weight [O, inputs]` and, where there is one, `bias [O]`.
-    fn head(&mut self, name: &str, inputs: usize, activation: Option<Activation>) -> Option<Head> {
+    fn head(&mut self, name: &str, inputs: usize, activation: Option<Activation>) -> Option<DenseLayer> {
         let prefix = with_dot(Some(name));
         let shape = format!("[outputs, {inputs}]");
         let weight = self.module_tensor(&format!("{prefix}weight"), &shape, "--head")?;
@@ -326,7 +327,7 @@ impl Reading<'_> {
                 super::layout::check(named, &shape, &mut self.problems);
             }
         }
-        (self.problems.0.len() == before).then(|| Head {
+        (self.problems.0.len() == before).then(|| DenseLayer {
             weight: in_f32(&weight.tensor),
             bias: bias.map(|bias| in_f32(&bias.tensor)),
             activation,

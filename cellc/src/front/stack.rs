@@ -1,0 +1,371 @@
+//! Layers one after the other: what a declaration of several layers, a file of PyTorch's weights and a file with an amplifier model hold.
+//!
+//! The one input is x, the one output what the last layer gives. The states are variables, which the generated type holds and which start at zero or
+//! at what is given. A layer that runs through time other than forward starts every call anew.
+
+use super::declared::{Baked, Declared, Place, Said};
+use super::graph::Graph;
+#[cfg(feature = "safetensors")]
+use super::layout::{Framework, WeightSet, convert};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::model::{Activation, Elementwise, InputFile, Model, Op, Tensor, ValueId, shape_text};
+
+/// A dense layer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DenseLayer {
+    /// `[outputs, inputs]`
+    pub(crate) weight: Tensor,
+    /// `[outputs]`
+    pub(crate) bias: Option<Tensor>,
+    pub(crate) activation: Option<Activation>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Layer {
+    /// One layer, whose weights are known or given at run time.
+    Recurrent(Box<Declared>),
+    Dense(DenseLayer),
+}
+
+/// Layers, each of which reads what the one before gives.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stack {
+    /// What diagnostics call it: `gru_cell!`, `net.nam`.
+    declared_by: &'static str,
+    /// The name of the type.
+    name: Said<String>,
+    input_size: Said<usize>,
+    /// None: 1.
+    rows: Option<Said<usize>>,
+    /// How many steps a call takes; none: one, and no sequence.
+    steps: Option<Said<usize>>,
+    layers: Vec<Layer>,
+    /// Whether x is added to what the last layer gives; none: false.
+    pub(crate) skip: Option<Said<bool>>,
+    /// The file that the weights are from.
+    pub(crate) file: Option<InputFile>,
+}
+
+impl Stack {
+    /// One without layers.
+    pub(crate) fn new(
+        declared_by: &'static str,
+        name: Said<String>,
+        input_size: Said<usize>,
+        rows: Option<Said<usize>>,
+        steps: Option<Said<usize>>,
+    ) -> Self {
+        Self { declared_by, name, input_size, rows, steps, layers: Vec::new(), skip: None, file: None }
+    }
+
+    /// Adds a recurrent layer with the weights of one direction as `framework` holds them, and its initial states, h and then c, each `[hidden_size]`; none: zero.
+    /// What `layer` says of rows, steps and weights is replaced.
+    ///
+    /// # Errors
+    /// If a tensor does not fit, or `framework` has no such layer.
+    #[cfg(feature = "safetensors")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the readers of amplifier models call it"))]
+    pub(crate) fn add_recurrent(
+        &mut self,
+        mut layer: Declared,
+        framework: Framework,
+        weights: WeightSet,
+        initial: Vec<Tensor>,
+    ) -> Result<(), Diagnostics> {
+        let origin = layer.hidden_size.origin.clone();
+        let wrong = layer.computed_as_by(framework, &origin);
+        if wrong.has_errors() {
+            return Err(wrong);
+        }
+        (layer.batch, layer.steps) = (self.rows.clone(), self.steps.clone());
+        let mut weights = convert(framework, layer.wanted(0), &[weights])?;
+        weights.initial = initial;
+        let taken = format!("in the order of {}", framework.name());
+        let baked = Baked { layers: vec![weights], taken, ..Baked::default() };
+        layer.weights = Some(Said { value: baked, origin });
+        self.push_recurrent(layer);
+        Ok(())
+    }
+
+    /// Adds a recurrent layer, of as many rows and steps as the stack has.
+    pub(super) fn push_recurrent(&mut self, layer: Declared) {
+        self.layers.push(Layer::Recurrent(Box::new(layer)));
+    }
+
+    /// Adds a dense layer.
+    pub(crate) fn push_dense(&mut self, layer: DenseLayer) {
+        self.layers.push(Layer::Dense(layer));
+    }
+
+    /// What does not fit: to be asked before [`Self::model`].
+    pub(crate) fn problems(&self) -> Diagnostics {
+        let mut problems = Diagnostics::default();
+        let mut refuse = |origin: &Origin, found: String, valid: String| {
+            problems.push(Diagnostic::error(origin.clone(), found).valid(valid));
+        };
+        let mut before = self.input_size.value;
+        for (number, layer) in self.layers.iter().enumerate() {
+            let (origin, reads, gives) = match layer {
+                Layer::Recurrent(layer) => {
+                    let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
+                    let initial = layer.weights.iter().flat_map(|said| &said.value.layers).flat_map(|l| &l.initial);
+                    for state in initial.filter(|state| state.len() != row) {
+                        let found = format!("an initial state of layer {number} has {} values", state.len());
+                        refuse(&layer.hidden_size.origin, found, format!("{row} values, one for each state"));
+                    }
+                    (&layer.input_size.origin, layer.input_size.value, row)
+                }
+                Layer::Dense(DenseLayer { weight, bias, .. }) => {
+                    let &[outputs, inputs] = weight.shape() else {
+                        let found =
+                            format!("the weight of layer {number} has the shape {}", shape_text(weight.shape()));
+                        refuse(&self.name.origin, found, "[outputs, inputs]".to_owned());
+                        continue;
+                    };
+                    if let Some(bias) = bias.as_ref().filter(|bias| bias.shape() != [outputs]) {
+                        let found = format!("the bias of layer {number} has the shape {}", shape_text(bias.shape()));
+                        refuse(&self.name.origin, found, shape_text(&[outputs]));
+                    }
+                    (&self.name.origin, inputs, outputs)
+                }
+            };
+            if reads != before {
+                let found = format!("layer {number} reads {reads} values, and is given {before}");
+                refuse(origin, found, format!("{before} values"));
+            }
+            before = gives;
+        }
+        if let Some(skip) = self.skip.as_ref().filter(|said| said.value)
+            && before != self.input_size.value
+        {
+            let found = format!("`skip` adds {} inputs to {before} outputs", self.input_size.value);
+            refuse(&skip.origin, found, "as many inputs as outputs".to_owned());
+        }
+        problems
+    }
+
+    /// The model: x `[N, I]` (a sequence: `[N, T, I]`), a of an AUGRU, and weights where they are not known in; out, of a dense layer and with a skip
+    /// `[N, O]` (`[N, T, O]`), else as [`Declared::model`] has it.
+    pub(crate) fn model(&self) -> Model {
+        let origin = &self.name.origin;
+        let mut graph = Graph::new(self.declared_by);
+        let rows = self.rows.as_ref().map_or(1, |said| said.value);
+        let steps = self.steps.as_ref().map(|said| said.value);
+        let shape = [Some(rows), steps, Some(self.input_size.value)].into_iter().flatten().collect();
+        let x = graph.input("x", shape, &self.input_size.origin);
+        let several = |of: fn(&Layer) -> bool| self.layers.iter().filter(|layer| of(layer)).count() > 1;
+        let several_recurrent = several(|layer| matches!(layer, Layer::Recurrent(_)));
+        let several_dense = several(|layer| matches!(layer, Layer::Dense(_)));
+        let (mut recurrent, mut dense) = (0, 0);
+        let mut out = x;
+        // the layer whose output is not yet by row
+        let mut last: Option<&Declared> = None;
+        for layer in &self.layers {
+            if let Some(layer) = last.take() {
+                out = by_row(&mut graph, layer, out);
+            }
+            match layer {
+                Layer::Recurrent(layer) => {
+                    let place = Place::InStack(several_recurrent.then_some(recurrent));
+                    out = layer.layer(&mut graph, place, out).output;
+                    last = Some(layer);
+                    recurrent += 1;
+                }
+                Layer::Dense(layer) => {
+                    let name = if several_dense { format!("dense_{dense}") } else { "head".to_owned() };
+                    out = layer.add_to(&mut graph, &name, out, origin);
+                    dense += 1;
+                }
+            }
+        }
+        if self.skip.as_ref().is_some_and(|said| said.value) {
+            if let Some(layer) = last {
+                out = by_row(&mut graph, layer, out);
+            }
+            out = graph.computed("skip", Op::Elementwise(Elementwise::Add), vec![out, x], origin);
+        }
+        graph.result("out", out, origin);
+        graph.model.name = Some(self.name.value.clone());
+        graph.model.files.extend(self.file.clone());
+        graph.model
+    }
+}
+
+/// What a layer gives, as the next one reads it: `[N, T, D*H]`; of a step it is that already.
+fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
+    let Some(steps) = &layer.steps else { return output };
+    let origin = &layer.name.origin;
+    let by_step = graph.transposed("by_step", output, &[0, 2, 1, 3], origin);
+    let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
+    graph.reshaped("by_row", by_step, vec![layer.rows(), steps.value, row], origin)
+}
+
+impl DenseLayer {
+    fn add_to(&self, graph: &mut Graph, name: &str, x: ValueId, origin: &Origin) -> ValueId {
+        let weight = graph.constant(&format!("{name}_weight"), &self.weight, origin);
+        let product = Op::MatMul { transpose_a: false, transpose_b: true };
+        let mut out = graph.computed(&format!("{name}_product"), product, vec![x, weight], origin);
+        if let Some(bias) = &self.bias {
+            let bias = graph.constant(&format!("{name}_bias"), bias, origin);
+            let sum = Op::Elementwise(Elementwise::Add);
+            out = graph.computed(&format!("{name}_sum"), sum, vec![out, bias], origin);
+        }
+        match self.activation {
+            Some(activation) => {
+                let op = Op::Elementwise(Elementwise::Activation(activation));
+                graph.computed(&format!("{name}_activation"), op, vec![out], origin)
+            }
+            None => out,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "safetensors"))]
+mod tests {
+    use super::*;
+    use crate::front::declared::Family;
+    use crate::front::layout::Named;
+    use crate::options::Options;
+    use crate::reference::{initial_variables, reference};
+    use crate::validate::validate;
+
+    fn unplaced<T>(value: T) -> Said<T> {
+        Said { value, origin: Origin::Unknown }
+    }
+
+    /// Values from -1 to 1 that differ.
+    fn values(len: usize, seed: usize) -> Vec<f32> {
+        (0..len).map(|i| ((i * 37 + seed * 101) % 64) as f32 / 32.0 - 1.0).collect()
+    }
+
+    fn tensor(shape: &[usize], seed: usize) -> Tensor {
+        Tensor::from_f32(shape.to_vec(), &values(shape.iter().product(), seed)).expect("a tensor")
+    }
+
+    fn set(gates: usize, inputs: usize, hidden: usize, seed: usize) -> WeightSet {
+        let named = |name: &str, shape: &[usize], seed| Named {
+            name: name.to_owned(),
+            tensor: tensor(shape, seed),
+            flat: false,
+        };
+        let rows = gates * hidden;
+        WeightSet {
+            w: named("weight_ih", &[rows, inputs], seed),
+            r: named("weight_hh", &[rows, hidden], seed + 1),
+            biases: vec![named("bias_ih", &[rows], seed + 2), named("bias_hh", &[rows], seed + 3)],
+            peepholes: None,
+        }
+    }
+
+    fn recurrent(family: Family, hidden: usize, inputs: usize) -> Declared {
+        Declared::new(family, "test", unplaced("amp".to_owned()), unplaced(hidden), unplaced(inputs))
+    }
+
+    /// An LSTM of 3 that starts elsewhere, a GRU of 2, two dense layers and a skip.
+    fn amp(steps: Option<usize>) -> Stack {
+        let mut stack =
+            Stack::new("test", unplaced("amp".to_owned()), unplaced(1), Some(unplaced(2)), steps.map(unplaced));
+        let initial = vec![tensor(&[3], 20), tensor(&[3], 21)];
+        stack.add_recurrent(recurrent(Family::Lstm, 3, 1), Framework::PyTorch, set(4, 1, 3, 1), initial).expect("fits");
+        stack
+            .add_recurrent(recurrent(Family::Gru, 2, 3), Framework::PyTorch, set(3, 3, 2, 5), Vec::new())
+            .expect("fits");
+        let dense = |outputs, inputs, seed, activation| DenseLayer {
+            weight: tensor(&[outputs, inputs], seed),
+            bias: Some(tensor(&[outputs], seed + 1)),
+            activation,
+        };
+        stack.push_dense(dense(4, 2, 9, Some(Activation::Tanh)));
+        stack.push_dense(dense(1, 4, 11, None));
+        stack.skip = Some(unplaced(true));
+        stack
+    }
+
+    /// `W v + b`, the rows from `from` on.
+    fn affine(w: &Tensor, b: &Tensor, v: &[f64], rows: usize) -> Vec<f64> {
+        let columns = v.len();
+        let row = |r: usize| (0..columns).map(|c| w.get_f64(r * columns + c) * v[c]).sum::<f64>() + b.get_f64(r);
+        (0..rows).map(row).collect()
+    }
+
+    /// What [`amp`] is by the formulas of PyTorch's documentation, for one row.
+    fn by_hand(xs: &[f64]) -> Vec<f64> {
+        let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
+        let row = |tensor: Tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>();
+        let (lstm, gru) = (set(4, 1, 3, 1), set(3, 3, 2, 5));
+        let (mut h, mut c, mut g) = (row(tensor(&[3], 20)), row(tensor(&[3], 21)), vec![0.0; 2]);
+        let mut ys = Vec::new();
+        for &x in xs {
+            let a = affine(&lstm.w.tensor, &lstm.biases[0].tensor, &[x], 12);
+            let b = affine(&lstm.r.tensor, &lstm.biases[1].tensor, &h, 12);
+            let sum = |gate: usize, unit: usize| a[gate * 3 + unit] + b[gate * 3 + unit];
+            for unit in 0..3 {
+                c[unit] = sigmoid(sum(1, unit)) * c[unit] + sigmoid(sum(0, unit)) * sum(2, unit).tanh();
+                h[unit] = sigmoid(sum(3, unit)) * c[unit].tanh();
+            }
+            let a = affine(&gru.w.tensor, &gru.biases[0].tensor, &h, 6);
+            let b = affine(&gru.r.tensor, &gru.biases[1].tensor, &g, 6);
+            for unit in 0..2 {
+                let (r, z) = (sigmoid(a[unit] + b[unit]), sigmoid(a[2 + unit] + b[2 + unit]));
+                g[unit] = (1.0 - z) * (a[4 + unit] + r * b[4 + unit]).tanh() + z * g[unit];
+            }
+            let hidden: Vec<f64> =
+                affine(&tensor(&[4, 2], 9), &tensor(&[4], 10), &g, 4).into_iter().map(f64::tanh).collect();
+            ys.push(affine(&tensor(&[1, 4], 11), &tensor(&[1], 12), &hidden, 1)[0] + x);
+        }
+        ys
+    }
+
+    #[test]
+    fn layers_dense_layers_initial_states_and_a_skip_compute_what_their_formulas_say() {
+        let xs = [[0.5, -0.25, 0.125, 1.0], [-0.75, 0.5, 0.0, 0.25]];
+        let wanted = xs.map(|row| by_hand(&row));
+        let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-6, "{got} is not {want}");
+
+        let stack = amp(None);
+        assert_eq!(stack.problems(), Diagnostics::default());
+        let (model, _) = validate(&stack.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        let names: Vec<&str> = model.variables.iter().map(|variable| &variable.name[..]).collect();
+        assert_eq!(names, ["h_l0", "c_l0", "h_l1"]);
+        assert!(model.variables[0].initial.is_some() && model.variables[2].initial.is_none());
+        let mut variables = initial_variables(&model);
+        for t in 0..4 {
+            let step = reference(&model, &[vec![xs[0][t], xs[1][t]]], &variables);
+            near(step.results[0][0], wanted[0][t]);
+            near(step.results[0][1], wanted[1][t]);
+            variables = step.variables;
+        }
+
+        // the same, two steps a call
+        let (model, _) = validate(&amp(Some(2)).model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(model.results[0].shape, [2, 2, 1]);
+        let mut variables = initial_variables(&model);
+        for t in [0, 2] {
+            let x = [&xs[0][t..t + 2], &xs[1][t..t + 2]].concat();
+            let step = reference(&model, &[x], &variables);
+            for (at, want) in [&wanted[0][t..t + 2], &wanted[1][t..t + 2]].concat().into_iter().enumerate() {
+                near(step.results[0][at], want);
+            }
+            variables = step.variables;
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let text = |stack: &Stack| stack.problems().to_string();
+        let mut stack = amp(None);
+        stack.push_dense(DenseLayer { weight: tensor(&[3, 2], 1), bias: Some(tensor(&[2], 1)), activation: None });
+        for part in
+            ["the bias of layer 4 has the shape [2]", "layer 4 reads 2 values", "`skip` adds 1 inputs to 3 outputs"]
+        {
+            assert!(text(&stack).contains(part), "{part} is not in {}", text(&stack));
+        }
+        let mut stack = Stack::new("test", unplaced("amp".to_owned()), unplaced(1), None, None);
+        let lstm = || recurrent(Family::Lstm, 3, 1);
+        let refused = stack.add_recurrent(lstm(), Framework::PyTorch, set(4, 2, 3, 1), Vec::new());
+        assert!(refused.expect_err("two inputs").to_string().contains("`weight_ih` has the shape [12, 2]"));
+        let initial = vec![tensor(&[2], 1)];
+        stack.add_recurrent(lstm(), Framework::PyTorch, set(4, 1, 3, 1), initial).expect("weights that fit");
+        assert!(text(&stack).contains("an initial state of layer 0 has 2 values"), "{}", text(&stack));
+    }
+}
