@@ -1,13 +1,4 @@
-//! cellc compiles recurrent networks, ahead of time, to readable source in Rust or C.
-//!
-//! A build script uses [`Builder`]; the macros (`gru_cell!`, `lstm_sequence!`, ...) come with the crate `cellc-runtime`; the command
-//! `cellc` comes with the feature `cli`.
-//!
-//! Features: `cli` (default) is the command and all that only it needs; `openvino`, part of it, reads OpenVINO IR files; `safetensors`, part of it too,
-//! reads weights that PyTorch saved. A build script wants `default-features = false` and one or both of them.
-//!
-//! What is documented here is for users; the other modules serve cellc's own crates and may change at any time. `ARCHITECTURE.md` beside this
-//! crate is the map.
+#![doc = include_str!("../README.md")]
 
 #[doc(hidden)]
 pub mod activation;
