@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const PUBLISHED: &[(&str, &str)] = &[("cellc", "cellc"), ("cellc-macros", "cellc-macros"), ("cellc-runtime", "runtime")];
+const PUBLISHED: &[(&str, &str)] =
+    &[("cellc", "cellc"), ("cellc-macros", "cellc-macros"), ("cellc-runtime", "runtime")];
 
 #[test]
 fn packages_hold_their_licences_and_a_readme() {
