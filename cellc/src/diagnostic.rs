@@ -63,12 +63,22 @@ pub struct Diagnostic {
     pub valid: Option<String>,
     /// What to do.
     pub help: Option<String>,
+    /// Lines to copy into a shell, shown below the help as they are.
+    pub lines: Vec<String>,
 }
 
 impl Diagnostic {
     /// A refusal: `found` says what was found, as one sentence without a full stop.
     pub fn error(origin: Origin, found: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, origin, layer: None, found: found.into(), valid: None, help: None }
+        Self {
+            severity: Severity::Error,
+            origin,
+            layer: None,
+            found: found.into(),
+            valid: None,
+            help: None,
+            lines: Vec::new(),
+        }
     }
 
     /// A warning.
@@ -91,6 +101,12 @@ impl Diagnostic {
     /// Says what to do.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Adds lines to copy into a shell.
+    pub fn lines(mut self, lines: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.lines.extend(lines.into_iter().map(Into::into));
         self
     }
 }

@@ -13,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Macro, Parsed, TokenTable};
 use crate::front::declared::{Declared, Said, in_words_of};
+use crate::front::formats;
 use crate::model::Model;
 use crate::options::Options;
 use crate::validate::validate;
@@ -121,10 +122,9 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Model
     }
 }
 
-#[cfg(feature = "openvino")]
 fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
     let path = shown(model);
-    let read = crate::front::openvino::read(&path, weights.map(shown).as_deref());
+    let read = formats::read(&path, weights.map(shown).as_deref());
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
         Err(refused) => (None, refused),
@@ -136,12 +136,6 @@ fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Optio
     }
     problems.extend(found);
     model
-}
-
-#[cfg(not(feature = "openvino"))]
-fn read(_model: &str, _weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
-    problems.push(Diagnostic::error(Origin::Unknown, "this cellc was built without its feature `openvino`"));
-    None
 }
 
 /// What is declared, with the weights that a file of tensors has for it.
@@ -317,6 +311,10 @@ fn message(problem: &Diagnostic) -> String {
         if let Some(text) = text {
             message.push_str(&format!("\n{what}: {text}"));
         }
+    }
+    if !problem.lines.is_empty() {
+        message.push('\n');
+        problem.push_lines(&mut message);
     }
     message
 }

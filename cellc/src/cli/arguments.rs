@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cellc::diagnostic::Diagnostics;
+use cellc::front::formats::{self, Format};
+use cellc::model::Model;
 use cellc::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
@@ -441,6 +444,22 @@ impl ModelArguments {
     /// The model's file.
     pub(crate) fn path(&self) -> &Path {
         self.model.as_deref().expect("clap asks for it unless there is a subcommand")
+    }
+
+    /// Which format the model is of.
+    ///
+    /// # Errors
+    /// If it is none that is read, or is not there.
+    pub(crate) fn recognise(&self) -> Result<Format, Diagnostics> {
+        formats::recognise(self.path())
+    }
+
+    /// The model, and what the user should know of it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with its files.
+    pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Diagnostics> {
+        formats::read(self.path(), self.weights.as_deref())
     }
 
     fn options(&self) -> Options {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use cellc::bound::states;
 use cellc::compile;
 use cellc::diagnostic::{Diagnostic, Origin};
-use cellc::front::openvino;
 use cellc::model::ValidModel;
 use cellc::options::{Language, Options, Threads};
 use cellc::reference::{initial_variables, reference};
@@ -33,7 +32,7 @@ use super::{Failure, report};
 /// Compiles, checks the first call of everyone, measures, and prints one table.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
-    let (model, warnings) = openvino::read(arguments.model.path(), arguments.model.weights.as_deref())?;
+    let (model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let options = Options { name: Some("model".to_owned()), ..arguments.options() };

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use cellc::bound::{Profile, bound, states};
 use cellc::compile::{self, Compilation};
 use cellc::encoding::Loss;
-use cellc::front::openvino;
 use cellc::model::{ElementType, Model, ValidModel};
 use cellc::options::{Language, Options, Range, Threads, WeightFormat};
 use cellc::reference::{Step, initial_variables, reference};
@@ -25,7 +24,7 @@ const STEPS: usize = 256;
 /// Runs the steps, prints one table a result, and fails if a bound is broken.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
-    let (mut model, warnings) = openvino::read(arguments.model.path(), arguments.model.weights.as_deref())?;
+    let (mut model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     let options = Options { name: Some("model".to_owned()), ..arguments.options() };
     let mut inputs = match &arguments.inputs {

@@ -9,7 +9,6 @@ use cellc::compile::{self, Compilation};
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::emit::OutputFile;
 use cellc::files::{self, NewFile};
-use cellc::front::openvino;
 use cellc::options::{Language, Options, WeightsAs};
 
 use super::arguments::{CompileArguments, Emit, ModelArguments, WeightsAsArgument};
@@ -33,13 +32,14 @@ pub(super) enum Destination {
 
 /// Reads, compiles, writes.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
-    let xml = arguments.model.path();
+    // whoever gives another file than a model hears of that before anything else
+    arguments.model.recognise()?;
     let destination = destination(arguments)?;
     let emit = emit(arguments, &destination)?;
     let options = options(arguments, &destination, emit)?;
 
     let progress = Progress::start("reading the model");
-    let (model, warnings) = openvino::read(xml, arguments.model.weights.as_deref())?;
+    let (model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let compilation = compile::compile(&model, &options)?;
@@ -63,13 +63,9 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
     let Some(path) = &arguments.output else {
         return match arguments.emit {
             Some(_) => Ok(Destination::Stdout),
-            None => {
-                // whoever mistyped the model's name hears of that first
-                openvino::find(arguments.model.path())?;
-                Err(Failure::Usage(
-                    "where to write is not said: -o gru.rs, -o gru.c, or -o - for standard output".to_owned(),
-                ))
-            }
+            None => Err(Failure::Usage(
+                "where to write is not said: -o gru.rs, -o gru.c, or -o - for standard output".to_owned(),
+            )),
         };
     };
     Destination::of(path, "-o")

@@ -6,7 +6,6 @@ mod svg;
 mod table;
 
 use cellc::compile;
-use cellc::front::openvino;
 use cellc::options::Options;
 use cellc::report::{Done, Folded, Layer, Report};
 use cellc::target::Isa;
@@ -22,12 +21,13 @@ const LONGEST: usize = 40;
 
 /// Reads, compiles, and says what came of it.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
+    arguments.model.recognise()?;
     let picture = arguments.svg.as_deref().map(|path| Destination::of(path, "--svg")).transpose()?;
     if picture == Some(Destination::Stdout) && arguments.json {
         return Err(Failure::Usage("--svg - and --json both want standard output".to_owned()));
     }
     let progress = Progress::start("reading the model");
-    let (model, warnings) = openvino::read(arguments.model.path(), arguments.model.weights.as_deref())?;
+    let (model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let stem = arguments.model.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -14,9 +14,11 @@ mod run;
 mod stdout;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
+use cellc::front::formats;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
@@ -60,7 +62,17 @@ impl From<Diagnostic> for Failure {
 
 /// Does what the process's arguments say.
 pub(crate) fn main() -> ExitCode {
-    let CommandLine { command, compile } = CommandLine::try_parse().unwrap_or_else(|error| named(error).exit());
+    let CommandLine { command, compile } = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        Err(error) => {
+            // what the file is comes before what else is missing
+            if let Some(diagnostics) = foreign_model(&error) {
+                report(&diagnostics);
+                return ExitCode::FAILURE;
+            }
+            named(error).exit()
+        }
+    };
     let done = match &command {
         None => compile::compile(&compile),
         Some(Command::Run(arguments)) => run::run(arguments),
@@ -83,6 +95,18 @@ pub(crate) fn main() -> ExitCode {
         }
         Err(Failure::Broken) => ExitCode::FAILURE,
     }
+}
+
+/// What is wrong with the file that a command was given, where the command lacks something else.
+fn foreign_model(error: &clap::Error) -> Option<Diagnostics> {
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return None;
+    }
+    let command = CommandLine::command();
+    let mut words = std::env::args_os().skip(1).peekable();
+    words.next_if(|word| word.to_str().is_some_and(|word| command.find_subcommand(word).is_some()));
+    let model = words.next().filter(|word| !word.to_string_lossy().starts_with('-'))?;
+    formats::recognise(Path::new(&model)).err()
 }
 
 /// clap takes a second word that it does not expect for a subcommand, whatever it says: this says what it is.

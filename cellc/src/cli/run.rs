@@ -10,7 +10,6 @@ use cellc::compile;
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::emit::names::Interface;
 use cellc::files::{self, NewFile};
-use cellc::front::openvino;
 use cellc::model::Op;
 use cellc::options::Options;
 
@@ -24,8 +23,7 @@ use super::{Failure, npy, report};
 /// Runs every call and writes the results once all are there.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
-    let weights = arguments.model.weights.as_deref();
-    let (mut model, warnings) = openvino::read(arguments.model.path(), weights)?;
+    let (mut model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     let options = Options { name: Some("model".to_owned()), ..arguments.options() };
 

@@ -59,7 +59,19 @@ impl Diagnostic {
                 out.push('\n');
             }
         }
+        self.push_lines(&mut out);
         out
+    }
+
+    /// Adds the lines to copy, apart from the rest; not indented, as what Python or a shell reads must not be.
+    pub(crate) fn push_lines(&self, out: &mut String) {
+        if !self.lines.is_empty() {
+            out.push('\n');
+        }
+        for line in &self.lines {
+            push_message(out, line);
+            out.push('\n');
+        }
     }
 
     /// The file, line and column, each from 1, where they are known: what an editor jumps to.

@@ -657,7 +657,7 @@ impl Builder {
             }
             #[cfg(feature = "openvino")]
             Source::File { xml, weights } => {
-                let (model, found) = match super::openvino::read(xml, weights.as_deref()) {
+                let (model, found) = match super::formats::read(xml, weights.as_deref()) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),
                 };

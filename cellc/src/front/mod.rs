@@ -4,6 +4,7 @@ pub mod apple;
 pub mod builder;
 pub mod declaration;
 pub(crate) mod declared;
+pub mod formats;
 mod graph;
 pub mod layout;
 #[cfg(feature = "openvino")]

@@ -13,7 +13,6 @@ mod weights;
 mod xml;
 
 use std::fmt::Display;
-use std::fs;
 use std::path::Path;
 
 use super::sha256;
@@ -37,14 +36,6 @@ pub fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), 
         None => Place::Beside(xml.with_extension("bin")),
     };
     read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, Weights::new(place))
-}
-
-/// Whether there is anything to read.
-///
-/// # Errors
-/// What [`read`] says of a file that is not there.
-pub fn find(xml: &Path) -> Result<(), Diagnostics> {
-    fs::metadata(xml).map(drop).map_err(|e| unreadable(xml, &e))
 }
 
 fn unreadable(xml: &Path, error: &dyn Display) -> Diagnostics {

@@ -1,0 +1,305 @@
+//! What is said of a file that is not read: what it is, and the lines that make of it one that is.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::content::Content;
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+
+/// What is read.
+pub(super) const READ: &str = "a model of OpenVINO (.xml), of Neural Amp Modeler (.nam), of RTNeural or AIDA-X (.json); PyTorch's weights \
+                               (.safetensors)";
+
+/// The endings of the formats that are known, and what a file of that name should be.
+const ENDINGS: [(&str, &str); 23] = [
+    ("xml", "OpenVINO model"),
+    ("nam", "model of Neural Amp Modeler"),
+    ("json", "JSON file"),
+    ("safetensors", "safetensors file"),
+    ("onnx", "ONNX model"),
+    ("pt", "PyTorch file"),
+    ("pth", "PyTorch file"),
+    ("ckpt", "PyTorch file"),
+    ("pt2", "PyTorch file"),
+    ("keras", "Keras model"),
+    ("h5", "HDF5 file"),
+    ("hdf5", "HDF5 file"),
+    ("tflite", "TensorFlow Lite model"),
+    ("pb", "TensorFlow graph"),
+    ("mlmodel", "Core ML model"),
+    ("mlpackage", "Core ML model"),
+    ("mlmodelc", "Core ML model"),
+    ("gguf", "GGUF file"),
+    ("npz", "NumPy archive"),
+    ("npy", "NumPy array"),
+    ("pkl", "Python pickle"),
+    ("zip", "zip archive"),
+    ("gz", "gzip file"),
+];
+
+/// What to do about a file.
+struct Advice {
+    /// What it is, with an article.
+    is: String,
+    help: String,
+    lines: Vec<String>,
+}
+
+fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl Into<String>>) -> Advice {
+    Advice { is: is.to_owned(), help: help.to_owned(), lines: lines.into_iter().map(Into::into).collect() }
+}
+
+/// Nothing to copy.
+const NONE: [&str; 0] = [];
+
+/// Lines for Python, which a shell takes as they are.
+fn python(lines: &[&str]) -> Vec<String> {
+    let around = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
+    [around(&["python3 - <<'END'"]), around(lines), around(&["END"])].concat()
+}
+
+/// The refusal of a file or folder of this content.
+pub(super) fn refusal(path: &Path, content: &Content) -> Diagnostic {
+    let shown = quoted(&path.to_string_lossy());
+    let Advice { is, help, lines } = of(path, content);
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+    let named = ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, name)| *name);
+    let found = match content {
+        Content::Unknown | Content::Text if ending == "bin" => format!("{shown} is no model"),
+        Content::Unknown | Content::Text => match named {
+            Some(name) => format!("{shown} is no {name}, whatever its name says"),
+            None => format!("{shown} is of no format that cellc knows"),
+        },
+        Content::Empty
+        | Content::CutOnnx
+        | Content::CutZip
+        | Content::CutSafeTensors(..)
+        | Content::Folder(_)
+        | Content::WebPage
+        | Content::LfsPointer => format!("{shown} is {is}"),
+        _ => format!("{shown} is {is}, which cellc does not read"),
+    };
+    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(READ).lines(lines);
+    if help.is_empty() { diagnostic } else { diagnostic.help(help) }
+}
+
+fn of(path: &Path, content: &Content) -> Advice {
+    let (file, name) = (in_shell(&path.to_string_lossy()), path.file_name().unwrap_or(path.as_os_str()));
+    let stem = Path::new(name).file_stem().unwrap_or(name).to_string_lossy().into_owned();
+    let literal = in_python(&path.to_string_lossy());
+    let compile = format!("cellc {} -o {}", in_shell(&format!("{stem}.xml")), in_shell(&format!("{stem}.rs")));
+    let saved = in_python(&format!("{stem}.xml"));
+    let save = format!("openvino.save_model(model, {saved}, compress_to_fp16=False)");
+    const CONVERT: &str = "convert it to a model of OpenVINO";
+    // ovc goes by the name
+    let by_ovc = |ending: &str| {
+        let right = path.extension().and_then(OsStr::to_str) == Some(ending);
+        let named = in_shell(&path.with_extension(ending).to_string_lossy());
+        let rename = (!right).then(|| format!("mv {file} {named}"));
+        let file = if right { &file } else { &named };
+        let convert = format!("ovc {file} --compress_to_fp16=False");
+        let lines = std::iter::once("pip install openvino".to_owned()).chain(rename);
+        lines.chain([convert, compile.clone()]).collect::<Vec<_>>()
+    };
+    let torch = |load: &[&str]| {
+        let load = load.iter().map(|line| line.replace("FILE", &literal));
+        let lines: Vec<String> =
+            std::iter::once("import torch, openvino".to_owned()).chain(load).chain([save.clone()]).collect();
+        let lines = python(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        [vec!["pip install torch openvino".to_owned()], lines, vec![compile.clone()]].concat()
+    };
+    let by_keras = || {
+        let model = format!("model = keras.saving.load_model({literal}, compile=False)");
+        let export = format!("model.export({saved}, format=\"openvino\")");
+        let lines =
+            python(&["import os", "os.environ[\"KERAS_BACKEND\"] = \"openvino\"", "import keras", &model, &export]);
+        // Keras leaves the batch size open
+        let compile = compile.replacen("cellc ", "cellc --batch 1 ", 1);
+        [vec!["pip install keras openvino scipy".to_owned()], lines, vec![compile]].concat()
+    };
+    match content {
+        Content::Empty => advice("empty", "save or download it again", NONE),
+        Content::Onnx => advice("an ONNX model", CONVERT, by_ovc("onnx")),
+        Content::CutOnnx => advice("an ONNX model that is cut short", "save or download it again", NONE),
+        Content::TorchScript => {
+            let load = ["model = torch.jit.load(FILE, map_location=\"cpu\").eval()", EXAMPLE, WITH_EXAMPLE];
+            advice("a TorchScript model", CONVERT, torch(&load))
+        }
+        Content::TorchExport => {
+            let load = ["model = openvino.convert_model(torch.export.load(FILE))"];
+            advice("a model of torch.export", CONVERT, torch(&load))
+        }
+        Content::TorchSave => {
+            let tensors = in_python(&format!("{stem}.safetensors"));
+            let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
+            let save = format!(
+                "safetensors.torch.save_file({{name: tensor.clone() for name, tensor in weights.items()}}, {tensors})"
+            );
+            let select = "weights = weights.get(\"state_dict\", weights)";
+            let python = python(&["import torch, safetensors.torch", &load, select, &save]);
+            let compile = format!(
+                "cellc {} --cell lstm -o {}",
+                in_shell(&format!("{stem}.safetensors")),
+                in_shell(&format!("{stem}.rs"))
+            );
+            let lines = [vec!["pip install torch safetensors numpy".to_owned()], python, vec![compile]].concat();
+            let help = "weights of LSTM, GRU or RNN layers, with or without a dense layer behind, go into a .safetensors file. A file that holds \
+                        the whole module, and any other network: in the program that builds it, openvino.save_model(openvino.convert_model(model, \
+                        example_input=x), \"model.xml\", compress_to_fp16=False)";
+            advice("a file that PyTorch saved (torch.save)", help, lines)
+        }
+        Content::Keras => advice("a Keras model", CONVERT, by_keras()),
+        Content::Hdf5 => {
+            let help = "if it is a whole Keras model, convert it to a model of OpenVINO; if it holds weights alone (save_weights), load them into the \
+                        model in the program that builds it, and export that";
+            advice("an HDF5 file", help, by_keras())
+        }
+        Content::TfLite => advice("a TensorFlow Lite model", CONVERT, by_ovc("tflite")),
+        Content::SavedModel => {
+            // the folder is the model
+            let folder = if path.is_dir() { Some(path) } else { path.parent() };
+            let folder = folder.filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+            let lines = [
+                "pip install openvino".to_owned(),
+                format!(
+                    "ovc {} --output_model model.xml --compress_to_fp16=False",
+                    in_shell(&folder.to_string_lossy())
+                ),
+                "cellc model.xml -o model.rs".to_owned(),
+            ];
+            advice("a SavedModel of TensorFlow", CONVERT, lines)
+        }
+        Content::FrozenGraph => advice("a graph of TensorFlow", CONVERT, by_ovc("pb")),
+        Content::CoreMl => {
+            let help = "nothing converts it back: convert the model that it was made from (PyTorch, Keras, ONNX). One `gru` of BNNSGraph can be \
+                        declared with its weights: cellc::Builder::apple_gru";
+            advice("a Core ML model", help, NONE)
+        }
+        Content::Pickle => {
+            let help = "it can only be read by the program that wrote it: load it there, and save the model by openvino.save_model";
+            advice("a Python pickle", help, NONE)
+        }
+        Content::Numpy => {
+            let help = "arrays alone do not say what is computed: declare the layers by cellc::Builder, and give the arrays to weights_of";
+            advice("a file of NumPy arrays", help, NONE)
+        }
+        Content::Gguf => advice("a GGUF file (a language model)", "cellc compiles recurrent networks", NONE),
+        Content::WebPage => {
+            let help = "the link led to a page about the file: download the file itself";
+            advice("a web page", help, NONE)
+        }
+        Content::LfsPointer => {
+            let lines = [format!("git lfs pull --include {}", in_shell(&name.to_string_lossy()))];
+            advice(
+                "a pointer of Git LFS",
+                "the file itself is not here yet: let Git fetch it, in the folder that it is in",
+                lines,
+            )
+        }
+        Content::Compressed(unpack) => {
+            advice("a compressed file", "unpack it, and give what comes out", [format!("{unpack} {file}")])
+        }
+        Content::Archive(unpack, inside) => {
+            let inside =
+                inside.as_ref().map(|name| format!("cellc {} -o {}", in_shell(name), in_shell(&format!("{stem}.rs"))));
+            let lines = std::iter::once(format!("{unpack} {file}")).chain(inside);
+            advice("an archive", "unpack it, and give the model that is in it", lines)
+        }
+        Content::CutZip => advice(
+            "a zip archive that is cut short",
+            "PyTorch and Keras save such archives: save or download it again",
+            NONE,
+        ),
+        Content::CutSafeTensors(needs, has) => {
+            let is = format!("a safetensors file of {has} bytes whose header alone takes {needs}");
+            advice(&is, "it is cut short: save or download it again", NONE)
+        }
+        Content::Folder(models) => match &models[..] {
+            [] => advice("a folder without a model", "give the model's file", NONE),
+            [one] => advice(
+                "a folder",
+                "give the model in it",
+                [format!("cellc {} -o model.rs", in_shell(&path.join(one).to_string_lossy()))],
+            ),
+            several => {
+                let lines = several
+                    .iter()
+                    .take(8)
+                    .map(|name| format!("cellc {} -o model.rs", in_shell(&path.join(name).to_string_lossy())));
+                advice("a folder", "give one of the models in it", lines)
+            }
+        },
+        Content::Json(keys) => of_json(&literal, &stem, keys),
+        Content::Unknown | Content::Text => {
+            let beside = path.with_extension("xml");
+            if path.extension() == Some(OsStr::new("bin")) {
+                let lines = beside.is_file().then(|| {
+                    format!("cellc {} -o {}", in_shell(&beside.to_string_lossy()), in_shell(&format!("{stem}.rs")))
+                });
+                return advice("", "the .bin file holds the weights: give the .xml file that was saved with it", lines);
+            }
+            advice("", "if it was cut short or damaged, save or download it again", NONE)
+        }
+        // these are read
+        Content::Xml | Content::SafeTensors => advice("a model", "", NONE),
+    }
+}
+
+/// The shape is the user's affair.
+const EXAMPLE: &str = "x = torch.zeros(1, 1, 1)  # of the shape that the model takes";
+const WITH_EXAMPLE: &str = "model = openvino.convert_model(model, example_input=x)";
+
+/// JSON files that are not read: a key that gives them away, what they are, what to do.
+const FOREIGN: [(&str, &str, &str); 7] = [
+    ("state_dict", "weights of PyTorch as JSON (NeuralPi, Automated-GuitarAmpModelling)", ""),
+    (
+        "class_name",
+        "the configuration of a Keras model, without its weights",
+        "give the .keras file that the model was saved to",
+    ),
+    ("modelTopology", "a model of TensorFlow.js", "convert the model that it was made from"),
+    (
+        "weight_map",
+        "the index of several safetensors files",
+        "give the .safetensors file that has the recurrent layers",
+    ),
+    ("architectures", "the configuration of a model, without its weights", "give the file that holds the model"),
+    ("model_type", "the configuration of a model, without its weights", "give the file that holds the model"),
+    ("nbformat", "a Jupyter notebook", "run it, and let it export the model"),
+];
+
+fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
+    let Some((key, is, help)) = FOREIGN.iter().find(|(key, _, _)| keys.iter().any(|other| other == key)) else {
+        return advice("JSON", "", NONE);
+    };
+    if *key != "state_dict" {
+        return advice(is, help, NONE);
+    }
+    let tensors = format!("{stem}.safetensors");
+    let load = format!("weights = json.load(open({literal}))[\"state_dict\"]");
+    let save = format!(
+        "safetensors.numpy.save_file({{name: numpy.array(values, \"float32\") for name, values in weights.items()}}, {})",
+        in_python(&tensors)
+    );
+    let python = python(&["import json, numpy, safetensors.numpy", &load, &save]);
+    let compile = format!(
+        "cellc {} --cell lstm --prefix rec --head lin -o {}",
+        in_shell(&tensors),
+        in_shell(&format!("{stem}.rs"))
+    );
+    let help = "put the weights into a .safetensors file; unit_type says which cell it is, and skip: 1 that the input is added to the output";
+    advice(is, help, [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat())
+}
+
+/// A word for a shell.
+fn in_shell(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@%,=".contains(c);
+    // what begins like an option is none with a folder in front
+    let text = if text.starts_with('-') { format!("./{text}") } else { text.to_owned() };
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// A text for Python.
+fn in_python(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

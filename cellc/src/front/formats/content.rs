@@ -1,0 +1,226 @@
+//! What a file is, by what it holds: its first bytes, the directory of a zip archive, the outermost fields of a protobuf message.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::{archive, protobuf};
+
+/// As much of a file's start is looked at, in bytes.
+const HEAD: usize = 4096;
+/// As many files of a folder are looked at.
+const MOST_FILES: usize = 1000;
+
+/// What a file or a folder is.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::upper_case_acronyms)] // the formats' own names
+pub(super) enum Content {
+    Empty,
+    /// XML, or a text that its reader is to judge.
+    Xml,
+    /// An object or a list, with those of its outermost keys that the start shows.
+    Json(Vec<String>),
+    SafeTensors,
+    /// The length that its header says that it has, and its own.
+    CutSafeTensors(u64, u64),
+    Onnx,
+    CutOnnx,
+    TorchScript,
+    /// What `torch.save` writes, today or in old versions.
+    TorchSave,
+    TorchExport,
+    Pickle,
+    Keras,
+    Hdf5,
+    TfLite,
+    CoreMl,
+    SavedModel,
+    FrozenGraph,
+    Numpy,
+    Gguf,
+    WebPage,
+    LfsPointer,
+    /// What unpacks it.
+    Compressed(&'static str),
+    /// An archive, and a model inside it that is read, if there is one.
+    Archive(&'static str, Option<String>),
+    /// A zip archive without its end.
+    CutZip,
+    /// A folder with these models.
+    Folder(Vec<String>),
+    /// Text that is of no format known here.
+    Text,
+    Unknown,
+}
+
+/// Whether a file of this name would be read.
+fn is_readable(name: &str) -> bool {
+    [".xml", ".nam", ".json", ".safetensors"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending))
+}
+
+impl Content {
+    /// Of a regular file or a folder.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        if path.is_dir() {
+            return Self::of_folder(path);
+        }
+        let mut file = File::open(path)?;
+        let len = file.metadata()?.len();
+        let mut head = Vec::with_capacity(HEAD);
+        file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+        if let Some(content) = Self::by_magic(&head, len) {
+            return Ok(content);
+        }
+        if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+            return Ok(archive::names(&mut file)?.map_or(Self::CutZip, |names| Self::of_zip(&names)));
+        }
+        if let Some(content) = Self::of_text(&head) {
+            return Ok(content);
+        }
+        let fields = protobuf::fields(&mut file)?;
+        Ok(fields.and_then(|fields| Self::of_message(&fields)).unwrap_or_else(|| match std::str::from_utf8(&head) {
+            Ok(text) if !text.contains('\0') => Self::Text,
+            // a character may have been cut at the end
+            Err(error) if error.error_len().is_none() && !head.contains(&0) => Self::Text,
+            _ => Self::Unknown,
+        }))
+    }
+
+    fn of_folder(path: &Path) -> io::Result<Self> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(path)?.take(MOST_FILES) {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        let has = |name: &str| names.iter().any(|other| other == name);
+        Ok(if has("saved_model.pb") || has("saved_model.pbtxt") {
+            Self::SavedModel
+        } else if has("coremldata.bin") || has("Manifest.json") && has("Data") {
+            Self::CoreMl
+        } else {
+            names.retain(|name| is_readable(name) || name.to_ascii_lowercase().ends_with(".onnx"));
+            Self::Folder(names)
+        })
+    }
+
+    /// By fixed bytes at fixed places.
+    fn by_magic(head: &[u8], len: u64) -> Option<Self> {
+        // what old versions of torch.save begin with: a pickle of this number
+        const TORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+        let at = |place: usize, bytes: &[u8]| head.get(place..).is_some_and(|rest| rest.starts_with(bytes));
+        Some(match head {
+            [] => Self::Empty,
+            _ if at(0, b"\x89HDF\r\n\x1a\n") => Self::Hdf5,
+            _ if at(4, b"TFL3") => Self::TfLite,
+            _ if at(0, b"\x93NUMPY") => Self::Numpy,
+            _ if at(0, b"GGUF") => Self::Gguf,
+            _ if at(0, b"\x1f\x8b") => Self::Compressed("gunzip -k"),
+            _ if at(0, b"BZh") => Self::Compressed("bunzip2 -k"),
+            _ if at(0, b"\xfd7zXZ\0") => Self::Compressed("unxz -k"),
+            _ if at(0, b"\x28\xb5\x2f\xfd") => Self::Compressed("unzstd"),
+            _ if at(0, b"7z\xbc\xaf\x27\x1c") => Self::Archive("7z x", None),
+            _ if at(0, b"Rar!\x1a\x07") => Self::Archive("unrar x", None),
+            _ if at(257, b"ustar") => Self::Archive("tar xf", None),
+            _ if at(0, b"version https://git-lfs.github.com/spec/") => Self::LfsPointer,
+            [0x80, 2..=5, rest @ ..] if rest.starts_with(TORCH) => Self::TorchSave,
+            [0x80, 2..=5, ..] => Self::Pickle,
+            _ => {
+                let header = u64::from_le_bytes(*head.first_chunk()?);
+                let needed = header.checked_add(8)?;
+                // the format's own limit for its header
+                match head.get(8) {
+                    Some(b'{') if header <= 100_000_000 && needed > len => Self::CutSafeTensors(needed, len),
+                    Some(b'{') if header <= 100_000_000 => Self::SafeTensors,
+                    _ => return None,
+                }
+            }
+        })
+    }
+
+    fn of_zip(names: &[String]) -> Self {
+        // PyTorch puts everything into a folder of the archive's name
+        let has = |wanted: &str| {
+            names.iter().any(|name| name == wanted || name.split_once('/').is_some_and(|(_, inner)| inner == wanted))
+        };
+        let readable = || names.iter().find(|name| is_readable(name)).cloned();
+        if has("archive_format") || has("serialized_exported_program.json") {
+            Self::TorchExport
+        } else if has("data.pkl") {
+            if has("constants.pkl") { Self::TorchScript } else { Self::TorchSave }
+        } else if has("model.weights.h5") && has("config.json") {
+            Self::Keras
+        } else if names.iter().any(|name| name.ends_with(".mlmodel")) {
+            Self::CoreMl
+        } else if !names.is_empty() && names.iter().all(|name| name.ends_with(".npy")) {
+            Self::Numpy
+        } else {
+            Self::Archive("unzip", readable())
+        }
+    }
+
+    fn of_text(head: &[u8]) -> Option<Self> {
+        let utf16 = [&b"\xff\xfe"[..], b"\xfe\xff", b"<\0", b"\0<"];
+        if utf16.iter().any(|start| head.starts_with(start)) {
+            return Some(Self::Xml);
+        }
+        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        match text.first()? {
+            b'<' => {
+                let lower = String::from_utf8_lossy(text).to_lowercase();
+                let page = lower.starts_with("<!doctype html") || lower.starts_with("<html");
+                Some(if page { Self::WebPage } else { Self::Xml })
+            }
+            b'{' | b'[' => Some(Self::Json(keys(text))),
+            _ => None,
+        }
+    }
+
+    fn of_message(fields: &protobuf::Fields) -> Option<Self> {
+        let version = fields.numbers.iter().find(|(field, _)| *field == 1).map(|(_, value)| *value);
+        let has = |field: u64| fields.bytes.contains(&field);
+        let numbers = || fields.numbers.iter().map(|(field, _)| field);
+        let all = || fields.bytes.iter().chain(numbers());
+        let onnx = |field: &u64| matches!(field, 1..=8 | 14 | 20 | 25 | 26);
+        match version {
+            Some(1..=1000) if has(7) && all().all(onnx) => Some(if fields.cut { Self::CutOnnx } else { Self::Onnx }),
+            // one of the kinds of a model, numbered from 200 on
+            Some(1..=1000) if fields.bytes.iter().any(|field| (200..=5000).contains(field)) => Some(Self::CoreMl),
+            Some(1) if has(2) && all().all(|field| *field <= 2) => Some(Self::SavedModel),
+            None if has(1) && all().all(|field| *field <= 4) && !fields.cut => Some(Self::FrozenGraph),
+            _ => None,
+        }
+    }
+}
+
+/// The outermost keys of an object of which this is the start.
+fn keys(text: &[u8]) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut depth = 0usize;
+    let mut last: Option<&[u8]> = None;
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let start = at;
+                while let Some(&byte) = text.get(at) {
+                    match byte {
+                        b'\\' => at += 2,
+                        b'"' => break,
+                        _ => at += 1,
+                    }
+                }
+                last = text.get(start..at);
+                at += 1;
+                continue;
+            }
+            b':' if depth == 1 => keys.extend(last.map(|key| String::from_utf8_lossy(key).into_owned())),
+            byte if byte.is_ascii_whitespace() => continue,
+            _ => {}
+        }
+        last = None;
+    }
+    keys
+}

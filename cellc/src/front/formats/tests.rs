@@ -1,0 +1,216 @@
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::content::Content;
+use super::*;
+
+/// A zip archive of empty files with these names.
+fn zip(names: &[&str]) -> Vec<u8> {
+    let (mut files, mut directory) = (Vec::new(), Vec::new());
+    for name in names {
+        let fixed = |signature: &[u8], before: usize, after: usize| {
+            let len = (name.len() as u16).to_le_bytes();
+            [signature, &vec![0; before], &len, &vec![0; after], name.as_bytes()].concat()
+        };
+        directory.extend(fixed(b"PK\x01\x02", 24, 16));
+        files.extend(fixed(b"PK\x03\x04", 22, 2));
+    }
+    let number = |n: usize| (n as u32).to_le_bytes();
+    let end = [&b"PK\x05\x06"[..], &[0; 8], &number(directory.len()), &number(files.len()), &[0; 2]].concat();
+    [files, directory, end].concat()
+}
+
+fn safetensors(header: &str) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat()
+}
+
+/// ir_version, producer_name, graph, opset_import
+const ONNX: &[u8] = b"\x08\x09\x12\x07pytorch\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x11";
+
+struct Files(TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn with(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// What is said of a file, its folder left out.
+    fn said(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        self.of(&self.with(name, bytes))
+    }
+
+    fn of(&self, path: &Path) -> String {
+        let folder = format!("{}/", self.0.path().display());
+        recognise(path).unwrap_err().to_string().replace(&folder, "")
+    }
+}
+
+#[test]
+fn content_says_what_a_file_is_whatever_its_name() {
+    let files = Files::new();
+    let mut tar = vec![0; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    // the last one of the start is cut
+    let accents = format!("a{}", "é".repeat(4000));
+    let torch = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+    // specificationVersion, description, neuralNetwork (500)
+    let core_ml = b"\x08\x04\x12\x02\x0a\x00\xa2\x1f\x01\x00";
+    let cases: &[(&[u8], Content)] = &[
+        (b"", Content::Empty),
+        (b"<?xml version=\"1.0\"?><net>", Content::Xml),
+        (b"\xef\xbb\xbf  <net>", Content::Xml),
+        (b"\xff\xfe<\0n\0", Content::Xml),
+        (b" <!DOCTYPE html><p>", Content::WebPage),
+        (b"\n{\"a\": {\"b\": 1}, \"c\\\"d\" : [\"e\"], \"f\"", Content::Json(vec!["a".into(), "c\\\"d".into()])),
+        (&safetensors("{}"), Content::SafeTensors),
+        (&safetensors("{\"__metadata__\":{}}")[..12], Content::CutSafeTensors(27, 12)),
+        (ONNX, Content::Onnx),
+        (&ONNX[..13], Content::CutOnnx),
+        (core_ml, Content::CoreMl),
+        (b"\x08\x01\x12\x02\x0a\x00", Content::SavedModel),
+        (&zip(&["net/data.pkl", "net/constants.pkl", "net/version"]), Content::TorchScript),
+        (&zip(&["archive/data.pkl", "archive/byteorder", "archive/version"]), Content::TorchSave),
+        (&zip(&["net/archive_format", "net/models/model.json"]), Content::TorchExport),
+        (&zip(&["serialized_exported_program.json", "version"]), Content::TorchExport),
+        (&zip(&["metadata.json", "config.json", "model.weights.h5"]), Content::Keras),
+        (&zip(&["a.npy", "b.npy"]), Content::Numpy),
+        (&zip(&["amp.mlpackage/Manifest.json", "amp.mlpackage/Data/a.mlmodel"]), Content::CoreMl),
+        (&zip(&["readme.txt", "pack/amp.nam"]), Content::Archive("unzip", Some("pack/amp.nam".into()))),
+        (&zip(&["readme.txt"]), Content::Archive("unzip", None)),
+        (&zip(&["readme.txt"])[..40], Content::CutZip),
+        (torch, Content::TorchSave),
+        (b"\x80\x04\x95....", Content::Pickle),
+        (b"\x89HDF\r\n\x1a\n....", Content::Hdf5),
+        (b"\x1c\0\0\0TFL3....", Content::TfLite),
+        (b"\x93NUMPY\x01\0", Content::Numpy),
+        (b"GGUF\x03\0\0\0", Content::Gguf),
+        (b"\x1f\x8b\x08\0", Content::Compressed("gunzip -k")),
+        (&tar, Content::Archive("tar xf", None)),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", Content::LfsPointer),
+        (b"hello", Content::Text),
+        (accents.as_bytes(), Content::Text),
+        (b"\0\x01\x02\xff\xff\xff", Content::Unknown),
+    ];
+    for (i, (bytes, content)) in cases.iter().enumerate() {
+        for name in ["a", "a.xml", "a.onnx"] {
+            let path = files.with(name, bytes);
+            assert_eq!(Content::of(&path).unwrap(), *content, "{i} {name}");
+            assert_eq!(
+                recognise(&path).is_ok(),
+                matches!(content, Content::Xml | Content::SafeTensors) || name == "a.xml" && *content == Content::Text,
+                "{i} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_but_the_start_and_the_directory_is_looked_at() {
+    use std::io::{Read, Seek, SeekFrom};
+    /// A file that counts what is read of it.
+    struct Counted<R>(R, u64);
+    impl<R: Read> Read for Counted<R> {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            let read = self.0.read(to)?;
+            self.1 += read as u64;
+            Ok(read)
+        }
+    }
+    impl<R: Seek> Seek for Counted<R> {
+        fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+    // a directory of many names, all of one length; one that says that it is longer than the file; one that is nothing but directory entries
+    let names: Vec<String> = (0..30_000).map(|i| format!("{i:0>40}")).collect();
+    let many = zip(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut file = Counted(std::io::Cursor::new(&many), 0);
+    assert_eq!(archive::names(&mut file).unwrap().unwrap().len(), 4096);
+    assert!(file.1 < (1 << 20) + (1 << 17), "{} bytes were read", file.1);
+    for place in 0..22 {
+        let mut damaged = zip(&["a", "b"]);
+        let at = damaged.len() - 22 + place;
+        damaged[at] = 0xff;
+        _ = archive::names(&mut std::io::Cursor::new(damaged)).unwrap();
+    }
+    // fields without end, and fields longer than any file
+    let mut file = Counted(std::io::Cursor::new([8u8, 1].repeat(100_000)), 0);
+    assert_eq!(protobuf::fields(&mut file).unwrap().unwrap().numbers.len(), 64);
+    assert!(file.1 < 4096, "{} bytes were read", file.1);
+    for text in [
+        &b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..],
+        b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x00\x00",
+        b"\x08",
+    ] {
+        _ = protobuf::fields(&mut std::io::Cursor::new(text)).unwrap();
+    }
+}
+
+#[test]
+fn what_is_not_read_is_named_with_the_lines_that_convert_it() {
+    let files = Files::new();
+    let torch = zip(&["net/data.pkl", "net/version"]);
+    let script = zip(&["net/data.pkl", "net/constants.pkl"]);
+    let said = [
+        files.said("amp.onnx", ONNX),
+        files.said("my amp.xml", ONNX),
+        files.said("amp.pt", script),
+        files.said("amp.pth", torch),
+        files.said("amp.pt2", zip(&["amp/archive_format"])),
+        files.said("amp.keras", zip(&["config.json", "model.weights.h5"])),
+        files.said("amp.h5", b"\x89HDF\r\n\x1a\n"),
+        files.said("amp.tflite", b"\x1c\0\0\0TFL3"),
+        files.said("amp.json", "{\"model_data\": {\"skip\": 1}, \"state_dict\": {}}"),
+        files.said("amp.zip", zip(&["pack/clean.nam"])),
+        files.said("pointer.xml", "version https://git-lfs.github.com/spec/v1\n"),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn folders_and_files_of_no_format() {
+    let files = Files::new();
+    let folder = |name: &str, inside: &[&str]| {
+        for file in inside {
+            files.with(&format!("{name}/{file}"), "<net>");
+        }
+        files.of(&files.0.path().join(name))
+    };
+    fs::create_dir(files.0.path().join("nothing")).unwrap();
+    let said = [
+        files.of(&files.0.path().join("nothing")),
+        folder("one", &["model.xml", "model.bin"]),
+        folder("several", &["a.xml", "b.nam", "readme.md"]),
+        folder("saved", &["saved_model.pb", "variables/variables.index"]),
+        folder("amp.mlpackage", &["Manifest.json", "Data/model.mlmodel"]),
+        files.said("amp.onnx", "<!doctype html>"),
+        files.said("cut.onnx", &ONNX[..13]),
+        files.said("cut.pt", &zip(&["net/data.pkl"])[..30]),
+        files.said("cut.safetensors", &safetensors("{\"__metadata__\":{}}")[..12]),
+        files.said("empty.pt", ""),
+        files.said("damaged.keras", b"\0\xff\xff"),
+        files.said("one/model.bin", b"\0\xff\xff"),
+        files.said("lone.bin", b"\0\xff\xff"),
+        files.said("lone", b"\0\xff\xff"),
+        files.of(&files.0.path().join("missing.nam")),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn names_are_quoted_for_shell_and_python() {
+    let files = Files::new();
+    let said = files.said("-it's \"$x\".pt", zip(&["net/data.pkl", "net/constants.pkl"]));
+    assert!(said.contains("cellc './-it'\\''s \"$x\".xml' -o './-it'\\''s \"$x\".rs'"), "{said}");
+    assert!(said.contains("-it's \\\"$x\\\".pt\", map_location"), "{said}");
+}
