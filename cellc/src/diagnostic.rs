@@ -42,6 +42,8 @@ pub enum Origin {
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// The input is compiled as it is; something in it could be meant otherwise.
+    Notice,
     /// The input is compiled, but something in it has no effect or may surprise.
     Warning,
     /// The input is refused.
@@ -84,6 +86,11 @@ impl Diagnostic {
     /// A warning.
     pub fn warning(origin: Origin, found: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(origin, found) }
+    }
+
+    /// A notice.
+    pub fn notice(origin: Origin, found: impl Into<String>) -> Self {
+        Self { severity: Severity::Notice, ..Self::error(origin, found) }
     }
 
     /// Names the layer or key.

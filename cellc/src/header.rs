@@ -55,6 +55,13 @@ pub(crate) fn lines(
     if interface.states.is_empty() && model.variables.is_empty() {
         lines.push("State: none.".to_string());
     }
+    for restart in &model.restarts {
+        lines.push(format!(
+            "State: nothing keeps that of {} \"{}\". It takes one step a call, and every call starts it anew from a constant.",
+            escape(&restart.kind),
+            escape(&restart.name)
+        ));
+    }
     for variable in &model.variables {
         let initial = if variable.initial.is_some() { "a constant of the model" } else { "zero" };
         let kept = if variable.next.is_some() { "" } else { ", never assigned" };

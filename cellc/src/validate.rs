@@ -4,6 +4,7 @@
 
 mod cell;
 mod elementwise;
+mod flow;
 mod fold;
 mod interface;
 mod layout;
@@ -14,6 +15,7 @@ mod parameters;
 mod rounding;
 mod sequence;
 mod shape;
+mod states;
 mod steps;
 mod structure;
 mod sweep;
@@ -59,8 +61,9 @@ pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnos
         validation.run();
         validation
     };
-    let validation = with(None);
+    let mut validation = with(None);
     if !validation.diagnostics.has_errors() {
+        validation.diagnostics.extend(validation.restart_warnings);
         return Ok((validation.valid, validation.diagnostics));
     }
     // perhaps only the number of steps is missing
@@ -128,8 +131,10 @@ struct Validation<'a> {
     open: Option<usize>,
     /// By parameter of the model: the axes for which it was taken.
     open_axes: Vec<Vec<usize>>,
-    /// New states of cells of the model itself by node: h, c.
-    new_states: HashMap<usize, [Option<usize>; 2]>,
+    /// Recurrent layers by what they leave after the last step, loops by what they hand on.
+    layers: HashMap<usize, &'a Node>,
+    /// What is said of layers that every call starts anew, unless it turns out that their states are kept.
+    restart_warnings: Diagnostics,
     variables: Variables<'a>,
     /// What the graph that is looked at computes.
     nodes: Vec<ValidNode>,
@@ -160,7 +165,8 @@ impl<'a> Validation<'a> {
             shapes: vec![None; model.parameters.len()],
             open: None,
             open_axes: vec![Vec::new(); model.parameters.len()],
-            new_states: HashMap::new(),
+            layers: HashMap::new(),
+            restart_warnings: Diagnostics::default(),
             variables: Variables::default(),
             nodes: Vec::new(),
             depth: 0,
@@ -230,7 +236,7 @@ impl<'a> Validation<'a> {
                 // whoever looks at the graph knows what they are
                 Op::Parameter => {}
                 _ if self.reads_iteration(node) => {}
-                op => self.operation(index, node, op),
+                op => self.operation(node, op),
             }
             // folded weights are large: they go when nothing needs them any more
             for input in &node.inputs {
@@ -242,13 +248,13 @@ impl<'a> Validation<'a> {
         }
     }
 
-    fn operation(&mut self, index: usize, node: &'a Node, op: &'a Op) {
+    fn operation(&mut self, node: &'a Node, op: &'a Op) {
         match op {
             Op::Parameter | Op::Result => {}
             Op::Constant(tensor) => self.constant(node, tensor),
             Op::Convert => self.convert(node),
-            Op::Cell(cell) => self.cell(index, node, cell, None),
-            Op::Sequence(cell, direction) => self.cell(index, node, cell, Some(*direction)),
+            Op::Cell(cell) => self.cell(node, cell, None),
+            Op::Sequence(cell, direction) => self.cell(node, cell, Some(*direction)),
             Op::Elementwise(function) => self.elementwise(node, *function),
             Op::MatMul { transpose_a, transpose_b } => self.matmul(node, *transpose_a, *transpose_b),
             Op::Softmax { axis, log } => self.softmax(node, *axis, *log),

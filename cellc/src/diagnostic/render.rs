@@ -40,6 +40,7 @@ impl Diagnostic {
         let severity = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Notice => "notice",
         };
         let mut out = format!("{severity}: ");
         push_message(&mut out, &self.found);

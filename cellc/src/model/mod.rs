@@ -17,8 +17,8 @@ pub use print::counted;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
     Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,
-    ResultValue, Sequence, Softmax, Source, StatePair, Steps, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
-    ValidValue, Variable, View, WeightSource,
+    Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps, ValidCell, ValidLoop, ValidModel, ValidNode,
+    ValidOp, ValidValue, Variable, View, WeightSource,
 };
 
 use std::fmt;

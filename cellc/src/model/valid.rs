@@ -61,6 +61,15 @@ pub struct StatePair {
     pub result: usize,
 }
 
+/// A recurrent layer of one step that every call starts from a constant state: nothing keeps what it leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// The layer's name; may be anything.
+    pub name: String,
+    /// Its type: `GRUSequence`, for the reader.
+    pub kind: String,
+}
+
 /// What ReadValue and Assign name: a tensor that is kept between steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
@@ -399,6 +408,8 @@ pub struct ValidModel {
     pub results: Vec<ResultValue>,
     /// What the struct holds between steps.
     pub states: Vec<StatePair>,
+    /// What starts anew at every call.
+    pub restarts: Vec<Restart>,
     /// Where a call takes as many steps as it is given: the model is then one of those steps.
     pub steps: Option<Steps>,
 }

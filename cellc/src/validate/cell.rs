@@ -121,7 +121,7 @@ pub(super) struct Weights {
 }
 
 impl<'a> Validation<'a> {
-    pub(super) fn cell(&mut self, index: usize, node: &'a Node, cell: &Cell, direction: Option<Direction>) {
+    pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
         if cell.hidden_size == 0 {
             let found = "hidden_size is 0";
             self.error(
@@ -153,7 +153,7 @@ impl<'a> Validation<'a> {
                 origin: Origin::Unknown,
             });
         }
-        self.recur(index, &recurrent, sizes, weights, ledger);
+        self.recur(&recurrent, sizes, weights, ledger);
     }
 
     /// Whether what is said about the cell holds together.

@@ -276,7 +276,7 @@ impl<'a> Validation<'a> {
     /// What the body sees of an input.
     fn loop_input(
         &mut self,
-        iteration: &mut Iteration,
+        iteration: &mut Iteration<'a>,
         input: &LoopInput,
         known: &Known,
         pieces: Option<Pieces>,
@@ -309,6 +309,7 @@ impl<'a> Validation<'a> {
                 self.computable(node, &shape)?;
                 let initial = self.source(known)?;
                 let value = self.value(shape);
+                self.layers.insert(value, node);
                 iteration.carried.push(Carried { initial, value, result });
                 Some(Known::Source(Source::Value(value), known.element()))
             }

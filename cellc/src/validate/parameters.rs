@@ -80,7 +80,7 @@ impl Validation<'_> {
             (None, Some(given)) => vec![ANY; given.len()],
             (None, None) if self.partial => return None,
             (None, None) => {
-                let help = format!("give its shape: {}", example(&name, &[Dim::Fixed(1), Dim::Fixed(16)]));
+                let help = format!("give its shape: {}", example(&name, &[Dim::Fixed(1), Dim::Fixed(16)], None));
                 self.error(node, &value.origin, "an input without a shape", "a shape", help);
                 return None;
             }
@@ -117,21 +117,35 @@ impl Validation<'_> {
                 (None, Dim::Dynamic { .. }, _) if self.partial => return None,
                 (None, Dim::Dynamic { .. }, _) => {
                     let sizes = self.likely(index, &stated, given);
-                    let by_shape = example(&name, &sizes);
-                    let open = |dims: &[Dim]| dims.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
-                    let help = match axis == 0 && !is_weight && !open(&stated[1..]) {
-                        true => format!("give the batch size, --batch 1, or the whole shape, {by_shape}"),
-                        false if is_weight => format!("give the whole shape: {by_shape}"),
-                        false => {
-                            let like = match open(&sizes[sizes.len() - 1..]) {
-                                true => " with the sizes that the model was made for, as",
-                                false => ":",
-                            };
-                            let steps = match open(&sizes[1..]) {
-                                true => "; a ? in it leaves the number of steps open",
+                    let is_open = |axis: &usize| matches!(sizes[*axis], Dim::Dynamic { .. });
+                    // a row of a cell is the last axis, and what has rows and no other axes has no steps
+                    let last = sizes.len() - usize::from(sizes.len() > 2 || self.uses[index].batch);
+                    let time = (1..last).find(is_open).filter(|_| !is_weight);
+                    let help = match time {
+                        Some(time) => {
+                            let like = match (time + 1..sizes.len()).any(|axis| is_open(&axis)) {
+                                true => ", with the other sizes that the model was made for",
                                 false => "",
                             };
-                            format!("give the whole shape{like} {by_shape}{steps}")
+                            format!(
+                                "leave the number of steps open, {}, and the state goes on from call to call{like}; \
+                                 or give the steps of a whole sequence, {}",
+                                example(&name, &sizes, Some((time, "?"))),
+                                example(&name, &sizes, Some((time, &many(sizes[time]).to_string())))
+                            )
+                        }
+                        None => {
+                            let by_shape = example(&name, &sizes, None);
+                            let open = |dims: &[Dim]| dims.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
+                            match (is_weight || open(&stated[1..]), open(&sizes[1..])) {
+                                (true, true) => format!(
+                                    "give the whole shape with the sizes that the model was made for, as {by_shape}"
+                                ),
+                                (true, false) => format!("give the whole shape: {by_shape}"),
+                                (false, _) => {
+                                    format!("give the batch size, --batch 1, or the whole shape, {by_shape}")
+                                }
+                            }
                         }
                     };
                     let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
@@ -191,14 +205,24 @@ fn given_text(sizes: &[Option<usize>]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// How to give a shape on the command line.
-fn example(name: &str, stated: &[Dim]) -> String {
+/// How many steps a sequence of an example has.
+fn many(steps: Dim) -> usize {
+    match steps {
+        Dim::Fixed(steps) => steps,
+        Dim::Dynamic { min, max } => max.map_or(100, |max| max.min(100)).max(min),
+    }
+}
+
+/// How to give a shape on the command line; `time`: an axis, and what to write there.
+pub(super) fn example(name: &str, stated: &[Dim], time: Option<(usize, &str)>) -> String {
     let sizes: Vec<String> = stated
         .iter()
         .take(8)
-        .map(|dim| match *dim {
-            Dim::Fixed(n) => n.to_string(),
-            Dim::Dynamic { min, .. } => min.max(1).to_string(),
+        .enumerate()
+        .map(|(axis, dim)| match (time, *dim) {
+            (Some((time, text)), _) if axis == time => text.to_owned(),
+            (_, Dim::Fixed(n)) => n.to_string(),
+            (_, Dim::Dynamic { min, .. }) => min.max(1).to_string(),
         })
         .collect();
     let name = quoted(name);

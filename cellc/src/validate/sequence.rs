@@ -5,12 +5,11 @@ use super::layout::Geometry;
 use super::{Known, Validation};
 use crate::model::{Concat, Direction, ElementType, LedgerEntry, Lengths, Sequence, Source, ValidCell, ValidOp};
 
-impl Validation<'_> {
+impl<'a> Validation<'a> {
     /// Adds the cells of a recurrent operation in which nothing is wrong but, perhaps, its lengths.
     pub(super) fn recur(
         &mut self,
-        index: usize,
-        recurrent: &Recurrent,
+        recurrent: &Recurrent<'a>,
         sizes: Sizes,
         weights: Weights,
         ledger: Vec<LedgerEntry>,
@@ -89,9 +88,7 @@ impl Validation<'_> {
             hs.push(h_out);
             cs.extend(c_out);
         }
-        if self.depth == 0 && all == 1 {
-            self.new_states.insert(index, [hs.first().copied(), cs.first().copied()]);
-        }
+        hs.iter().for_each(|&h_out| _ = self.layers.insert(h_out, node));
         // the outputs in port order: Y of a sequence, then the states
         let element = recurrent.known(Role::X).map_or(ElementType::F32, Known::element);
         let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 
 use super::Validation;
+use super::flow::Flow;
+use super::states::goes_on;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{
     Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
@@ -21,6 +23,8 @@ enum Time {
     Along(usize),
     /// What the last step leaves.
     Last,
+    /// A state, before the first step.
+    Before,
 }
 
 /// One step of a model of which nothing but the number of steps is open. `None` where that is not what is wrong with it.
@@ -84,8 +88,12 @@ fn marker(model: &Model) -> usize {
 
 type Found<T> = Result<T, String>;
 
+/// What is wrong with reading a state for what it holds.
+const CHANGED: &str = "reads a state that steps change";
+
 struct Analysis<'a> {
     model: &'a ValidModel,
+    flow: Flow<'a>,
     steps: usize,
     /// By parameter: the axis of time.
     parameters: Vec<Option<usize>>,
@@ -94,7 +102,8 @@ struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     fn new(model: &'a ValidModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
-        Self { model, steps, parameters, values: HashMap::new() }
+        let flow = Flow::new(model, &model.all_nodes());
+        Self { model, flow, steps, parameters, values: HashMap::new() }
     }
 
     fn run(mut self) -> Found<Steps> {
@@ -112,6 +121,9 @@ impl<'a> Analysis<'a> {
         let mut results = Vec::new();
         for (index, result) in self.model.results.iter().enumerate() {
             let time = self.time(result.source)?;
+            if time == Time::Before {
+                return Err(format!("output {index} {CHANGED}"));
+            }
             if let Time::Along(axis) = time
                 && result.shape[..axis].iter().any(|&n| n > 1)
             {
@@ -131,13 +143,19 @@ impl<'a> Analysis<'a> {
 
     fn time(&self, source: Source) -> Found<Time> {
         match source {
+            Source::Parameter(i) if self.model.states.iter().any(|pair| pair.parameter == i) => {
+                match self.parameters[i] {
+                    None => Ok(Time::Before),
+                    Some(_) => Err("reads a state that has a size for every step".to_owned()),
+                }
+            }
             Source::Parameter(i) => Ok(self.parameters[i].map_or(Time::Fixed, Time::Along)),
             Source::Constant(i) if self.model.constants[i].shape().contains(&self.steps) => {
                 Err("reads a constant as long as there are steps".to_owned())
             }
             Source::Constant(_) => Ok(Time::Fixed),
             Source::Variable(i) if self.model.variables[i].next.is_none_or(|next| next == source) => Ok(Time::Fixed),
-            Source::Variable(_) => Err("reads a variable that steps change".to_owned()),
+            Source::Variable(_) => Ok(Time::Before),
             Source::Value(value) => Ok(self.values[&value]),
         }
     }
@@ -150,6 +168,8 @@ impl<'a> Analysis<'a> {
                 (Time::Fixed, other) | (other, Time::Fixed) => other,
                 (Time::Last, Time::Last) => Time::Last,
                 (Time::Along(a), Time::Along(_)) => Time::Along(a),
+                (Time::Before, Time::Before) => Time::Before,
+                (Time::Before, _) | (_, Time::Before) => return Err(CHANGED.to_owned()),
                 _ => return Err("combines every step with what only the last one leaves".to_owned()),
             };
         }
@@ -230,18 +250,19 @@ impl<'a> Analysis<'a> {
             return Err("reads something else than the steps".to_owned());
         }
         for (initial, last) in [(Some(cell.h), cell.h_out), (cell.c, cell.c_out)] {
-            match initial {
-                None | Some(Source::Constant(_)) => {}
-                Some(Source::Parameter(i)) if self.model.states.iter().any(|s| s.parameter == i) => {}
-                Some(Source::Parameter(_)) => {
-                    return Err(
-                        "starts from an input that is no state: give the model its last state as an output".into()
-                    );
-                }
-                Some(Source::Variable(i))
-                    if last.is_some() && self.model.variables[i].next == last.map(Source::Value) => {}
-                Some(_) => return Err("starts from what the model computes".to_owned()),
+            let Some(initial) = initial.filter(|initial| !matches!(initial, Source::Constant(_))) else { continue };
+            if goes_on(&self.flow, self.model, initial, last) {
+                continue;
             }
+            return Err(match initial {
+                Source::Parameter(i) if self.model.states.iter().all(|s| s.parameter != i) => {
+                    "starts from an input that is no state: give the model its last state as an output".to_owned()
+                }
+                _ if self.time(initial)? == Time::Before => {
+                    "starts from a state that is not what its last step leaves".to_owned()
+                }
+                _ => "starts from what the model computes".to_owned(),
+            });
         }
         for (value, time) in [(cell.y, Time::Along(2)), (cell.h_out, Time::Last), (cell.c_out, Time::Last)] {
             if let Some(value) = value {

@@ -11,7 +11,7 @@ pub(super) fn sweep(model: &mut ValidModel) {
 }
 
 /// Which values a Result or a variable depends on.
-fn needed(model: &ValidModel) -> Vec<bool> {
+pub(super) fn needed(model: &ValidModel) -> Vec<bool> {
     let mut reads: Vec<Vec<Source>> = vec![Vec::new(); model.values.len()];
     collect(&model.nodes, &mut reads);
     let mut needed = vec![false; model.values.len()];

@@ -17,10 +17,6 @@ pub(super) struct Uses {
     lengths: Option<String>,
     /// As anything else.
     pub(super) data: Option<String>,
-    /// How often it is read as data.
-    pub(super) data_reads: usize,
-    /// The node and the place of the state, where it is the initial state of a cell of the model itself.
-    pub(super) initial_state_of: Option<(usize, usize)>,
 }
 
 impl Uses {
@@ -58,7 +54,7 @@ impl Validation<'_> {
     }
 
     fn read_graph(&mut self, model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
-        for (index, node) in model.nodes.iter().enumerate() {
+        for node in &model.nodes {
             let of = |value: &ValueId| root[value.0];
             match &node.op {
                 Op::Convert => {
@@ -81,7 +77,7 @@ impl Validation<'_> {
                     }
                     let read: Vec<usize> =
                         node.inputs.iter().zip(handed_on).filter(|(_, on)| !on).filter_map(|(v, _)| of(v)).collect();
-                    read.into_iter().for_each(|parameter| self.read(parameter, node, None, index, false));
+                    read.into_iter().for_each(|parameter| self.read(parameter, node, None, false));
                     self.read_graph(&body.body, inner, false);
                     continue;
                 }
@@ -94,13 +90,13 @@ impl Validation<'_> {
                         let uses = &mut self.uses[parameter];
                         uses.features = uses.features.or_else(|| features(model, node, &roles));
                     }
-                    self.read(parameter, node, roles.get(port).copied(), index, outermost);
+                    self.read(parameter, node, roles.get(port).copied(), outermost);
                 }
             }
         }
     }
 
-    fn read(&mut self, parameter: usize, node: &Node, role: Option<Role>, index: usize, outermost: bool) {
+    fn read(&mut self, parameter: usize, node: &Node, role: Option<Role>, outermost: bool) {
         let uses = &mut self.uses[parameter];
         let sequence = matches!(node.op, Op::Sequence(..));
         let text = match role {
@@ -117,17 +113,10 @@ impl Validation<'_> {
                 uses.lengths.get_or_insert(text);
                 return;
             }
-            Some(Role::X | Role::A) => uses.batch |= outermost,
-            Some(role @ (Role::H | Role::C)) => {
-                uses.batch |= outermost;
-                if outermost {
-                    uses.initial_state_of = Some((index, usize::from(role == Role::C)));
-                }
-            }
+            Some(Role::X | Role::A | Role::H | Role::C) => uses.batch |= outermost,
             None => {}
         }
         uses.data.get_or_insert(text);
-        uses.data_reads += 1;
     }
 }
 

@@ -92,7 +92,9 @@ fn states_of_sequences_and_of_lstm() {
     let found = |graph: &Graph| pairs(&accepted(graph, &Options::default()));
     assert_eq!(found(&sequence(CellKind::Rnn, Direction::Forward, &[3, 3], &[0, 1])), [(1, 1)]);
     assert_eq!(found(&sequence(CellKind::Rnn, Direction::Forward, &[3, 3], &[0])), []);
-    assert_eq!(found(&sequence(CellKind::Lstm, Direction::Reverse, &[3, 3], &[2, 1, 0])), [(1, 1), (2, 0)]);
+    assert_eq!(found(&sequence(CellKind::Lstm, Direction::Forward, &[3, 3], &[2, 1, 0])), [(1, 1), (2, 0)]);
+    assert_eq!(found(&sequence(CellKind::Lstm, Direction::Reverse, &[3, 3], &[2, 1, 0])), []);
+    assert_eq!(found(&sequence(CellKind::Lstm, Direction::Forward, &[3, 2], &[2, 1, 0])), []);
     assert_eq!(found(&sequence(CellKind::Lstm, Direction::Bidirectional, &[3, 3], &[1, 2])), []);
     let mut graph = Graph::default();
     let inputs: Vec<ValueId> =

@@ -1,0 +1,610 @@
+//! Which inputs are states, which look like it, and what nothing keeps from call to call.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::flow::{Element, Flow, Producer};
+use super::interface::{find_name, list_names};
+use super::parameters::example;
+use super::{Validation, sweep};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::model::{
+    Dim, Direction, Lengths, Node, Op, Parameter, Restart, Source, StatePair, ValidCell, ValidLoop, ValidModel,
+    ValidNode, ValidOp,
+};
+use crate::options::State;
+
+/// How a recurrent operator goes through time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// From the first step to the last, all of them.
+    Forward,
+    /// From the last step to the first.
+    Reverse,
+    /// Each row has steps of its own.
+    Lengths,
+}
+
+/// Something that a recurrent operator hands from step to step: h, c, or a back edge of a loop.
+struct Recurrence<'m> {
+    /// What it is before the first step, by element; `None` where the way there is too long.
+    initial: Option<Vec<Element>>,
+    /// The values that hold it after the last step.
+    last: Vec<usize>,
+    order: Order,
+    steps: usize,
+    /// The cell and which of its states; `None` of a loop.
+    cell: Option<(&'m ValidCell, char)>,
+    /// The value by which [`Validation::places`] knows the layer.
+    place: usize,
+}
+
+/// Every recurrence of a model, and what of the model reads a tensor for something else.
+pub(super) struct Recurrences<'m> {
+    flow: Flow<'m>,
+    all: Vec<Recurrence<'m>>,
+    /// By value that holds a state after the last step.
+    by_last: HashMap<usize, usize>,
+    /// By Y of a sequence.
+    by_y: HashMap<usize, usize>,
+    /// By what is no value of an operation that only moves elements: how often each element is an initial state.
+    starts: HashMap<Source, Vec<usize>>,
+    /// What is read otherwise.
+    read: BTreeSet<Source>,
+}
+
+/// An output whose elements are those of an input, some steps later.
+struct Update {
+    parameter: usize,
+    /// Whether each element becomes the one in its own place.
+    in_place: bool,
+    /// The recurrences that they pass.
+    through: BTreeSet<usize>,
+}
+
+impl<'m> Recurrences<'m> {
+    /// `needed`: by value, whether anything depends on it.
+    pub(super) fn new(model: &'m ValidModel, needed: &[bool]) -> Self {
+        let is_needed = |node: &&ValidNode| node.op.outputs().iter().any(|&value| needed[value]);
+        let nodes: Vec<&ValidNode> = model.all_nodes().into_iter().filter(is_needed).collect();
+        let flow = Flow::new(model, &nodes);
+        let mut found = Self {
+            flow,
+            all: Vec::new(),
+            by_last: HashMap::new(),
+            by_y: HashMap::new(),
+            starts: HashMap::new(),
+            read: BTreeSet::new(),
+        };
+        found.reads(model, &nodes);
+        // bodies before their loops
+        for node in nodes.iter().rev() {
+            match &node.op {
+                ValidOp::Cell(cell) => found.cell(cell),
+                ValidOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, recurrence: Recurrence<'m>) -> usize {
+        for &(source, index) in recurrence.initial.iter().flatten() {
+            let starts = self.starts.entry(source).or_default();
+            if starts.len() <= index {
+                starts.resize(index + 1, 0);
+            }
+            starts[index] += 1;
+        }
+        let index = self.all.len();
+        recurrence.last.iter().for_each(|&value| _ = self.by_last.insert(value, index));
+        self.all.push(recurrence);
+        index
+    }
+
+    fn cell(&mut self, cell: &'m ValidCell) {
+        let (order, steps) = match &cell.sequence {
+            None => (Order::Forward, 1),
+            Some(s) if s.reverse => (Order::Reverse, s.steps),
+            Some(s) if s.lengths != Lengths::Full => (Order::Lengths, s.steps),
+            Some(s) => (Order::Forward, s.steps),
+        };
+        let place = place_of(cell);
+        for (initial, last, letter) in [(Some(cell.h), cell.h_out, 'h'), (cell.c, cell.c_out, 'c')] {
+            let Some(initial) = initial else { continue };
+            let initial = self.flow.origins(initial);
+            let last = last.into_iter().collect();
+            let index = self.add(Recurrence { initial, last, order, steps, cell: Some((cell, letter)), place });
+            if let (Some(y), 'h') = (cell.y, letter) {
+                self.by_y.insert(y, index);
+            }
+        }
+    }
+
+    /// What a loop of several iterations hands on, where it is a state of recurrent operators of its body and nothing else.
+    fn back_edges(&mut self, model: &ValidModel, body: &'m ValidLoop) {
+        for carried in &body.carried {
+            let value = Source::Value(carried.value);
+            let update = self.update(model, carried.next, false).filter(|(source, ..)| *source == value);
+            let last: Vec<usize> =
+                body.results.iter().filter(|r| r.pieces.is_none() && r.of == carried.next).map(|r| r.out).collect();
+            match update {
+                Some((_, true, through)) if self.serves_only_as_state(value) && !last.is_empty() => {
+                    let orders: Vec<Order> = through.iter().map(|&i| self.all[i].order).collect();
+                    let order = match orders.iter().find(|order| **order != Order::Forward) {
+                        Some(order) => *order,
+                        None if body.slices.iter().any(|slice| slice.reverse) => Order::Reverse,
+                        None => Order::Forward,
+                    };
+                    let initial = self.flow.origins(carried.initial);
+                    let (steps, place) = (body.trips, carried.value);
+                    self.add(Recurrence { initial, last, order, steps, cell: None, place });
+                }
+                _ => self.mark(vec![carried.initial]),
+            }
+        }
+    }
+
+    /// Whether a tensor is read by recurrent operators alone, each element as the initial state of one.
+    fn serves_only_as_state(&self, source: Source) -> bool {
+        !self.read.contains(&source) && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
+    }
+
+    /// What reads tensors for what they hold.
+    fn reads(&mut self, model: &ValidModel, nodes: &[&ValidNode]) {
+        let mut read: Vec<Source> = model.results.iter().map(|result| result.source).collect();
+        read.extend(model.variables.iter().filter_map(|variable| variable.next));
+        for node in nodes {
+            match &node.op {
+                ValidOp::View(_) | ValidOp::Concat(_) => {}
+                ValidOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
+                ValidOp::Loop(body) if body.trips == 1 => {}
+                ValidOp::Loop(body) => {
+                    read.extend(body.slices.iter().map(|slice| slice.of));
+                    read.extend(body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.of));
+                    // initial values once it is known what they are
+                }
+                op => read.extend(op.reads()),
+            }
+        }
+        self.mark(read);
+    }
+
+    /// Marks what is read, and what that is moved from.
+    fn mark(&mut self, read: Vec<Source>) {
+        let mut open = read;
+        while let Some(source) = open.pop() {
+            if !self.read.insert(source) {
+                continue;
+            }
+            if let Source::Value(value) = source {
+                match self.flow.producer(value) {
+                    Producer::View(view) => open.push(view.input),
+                    Producer::Concat(concat) => open.extend(&concat.inputs),
+                    Producer::Same(source) => open.push(source),
+                    Producer::Operation => {}
+                }
+            }
+        }
+    }
+
+    /// The recurrence and the element of its state that an element is after the last step; `by_y`: as Y says it, too.
+    fn last(&self, (source, index): Element, by_y: bool) -> Option<(usize, usize)> {
+        let Source::Value(value) = source else { return None };
+        if let Some(&recurrence) = self.by_last.get(&value) {
+            return Some((recurrence, index));
+        }
+        let recurrence = *self.by_y.get(&value).filter(|_| by_y)?;
+        let (cell, _) = self.all[recurrence].cell?;
+        let sequence = cell.sequence.as_ref()?;
+        let (unit, step, row) = (
+            index % cell.hidden_size,
+            index / cell.hidden_size % sequence.steps,
+            index / cell.hidden_size / sequence.steps,
+        );
+        let last = if sequence.reverse { 0 } else { sequence.steps - 1 };
+        (step == last && sequence.lengths == Lengths::Full).then_some((recurrence, row * cell.hidden_size + unit))
+    }
+
+    /// Where the state began that a tensor holds after the last step: the tensor, whether each element becomes the one in its
+    /// own place, and what it passes. `None` where an element is anything else, or of another tensor.
+    fn update(&self, model: &ValidModel, source: Source, by_y: bool) -> Option<(Source, bool, BTreeSet<usize>)> {
+        let mut all: Option<(Source, bool, BTreeSet<usize>)> = None;
+        for (place, element) in self.flow.origins(source)?.into_iter().enumerate() {
+            let (recurrence, index) = self.last(element, by_y)?;
+            let (from, at) = self.all[recurrence].initial.as_ref()?[index];
+            let (of, in_place, through) = all.get_or_insert((from, true, BTreeSet::new()));
+            if *of != from {
+                return None;
+            }
+            *in_place &= at == place;
+            through.insert(recurrence);
+        }
+        all.filter(|(of, ..)| model.len(*of) == model.len(source))
+    }
+}
+
+impl<'m> Recurrences<'m> {
+    /// One of those that is not forward, or takes not every step.
+    fn not_forward(&self, through: &BTreeSet<usize>) -> Option<&Recurrence<'m>> {
+        let of = |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
+        of(Order::Reverse).or_else(|| of(Order::Lengths))
+    }
+
+    /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of the tensor.
+    fn never(&self, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
+        let ends: BTreeSet<usize> =
+            self.flow.origins(source)?.into_iter().filter_map(|e| self.last(e, true)).map(|(index, _)| index).collect();
+        let starts = |recurrence: &&Recurrence| {
+            recurrence.initial.iter().flatten().any(|&(source, _)| source == Source::Parameter(parameter))
+        };
+        self.not_forward(&ends.into_iter().filter(|&index| starts(&&self.all[index])).collect())
+    }
+
+    /// Those whose last state is where another step of the same weights begins: steps that are written out.
+    fn continued(&self) -> HashSet<usize> {
+        let mut continued = HashSet::new();
+        for (index, next) in self.all.iter().enumerate() {
+            let Some((cell, _)) = next.cell else { continue };
+            for &element in next.initial.iter().flatten() {
+                let Some((before, _)) = self.last(element, true).filter(|(before, _)| *before != index) else {
+                    continue;
+                };
+                let same = self.all[before].cell.is_some_and(|(before, _)| {
+                    (before.w, before.r, before.weight_set) == (cell.w, cell.r, cell.weight_set)
+                });
+                if same {
+                    continued.insert(before);
+                }
+            }
+        }
+        continued
+    }
+}
+
+/// Whether an element is the same at the start of every call.
+fn is_constant(model: &ValidModel, (source, _): Element) -> bool {
+    match source {
+        Source::Constant(_) => true,
+        Source::Variable(variable) => model.variables[variable].next.is_none(),
+        Source::Parameter(_) | Source::Value(_) => false,
+    }
+}
+
+/// Why a state is never kept.
+fn why_never(recurrence: &Recurrence, layer: Option<&Node>) -> String {
+    let name = layer.map_or(String::new(), |node| format!("{} ", quoted(&node.name)));
+    match recurrence.order {
+        Order::Lengths => format!(
+            "{name}has sequence lengths, and the last state of a row without steps is zero, not the state before"
+        ),
+        _ => {
+            let direction = match layer.map(|node| &node.op) {
+                Some(Op::Sequence(_, direction)) => *direction,
+                _ => Direction::Reverse,
+            };
+            format!(
+                "{name}runs {}, and the last state of the reverse direction belongs to the first step",
+                way(direction)
+            )
+        }
+    }
+}
+
+fn way(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "in reverse",
+        Direction::Bidirectional => "in both directions",
+    }
+}
+
+/// The name of an input or output, as `--state` takes it.
+fn name(names: &[String], fallback: &str, index: usize) -> String {
+    names.first().cloned().unwrap_or_else(|| format!("{fallback}{index}"))
+}
+
+/// What the layer is called in OpenVINO.
+fn kind_of(node: &Node) -> String {
+    match &node.op {
+        Op::Cell(cell) => cell.kind.op_name().to_owned(),
+        Op::Sequence(cell, _) => cell.kind.sequence_name().to_owned(),
+        _ => node.kind.split(',').next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Whether the state of a cell goes on from call to call as it does from step to step: each element of `last` becomes, by way of a pair
+/// or a variable, the same element of `initial`.
+pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Option<usize>) -> bool {
+    let Some(initial) = flow.origins(initial) else { return false };
+    let mut kept: HashMap<Source, Option<Vec<Element>>> = HashMap::new();
+    initial.iter().enumerate().all(|(place, &(source, index))| {
+        let next = match source {
+            Source::Parameter(parameter) => {
+                let pair = model.states.iter().find(|pair| pair.parameter == parameter);
+                pair.map(|pair| model.results[pair.result].source)
+            }
+            Source::Variable(variable) => model.variables[variable].next,
+            Source::Constant(_) | Source::Value(_) => None,
+        };
+        let Some(next) = next else { return false };
+        let next = kept.entry(source).or_insert_with(|| flow.origins(next));
+        let element = next.as_ref().and_then(|next| next.get(index));
+        element.is_some_and(|&(source, at)| last.map(Source::Value) == Some(source) && at == place)
+    })
+}
+
+/// The value by which a cell is known among all.
+fn place_of(cell: &ValidCell) -> usize {
+    [cell.h_out, cell.c_out, cell.y]
+        .into_iter()
+        .flatten()
+        .next()
+        .expect("validate: a cell has outputs before the sweep")
+}
+
+/// An input and an output that are no state, though they look like one.
+struct Refused<'a> {
+    pair: StatePair,
+    why: String,
+    /// The layer that is the reason, and how it goes through time.
+    layer: Option<(&'a Node, Order)>,
+    /// Whether `--state` takes them.
+    on_demand: bool,
+}
+
+impl<'a> Validation<'a> {
+    pub(super) fn states(&mut self) {
+        let needed = sweep::needed(&self.valid);
+        let model = std::mem::take(&mut self.valid);
+        let recurrences = Recurrences::new(&model, &needed);
+        let states = match &self.options.state {
+            State::None => Vec::new(),
+            State::Auto => self.automatic_states(&model, &recurrences),
+            State::Pairs(pairs) => self.given_states(&model, &recurrences, pairs),
+        };
+        let restarts = self.restarts(&model, &recurrences, &needed);
+        if recurrences.flow.gave_up() {
+            let found = "the model moves too many elements about for its states to be found";
+            let warning = Diagnostic::warning(Origin::Unknown, found);
+            self.diagnostics.push(warning.help("name the inputs and outputs that are states, --state IN=OUT"));
+        }
+        self.valid = model;
+        self.valid.states = states;
+        self.valid.restarts = restarts;
+    }
+
+    /// Inputs that serve only as the initial state of forward recurrent operators whose last state goes to one output.
+    fn automatic_states(&mut self, model: &ValidModel, recurrences: &Recurrences) -> Vec<StatePair> {
+        let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
+        let mut by_y: Vec<(usize, Update)> = Vec::new();
+        let sizes: HashSet<usize> = recurrences.starts.keys().map(|&source| model.len(source)).collect();
+        for (result, of) in model.results.iter().enumerate() {
+            if !sizes.contains(&model.len(of.source)) {
+                continue;
+            }
+            for y in [false, true] {
+                let update = recurrences.update(model, of.source, y);
+                if let Some((Source::Parameter(parameter), in_place, through)) = update {
+                    let update = Update { parameter, in_place, through };
+                    match y {
+                        false => updates.entry(parameter).or_default().push((result, update)),
+                        true => by_y.push((result, update)),
+                    }
+                    break;
+                }
+            }
+        }
+        // Y of one step is the state as well: it counts where nothing else is
+        for (result, update) in by_y {
+            if !updates.contains_key(&update.parameter) {
+                updates.insert(update.parameter, vec![(result, update)]);
+            }
+        }
+        let mut taken = Vec::new();
+        let mut refused = Vec::new();
+        for (parameter, updates) in updates {
+            match self.judged(model, recurrences, parameter, &updates) {
+                Ok(result) => taken.push(StatePair { parameter, result }),
+                Err(why) => refused.push(why),
+            }
+        }
+        refused.into_iter().for_each(|refused| self.not_taken(model, &refused));
+        taken
+    }
+
+    /// The output that an input becomes, or why it is no state.
+    fn judged(
+        &self,
+        model: &ValidModel,
+        recurrences: &Recurrences,
+        parameter: usize,
+        updates: &[(usize, Update)],
+    ) -> Result<usize, Refused<'a>> {
+        let shape = &model.parameters[parameter].shape;
+        let same_shape = |(result, _): &&(usize, Update)| model.results[*result].shape == *shape;
+        let fits: Vec<_> = updates.iter().filter(same_shape).collect();
+        let (result, update) = fits.iter().find(|(_, update)| update.in_place).copied().unwrap_or(&updates[0]);
+        let refused = |why: String, layer, on_demand| {
+            Err(Refused { pair: StatePair { parameter, result: *result }, why, layer, on_demand })
+        };
+        if let Some(wrong) = recurrences.not_forward(&update.through) {
+            let layer = self.layers.get(&wrong.place).copied();
+            return refused(why_never(wrong, layer), layer.map(|layer| (layer, wrong.order)), false);
+        }
+        if fits.is_empty() {
+            let found = &model.results[*result].shape;
+            return refused(format!("the input has the shape {shape:?}, the output {found:?}"), None, false);
+        }
+        let in_place = fits.iter().filter(|(_, update)| update.in_place).count();
+        if in_place == 0 {
+            return refused("the output holds the elements in another order".to_owned(), None, true);
+        }
+        if in_place > 1 {
+            return refused(format!("{in_place} outputs hold it"), None, true);
+        }
+        let source = Source::Parameter(parameter);
+        if recurrences.read.contains(&source) {
+            return refused("the input is read for something else, too".to_owned(), None, true);
+        }
+        if !recurrences.serves_only_as_state(source) {
+            return refused("several layers start from the same elements of it".to_owned(), None, true);
+        }
+        Ok(*result)
+    }
+
+    /// Says which input and output look like a state, and why they are none.
+    fn not_taken(&mut self, model: &ValidModel, refused: &Refused) {
+        let StatePair { parameter, result } = refused.pair;
+        let input = name(&model.parameters[parameter].names, "in", parameter);
+        let output = name(&model.results[result].names, "out", result);
+        let found = format!(
+            "the input {} and the output {} are not taken for a state: {}",
+            quoted(&input),
+            quoted(&output),
+            refused.why
+        );
+        let origin = refused.layer.map_or(Origin::Unknown, |(node, _)| node.origin.clone());
+        let mut notice = Diagnostic::notice(origin, found);
+        if let Some((node, _)) = refused.layer {
+            notice = notice.layer(node.label());
+        }
+        self.diagnostics.push(notice.help(match refused.layer {
+            _ if refused.on_demand => format!("to keep it between calls, add --state {input}={output}"),
+            Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
+            Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
+            None => "to have it kept between calls, give both one shape in the model".to_owned(),
+        }));
+    }
+
+    fn given_states(
+        &mut self,
+        model: &ValidModel,
+        recurrences: &Recurrences,
+        pairs: &[(String, String)],
+    ) -> Vec<StatePair> {
+        let inputs: Vec<Vec<String>> = model.parameters.iter().map(|p| p.names.clone()).collect();
+        let outputs: Vec<Vec<String>> = model.results.iter().map(|r| r.names.clone()).collect();
+        let mut states: Vec<StatePair> = Vec::new();
+        for (input, output) in pairs {
+            let text = format!("{}={}", quoted(input), quoted(output));
+            let mut refuse = |found: String, valid: String| {
+                let diagnostic = Diagnostic::error(Origin::Unknown, format!("the state {text}: {found}"));
+                self.diagnostics.push(diagnostic.valid(valid).help("correct --state"));
+            };
+            let parameter = find_name(&inputs, input, "in")
+                .map_err(|problem| refuse(problem, format!("the inputs of the model: {}", list_names(&inputs))));
+            let result = find_name(&outputs, output, "out")
+                .map_err(|problem| refuse(problem, format!("the outputs of the model: {}", list_names(&outputs))));
+            let (Ok(parameter), Ok(result)) = (parameter, result) else { continue };
+            let (p, r) = (&model.parameters[parameter], &model.results[result]);
+            if p.weight || p.length.is_some() {
+                let what = if p.weight { "W, R or B of a cell" } else { "lengths of a sequence" };
+                refuse(format!("the input is {what}"), "an input that is not".to_owned());
+            } else if p.shape != r.shape {
+                let found = format!("the input has the shape {:?}, the output {:?}", p.shape, r.shape);
+                refuse(found, "an input and an output of the same shape".to_owned());
+            } else if states.iter().any(|s| s.parameter == parameter || s.result == result) {
+                refuse("its input or its output is in another pair".to_owned(), "each in one pair".to_owned());
+            } else if let Some(wrong) = recurrences.never(parameter, r.source) {
+                let why = why_never(wrong, self.layers.get(&wrong.place).copied());
+                refuse(why, "states of forward operators that take every step".to_owned());
+            } else {
+                states.push(StatePair { parameter, result });
+            }
+        }
+        states
+    }
+
+    /// The layers of one step that every call starts from a constant state. Says how to keep it.
+    fn restarts(&mut self, model: &ValidModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<Restart> {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        let goes_on_in = recurrences.continued();
+        for (index, recurrence) in recurrences.all.iter().enumerate() {
+            let (Some((_, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
+            let constant = recurrence.initial.iter().flatten().any(|element| is_constant(model, *element));
+            if !constant || goes_on_in.contains(&index) {
+                continue;
+            }
+            match found.last_mut() {
+                Some((place, states)) if *place == recurrence.place => states.push_str(&format!(" and {state}")),
+                _ => found.push((recurrence.place, state.to_string())),
+            }
+        }
+        // cells that are written out in a body
+        for node in model.all_nodes() {
+            let ValidOp::Loop(body) = &node.op else { continue };
+            let cells = || body.body.iter().any(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Loop(_)));
+            if body.trips > 1 || body.slices.is_empty() || cells() {
+                continue;
+            }
+            let starts =
+                |initial| recurrences.flow.origins(initial).into_iter().flatten().any(|e| is_constant(model, e));
+            let carried = body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
+            let from_constant = carried.filter(|c| starts(c.initial)).count();
+            if from_constant > 0 {
+                found.push((body.carried[0].value, "what it hands on".to_owned()));
+            }
+        }
+        found.sort_unstable();
+        let mut seen: HashSet<*const Node> = HashSet::new();
+        let mut restarts = Vec::new();
+        for (place, states) in found {
+            let Some(&node) = self.layers.get(&place) else { continue };
+            if seen.insert(node) {
+                let mut all = recurrences.all.iter();
+                let lengths = all.any(|r| r.place == place && r.order == Order::Lengths);
+                self.warn_of_restart(model, node, &states, lengths);
+                restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
+            }
+        }
+        restarts
+    }
+
+    fn warn_of_restart(&mut self, model: &ValidModel, node: &Node, states: &str, lengths: bool) {
+        let found = format!(
+            "every call starts {} anew from a constant state: it takes one step a call, and nothing keeps {states}",
+            quoted(&node.name)
+        );
+        let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+        let direction = match &node.op {
+            Op::Sequence(_, direction) => Some(*direction),
+            _ => None,
+        };
+        if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
+            let help = format!(
+                "a layer that runs {} needs the whole sequence in one call: give all of its steps in --shape",
+                way(direction)
+            );
+            self.restart_warnings.push(warning.help(help));
+            return;
+        }
+        let steps = match (self.open_shapes(model), direction.filter(|_| !lengths)) {
+            (Some(shapes), Some(_)) => format!("leave the number of steps open, {shapes}; "),
+            (None, Some(_)) => {
+                "export the model with an open number of steps, and keep it open, --shape x=1,?,1; ".to_owned()
+            }
+            (_, None) => String::new(),
+        };
+        self.restart_warnings.push(warning.help(format!(
+            "{steps}{}export the model with the state as an input and an output, which cellc then finds and keeps;              or make the model stateful in OpenVINO",
+            if steps.is_empty() { "" } else { "or " }
+        )));
+    }
+
+    /// How to leave the number of steps open: axes that the model leaves open and the options fix to 1.
+    fn open_shapes(&self, model: &ValidModel) -> Option<String> {
+        let mut texts = Vec::new();
+        for (index, &parameter) in self.model.parameters.iter().enumerate() {
+            let node = &self.model.nodes[parameter];
+            let stated = self.model.values[node.outputs[0].0].shape.as_ref();
+            let Parameter { names, shape, .. } = &model.parameters[index];
+            let open = |axis: usize| {
+                shape[axis] == 1 && stated.is_none_or(|stated| matches!(stated.get(axis), Some(Dim::Dynamic { .. })))
+            };
+            let Some(time) = (1..shape.len()).find(|&axis| open(axis)) else { continue };
+            let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
+            texts.push(example(names.first().map_or("", String::as_str), &dims, Some((time, "?"))));
+        }
+        (!texts.is_empty()).then(|| texts.join(" "))
+    }
+}
