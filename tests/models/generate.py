@@ -201,6 +201,52 @@ def stack(d):
         d.output(a.output(1), 'h1')
 
 
+def states(d):
+    """Layers whose states are one input and one output, [layers, N, H], as nn.GRU and nn.LSTM have them: taken apart and put together in many ways."""
+    kind, layers, n, t, h = d.pick('RNN', 'GRU', 'LSTM'), d.int(1, 3), d.pick(1, 1, 2), d.pick(1, 1, 4), d.int(2, 7)
+    i = d.int(1, 6)
+    is_open = d.chance(.3)
+    x = d.parameter([n, t, i], 'x', open_axes=(1,) if is_open else ())
+    names = ['h', 'c'] if kind == 'LSTM' else ['h']
+    given = [d.parameter([layers, n, h], name + '0') for name in names]
+    turn = lambda v: op.transpose(v, np.array([1, 0, 2]))
+    lasts = [[] for _ in names]
+
+    def part(way, state, split, layer):
+        """One layer of [layers, N, H], as [N, 1, H]."""
+        if way == 'split':
+            return turn(split.output(layer))
+        if way == 'gather':
+            return op.unsqueeze(op.gather(state, np.array(layer), np.array(0)), np.array(1))
+        if way == 'slice':
+            return turn(op.slice(state, np.array([layer]), np.array([layer + 1]), np.array([1]), np.array([0])))
+        row = op.strided_slice(state, np.array([layer, 0]), np.array([layer + 1, 0]), np.array([1, 1]), [0, 1], [0, 1], [0, 0], [1, 0], [0, 0])
+        return op.reshape(row, np.array([n, 1, h]), False)
+
+    way, whole = d.pick('split', 'gather', 'slice', 'strided'), d.chance(.5)
+    splits = [op.split(state, np.array(0), layers) if way == 'split' else None for state in given]
+    lengths = op.constant(np.full(n, t, np.int64))
+    if is_open:
+        lengths = op.broadcast(op.gather(op.shape_of(x), np.array([1]), np.array(0)), np.array([n]))
+    y, size = x, i
+    for layer in range(layers):
+        o = cell_options(d, kind)
+        starts = [part(way, state, split, layer) for state, split in zip(given, splits)]
+        w = weights_of(d, kind, size, h, 1, o.get('linear_before_reset'))
+        node = getattr(op, kind.lower() + '_sequence')(y, *starts, lengths, *w, h, 'forward', **o)
+        y, size = op.squeeze(node.output(0), np.array([1])), h
+        for k, last in enumerate(lasts):
+            last.append(node.output(1 + k))
+    d.output(y, 'y')
+    for name, last in zip(names, lasts):
+        if whole:
+            together = turn(op.concat(last, 1))
+        else:
+            together = op.concat([op.unsqueeze(op.squeeze(v, np.array([1])), np.array(0)) for v in last], 0)
+        d.output(together, name + 'n')
+    d.note(f'{kind} {way} whole={whole} layers={layers} N={n} T={t}{" open" if is_open else ""} I={i} H={h}')
+
+
 def dynamic(d):
     """A sequence whose number of steps, or batch, is open; runs of different shapes."""
     kind, direction = d.pick('RNN', 'GRU', 'LSTM'), d.pick('forward', 'reverse', 'bidirectional')
@@ -1140,7 +1186,7 @@ def activated(d):
                 ('B', [ways, b], d.array([ways, b], .3))], [[n, ways, t, h]] + [[n, ways, h]] * len(states))
 
 
-FAMILIES = {f.__name__: f for f in (cell, sequence, stack, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, corners, torch_rnn,
+FAMILIES = {f.__name__: f for f in (cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, corners, torch_rnn,
                                     torch_cells, torch_gate, torch_net, onnx_rnn, keras, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 
