@@ -471,7 +471,8 @@ fn sequences_are_their_cells_step_after_step() {
         (weights(0), weights(100), std::array::from_fn(|i| weight(200 + i)));
     let packed = packed!(backwards, &[w], &[r], &[b]);
     let (mut cell, mut outputs) = (Backwards::new(&packed), Backwards::zeroed_output());
-    cell.step(x, &mut outputs);
+    // the state is the caller's: the last one belongs to the first step
+    cell.step(&backwards::Inputs { x, h: &[0.0; 5] }, &mut outputs);
     let mut h = [0.0; 5];
     for (t, x) in INPUTS.iter().enumerate().rev() {
         let (wx, rh) = (product(&w, 0, &x.map(f64::from)), product(&r, 0, &h));
@@ -538,7 +539,7 @@ fn time_first(values: &[f32]) -> Vec<f32> {
 #[test]
 fn apples_gru_gives_the_bits_of_openvinos_terms() {
     macro_rules! same {
-        ($apple:ident, $module:ident, $openvino:ident, $file:literal) => {{
+        ($apple:ident, $openvino:ident, $file:literal) => {{
             let (x, h0): (Vec<f32>, Vec<f32>) = (of_file!($file, "x"), of_file!($file, "h0"));
             let mut wanted = $openvino::zeroed_output();
             let mut cell = $openvino::new();
@@ -546,18 +547,20 @@ fn apples_gru_gives_the_bits_of_openvinos_terms() {
             cell.step(array(&x), &mut wanted);
             let mut got = $apple::zeroed_output();
             let (input, h0) = (time_first(&x), in_rows(&h0));
-            let inputs = $module::Inputs { input: array(&input), initial_hidden_states: &h0 };
-            $apple::new().step(&inputs, &mut got);
+            let mut cell = $apple::new();
+            cell.set_initial_hidden_states(&h0);
+            cell.step(array(&input), &mut got);
+            assert_eq!(*cell.initial_hidden_states(), got.hidden_states);
             assert_eq!(got.hidden_states.as_flattened(), wanted.h_out);
             near(got.hidden_states.as_flattened(), &of_file!($file, "hn"));
             (got.output, time_first(&wanted.y))
         }};
     }
-    let (output, y) = same!(AppleAfter, apple_after, OfPyTorch, "pytorch_gru");
+    let (output, y) = same!(AppleAfter, OfPyTorch, "pytorch_gru");
     assert_eq!(output[..], y);
-    let (output, y) = same!(AppleOuterBias, apple_outer_bias, OuterBias, "pytorch_gru_outer_bias");
+    let (output, y) = same!(AppleOuterBias, OuterBias, "pytorch_gru_outer_bias");
     assert_eq!(output[..], y);
-    let (last, y) = same!(AppleLast, apple_last, OuterBias, "pytorch_gru_outer_bias");
+    let (last, y) = same!(AppleLast, OuterBias, "pytorch_gru_outer_bias");
     assert_eq!(last, y[30..]);
 
     // before the product: rows z, r, h as r, n, z
@@ -577,8 +580,7 @@ fn apples_gru_gives_the_bits_of_openvinos_terms() {
     sequence::pack(&sequence::Weights { w: &[w], r: &[r], b: &[b] }, &mut packed);
     let (mut got, mut wanted) = (AppleBeforeAtRunTime::zeroed_output(), Sequence::zeroed_output());
     let x = INPUTS.as_flattened().try_into().expect("4 steps");
-    let inputs = apple_before_at_run_time::Inputs { input: x, initial_hidden_states: &[0.0; 5] };
-    AppleBeforeAtRunTime::new(&of_apple).step(&inputs, &mut got);
+    AppleBeforeAtRunTime::new(&of_apple).step(x, &mut got);
     Sequence::new(&packed).step(x, &mut wanted);
     assert_eq!((got.output, got.hidden_states), (wanted.y, wanted.h_out));
 }
@@ -586,7 +588,7 @@ fn apples_gru_gives_the_bits_of_openvinos_terms() {
 #[test]
 fn apples_weights_at_run_time_give_the_bits_of_its_file() {
     macro_rules! same {
-        ($baked:ident, $of_baked:ident, $run_time:ident, $module:ident, $file:literal, $($bias:ident)*) => {{
+        ($baked:ident, $run_time:ident, $module:ident, $file:literal, $($bias:ident)*) => {{
             let (w, r) = (of_file!($file, "apple.input_hidden_weight"), of_file!($file, "apple.hidden_hidden_weight"));
             $(let $bias = of_file!($file, concat!("apple.", stringify!($bias)));)*
             let weights = $module::Weights {
@@ -600,20 +602,14 @@ fn apples_weights_at_run_time_give_the_bits_of_its_file() {
             $module::pack(&weights, &mut packed);
             let (x, h0) = (time_first(&of_file!($file, "x")), in_rows(&of_file!($file, "h0")));
             let (mut got, mut wanted) = ($run_time::zeroed_output(), $baked::zeroed_output());
-            let inputs = $module::Inputs { input: array(&x), initial_hidden_states: &h0 };
-            $run_time::new(&packed).step(&inputs, &mut got);
-            let inputs = $of_baked::Inputs { input: array(&x), initial_hidden_states: &h0 };
-            $baked::new().step(&inputs, &mut wanted);
+            let (mut one, mut other) = ($run_time::new(&packed), $baked::new());
+            one.set_initial_hidden_states(&h0);
+            one.step(array(&x), &mut got);
+            other.set_initial_hidden_states(&h0);
+            other.step(array(&x), &mut wanted);
             assert_eq!((got.output, got.hidden_states), (wanted.output, wanted.hidden_states));
         }};
     }
-    same!(AppleAfter, apple_after, AppleAfterAtRunTime, apple_after_at_run_time, "apple_gru_after", bias input_bias);
-    same!(
-        AppleOuterBias,
-        apple_outer_bias,
-        AppleOuterBiasAtRunTime,
-        apple_outer_bias_at_run_time,
-        "apple_gru_outer_bias",
-        bias
-    );
+    same!(AppleAfter, AppleAfterAtRunTime, apple_after_at_run_time, "apple_gru_after", bias input_bias);
+    same!(AppleOuterBias, AppleOuterBiasAtRunTime, apple_outer_bias_at_run_time, "apple_gru_outer_bias", bias);
 }
