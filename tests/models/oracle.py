@@ -17,6 +17,11 @@ def numbers(text, kind=int):
     return [kind(part) for part in (text or '').replace(' ', '').split(',') if part]
 
 
+def single(text):
+    """A number as an attribute holds it: in f32."""
+    return float(np.float32(text))
+
+
 def truth(text):
     return (text or 'false').strip().lower() in ('true', '1')
 
@@ -28,7 +33,8 @@ ACTIVATIONS = {
     'relu': (lambda v, a, b: np.maximum(v, 0), None, None),
     'affine': (lambda v, a, b: a * v + b, 1.0, 0.0),
     'leakyrelu': (lambda v, a, b: np.where(v < 0, a * v, v), 0.01, None),
-    'thresholdedrelu': (lambda v, a, b: np.where(v > a, v, 0), 1.0, None),
+    # x >= alpha, as GRU, LSTM and RNN say; the operator ThresholdedRelu says x > alpha
+    'thresholdedrelu': (lambda v, a, b: np.where(v >= a, v, 0), 1.0, None),
     'scaledtanh': (lambda v, a, b: a * np.tanh(b * v), 1.0, 1.0),
     'hardsigmoid': (lambda v, a, b: np.clip(a * v + b, 0, 1), 0.2, 0.5),
     'elu': (lambda v, a, b: np.where(v < 0, a * np.expm1(np.minimum(v, 0)), v), 1.0, None),
@@ -44,13 +50,14 @@ class Cell:
         self.kind, self.size = kind, int(attributes['hidden_size'])
         default = {'RNN': 'tanh', 'GRU': 'sigmoid,tanh', 'AUGRU': 'sigmoid,tanh', 'LSTM': 'sigmoid,tanh,tanh'}[kind]
         names = [n.strip().lower() for n in (attributes.get('activations') or default).split(',')]
-        alpha, beta = (numbers(attributes.get(k), float) for k in ('activations_alpha', 'activations_beta'))
+        alpha, beta = (numbers(attributes.get(k), single) for k in ('activations_alpha', 'activations_beta'))
         self.functions = []
         for i, name in enumerate(names):
             function, a, b = ACTIVATIONS[name]
+            a, b = (None if default is None else single(default) for default in (a, b))
             # a bidirectional layer may list them for each direction, as ONNX does
             self.functions.append((function, alpha[i] if i < len(alpha) else a, beta[i] if i < len(beta) else b))
-        clip = float(attributes.get('clip') or 0)
+        clip = single(attributes.get('clip') or 0)
         self.clip = clip if clip > 0 and math.isfinite(clip) else None
         self.after = truth(attributes.get('linear_before_reset'))
         self.order = attributes.get('weights_format', 'fico')
