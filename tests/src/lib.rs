@@ -1,5 +1,6 @@
 //! What the tests in `tests/` share: the corpus, models drawn at random, and what drives generated code.
 
+pub mod agreement;
 pub mod chain;
 pub mod command;
 pub mod corpus;

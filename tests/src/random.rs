@@ -108,16 +108,26 @@ fn tuning(seed: u32) -> Tuning {
 /// # Panics
 /// If cellc refuses it, or finds other shapes than the file states.
 pub fn compiled(name: &str, file: ModelFile, options: Options, seed: u64) -> Subject {
-    let refused = |problems: Diagnostics| -> ! { panic!("{name} is refused: {problems}") };
-    let text = file.text();
-    let (model, warnings) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-        .unwrap_or_else(|problems| refused(problems));
-    let options = Options { name: Some(name.to_owned()), ..options };
-    let compilation = compile(&model, &options).unwrap_or_else(|problems| refused(problems));
-    let warnings = format!("{warnings}{}", compilation.warnings);
+    let (subject, warnings) = accepted(name, file.text().as_bytes(), file.weights, options, seed)
+        .unwrap_or_else(|problems| panic!("{name} is refused: {problems}"));
     assert!(!warnings.contains("shape"), "{name}: {warnings}");
+    subject
+}
+
+/// The text and the weights of an IR, compiled, with calls of all kinds, and the warnings; or why they are refused.
+pub fn accepted(
+    name: &str,
+    text: &[u8],
+    weights: Vec<u8>,
+    options: Options,
+    seed: u64,
+) -> Result<(Subject, String), Diagnostics> {
+    let (model, warnings) = openvino::read_bytes("net.xml", text, Some(("net.bin", weights)))?;
+    let options = Options { name: Some(name.to_owned()), ..options };
+    let compilation = compile(&model, &options)?;
+    let warnings = format!("{warnings}{}", compilation.warnings);
     let calls = calls(&mut Random(seed), &compilation.model);
-    Subject { name: name.to_owned(), compilation, calls }
+    Ok((Subject { name: name.to_owned(), compilation, calls }, warnings))
 }
 
 /// The calls of [`subject`].

@@ -9,10 +9,9 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::str::FromStr;
 
-use cellc::bound::{Profile, bound};
 use cellc::model::Activation;
 use cellc::options::{Options, Tuning, WeightFormat};
-use cellc::reference::{Step, reference};
+use cellc_tests::agreement::Compared;
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::{DENORMAL, ORDINARY, SATURATING, SPECIAL, compiled, subject};
@@ -54,14 +53,6 @@ struct Seen {
     carried_on: usize,
 }
 
-fn exact(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
-    values.iter().map(|all| all.iter().map(|v| f64::from(*v)).collect()).collect()
-}
-
-fn magnitudes(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    values.iter().map(|all| all.iter().map(|v| v.abs()).collect()).collect()
-}
-
 /// Everything that holds of the interpreter and the reference.
 fn check(subject: &Subject, seen: &mut Seen) {
     for call in [ORDINARY, SATURATING, DENORMAL, SPECIAL] {
@@ -73,20 +64,17 @@ fn check(subject: &Subject, seen: &mut Seen) {
             let mut all = Vec::new();
             for step in 0..3 {
                 let what = format!("{} call {call} step {step} on {name}", subject.name);
-                let given = exact(&parameters);
-                let before = exact(&variables);
-                let results = subject.interpret_from(isa, &parameters, &mut variables);
-                let right = reference(subject.model(), &given, &before);
-                let found = Step { results: exact(&results), variables: exact(&variables) };
+                let compared = Compared::step(subject, isa, &parameters, &mut variables);
                 if call == SPECIAL {
-                    no_nan_is_lost(&found, &right, &what, seen);
+                    no_nan_is_lost(&compared, &what, seen);
                 } else {
-                    let profile = Profile::new(fused, &subject.compilation.options);
-                    let limits = bound(subject.model(), profile, &magnitudes(&given), &magnitudes(&before));
                     let single = call == ORDINARY && step == 0 && is_plain(subject);
-                    let about = if profile.weights == WeightFormat::F32 { 1e-2 } else { 0.3 };
-                    within(&found, &right, &limits, &what, single, (call != DENORMAL).then_some(about), seen);
+                    let stored_exactly = subject.compilation.options.weight_format == WeightFormat::F32;
+                    let about = if stored_exactly { 1e-2 } else { 0.3 };
+                    within(&compared, &what, single, (call != DENORMAL).then_some(about), seen);
                 }
+                let singles = |values: &Vec<f64>| values.iter().map(|v| *v as f32).collect();
+                let results: Vec<Vec<f32>> = compared.found.results.iter().map(singles).collect();
                 if call == DENORMAL && step == 0 {
                     flushed(subject, &results, seen);
                 }
@@ -114,41 +102,32 @@ fn is_plain(subject: &Subject) -> bool {
         && subject.compilation.options.weight_format == WeightFormat::F32
 }
 
-fn parts(step: &Step) -> impl Iterator<Item = &Vec<f64>> {
-    step.results.iter().chain(&step.variables)
-}
-
-fn within(found: &Step, right: &Step, limits: &Step, what: &str, single: bool, about: Option<f64>, seen: &mut Seen) {
-    for (part, ((found, right), limits)) in parts(found).zip(parts(right)).zip(parts(limits)).enumerate() {
-        assert_eq!(found.len(), right.len());
-        for (k, ((found, right), limit)) in found.iter().zip(right).zip(limits).enumerate() {
-            let error = (found - right).abs();
-            let what = || format!("{what}, result {part} element {k}: {found:e}, {right:e}");
-            if limit.is_finite() {
-                seen.bounded += 1;
-                assert!(error <= *limit, "{}: off by {error:e}, bound {limit:e}", what());
-                // a bound that allows anything would show nothing
-                assert!(!(single && *limit > 0.01 * right.abs().max(1.0)), "{}: bound {limit:e}", what());
-                if about.is_some() && *limit > 0.0 {
-                    seen.closest = seen.closest.max(error / limit);
-                }
-            } else {
-                seen.unbounded += 1;
-                // nothing is claimed, but that an ordinary value is about right
-                let wrong = |about: f64| right.abs() < 1e6 && (error.is_nan() || error > about * right.abs().max(1.0));
-                assert!(!about.is_some_and(wrong), "{}: off by {error:e} without a bound", what());
+fn within(compared: &Compared, what: &str, single: bool, about: Option<f64>, seen: &mut Seen) {
+    for ((part, k), found, right, limit) in compared.elements() {
+        let error = (found - right).abs();
+        let what = || format!("{what}, result {part} element {k}: {found:e}, {right:e}");
+        if limit.is_finite() {
+            seen.bounded += 1;
+            assert!(error <= limit, "{}: off by {error:e}, bound {limit:e}", what());
+            // a bound that allows anything would show nothing
+            assert!(!(single && limit > 0.01 * right.abs().max(1.0)), "{}: bound {limit:e}", what());
+            if about.is_some() && limit > 0.0 {
+                seen.closest = seen.closest.max(error / limit);
             }
+        } else {
+            seen.unbounded += 1;
+            // nothing is claimed, but that an ordinary value is about right
+            let wrong = |about: f64| right.abs() < 1e6 && (error.is_nan() || error > about * right.abs().max(1.0));
+            assert!(!about.is_some_and(wrong), "{}: off by {error:e} without a bound", what());
         }
     }
 }
 
-fn no_nan_is_lost(found: &Step, right: &Step, what: &str, seen: &mut Seen) {
-    for (part, (found, right)) in parts(found).zip(parts(right)).enumerate() {
-        for (k, (found, right)) in found.iter().zip(right).enumerate() {
-            seen.nan += usize::from(right.is_nan());
-            // sums of largest numbers are finite in float64
-            assert!(found.is_nan() || !right.is_nan(), "{what}, result {part} element {k}: a NaN is lost, {found:e}");
-        }
+fn no_nan_is_lost(compared: &Compared, what: &str, seen: &mut Seen) {
+    for ((part, k), found, right, _) in compared.elements() {
+        seen.nan += usize::from(right.is_nan());
+        // sums of largest numbers are finite in float64
+        assert!(found.is_nan() || !right.is_nan(), "{what}, result {part} element {k}: a NaN is lost, {found:e}");
     }
 }
 

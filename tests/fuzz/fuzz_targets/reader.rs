@@ -4,22 +4,18 @@
 //! RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir tests/fuzz reader tests/fuzz/corpus/reader tests/corpus -- -max_len=16384 -dict=tests/fuzz/reader.dict
 //! ```
 //!
-//! An input is the text of the `.xml`, then perhaps [`SEPARATOR`] and the bytes of the `.bin`; without it the `.bin` holds zeros.
+//! An input is the text of the `.xml`, then perhaps `SEPARATOR` and the bytes of the `.bin`; see `cellc_fuzz::split`.
 
 #![no_main]
 
 use cellc::front::openvino::read_bytes;
 use cellc::options::Options;
 use cellc::validate::validate;
+use cellc_fuzz::split;
 use libfuzzer_sys::fuzz_target;
 
-const SEPARATOR: &[u8] = b"\n--- bin ---\n";
-
 fuzz_target!(|data: &[u8]| {
-    let (xml, bin) = match data.windows(SEPARATOR.len()).position(|window| window == SEPARATOR) {
-        Some(at) => (&data[..at], data[at + SEPARATOR.len()..].to_vec()),
-        None => (data, vec![0; 1 << 17]),
-    };
+    let (xml, bin) = split(data);
     let (model, warnings) = match read_bytes("model.xml", xml, Some(("model.bin", bin))) {
         Ok(read) => read,
         Err(refusal) => {
