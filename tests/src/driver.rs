@@ -16,6 +16,7 @@ use cellc::emit::names::Field;
 use cellc::kernel::Element;
 use cellc::target;
 
+use crate::skipped::{skip, starts};
 use crate::subject::{Subject, Values, Way, bits};
 
 /// Runs a command to its end.
@@ -59,12 +60,6 @@ pub fn rustc() -> Command {
     command
 }
 
-/// Whether a program is installed: whether it says its version.
-pub fn starts(name: &str) -> bool {
-    let mut command = Command::new(name);
-    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
-}
-
 /// The C compilers of this machine: gcc and clang, whichever are installed.
 ///
 /// # Panics
@@ -88,7 +83,7 @@ pub fn isas() -> Vec<&'static str> {
         here && isa.rust_features.split(',').filter(|f| !f.is_empty()).all(has)
     });
     for isa in lack {
-        println!("skipped: this machine lacks {}", isa.name);
+        skip(&format!("no {}", isa.name));
     }
     have.into_iter().map(|isa| isa.name).collect()
 }

@@ -9,4 +9,5 @@ pub mod kernels;
 pub mod model_file;
 pub mod random;
 pub mod recipe;
+pub mod skipped;
 pub mod subject;

@@ -7,6 +7,7 @@ use cellc::bound::{Profile, bound};
 use cellc::encoding::Loss;
 use cellc::kernel::Role;
 use cellc::options::{Accuracy, Fma, Options, WeightFormat, WeightsAs};
+use cellc_tests::agreement::{Compared, exact, magnitudes};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
@@ -82,23 +83,35 @@ fn formats() -> Vec<Subject> {
     all
 }
 
-/// Every so many-th case is compiled without fused multiply-add too; the generic body is split in all of them.
-const SPLIT_TOO: usize = 8;
+/// Compiled without fused multiply-add too: a cell of every kind, a sequence, a head, an iterator. The generic body is unfused in all cases.
+const UNFUSED_TOO: [&str; 7] = [
+    "gru_cell_lbr0",
+    "gru_cell_lbr1",
+    "lstm_cell_clip",
+    "rnn_cell_tanh",
+    "gru_seq_bi_lens_param",
+    "int8_gru_head",
+    "ti_gru",
+];
 
-/// Every so many-th case is compiled with less exact activations too.
-const QUICK_TOO: usize = 16;
+/// Compiled with less exact activations too, by level: between them every activation that differs.
+const QUICK_TOO: [(Accuracy, [&str; 3]); 2] = [
+    (Accuracy::Fast, ["gru_cell_128_fp16", "onnx_gru_bi_activations", "torch_gru2_head_static"]),
+    (Accuracy::Audio, ["lstm_cell", "onnx_gru_bi_activations", "gru_cell_tanh_sigmoid"]),
+];
 
 /// All cases, some in both profiles and with activations of every level, and the chains.
 fn subjects() -> Vec<Subject> {
     let cases = corpus::cases();
-    let mut all = compiled(&cases, Fma::Auto);
-    all.extend(compiled(&cases, Fma::Off).into_iter().step_by(SPLIT_TOO));
-    for (nth, accuracy) in [Accuracy::Fast, Accuracy::Audio].into_iter().enumerate() {
+    let named = |names: &[&str]| -> Vec<Case> { names.iter().map(|name| corpus::case(name)).collect() };
+    let only = |all: Vec<(&Case, Subject, Vec<usize>)>| all.into_iter().map(|(_, subject, _)| subject).collect();
+    let mut all: Vec<Subject> = only(compiled(&cases, Fma::Auto));
+    all.extend::<Vec<_>>(only(compiled(&named(&UNFUSED_TOO), Fma::Off)));
+    for (accuracy, names) in QUICK_TOO {
         let options = Options { accuracy, ..Options::default() };
-        let quick = with_options(&cases, &options, &format!("_{}", accuracy.name()));
-        all.extend(quick.into_iter().skip(nth).step_by(QUICK_TOO));
+        all.extend::<Vec<_>>(only(with_options(&named(&names), &options, &format!("_{}", accuracy.name()))));
     }
-    all.into_iter().map(|(_, subject, _)| subject).chain(chains()).collect()
+    all.into_iter().chain(chains()).collect()
 }
 
 #[test]
@@ -120,7 +133,9 @@ fn cells_in_a_chain_share_what_is_packed() {
 }
 
 #[test]
-fn interpreted_programs_agree_and_are_within_tolerance() {
+fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
+    // elements whose bound is smaller than what the case allows of all of them
+    let mut narrower = 0;
     for fma in [Fma::Auto, Fma::Off] {
         for (case, subject, runs) in compiled(&corpus::cases(), fma) {
             // by instruction set: what goes from call to call
@@ -130,14 +145,28 @@ fn interpreted_programs_agree_and_are_within_tolerance() {
                 let mut first: [Option<Vec<Vec<u32>>>; 2] = [None, None];
                 for (isa, (name, fused)) in subject.isas().enumerate() {
                     assert!(!(fused && fma == Fma::Off), "{}: {name}", subject.name);
-                    let results = subject.interpret_from(isa, &subject.calls[call], &mut variables[isa]);
-                    for (i, result) in results.iter().enumerate() {
-                        let oracle = &case.runs[*run].oracle[i];
-                        assert_eq!(result.len(), oracle.len(), "{}", subject.name);
-                        let error = largest_error(result.iter().map(|v| f64::from(*v)), oracle);
-                        assert!(error <= case.tolerance[i], "{} run {run} on {name}: {error:e}", subject.name);
+                    let compared = Compared::step(&subject, isa, &subject.calls[call], &mut variables[isa]);
+                    for ((i, place), found, right, limit) in
+                        compared.elements().filter(|e| e.0.0 < case.tolerance.len())
+                    {
+                        // the oracle goes on from its own variables, the bound is that of a step from the program's
+                        let tolerance = case.tolerance[i];
+                        let errors = [(found - case.runs[*run].oracle[i][place]).abs(), (found - right).abs()];
+                        let allowed = [tolerance, tolerance.min(if limit.is_nan() { f64::INFINITY } else { limit })];
+                        assert!(
+                            errors[0] <= allowed[0] && errors[1] <= allowed[1],
+                            "{} run {run} on {name}, result {i} element {place}: off by {errors:?}, allowed {allowed:?}",
+                            subject.name
+                        );
+                        narrower += usize::from(allowed[1] < tolerance);
                     }
-                    let found = results.iter().map(|r| r.iter().copied().map(bits).collect()).collect();
+                    let results = &compared.found.results;
+                    assert!(
+                        results.iter().map(Vec::len).eq(case.runs[*run].oracle.iter().map(Vec::len)),
+                        "{}",
+                        subject.name
+                    );
+                    let found = results.iter().map(|r| r.iter().map(|v| bits(*v as f32)).collect()).collect();
                     match &first[usize::from(fused)] {
                         None => first[usize::from(fused)] = Some(found),
                         Some(other) => assert!(*other == found, "{} run {run} on {name}", subject.name),
@@ -146,22 +175,17 @@ fn interpreted_programs_agree_and_are_within_tolerance() {
             }
         }
     }
+    assert!(narrower > 1000, "{narrower} elements are held to their own bound");
 }
 
 #[test]
 fn what_a_format_of_weights_costs_is_within_the_bound() {
-    let exactly = |all: &[Vec<f32>]| -> Vec<Vec<f64>> {
-        all.iter().map(|values| values.iter().map(|v| f64::from(*v)).collect()).collect()
-    };
-    let magnitudes = |all: &[Vec<f64>]| -> Vec<Vec<f64>> {
-        all.iter().map(|values| values.iter().map(|v| v.abs()).collect()).collect()
-    };
     for subject in formats() {
         let options = &subject.compilation.options;
-        let variables = exactly(&subject.variables());
+        let variables = exact(&subject.variables());
         let mut worst = 0.0f64;
         for call in &subject.calls {
-            let given = exactly(call);
+            let given = exact(call);
             let right = subject.reference(call);
             for (isa, (name, fused)) in subject.isas().enumerate() {
                 let limits =
@@ -246,9 +270,10 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
     }
 }
 
+/// The third number: of 20 results, 19 have an error of at most so many times OpenVINO's, which fuses.
 #[test]
-fn errors_are_no_larger_than_openvinos() {
-    for (fma, profile) in [(Fma::Auto, "fused"), (Fma::Off, "split")] {
+fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
+    for (fma, profile, most) in [(Fma::Auto, "fused", 2.0), (Fma::Off, "unfused", 2.5)] {
         let mut ratios = Vec::new();
         for (case, subject, runs) in compiled(&corpus::cases(), fma) {
             let isa = subject.isas().position(|(_, fused)| fused == (fma == Fma::Auto)).expect("an instruction set");
@@ -280,9 +305,7 @@ fn errors_are_no_larger_than_openvinos() {
         for (ratio, name) in ratios.iter().rev().take(3) {
             println!("  {ratio:.3} {name}");
         }
-        if fma == Fma::Auto {
-            assert!(median <= 1.0 && high <= 2.0, "median {median}, 95th percentile {high}");
-        }
+        assert!(median <= 1.0 && high <= most, "{profile}: median {median}, 95th percentile {high}");
     }
 }
 

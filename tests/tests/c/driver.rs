@@ -7,6 +7,7 @@ use std::path::Path;
 use cellc::compile::Compilation;
 use cellc::kernel::{Program, Role, interpret};
 use cellc::pack;
+use cellc_tests::skipped::skip;
 
 use crate::toolchain::{Compiler, succeed};
 
@@ -117,7 +118,7 @@ pub(crate) fn check(
     let mut ran = 0;
     for (isa, program) in &compilation.programs {
         let Some(after) = rest.strip_prefix(format!("{}\n", isa.name).as_bytes()) else {
-            println!("skipped: {} is not on this machine", isa.name);
+            skip(&format!("no {}", isa.name));
             continue;
         };
         rest = after;

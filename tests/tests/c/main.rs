@@ -10,6 +10,7 @@ use std::path::Path;
 
 use cellc::options::{Fma, Options, Unroll, WeightsAs};
 use cellc::{AppleResetGate, Builder, Framework, Language, target};
+use cellc_tests::skipped::skip;
 
 use toolchain::{GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
 
@@ -114,7 +115,7 @@ fn sanitisers_find_nothing() {
     fs::write(folder.join("empty.c"), "int main(void) { return 0; }\n").expect("written");
     for compiler in compilers() {
         if !run(&folder, compiler.c, &[&flags[..], &["empty.c", "-o", "empty"]].concat()).status.success() {
-            println!("skipped: {} has no sanitisers here", compiler.c);
+            skip(&format!("no sanitisers of {}", compiler.c));
             continue;
         }
         for case in ["gru_cell_clip", "gru_cell_params", "rnn_cell_relu_clip"] {
@@ -200,7 +201,7 @@ fn weights_in_a_file() {
             object(&folder, compiler, "src/net.c", "net.o", &["-O2", "-DNET_EMBED"]);
             driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
         } else {
-            println!("skipped: {} has no #embed", compiler.c);
+            skip(&format!("no #embed in {}", compiler.c));
             let output = run(&folder, compiler.c, &["-DNET_EMBED", "-c", "src/net.c"]);
             assert!(String::from_utf8_lossy(&output.stderr).contains("--weights-as inline"));
         }

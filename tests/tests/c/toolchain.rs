@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 pub(crate) use cellc_tests::driver::{PLAIN, foreign, undefined};
+use cellc_tests::skipped::{skip, starts};
 
 /// What every generated file must compile with.
 pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
@@ -27,14 +28,11 @@ const CLANGS: [Compiler; 3] = [
 /// clang, where there is one.
 pub(crate) fn clang() -> Option<Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
-    *FOUND.get_or_init(|| {
-        let starts = |c: &Compiler| Command::new(c.c).arg("--version").output().is_ok_and(|o| o.status.success());
-        let found = CLANGS.into_iter().find(starts);
-        if found.is_none() {
-            println!("skipped: no clang on this machine");
-        }
-        found
-    })
+    let found = *FOUND.get_or_init(|| CLANGS.into_iter().find(|compiler| starts(compiler.c)));
+    if found.is_none() {
+        skip("no clang");
+    }
+    found
 }
 
 /// gcc, which must be there, and clang, which may be.

@@ -1,0 +1,55 @@
+//! Whether what was computed is what it should be.
+
+use cellc::bound::{Profile, bound};
+use cellc::reference::{Step, reference};
+
+use crate::subject::Subject;
+
+/// f32 as f64.
+pub fn exact(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
+    values.iter().map(|all| all.iter().map(|v| f64::from(*v)).collect()).collect()
+}
+
+/// Every value without its sign.
+pub fn magnitudes(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    values.iter().map(|all| all.iter().map(|v| v.abs()).collect()).collect()
+}
+
+/// Results and variables after a step.
+pub fn parts(step: &Step) -> impl Iterator<Item = &Vec<f64>> {
+    step.results.iter().chain(&step.variables)
+}
+
+/// A step of one instruction set beside the reference and its bound.
+#[derive(Debug)]
+pub struct Compared {
+    /// What the program computed.
+    pub found: Step,
+    /// What it should be.
+    pub right: Step,
+    /// How far one may be from the other.
+    pub limits: Step,
+}
+
+impl Compared {
+    /// Interprets one step by the program of an instruction set. The variables become what it leaves.
+    pub fn step(subject: &Subject, isa: usize, parameters: &[Vec<f32>], variables: &mut [Vec<f32>]) -> Self {
+        let (_, fused) = subject.isas().nth(isa).expect("an instruction set");
+        let (given, before) = (exact(parameters), exact(variables));
+        let results = subject.interpret_from(isa, parameters, variables);
+        let right = reference(subject.model(), &given, &before);
+        let profile = Profile::new(fused, &subject.compilation.options);
+        let limits = bound(subject.model(), profile, &magnitudes(&given), &magnitudes(&before));
+        Self { found: Step { results: exact(&results), variables: exact(variables) }, right, limits }
+    }
+
+    /// Every element with its part and place: what was computed, what it should be, how far it may be off.
+    pub fn elements(&self) -> impl Iterator<Item = ((usize, usize), f64, f64, f64)> {
+        let all = parts(&self.found).zip(parts(&self.right)).zip(parts(&self.limits)).enumerate();
+        all.flat_map(|(part, ((found, right), limits))| {
+            assert_eq!((found.len(), right.len()), (right.len(), limits.len()));
+            let elements = found.iter().zip(right).zip(limits).enumerate();
+            elements.map(move |(place, ((found, right), limit))| ((part, place), *found, *right, *limit))
+        })
+    }
+}
