@@ -11,6 +11,7 @@ use cellc::options::{Options, Threads, Tuning};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::{compiled, weight_scale};
+use cellc_tests::skipped::has;
 use cellc_tests::subject::{Subject, assert_same};
 
 fn folder(name: &str) -> PathBuf {
@@ -384,7 +385,7 @@ fn any_pool_of_c_runs_each_half_once() {
         }
         driver::run(&mut Command::new(folder.join("pools")));
     }
-    if driver::starts("g++") {
+    if has("g++") {
         let mut cc = Command::new("g++");
         driver::run(cc.current_dir(&folder).args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "two.cpp"]));
     }
