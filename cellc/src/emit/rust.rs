@@ -710,8 +710,9 @@ impl File<'_> {
     /// The function of a module that calls its kernels in order.
     fn run(&self, out: &mut String, program: &Program, shared: &Shared, attribute: &str) {
         let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run(");
-        let read =
-            |id: BufferId| program.kernels.iter().any(|k| k.params.iter().any(|(b, _)| program.whole(*b).0 == id));
+        let all_read: BTreeSet<BufferId> =
+            program.kernels.iter().flat_map(|k| &k.params).map(|(id, _)| program.whole(*id).0).collect();
+        let read = |id: BufferId| all_read.contains(&id);
         let ids = || (0..program.buffers.len()).map(BufferId);
         let find = |role: Role| ids().find(|b| program.buffer(*b).role == role).expect("every field has a buffer");
         if self.interface.pool {
@@ -720,7 +721,7 @@ impl File<'_> {
         }
         if self.interface.has_state() {
             let of_state = |id: BufferId| {
-                let in_block = program.block.iter().any(|(part, _)| *part == id);
+                let in_block = program.block_place(id).is_some();
                 in_block || matches!(program.buffer(id).role, Role::Variable(_) | Role::Backwards)
             };
             let unused = if ids().any(|id| of_state(id) && read(id)) { "" } else { "_" };
@@ -799,9 +800,9 @@ impl File<'_> {
         let mut parts: BTreeMap<Option<BufferId>, Vec<(usize, BufferId)>> = BTreeMap::new();
         for id in used.keys() {
             let (whole, at) = program.whole(*id);
-            let place = program.block.iter().find(|(part, _)| *part == whole);
+            let place = program.block_place(whole);
             match place {
-                Some((_, start)) => parts.entry(None).or_default().push((start + at, *id)),
+                Some(start) => parts.entry(None).or_default().push((start + at, *id)),
                 None if whole != *id => parts.entry(Some(whole)).or_default().push((at, *id)),
                 None => {}
             }

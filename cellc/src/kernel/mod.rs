@@ -27,7 +27,7 @@ pub struct WindowId(pub usize);
 pub struct Var(pub usize);
 
 /// What a buffer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// The i-th Parameter of the model, read only.
     Parameter(usize),
@@ -479,7 +479,8 @@ pub struct Program {
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,
     /// Where the scratch buffers that more than one kernel uses stand in one block: their first elements, multiples of 16.
-    /// Those whose contents are not wanted at the same time may share a place; those of one kernel never do.
+    /// Those whose contents are not wanted at the same time may share a place; those of one kernel never do. In the order
+    /// of the buffers.
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
@@ -497,6 +498,11 @@ impl Program {
             Role::Part { of, at } => (of, at),
             _ => (id, 0),
         }
+    }
+
+    /// Where a buffer starts in the block, if it is in it.
+    pub fn block_place(&self, id: BufferId) -> Option<usize> {
+        self.block.binary_search_by_key(&id, |(part, _)| *part).ok().map(|at| self.block[at].1)
     }
 
     /// The kernels in order, those together that may run at the same time: one, or two.

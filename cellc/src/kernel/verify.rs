@@ -3,7 +3,7 @@
 //! Beside types and bounds this is what the two languages ask for: Rust borrows a buffer while a loop walks it, and
 //! generated code must compile without a warning, so that nothing may be declared and not used.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
@@ -19,8 +19,9 @@ pub fn verify(program: &Program) -> Result<(), String> {
     roles(program)?;
     tables(program)?;
     block(program)?;
+    let mut packed = BTreeSet::new();
     for (i, m) in program.packing.iter().enumerate() {
-        packing(program, m, &program.packing[..i]).map_err(|e| format!("packing {i}: {e}"))?;
+        packing(program, m, &mut packed).map_err(|e| format!("packing {i}: {e}"))?;
     }
     for function in &program.functions {
         verify_function(program, function).map_err(|e| format!("function {:?}: {e}", function.name))?;
@@ -31,12 +32,13 @@ pub fn verify(program: &Program) -> Result<(), String> {
         let used = verify_kernel(program, kernel, &mut called).map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
         written.extend(used);
     }
+    let mut parts: BTreeMap<BufferId, Vec<(usize, usize)>> = BTreeMap::new();
+    for id in written {
+        let (whole, at) = program.whole(id);
+        parts.entry(whole).or_default().push((at, program.buffer(id).len));
+    }
     for (i, buffer) in program.buffers.iter().enumerate() {
-        let id = BufferId(i);
-        let part = |w: &BufferId| {
-            Some(program.whole(*w)).filter(|(of, _)| *of == id).map(|(_, at)| (at, program.buffer(*w).len))
-        };
-        let mut parts: Vec<_> = written.iter().filter_map(part).collect();
+        let mut parts = parts.remove(&BufferId(i)).unwrap_or_default();
         parts.sort_unstable();
         let end = parts.into_iter().try_fold(0, |end, (at, len)| (at <= end).then(|| end.max(at + len)));
         if matches!(buffer.role, Role::Result(_)) && end != Some(buffer.len) {
@@ -53,7 +55,8 @@ pub fn verify(program: &Program) -> Result<(), String> {
 }
 
 fn roles(program: &Program) -> Result<(), String> {
-    for (i, buffer) in program.buffers.iter().enumerate() {
+    let mut seen = BTreeSet::new();
+    for buffer in &program.buffers {
         if buffer.len == 0 {
             return Err(format!("buffer {:?} is empty", buffer.name));
         }
@@ -65,7 +68,7 @@ fn roles(program: &Program) -> Result<(), String> {
             }
         }
         let alone = matches!(buffer.role, Role::Weights | Role::Scratch | Role::Table);
-        if !alone && program.buffers[..i].iter().any(|b| b.role == buffer.role) {
+        if !alone && !seen.insert(buffer.role) {
             return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
         }
         let fits = match buffer.role {
@@ -79,13 +82,14 @@ fn roles(program: &Program) -> Result<(), String> {
             return Err(format!("buffer {:?}: a {:?} of {}", buffer.name, buffer.role, buffer.element));
         }
     }
+    let params: BTreeSet<BufferId> = program.kernels.iter().flat_map(|k| &k.params).map(|param| param.0).collect();
+    let mut owner: BTreeMap<BufferId, usize> = BTreeMap::new();
     for (i, kernel) in program.kernels.iter().enumerate() {
         for id in &kernel.scratch {
-            let elsewhere =
-                program.kernels.iter().enumerate().any(|(k, other)| {
-                    other.params.iter().any(|p| p.0 == *id) || (k != i && other.scratch.contains(id))
-                });
-            if elsewhere || program.buffers.get(id.0).is_none_or(|b| b.role != Role::Scratch) {
+            if params.contains(id)
+                || *owner.entry(*id).or_insert(i) != i
+                || program.buffers.get(id.0).is_none_or(|b| b.role != Role::Scratch)
+            {
                 return Err(format!("kernel {:?}: buffer {} is not its own scratch", kernel.name, id.0));
             }
         }
@@ -99,14 +103,14 @@ fn find(program: &Program, id: BufferId) -> Result<&Buffer, String> {
 
 /// Every table has its contents, once.
 fn tables(program: &Program) -> Result<(), String> {
-    for (i, (id, values)) in program.tables.iter().enumerate() {
+    let mut seen = BTreeSet::new();
+    for (id, values) in &program.tables {
         let buffer = find(program, *id)?;
-        let twice = program.tables[..i].iter().any(|(other, _)| other == id);
-        if buffer.role != Role::Table || buffer.len != values.len() || twice {
+        if buffer.role != Role::Table || buffer.len != values.len() || !seen.insert(*id) {
             return Err(format!("table {:?} is no buffer for these {} values", buffer.name, values.len()));
         }
     }
-    let has_values = |i: usize| program.tables.iter().any(|(id, _)| id.0 == i);
+    let has_values = |i: usize| seen.contains(&BufferId(i));
     match program.buffers.iter().enumerate().find(|(i, b)| b.role == Role::Table && !has_values(*i)) {
         Some((_, buffer)) => Err(format!("table {:?} has no contents", buffer.name)),
         None => Ok(()),
@@ -117,8 +121,8 @@ fn tables(program: &Program) -> Result<(), String> {
 fn region(program: &Program, id: BufferId) -> (Option<BufferId>, Range<usize>) {
     let (whole, at) = program.whole(id);
     let len = program.buffer(id).len;
-    match program.block.iter().find(|(part, _)| *part == whole) {
-        Some((_, start)) => (None, start + at..start + at + len),
+    match program.block_place(whole) {
+        Some(start) => (None, start + at..start + at + len),
         None => (Some(whole), at..at + len),
     }
 }
@@ -147,11 +151,12 @@ fn apart(program: &Program, group: &[Kernel]) -> Result<(), String> {
 /// The parts of the block lie inside it, and those of one kernel apart.
 fn block(program: &Program) -> Result<(), String> {
     let range = |id: BufferId, at: usize| at..at + program.buffers[id.0].len;
-    for (i, (id, at)) in program.block.iter().enumerate() {
+    let own: BTreeSet<BufferId> = program.kernels.iter().flat_map(|k| &k.scratch).copied().collect();
+    let mut places: BTreeMap<BufferId, usize> = BTreeMap::new();
+    for (id, at) in &program.block {
         let buffer = find(program, *id)?;
-        let twice = program.block[..i].iter().any(|(other, _)| other == id);
-        let own = program.kernels.iter().any(|k| k.scratch.contains(id));
-        if buffer.role != Role::Scratch || own || twice {
+        let twice = places.insert(*id, *at).is_some();
+        if buffer.role != Role::Scratch || own.contains(id) || twice {
             return Err(format!("buffer {:?} has no place in the block", buffer.name));
         }
         if at % BLOCK_ALIGNMENT != 0 || at.checked_add(buffer.len).is_none_or(|end| end > program.block_len) {
@@ -159,26 +164,31 @@ fn block(program: &Program) -> Result<(), String> {
         }
     }
     for kernel in &program.kernels {
-        let placed = |id: &BufferId| program.block.iter().any(|(part, _)| part == id);
         let shared = |id: &BufferId| program.buffers.get(id.0).is_some_and(|b| b.role == Role::Scratch);
         let whole = |(id, _): &(BufferId, bool)| if id.0 < program.buffers.len() { program.whole(*id).0 } else { *id };
-        if let Some(id) = kernel.params.iter().map(whole).filter(shared).find(|id| !placed(id)) {
+        if let Some(id) = kernel.params.iter().map(whole).filter(shared).find(|id| !places.contains_key(id)) {
             let name = &program.buffers[id.0].name;
             return Err(format!("kernel {:?}: {name:?} outlives it and has no place in the block", kernel.name));
         }
-        let own = |(id, _): &&(BufferId, usize)| kernel.params.iter().any(|(param, _)| param == id);
-        let parts: Vec<_> = program.block.iter().filter(own).map(|(id, at)| (*id, range(*id, *at))).collect();
-        for (i, (a, one)) in parts.iter().enumerate() {
-            if let Some((b, _)) = parts[..i].iter().find(|(_, other)| one.start < other.end && other.start < one.end) {
-                let (a, b) = (&program.buffers[a.0].name, &program.buffers[b.0].name);
-                return Err(format!("kernel {:?}: {a:?} and {b:?} share a place in the block", kernel.name));
-            }
+        let part = |(id, _): &(BufferId, bool)| places.get(id).map(|at| (range(*id, *at), *id));
+        let mut parts: Vec<_> = kernel.params.iter().filter_map(part).collect();
+        parts.sort_unstable_by_key(|(range, id)| (range.start, *id));
+        if let Some(pair) = parts.windows(2).find(|pair| pair[1].0.start < pair[0].0.end) {
+            let (a, b) = (&program.buffers[pair[0].1.0].name, &program.buffers[pair[1].1.0].name);
+            return Err(format!("kernel {:?}: {a:?} and {b:?} share a place in the block", kernel.name));
         }
     }
-    Ok(())
+    match program.block.is_sorted() {
+        true => Ok(()),
+        false => Err("the block does not list its buffers in order".to_owned()),
+    }
 }
 
-fn packing(program: &Program, m: &Move, before: &[Move]) -> Result<(), String> {
+/// Where a move writes: the buffer, the first element, the loops.
+type Target = (BufferId, usize, Vec<(usize, usize)>);
+
+/// `before` holds where the moves before it write that do not add.
+fn packing(program: &Program, m: &Move, before: &mut BTreeSet<Target>) -> Result<(), String> {
     let (from, to) = (find(program, m.from)?, find(program, m.to)?);
     let source = matches!(from.role, Role::Parameter(_) | Role::Constant(_)) && from.element == Element::F32;
     if !source || to.role != Role::Weights {
@@ -203,8 +213,10 @@ fn packing(program: &Program, m: &Move, before: &[Move]) -> Result<(), String> {
     if !inside(last(m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect(), true), to.len) {
         return Err(format!("it writes outside {:?}", to.name));
     }
-    let written = |m: &Move| (m.to, m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect::<Vec<_>>());
-    if m.add && !before.iter().any(|other| !other.add && written(other) == written(m)) {
+    let target = (m.to, m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect());
+    if !m.add {
+        before.insert(target);
+    } else if !before.contains(&target) {
         return Err(format!("it adds to what is not written in {:?}", to.name));
     }
     Ok(())
@@ -252,11 +264,11 @@ fn verify_kernel(
         if written && !matches!(buffer.role, Role::Result(_) | Role::Variable(_) | Role::Scratch | Role::Part { .. }) {
             return Err(format!("it writes buffer {:?}, which is read only", buffer.name));
         }
-        if checker.bases.iter().any(|b| b.base == Base::Buffer(id)) {
+        if checker.known(Base::Buffer(id)).is_some() {
             return Err(format!("buffer {:?} is declared twice", buffer.name));
         }
         let known = Known::new(Base::Buffer(id), &buffer.name, buffer.len, buffer.element);
-        checker.bases.push(Known { writable: written, ..known });
+        checker.enter(Known { writable: written, ..known });
     }
     for stmt in &kernel.body {
         checker.stmt(stmt)?;
@@ -313,6 +325,8 @@ struct Checker<'a> {
     /// Whether it may call functions and look into memory.
     kernel: bool,
     bases: Vec<Known>,
+    /// By buffer or window: its place among them.
+    places: BTreeMap<Base, usize>,
     /// By variable.
     vars: Vec<Option<Scope>>,
     /// The variables in scope, in order of definition.
@@ -323,7 +337,16 @@ struct Checker<'a> {
 impl<'a> Checker<'a> {
     fn new(program: &'a Program, locals: &'a [super::Local], kernel: bool) -> Self {
         let vars = locals.iter().map(|_| None).collect();
-        Self { program, locals, kernel, bases: Vec::new(), vars, live: Vec::new(), called: BTreeSet::new() }
+        Self {
+            program,
+            locals,
+            kernel,
+            bases: Vec::new(),
+            places: BTreeMap::new(),
+            vars,
+            live: Vec::new(),
+            called: BTreeSet::new(),
+        }
     }
 
     fn name(&self, var: Var) -> String {
@@ -452,12 +475,13 @@ impl<'a> Checker<'a> {
             let element = self.known(walk.of.base).ok_or("a base that went away")?.element;
             windows.push(Known { writable: walk.written, ..Known::new(window, name, walk.len, element) });
         }
-        self.bases.extend(windows);
+        windows.into_iter().for_each(|window| self.enter(window));
         for stmt in body {
             self.stmt(stmt)?;
         }
         self.leave(first_var)?;
         for (walk, window) in walks.iter().zip(self.bases.split_off(first_base)) {
+            self.places.remove(&window.base);
             if !window.loaded && !window.stored {
                 return Err(format!("window {:?} is not used", window.name));
             }
@@ -487,8 +511,14 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// Brings a buffer or window into reach.
+    fn enter(&mut self, known: Known) {
+        self.places.insert(known.base, self.bases.len());
+        self.bases.push(known);
+    }
+
     fn known(&mut self, base: Base) -> Option<&mut Known> {
-        self.bases.iter_mut().find(|k| k.base == base)
+        self.places.get(&base).map(|&at| &mut self.bases[at])
     }
 
     /// The base of an access to `n` elements, which is in bounds and not borrowed by a loop that writes.

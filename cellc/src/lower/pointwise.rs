@@ -76,6 +76,9 @@ impl<'m> End<'m> {
     }
 }
 
+/// Operations that one expression holds at most: the next ones read its value by name, so that expressions do not nest deeper.
+const MOST_NESTED: usize = 16;
+
 /// Turns of a loop over vectors below which the vectors are written one after the other.
 const FEW: usize = 4;
 
@@ -153,10 +156,10 @@ impl<'m> Builder<'_, 'm> {
         lanes: usize,
         operands: &[Place],
     ) -> Expr {
-        for link in &epilogue.links {
+        for (nth, link) in epilogue.links.iter().enumerate() {
             let inputs: Vec<Option<usize>> =
                 link.inputs.iter().map(|input| epilogue.operands.iter().position(|(s, _)| s == input)).collect();
-            if inputs.iter().filter(|i| i.is_none()).count() > 1 {
+            if inputs.iter().filter(|i| i.is_none()).count() > 1 || is_deep(nth) {
                 value = self.let_(body, "v", lanes, value);
             }
             let args = inputs
@@ -265,9 +268,9 @@ impl<'m> Builder<'_, 'm> {
         out: Place,
     ) {
         let mut value: Option<Expr> = None;
-        for link in &work.links {
+        for (nth, link) in work.links.iter().enumerate() {
             let chained = link.inputs.iter().filter(|input| !work.sources.contains(input)).count();
-            if let (2.., Some(before)) = (chained, value.take_if(|_| chained > 1)) {
+            if let Some(before) = value.take_if(|_| chained > 1 || is_deep(nth)) {
                 value = Some(self.let_(body, "v", lanes, before));
             }
             let args = link
@@ -283,6 +286,11 @@ impl<'m> Builder<'_, 'm> {
         }
         body.push(Stmt::Store { to: out, value: value.expect("lower: there is an operation") });
     }
+}
+
+/// Whether the value of the operations before the `nth` of a chain is to have a name.
+fn is_deep(nth: usize) -> bool {
+    nth > 0 && nth.is_multiple_of(MOST_NESTED)
 }
 
 /// Whether a tensor is one of those values.

@@ -2,16 +2,26 @@
 //!
 //! A chain starts at an operation that computes and goes on through pointwise operations, as long as nothing else reads what
 //! is handed on, and the other operands lie along the rows and columns of the first operation's result. The new state of a
-//! recurrent cell starts one even where it is read elsewhere too: it is stored as well.
+//! recurrent cell starts one even where it is read elsewhere too: it is stored as well. After [`MOST_LINKS`] operations a chain
+//! ends, and its value goes through memory: no function of the generated code grows with the depth of the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Dense, Lengths, MatMul, Pointwise, Source, ValidCell, ValidModel, ValidNode, ValidOp, View};
 
+/// The most pointwise operations of a chain.
+pub(super) const MOST_LINKS: usize = 64;
+
 /// Pointwise operations that are fused into what produces their operand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fusion {
     chains: Vec<Chain>,
+    /// By the value of its first operation: which chain it is.
+    starting: BTreeMap<usize, usize>,
+    /// By the value of its last operation: which chain it is.
+    ending: BTreeMap<usize, usize>,
+    /// The values of all pointwise operations in chains.
+    linked: BTreeSet<usize>,
     /// Values that are only handed on in registers.
     inner: BTreeSet<usize>,
 }
@@ -99,7 +109,7 @@ impl Fusion {
 
     /// Whether the operation of a value is fused into another.
     fn is_linked(&self, value: usize) -> bool {
-        self.chains.iter().any(|c| c.links.contains(&value))
+        self.linked.contains(&value)
     }
 
     /// Whether a value is only handed on in registers.
@@ -109,12 +119,12 @@ impl Fusion {
 
     /// The chain that stores a value at its end.
     pub fn ending(&self, stored: usize) -> Option<&Chain> {
-        self.chains.iter().find(|c| c.links.last() == Some(&stored))
+        self.ending.get(&stored).map(|&at| &self.chains[at])
     }
 
     /// The chain that starts at the operation of that value.
     pub fn starting(&self, root: usize) -> Option<&Chain> {
-        self.chains.iter().find(|c| c.root == root)
+        self.starting.get(&root).map(|&at| &self.chains[at])
     }
 
     /// The pointwise operations that are fused into the operation of that value.
@@ -153,6 +163,9 @@ impl Fusion {
             if !chain.links.is_empty() {
                 let stored = |value: &&usize| **value == root && level.only_reader(root).is_none();
                 self.inner.extend(chain.handed_on.iter().filter(|value| !stored(value)));
+                self.starting.insert(chain.root, self.chains.len());
+                self.ending.extend(chain.links.last().map(|&last| (last, self.chains.len())));
+                self.linked.extend(&chain.links);
                 self.chains.push(chain);
             }
         }
@@ -177,7 +190,8 @@ impl Fusion {
                     between.push(at);
                 }
                 ValidOp::Pointwise(pointwise)
-                    if fits(level.model, pointwise, at, columns)
+                    if chain.links.len() < MOST_LINKS
+                        && fits(level.model, pointwise, at, columns)
                         && takes(pointwise, at)
                         && !self.is_linked(pointwise.out) =>
                 {

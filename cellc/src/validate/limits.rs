@@ -16,7 +16,7 @@ const MOST_NODES: usize = 1000;
 /// The most operations, those that nothing reads included.
 pub(super) const MOST_OPERATIONS: usize = 1 << 14;
 /// The most operations that something reads.
-const MOST_READ_OPERATIONS: usize = 1 << 12;
+const MOST_READ_OPERATIONS: usize = 1 << 14;
 /// The most nodes that are looked at for the bodies of loops.
 pub(super) const MOST_LOOKED_AT: usize = 1 << 17;
 /// The most dimensions of a tensor.

@@ -246,14 +246,13 @@ impl File<'_> {
             Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
             Role::Variable(i) => format!("state->{}", self.interface.variables[i].name),
             Role::Scratch => {
-                let part = program.block.iter().find(|(part, _)| *part == id);
-                plus("state->block", part.expect("emit: what kernels share stands in the block").1)
+                plus("state->block", program.block_place(id).expect("emit: what kernels share stands in the block"))
             }
             Role::Table => shared.buffer(id).name.clone(),
             Role::Backwards => "&state->backwards".to_string(),
             Role::Weights | Role::Constant(_) => self.constant(id),
-            Role::Part { of, at } => match program.block.iter().find(|(part, _)| *part == of) {
-                Some((_, start)) => plus("state->block", start + at),
+            Role::Part { of, at } => match program.block_place(of) {
+                Some(start) => plus("state->block", start + at),
                 None => plus(&self.argument(program, shared, of), at),
             },
         }
