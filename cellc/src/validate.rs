@@ -39,7 +39,7 @@ use crate::options::Options;
 #[cfg(feature = "openvino")]
 use crate::options::State;
 use interface::names;
-use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_LOOKED_AT, MOST_OPERATIONS};
+use limits::{MOST_COMPUTED, MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
 use uses::Uses;
 use variables::Variables;
@@ -199,6 +199,10 @@ impl<'a> Validation<'a> {
                 self.known[node.outputs[0].0] = Some(Known::Source(Source::Parameter(index), value.element));
             }
         }
+        // before anything is made of their sizes
+        if !self.interface_size(&[]) {
+            return;
+        }
         let mut results: HashMap<usize, ResultValue> = HashMap::new();
         self.graph(|this, index, node| {
             if let Some(result) = this.result(node) {
@@ -212,6 +216,10 @@ impl<'a> Validation<'a> {
         }
         assert_eq!(results.len(), self.model.results.len(), "validate: an output is missing and nothing was said");
         self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
+        let outputs: Vec<Vec<usize>> = self.valid.results.iter().map(|result| result.shape.clone()).collect();
+        if !self.interface_size(&outputs.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
+            return;
+        }
         self.states();
         sweep::sweep(&mut self.valid);
         self.total_size();
@@ -312,7 +320,7 @@ impl<'a> Validation<'a> {
             let found = format!("a constant of shape {:?}: a size of 0", tensor.shape());
             self.error(node, &self.model.values[value.0].origin, found, "sizes of 1 or more", "correct the shape");
         } else if tensor.len() > MOST_ELEMENTS {
-            self.too_large(node, &self.model.values[value.0].origin, tensor.shape());
+            self.too_large(node, &self.model.values[value.0].origin, tensor.shape(), MOST_ELEMENTS);
         } else {
             self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
         }
@@ -422,6 +430,16 @@ impl<'a> Validation<'a> {
 
     /// Refuses a shape that nothing may compute.
     fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
+        self.computable_up_to(node, shape, MOST_COMPUTED)
+    }
+
+    /// The most elements of what an operation on constants gives: what they have together is no more to hold than they are.
+    fn most_folded(&self, node: &Node) -> usize {
+        let inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
+        inputs.map(Tensor::len).fold(0, usize::saturating_add).clamp(MOST_COMPUTED, MOST_ELEMENTS)
+    }
+
+    fn computable_up_to(&mut self, node: &Node, shape: &[usize], most: usize) -> Option<()> {
         if self.operations >= MOST_OPERATIONS {
             let found = format!("the model has more than {MOST_OPERATIONS} operations");
             let help = "split the model, and compile its parts one by one";
@@ -438,8 +456,8 @@ impl<'a> Validation<'a> {
             self.error(node, &node.origin, found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer");
             return None;
         }
-        if element_count(shape).is_none_or(|n| n > MOST_ELEMENTS) {
-            self.too_large(node, &node.origin, shape);
+        if element_count(shape).is_none_or(|n| n > most) {
+            self.too_large(node, &node.origin, shape, most);
             return None;
         }
         Some(())
@@ -449,7 +467,7 @@ impl<'a> Validation<'a> {
     fn foldable(&mut self, node: &Node, shape: &[usize], element: ElementType) -> Option<()> {
         let none = !element.is_float() && shape.contains(&0);
         let sizes: Vec<usize> = shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
-        self.computable(node, &sizes)?;
+        self.computable_up_to(node, &sizes, self.most_folded(node))?;
         self.folded = self.folded.saturating_add(shape.iter().product());
         if self.folded > MOST_FOLDED {
             let found = "operations on constants give too many elements";
@@ -523,9 +541,9 @@ impl<'a> Validation<'a> {
         None
     }
 
-    fn too_large(&mut self, node: &Node, origin: &Origin, shape: &[usize]) {
+    fn too_large(&mut self, node: &Node, origin: &Origin, shape: &[usize], most: usize) {
         let found = format!("a tensor of shape {}", shape_text(shape));
-        self.error(node, origin, found, format!("{MOST_ELEMENTS} elements or fewer"), "split the model");
+        self.error(node, origin, found, format!("{most} elements or fewer"), "split the model");
     }
 
     fn error(

@@ -2,21 +2,23 @@
 
 use super::{Validation, element_count};
 use crate::diagnostic::{Diagnostic, Origin};
-use crate::model::{ValidNode, ValidOp};
+use crate::model::{ElementType, ValidNode, ValidOp};
 use crate::options::Unroll;
 
-/// The most elements of one tensor: 1 GiB of f32.
+/// The most elements of a constant: 1 GiB of f32.
 pub(super) const MOST_ELEMENTS: usize = 1 << 28;
+/// The most elements of a tensor that is computed: 64 MiB of f32.
+pub(super) const MOST_COMPUTED: usize = 1 << 24;
+/// The most bytes of all inputs and outputs together; weights that are inputs are not counted.
+const MOST_INTERFACE_BYTES: usize = 1 << 26;
 /// The most elements of all tensors together.
 const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
 /// The most elements that operations on constants give, all together: some seconds.
 pub(super) const MOST_FOLDED: usize = 1 << 29;
 /// The most cells, Parameters and Results, each: what is generated is source, and must stay source that a compiler takes.
 const MOST_NODES: usize = 1000;
-/// The most operations, those that nothing reads included.
+/// The most operations, those that nothing reads included, and those of a body as often as it is looked at.
 pub(super) const MOST_OPERATIONS: usize = 1 << 14;
-/// The most operations that something reads.
-const MOST_READ_OPERATIONS: usize = 1 << 14;
 /// The most nodes that are looked at for the bodies of loops.
 pub(super) const MOST_LOOKED_AT: usize = 1 << 17;
 /// The most dimensions of a tensor.
@@ -28,6 +30,22 @@ pub(super) const MOST_LOOPS: usize = 8;
 const MOST_UNROLLED: usize = 1 << 13;
 
 impl Validation<'_> {
+    /// Refuses inputs, or inputs and outputs, that are too large together; whether they are not. `outputs` are the shapes of
+    /// the latter.
+    pub(super) fn interface_size(&mut self, outputs: &[&[usize]]) -> bool {
+        let inputs = self.valid.parameters.iter().filter(|p| !p.weight);
+        let inputs = inputs.map(|p| bytes(&p.shape, if p.element == ElementType::I64 { 8 } else { 4 }));
+        let outputs = outputs.iter().map(|shape| bytes(shape, 4));
+        let total = inputs.chain(outputs).fold(0, usize::saturating_add);
+        if total > MOST_INTERFACE_BYTES {
+            let found = format!("inputs and outputs of {total} bytes, all together");
+            let valid = format!("{MOST_INTERFACE_BYTES} bytes (64 MiB) or fewer");
+            let help = "give a smaller --batch or --shape, or split the model";
+            self.diagnostics.push(Diagnostic::error(self.somewhere(), found).valid(valid).help(help));
+        }
+        total <= MOST_INTERFACE_BYTES
+    }
+
     pub(super) fn total_size(&mut self) {
         let valid = &self.valid;
         let sizes = valid.parameters.iter().map(|p| element_count(&p.shape));
@@ -50,7 +68,6 @@ impl Validation<'_> {
             ("inputs", valid.parameters.len(), MOST_NODES),
             ("outputs", valid.results.len(), MOST_NODES),
             ("variables", valid.variables.len(), MOST_NODES),
-            ("operations", valid.all_nodes().len(), MOST_READ_OPERATIONS),
         ];
         for (what, count, most) in counts {
             if count > most {
@@ -72,6 +89,10 @@ impl Validation<'_> {
         let result = self.model.results.first().map(|&node| &self.model.nodes[node]);
         result.map_or(Origin::Unknown, |node| node.origin.clone())
     }
+}
+
+fn bytes(shape: &[usize], element: usize) -> usize {
+    shape.iter().fold(element, |bytes, &size| bytes.saturating_mul(size))
 }
 
 /// What full unrolling writes out: loops over time and loops of the model stay loops.

@@ -168,7 +168,7 @@ impl Validation<'_> {
             shape.push(size);
         }
         if element_count(&shape).is_none_or(|n| n > MOST_ELEMENTS) {
-            self.too_large(node, &value.origin, &shape);
+            self.too_large(node, &value.origin, &shape, MOST_ELEMENTS);
             return None;
         }
         if let (Some(batch), Some(&size), true) = (self.options.batch, shape.first(), self.uses[index].batch) {

@@ -221,17 +221,9 @@ fn what_would_take_for_ever_is_refused() {
         let c = g.op(Op::Broadcast(BroadcastMode::Numpy), &[c, to]);
         g.op(Op::Concat { axis: 0 }, &[x, c])
     });
-    // more operations than anyone reads
     let many = of_x(|g, x| {
         let mut y = x;
         for _ in 0..20_000 {
-            y = g.elementwise(Elementwise::Exp, &[y]);
-        }
-        y
-    });
-    let read = of_x(|g, x| {
-        let mut y = x;
-        for _ in 0..5_000 {
             y = g.elementwise(Elementwise::Exp, &[y]);
         }
         y
@@ -242,11 +234,6 @@ fn what_would_take_for_ever_is_refused() {
         g.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w])
     });
     let none = Options::default;
-    let cases = vec![
-        ("large", large, none()),
-        ("many", many, none()),
-        ("all read", read, none()),
-        ("unrolled", dense, unrolled),
-    ];
+    let cases = vec![("large", large, none()), ("many", many, none()), ("unrolled", dense, unrolled)];
     insta::assert_snapshot!(said(cases));
 }

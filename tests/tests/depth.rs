@@ -1,0 +1,192 @@
+//! Deep models: every stage goes through 10,000 layers in a thread of 2 MiB, unoptimised too; what is deeper than the limits is refused by
+//! name.
+
+use std::thread;
+
+use cellc::bound::{Profile, bound};
+use cellc::compile::compile;
+use cellc::diagnostic::Diagnostics;
+use cellc::front::openvino;
+use cellc::options::{Language, Options};
+use cellc::reference::reference;
+use cellc_tests::model_file::{ModelFile, Port, Stored};
+use cellc_tests::subject::Subject;
+
+const DEEP: usize = 10_000;
+const TOO_DEEP: usize = 100_000;
+
+/// What is run in a thread of 2 MiB: what std gives a thread where nothing else is asked for.
+fn in_small_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread starts").join().expect("nothing panics")
+}
+
+/// An input of that shape, `depth` times what `layer` makes of it, an output.
+fn chain(shape: &[usize], depth: usize, mut layer: impl FnMut(&mut ModelFile, &Port, usize) -> Port) -> ModelFile {
+    let mut file = ModelFile::default();
+    let mut x = file.parameter("x", shape);
+    for i in 0..depth {
+        x = layer(&mut file, &x, i);
+    }
+    file.result(&x);
+    file
+}
+
+fn unary(file: &mut ModelFile, kind: &str, x: &Port) -> Port {
+    file.operation(kind, "opset1", "", &[x], &x.shape.clone())
+}
+
+fn binary(file: &mut ModelFile, kind: &str, a: &Port, b: &Port) -> Port {
+    file.operation(kind, "opset1", "auto_broadcast=\"numpy\"", &[a, b], &a.shape.clone())
+}
+
+fn compiled(file: ModelFile) -> Result<Subject, Diagnostics> {
+    let (model, _) = openvino::read_bytes("deep.xml", file.text().as_bytes(), Some(("deep.bin", file.weights)))?;
+    let compilation = compile(&model, &Options { name: Some("deep".into()), ..Options::default() })?;
+    Ok(Subject { name: "deep".into(), compilation, calls: Vec::new() })
+}
+
+/// Everything that cellc does with a model, from reading to dropping it: every printed form, both languages, the interpreter, whose
+/// numbers are held to the reference and the bound.
+fn every_stage(file: ModelFile) {
+    let subject = compiled(file).unwrap_or_else(|problems| panic!("it is refused: {problems:?}"));
+    let (model, compilation) = (subject.model(), &subject.compilation);
+    let inputs: Vec<Vec<f32>> = model.parameters.iter().map(|p| vec![0.25; p.shape.iter().product()]).collect();
+    let exact: Vec<Vec<f64>> = inputs.iter().map(|values| values.iter().map(|v| f64::from(*v)).collect()).collect();
+    let wanted = reference(model, &exact, &[]).results;
+    let errors =
+        bound(model, Profile::new(subject.isas().next().expect("generic").1, &compilation.options), &exact, &[]);
+    for ((given, wanted), most) in subject.interpret(0, &inputs).iter().zip(&wanted).zip(&errors.results) {
+        for ((given, wanted), most) in given.iter().zip(wanted).zip(most) {
+            assert!((f64::from(*given) - wanted).abs() <= *most, "{given} for {wanted}, at most {most} off");
+        }
+    }
+    let printed = format!("{model}{}{}", compilation.plan, compilation.programs[0].1);
+    assert!(!printed.is_empty());
+    for language in [Language::Rust, Language::C] {
+        assert!(!subject.files(language).is_empty());
+    }
+}
+
+#[test]
+fn elementwise_operations() {
+    in_small_thread(|| {
+        every_stage(chain(&[1, 2], DEEP, |file, x, i| unary(file, ["Sigmoid", "ReLU", "Tanh"][i % 3], x)));
+    });
+}
+
+#[test]
+fn operations_with_both_operands_the_same() {
+    // a walk over paths instead of operations would take 2^10,000 steps
+    in_small_thread(|| {
+        every_stage(chain(&[1, 2], DEEP, |file, x, i| binary(file, ["Add", "Multiply"][i % 2], x, x)));
+    });
+}
+
+#[test]
+fn operations_that_read_the_two_before() {
+    in_small_thread(|| {
+        let mut before: Option<Port> = None;
+        every_stage(chain(&[1, 2], DEEP / 4, |file, x, _| {
+            let a = before.replace(x.clone()).unwrap_or_else(|| x.clone());
+            binary(file, "Maximum", x, &a)
+        }));
+    });
+}
+
+#[test]
+fn views() {
+    in_small_thread(|| {
+        every_stage(chain(&[2, 3], DEEP, |file, x, i| match i % 5 {
+            0 | 3 => {
+                let order = file.integers(&[2], &[1, 0]);
+                let shape = [x.shape[1], x.shape[0]];
+                file.operation("Transpose", "opset1", "", &[x, &order], &shape)
+            }
+            1 => {
+                let axis = file.integers(&[1], &[0]);
+                file.operation("Unsqueeze", "opset1", "", &[x, &axis], &[1, x.shape[0], x.shape[1]])
+            }
+            2 => {
+                let axis = file.integers(&[1], &[0]);
+                file.operation("Squeeze", "opset1", "", &[x, &axis], &x.shape[1..].to_vec())
+            }
+            _ => {
+                let to = file.integers(&[2], &[2, 3]);
+                file.operation("Reshape", "opset1", "special_zero=\"false\"", &[x, &to], &[2, 3])
+            }
+        }));
+    });
+}
+
+#[test]
+fn parts_that_change_places() {
+    in_small_thread(|| {
+        every_stage(chain(&[1, 4], DEEP / 2, |file, x, _| {
+            let axis = file.integers(&[], &[1]);
+            let data = "num_splits=\"2\"";
+            let parts = file.operations("Split", "opset1", data, &[x, &axis], &[vec![1, 2], vec![1, 2]]);
+            file.operation("Concat", "opset1", "axis=\"1\"", &[&parts[1], &parts[0]], &[1, 4])
+        }));
+    });
+}
+
+#[test]
+fn constants_that_are_folded() {
+    in_small_thread(|| {
+        let mut file = ModelFile::default();
+        let x = file.parameter("x", &[1, 2]);
+        let mut constant = file.constant(&[1, 2], Stored::F32, [0.5, 0.25].into_iter());
+        let mut shape = file.integers(&[2], &[0, 1]);
+        let one = file.integers(&[], &[1]);
+        for i in 0..DEEP {
+            constant = binary(&mut file, ["Add", "Divide"][i % 2], &constant, &constant);
+            shape = binary(&mut file, ["Add", "Subtract"][i % 2], &shape, &one);
+        }
+        // an even number of them: [0, 1] again
+        let (even, odd) = (shape.clone(), binary(&mut file, "Add", &shape, &one));
+        let sum = binary(&mut file, "Add", &x, &constant);
+        let to = binary(&mut file, "Maximum", &even, &odd);
+        let y = file.operation("Reshape", "opset1", "special_zero=\"false\"", &[&sum, &to], &[1, 2]);
+        file.result(&y);
+        every_stage(file);
+    });
+}
+
+#[test]
+fn cells_one_after_the_other() {
+    const UNITS: usize = 2;
+    in_small_thread(|| {
+        every_stage(chain(&[1, UNITS], 1000, |file, x, i| {
+            let zeros = file.constant(&[1, UNITS], Stored::F32, [0.0; UNITS].into_iter());
+            let values = |len: usize| (0..len).map(move |k| ((i + 3 * k) % 7) as f32 / 7.0 - 0.4);
+            let w = file.constant(&[3 * UNITS, UNITS], Stored::F32, values(3 * UNITS * UNITS));
+            let r = file.constant(&[3 * UNITS, UNITS], Stored::F32, values(3 * UNITS * UNITS));
+            let b = file.constant(&[3 * UNITS], Stored::F32, values(3 * UNITS));
+            file.cell("", "GRUCell", "", &[x, &zeros, &w, &r, &b])
+        }));
+    });
+}
+
+/// What a refusal says, in one text.
+fn refusal(file: ModelFile) -> String {
+    let problems = compiled(file).err().expect("it is refused");
+    problems.0.iter().map(|problem| format!("{problem:?}\n")).collect()
+}
+
+#[test]
+fn a_hundred_thousand_layers_are_refused_by_name() {
+    in_small_thread(|| {
+        let text = refusal(chain(&[1, 2], TOO_DEEP, |file, x, _| unary(file, "Tanh", x)));
+        assert!(text.contains("16384 operations") && text.contains("split the model"), "{text}");
+        // these leave nothing to be done at run time
+        let mut file = ModelFile::default();
+        let mut constant = file.constant(&[1, 1], Stored::F32, [0.5].into_iter());
+        for _ in 0..TOO_DEEP {
+            constant = binary(&mut file, "Multiply", &constant, &constant);
+        }
+        let x = file.parameter("x", &[1, 1]);
+        let y = binary(&mut file, "Add", &x, &constant);
+        file.result(&y);
+        every_stage(file);
+    });
+}
