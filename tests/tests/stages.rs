@@ -3,9 +3,10 @@
 use cellc::compile::{Compilation, compile};
 use cellc::front::openvino;
 use cellc::kernel::Program;
-use cellc::options::{Accuracy, Language, Options};
+use cellc::options::{Accuracy, Language, Options, Threads, Tuning};
 use cellc::target::Isa;
 use cellc_tests::corpus;
+use cellc_tests::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile, Port, Stored};
 
 /// A case of the corpus, compiled for the generic body and the instruction sets named.
 fn compilation(case: &str, isas: &[&str], language: Language) -> Compilation {
@@ -77,6 +78,127 @@ fn activations_at_less_than_the_default() {
         let functions = Program { functions, ..Program::default() };
         let text = format!("{}\n\n{functions}", compilation.header.join("\n"));
         insta::assert_snapshot!(format!("activations_{}", accuracy.name()), text);
+    }
+}
+
+/// The kernels of one instruction set as a language spells them: what stands between the head of its section and the functions that all files share.
+fn kernels(compilation: &Compilation, isa: &str) -> String {
+    let files = files(compilation);
+    let (_, text) =
+        files.iter().find(|(name, _)| name.ends_with(".rs") || name.ends_with(".c")).expect("a source file");
+    let (from, to): (&str, &[&str]) = match compilation.options.language {
+        Language::Rust => ("mod", &["_lane(x: f32", "fn load<", "fn weights<", "fn splat<"]),
+        Language::C => ("/* ----", &["\n/* ---- "]),
+    };
+    let start = text.find(&format!("\n{from} {isa}")).expect("a section of the instruction set");
+    let section = &text[start + 1..];
+    // a function of lanes or of memory that comes first is no kernel
+    let first = section.find("static void").filter(|_| compilation.options.language == Language::C).unwrap_or(0);
+    let rest = &section[first..];
+    let end = to.iter().filter_map(|to| rest.find(to)).min().expect("an end");
+    let kernels = &rest[..end];
+    // the last whole function
+    let close = if compilation.options.language == Language::Rust { "\n    }\n" } else { "\n}\n" };
+    let kernels = kernels.rfind(close).map_or(kernels, |at| &kernels[..at + close.len()]);
+    kernels.trim_end().to_string()
+}
+
+fn drawn(file: &ModelFile, isas: &[&str], options: Options) -> Compilation {
+    let (text, weights) = (file.text(), file.weights.clone());
+    let (model, _) =
+        openvino::read_bytes("tiny.xml", text.as_bytes(), Some(("tiny.bin", weights))).expect("it is right");
+    let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
+    compile(&model, &Options { name: Some("tiny".to_string()), isas: Some(isas), ..options }).expect("it compiles")
+}
+
+/// Numbers that tell the places of a tensor apart.
+fn numbers(file: &mut ModelFile, shape: &[usize]) -> Port {
+    let count: usize = shape.iter().product();
+    file.constant(shape, Stored::F32, (0..count).map(|k| k as f32 / 8.0 - 0.5))
+}
+
+/// x, and a cell of 3 units whose states are inputs and results.
+fn cell(kind: &str, gates: usize, attributes: &str) -> ModelFile {
+    let mut file = ModelFile::default();
+    let mut inputs = vec![file.parameter("x", &[1, 2]), file.parameter("h", &[1, 3])];
+    if kind == "LSTMCell" {
+        inputs.push(file.parameter("c", &[1, 3]));
+    }
+    let states = vec![vec![1, 3]; inputs.len() - 1];
+    let biases = if attributes.is_empty() { gates } else { gates + 1 };
+    inputs.extend([&[3 * gates, 2][..], &[3 * gates, 3], &[3 * biases]].map(|shape| numbers(&mut file, shape)));
+    let set = if kind == "LSTMCell" { "opset4" } else { "opset3" };
+    let data = format!("hidden_size=\"3\" {attributes}");
+    let outputs = file.operations(kind, set, &data, &inputs.iter().collect::<Vec<_>>(), &states);
+    outputs.iter().for_each(|output| drop(file.result(output)));
+    file
+}
+
+/// Three steps of an RNN of 3 units.
+fn sequence() -> ModelFile {
+    let mut file = ModelFile::default();
+    let (x, h) = (file.parameter("x", &[1, 3, 2]), file.parameter("h", &[1, 1, 3]));
+    let lengths = file.integers(&[1], &[3]);
+    let [w, r, b] = [&[1, 3, 2][..], &[1, 3, 3], &[1, 3]].map(|shape| numbers(&mut file, shape));
+    let data = "hidden_size=\"3\" direction=\"forward\"";
+    let shapes = [vec![1, 1, 3, 3], vec![1, 1, 3]];
+    let outputs = file.operations("RNNSequence", "opset5", data, &[&x, &h, &lengths, &w, &r, &b], &shapes);
+    outputs.iter().for_each(|output| drop(file.result(output)));
+    file
+}
+
+/// A dense layer with an activation.
+fn head() -> ModelFile {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, 4]);
+    let (w, b) = (numbers(&mut file, &[3, 4]), numbers(&mut file, &[1, 3]));
+    let product = file.operation("MatMul", "opset1", "transpose_a=\"false\" transpose_b=\"true\"", &[&x, &w], &[1, 3]);
+    let sum = file.operation("Add", "opset1", "", &[&product, &b], &[1, 3]);
+    let end = file.operation("ReLU", "opset1", "", &[&sum], &[1, 3]);
+    file.result(&end);
+    file
+}
+
+/// A TensorIterator that adds up the rows of x.
+fn iterator() -> ModelFile {
+    let mut file = ModelFile::default();
+    let (x, h) = (file.parameter("x", &[4, 3]), file.parameter("h", &[1, 3]));
+    let mut body = ModelFile::default();
+    body.weights = std::mem::take(&mut file.weights);
+    let (piece, carried) = (body.parameter("", &[1, 3]), body.parameter("", &[1, 3]));
+    let sum = body.operation("Add", "opset1", "", &[&piece, &carried], &[1, 3]);
+    let inputs = vec![
+        IteratedInput { of: x, parameter: piece, slice: Some((0, false)), next: None },
+        IteratedInput { of: h, parameter: carried, slice: None, next: Some(sum.clone()) },
+    ];
+    let outputs = vec![IteratedOutput { of: sum, pieces: None, shape: vec![1, 3] }];
+    let outputs = file.iterator(Iterated { body, inputs, outputs });
+    file.result(&outputs[0]);
+    file
+}
+
+/// What each construct looks like in the language that is given, on one instruction set; both languages are printed by one walk.
+#[test]
+fn kernels_of_every_kind_in_source() {
+    let after = "linear_before_reset=\"true\"";
+    let halves = Options {
+        threads: Threads::Two,
+        tuning: Tuning { halves: Some(true), ..Tuning::default() },
+        ..Options::default()
+    };
+    let plain = Options::default;
+    for (name, file, language, isa, options) in [
+        ("lstm", cell("LSTMCell", 4, ""), Language::Rust, "generic", plain()),
+        ("sequence", sequence(), Language::C, "generic", plain()),
+        ("head", head(), Language::Rust, "generic", plain()),
+        ("iterator", iterator(), Language::C, "generic", plain()),
+        ("halves", cell("GRUCell", 3, after), Language::Rust, "generic", halves),
+        ("avx2_gru", cell("GRUCell", 3, after), Language::C, "avx2", plain()),
+        ("avx2_head", head(), Language::C, "avx2", plain()),
+    ] {
+        let isas: &[&str] = if isa == "generic" { &[] } else { &["avx2"] };
+        let compilation = drawn(&file, isas, Options { language, ..options });
+        insta::assert_snapshot!(format!("source_{name}"), kernels(&compilation, isa));
     }
 }
 
