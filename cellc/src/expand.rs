@@ -23,7 +23,7 @@ const WORDS: [(&str, &str); 8] = [
     ("--batch", "the key `batch`"),
     ("--weights", "the key `weights`"),
     ("--shape", "`cellc::Builder::shape`"),
-    ("--steps", "the key `steps`"),
+    ("--sequence", "the key `steps`"),
     ("--layers", "the key `layers`"),
     ("--prefix", "the key `prefix`"),
     ("--head", "the key `head`"),
@@ -141,47 +141,71 @@ fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Optio
 /// What is declared, with the weights that a file of tensors has for it.
 #[cfg(feature = "safetensors")]
 fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
-    use crate::front::layout::Framework;
     use crate::front::safetensors;
+    use crate::front::weights_file::{self, Key};
 
     let path = shown(&file.value);
-    let apple = declaration.apple();
-    let framework = if apple.is_some() { Framework::Apple } else { Framework::PyTorch };
-    let found = safetensors::read(&path).and_then(|tensors| match apple {
-        Some(apple) => safetensors::apple(&tensors, apple.reset_gate(), &declaration.selection()),
-        None => safetensors::pytorch(&tensors, declaration.called.kind_in_pytorch(), &declaration.selection()),
+    let declared = safetensors::read(&path).and_then(|tensors| match declaration.apple() {
+        Some(apple) => {
+            of_apple(declaration, file, &safetensors::apple(&tensors, apple.reset_gate(), &declaration.of_apple())?)
+        }
+        None => {
+            // what is missing has been reported
+            let keys = declaration.keys().ok_or_else(Diagnostics::default)?;
+            let base =
+                |_, hidden: Said<usize>, input: Said<usize>| declaration.declared(Some((hidden.value, input.value)));
+            let (declared, _) = weights_file::declare(&tensors, keys, base)?;
+            match declaration.sequence_of_file(file, &declared) {
+                Some(problem) => Err(Diagnostics(vec![problem])),
+                None => Ok(declared),
+            }
+        }
     });
-    let found = match found {
-        Ok(found) => found,
+    let mut declared = match declared {
+        Ok(declared) => declared,
         Err(mut refused) => {
             for problem in &mut refused.0 {
-                problem.origin = file.origin.clone();
+                if problem.origin == Origin::Unknown {
+                    problem.origin = file.origin.clone();
+                }
                 if !path.exists() {
                     problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
                 }
             }
+            let word = |key: Key| if key == Key::Sequence { "`steps`".to_owned() } else { format!("`{}`", key.name()) };
+            weights_file::in_words_of(&mut refused, word);
             problems.extend(refused);
             return None;
         }
     };
-    let bytes = found.baked.len().saturating_mul(4);
+    for origin in
+        [declared.weights.as_mut().map(|said| &mut said.origin), declared.layers.as_mut().map(|said| &mut said.origin)]
+    {
+        if let Some(origin) = origin.filter(|origin| **origin == Origin::Unknown) {
+            *origin = file.origin.clone();
+        }
+    }
+    let bytes = declared.weights.as_ref().map_or(0, |said| said.value.len()).saturating_mul(4);
     if bytes > declaration::MOST_BAKED {
         problems.push(declaration::too_large(file, bytes));
         return None;
     }
-    let disagreements = declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
-    if disagreements.has_errors() {
-        problems.extend(disagreements);
-        return None;
-    }
-    let mut declared = declaration.declared(Some((found.hidden_size, found.input_size)))?;
-    let layers = Said { value: found.baked.layers.len(), origin: file.origin.clone() };
-    declared.layers.get_or_insert(layers);
-    declared.weights = Some(Said { value: found.baked, origin: file.origin.clone() });
-    let wrong = declared.computed_as_by(framework, &file.origin);
-    let fatal = wrong.has_errors();
-    problems.extend(wrong);
-    (!fatal).then_some(declared)
+    Some(declared)
+}
+
+/// Apple's operation with the weights of a file.
+#[cfg(feature = "safetensors")]
+fn of_apple(
+    declaration: &Declaration,
+    file: &Said<String>,
+    found: &crate::front::safetensors::Found,
+) -> Result<Declared, Diagnostics> {
+    let mut problems = declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
+    let declared = declaration.declared(Some((found.hidden_size, found.input_size)));
+    let Some(mut declared) = declared.filter(|_| !problems.has_errors()) else { return Err(problems) };
+    declared.weights = Some(Said { value: found.baked.clone(), origin: file.origin.clone() });
+    problems.extend(declared.computed_as_by(crate::front::layout::Framework::Apple, &file.origin));
+    if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 
 #[cfg(not(feature = "safetensors"))]

@@ -51,7 +51,7 @@ mod interface;
 pub use error::Error;
 pub use front::apple::AppleResetGate;
 pub use front::builder::Builder;
-pub use front::layout::Framework;
+pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, Direction, LstmGateOrder, Model};
 pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};
 pub use target::Isa;

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::apple::{AppleGru, AppleResetGate};
 use super::declared::{Baked, CellWeights, Declared, Family, Said, in_words_of};
+#[cfg(feature = "safetensors")]
+use super::layout::GateOrder;
 use super::layout::{Framework, Named, WeightSet, convert};
 #[cfg(feature = "safetensors")]
 use super::safetensors::{self, Selection};
+#[cfg(feature = "safetensors")]
+use super::weights_file::{self, Key, Keys};
 use crate::Error;
 use crate::compile::{Compilation, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
@@ -99,6 +103,7 @@ struct TensorFile {
     prefix: Option<String>,
     head: Option<String>,
     head_activation: Option<Activation>,
+    gate_order: Option<GateOrder>,
 }
 
 fn unplaced<T>(value: T) -> Said<T> {
@@ -326,7 +331,8 @@ impl Builder {
     /// [`Builder::apple_gru`] have the names of its arguments: `input_hidden_weight`, `hidden_hidden_weight`, `bias`, `input_bias`.
     ///
     /// Elements are f32, f16, bf16 or f64, and become f32. PyTorch's GRU is `linear_before_reset`. Every tensor of the file must be one of those that are
-    /// named here, unless [`Builder::prefix`] says which module is meant: then every tensor of that module.
+    /// named here, unless [`Builder::prefix`] says which module is meant: then every tensor of that module. Without [`Builder::layers`] all layers of the file
+    /// are taken. What is not said here is taken from the file's metadata, where they say it (`cellc.prefix`, `cellc.head` and their like); what contradicts them is refused.
     #[cfg(feature = "safetensors")]
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
@@ -359,6 +365,12 @@ impl Builder {
     #[cfg(feature = "safetensors")]
     pub fn head_activation(self, activation: Activation) -> Self {
         self.of_file("head_activation", |file| file.head_activation = Some(activation))
+    }
+
+    /// The order in which a file of tensors has the gates, where it is not PyTorch's own (`ifco` of an LSTM, `rzn` of a GRU).
+    #[cfg(feature = "safetensors")]
+    pub fn gate_order(self, order: GateOrder) -> Self {
+        self.of_file("gate_order", |file| file.gate_order = Some(order))
     }
 
     #[cfg(feature = "safetensors")]
@@ -568,7 +580,7 @@ impl Builder {
     fn generate(&self) -> Result<(Compilation, Vec<OutputFile>), Error> {
         const WORDS: [(&str, &str); 9] = [
             ("--direction bidirectional", "`Builder::direction`"),
-            ("--steps", "`Builder::steps`"),
+            ("--sequence", "`Builder::steps`"),
             ("--layers", "`Builder::layers`"),
             ("--prefix", "`Builder::prefix`"),
             ("--head", "`Builder::head`"),
@@ -755,41 +767,68 @@ fn converted(
 /// The weights in a file of tensors; makes the cell what the file is for.
 #[cfg(feature = "safetensors")]
 fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics) -> Option<Baked> {
-    let selection = Selection {
-        hidden_size: Some(cell.hidden_size.value),
-        input_size: Some(cell.input_size.value),
-        layers: Some(cell.layer_count()),
-        sequence: cell.steps.as_ref().map(|_| cell.direction()),
-        prefix: file.prefix.as_deref(),
-        head: file.head.as_deref(),
-        head_activation: file.head_activation,
-    };
-    let framework = if cell.apple.is_some() { Framework::Apple } else { Framework::PyTorch };
-    let mut wrong = cell.computed_as_by(framework, &Origin::Unknown);
-    if cell.apple.is_some() && file.head.is_some() {
-        let found = format!("`head` is set on a {}", cell.declared_by);
-        wrong.push(Diagnostic::error(Origin::Unknown, found).help("remove `.head(..)`: its results are Apple's"));
-    }
-    if file.head.is_none() && file.head_activation.is_some() {
-        let found = "`head_activation` is set without a head";
-        wrong.push(Diagnostic::error(Origin::Unknown, found).help("call `.head(..)` too"));
-    }
-    let fatal = wrong.has_errors();
-    problems.extend(wrong);
-    if fatal {
-        return None;
-    }
-    let found = safetensors::read(&file.path).and_then(|tensors| match &cell.apple {
-        Some(apple) => safetensors::apple(&tensors, apple.reset_gate(), &selection),
-        None => safetensors::pytorch(&tensors, cell.kind(), &selection),
+    let found = safetensors::read(&file.path).and_then(|tensors| {
+        if let Some(apple) = cell.apple.clone() {
+            return of_apple(cell, apple.reset_gate(), file, &tensors);
+        }
+        let mut keys = Keys::default();
+        keys.of_declared(cell);
+        keys.size(Key::HiddenSize, Some(&cell.hidden_size));
+        keys.size(Key::InputSize, Some(&cell.input_size));
+        keys.text(Key::Prefix, file.prefix.clone().map(unplaced).as_ref());
+        keys.text(Key::Head, file.head.clone().map(unplaced).as_ref());
+        keys.head_activation(file.head_activation.map(unplaced).as_ref());
+        keys.gate_order(file.gate_order.map(unplaced).as_ref());
+        let declared = weights_file::declare(&tensors, keys, |_, _, _| Some(cell.clone()));
+        let (mut declared, _) = declared.map_err(|mut refused| {
+            let word = |key| match key {
+                Key::Sequence => "`Builder::steps`".to_owned(),
+                key => format!("`Builder::{}`", key.name()),
+            };
+            weights_file::in_words_of(&mut refused, word);
+            refused
+        })?;
+        let baked = declared.weights.take().map(|said| said.value).unwrap_or_default();
+        *cell = declared;
+        Ok(baked)
     });
     match found {
-        Ok(found) => Some(found.baked),
+        Ok(found) => Some(found),
         Err(refused) => {
             problems.extend(refused);
             None
         }
     }
+}
+
+/// The weights of Apple's `gru` in a file of tensors.
+#[cfg(feature = "safetensors")]
+fn of_apple(
+    cell: &mut Declared,
+    gate: AppleResetGate,
+    file: &TensorFile,
+    tensors: &safetensors::TensorFile,
+) -> Result<Baked, Diagnostics> {
+    let mut wrong = cell.computed_as_by(Framework::Apple, &Origin::Unknown);
+    let given = [
+        ("head", file.head.is_some()),
+        ("head_activation", file.head_activation.is_some()),
+        ("gate_order", file.gate_order.is_some()),
+    ];
+    for (name, _) in given.into_iter().filter(|(_, given)| *given) {
+        let found = format!("`{name}` is set on a {}", cell.declared_by);
+        wrong.push(Diagnostic::error(Origin::Unknown, found).help(format!("remove `.{name}(..)`: it is Apple's own")));
+    }
+    if wrong.has_errors() {
+        return Err(wrong);
+    }
+    let selection = Selection {
+        hidden_size: Some(cell.hidden_size.value),
+        input_size: Some(cell.input_size.value),
+        prefix: file.prefix.as_deref(),
+        ..Selection::default()
+    };
+    Ok(safetensors::apple(tensors, gate, &selection)?.baked)
 }
 
 /// A path as the value of a directive to cargo, which is one line.
@@ -1037,13 +1076,13 @@ mod tests {
         assert!(net().language(Language::C).head("fc").generate().is_ok());
 
         let text = refused(&Builder::gru(6, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
-        assert!(text.contains("`gru.weight_hh_l0` has the shape [15, 5]") && text.contains("[18, 6]"), "{text}");
+        assert!(text.contains("`Builder::hidden_size` is 6 here and 5 in "), "{text}");
         let text = refused(&net().head("out"));
         assert!(text.contains("no tensor \"out.weight\"") && text.contains("`Builder::head`"), "{text}");
         let text = refused(&Builder::gru(5, 3).head("fc"));
         assert!(text.contains("`head` is set without a file of tensors"), "{text}");
         let text = refused(&net().head_activation(Activation::Sigmoid));
-        assert!(text.contains("`head_activation` is set without a head"), "{text}");
+        assert!(text.contains("`Builder::head_activation` is given without `Builder::head`"), "{text}");
         let apple = Builder::apple_gru(5, 3, 2).apply_reset_gate_after_mat_mul(true);
         let apple = apple.safetensors(file("apple_gru_after.safetensors")).prefix("apple");
         assert!(apple.generate().is_ok());
@@ -1054,7 +1093,7 @@ mod tests {
         // sizes that no file could hold are refused, not tried
         let text =
             refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
-        assert!(text.contains("`gru.weight_hh_l0` has the shape [15, 5]"), "{text}");
+        assert!(text.contains(&format!("`Builder::input_size` is {} here and 3 in ", usize::MAX)), "{text}");
         let values = [0.0; 3];
         let text = refused(&Builder::gru(usize::MAX, 1).weights_of(Framework::Onnx, &[&values, &values, &values]));
         assert!(text.contains("`R` has 3 values"), "{text}");

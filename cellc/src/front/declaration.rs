@@ -10,12 +10,13 @@ use syn::{Attribute, Expr, Lit, Token, UnOp, Visibility};
 
 use super::apple::{AppleGru, AppleResetGate};
 use super::declared::{Declared, Family, Said, clip_bound};
+use super::layout::GateOrder;
 #[cfg(feature = "safetensors")]
 use super::safetensors::Selection;
 use super::underflows;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 #[cfg(feature = "safetensors")]
-use crate::model::CellKind;
+use super::weights_file::{self, Keys};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{Activation, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat, WeightsAs};
 use crate::target::{self, Isa};
@@ -80,12 +81,6 @@ impl Macro {
         }
     }
 
-    /// What PyTorch computes by that name.
-    #[cfg(feature = "safetensors")]
-    pub(crate) fn kind_in_pytorch(self) -> CellKind {
-        self.family().kind(ResetGate::AfterMatMul)
-    }
-
     /// The macro for what a model file holds.
     fn of(cell: &ValidCell) -> &'static str {
         let (family, sequence) = (Family::of(cell.kind), cell.sequence.is_some());
@@ -111,6 +106,7 @@ impl Macro {
                 family != Family::Augru && !apple
             }
             Key::InputForget | Key::Peepholes | Key::WeightsFormat => self == Self::LstmCell,
+            Key::GateOrder => matches!(family, Family::Gru | Family::Lstm) && !apple,
             Key::Steps => self.is_sequence(),
             Key::Threads => !self.is_sequence(),
             Key::Direction => self.is_sequence() && family != Family::Augru,
@@ -160,6 +156,7 @@ enum Key {
     Head,
     HeadActivation,
     Skip,
+    GateOrder,
     Isa,
     Unroll,
     Fma,
@@ -170,7 +167,7 @@ enum Key {
 }
 
 impl Key {
-    const ALL: [Self; 30] = [
+    const ALL: [Self; 31] = [
         Self::HiddenSize,
         Self::InputSize,
         Self::Batch,
@@ -194,6 +191,7 @@ impl Key {
         Self::Head,
         Self::HeadActivation,
         Self::Skip,
+        Self::GateOrder,
         Self::Isa,
         Self::Unroll,
         Self::Fma,
@@ -228,6 +226,7 @@ impl Key {
             Self::Head => "head",
             Self::HeadActivation => "head_activation",
             Self::Skip => "skip",
+            Self::GateOrder => "gate_order",
             Self::Isa => "isa",
             Self::Unroll => "unroll",
             Self::Fma => "fma",
@@ -269,6 +268,8 @@ impl Key {
             Self::Head => "the name of a dense layer in the file of weights: head = \"fc\"",
             Self::HeadActivation => "an activation: head_activation = sigmoid",
             Self::Skip => "true or false: skip = true",
+            Self::GateOrder if called.family() == Family::Lstm => "the letters i, f, c and o: gate_order = ifco",
+            Self::GateOrder => "the letters r, z and n: gate_order = rzn",
             Self::Isa => "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
             Self::Unroll => "auto, full or none: unroll = auto",
             Self::Fma => "auto or off: fma = auto",
@@ -329,6 +330,7 @@ pub(crate) struct Declaration {
     head: Option<Said<String>>,
     head_activation: Option<Said<Activation>>,
     skip: Option<Said<bool>>,
+    gate_order: Option<Said<GateOrder>>,
     /// Whether enough is known to read the model file: without its batch size, say, what follows would be noise.
     pub(crate) readable: bool,
     /// What was chosen about the code.
@@ -455,6 +457,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         head: None,
         head_activation: None,
         skip: None,
+        gate_order: None,
         readable: true,
         options: Options { weights_as: WeightsAs::Inline, runtime: true, ..Options::default() },
     };
@@ -580,6 +583,10 @@ impl Declaration {
             Key::Head => self.head = reader.text(&value),
             Key::HeadActivation => self.head_activation = reader.one_activation(&value),
             Key::Skip => self.skip = reader.switch(&value),
+            Key::GateOrder => {
+                let order = word(&value).and_then(|letters| GateOrder::new(&letters));
+                self.gate_order = order.or_else(|| reader.wrong(&value)).and_then(|order| reader.said(order));
+            }
             Key::LinearBeforeReset => self.linear_before_reset = reader.switch(&value),
             Key::Clip => self.clip = reader.clip(&value),
             Key::Activations => self.activations = reader.activations(&value),
@@ -660,6 +667,7 @@ impl Declaration {
         let of_tensors = [
             (Key::Prefix, self.prefix.as_ref().map(|said| &said.origin)),
             (Key::Head, self.head.as_ref().map(|said| &said.origin)),
+            (Key::GateOrder, self.gate_order.as_ref().map(|said| &said.origin)),
         ];
         for (key, origin) in of_tensors {
             if let (Some(origin), false) = (origin, tensors) {
@@ -697,25 +705,27 @@ impl Declaration {
         (self.called == Macro::AppleGru).then_some(&self.apple)
     }
 
-    /// The tensors of a file that are meant.
+    /// The tensors of a file that Apple's operation takes.
     #[cfg(feature = "safetensors")]
-    pub(crate) fn selection(&self) -> Selection<'_> {
-        fn value<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
-            said.as_ref().map(|said| said.value)
-        }
-        Selection {
-            // those of the file, to be compared with what is said here
-            hidden_size: None,
-            input_size: None,
-            layers: value(&self.layers),
-            sequence: self.called.is_sequence().then(|| value(&self.direction).unwrap_or(Direction::Forward)),
-            prefix: self.prefix.as_ref().map(|said| &said.value[..]),
-            head: self.head.as_ref().map(|said| &said.value[..]),
-            head_activation: value(&self.head_activation),
-        }
+    pub(crate) fn of_apple(&self) -> Selection<'_> {
+        Selection { prefix: self.prefix.as_ref().map(|said| &said.value[..]), ..Selection::default() }
     }
 
-    /// Sizes that are others in a file of tensors.
+    /// What is said of a file of PyTorch's weights; none where a key is missing.
+    #[cfg(feature = "safetensors")]
+    pub(crate) fn keys(&self) -> Option<Keys> {
+        let mut keys = Keys::default();
+        keys.of_declared(&self.declared(Some((1, 1)))?);
+        keys.size(weights_file::Key::HiddenSize, self.hidden_size.as_ref());
+        keys.size(weights_file::Key::InputSize, self.input_size.as_ref());
+        keys.text(weights_file::Key::Prefix, self.prefix.as_ref());
+        keys.text(weights_file::Key::Head, self.head.as_ref());
+        keys.head_activation(self.head_activation.as_ref());
+        keys.gate_order(self.gate_order.as_ref());
+        Some(keys)
+    }
+
+    /// Sizes that are others in a file of Apple's tensors.
     #[cfg(feature = "safetensors")]
     pub(crate) fn disagreements_with_tensors(&self, file: &Said<String>, hidden: usize, input: usize) -> Diagnostics {
         let sizes = [
@@ -723,6 +733,16 @@ impl Declaration {
             disagreement(file, Key::InputSize, &self.input_size, &input, usize::to_string),
         ];
         Diagnostics(sizes.into_iter().flatten().collect())
+    }
+
+    /// Whether it is one step, and a file's metadata say that it is a sequence.
+    #[cfg(feature = "safetensors")]
+    pub(crate) fn sequence_of_file(&self, file: &Said<String>, read: &Declared) -> Option<Diagnostic> {
+        let steps = read.steps.as_ref().filter(|_| !self.called.is_sequence())?.value;
+        let sequence =
+            Macro::OF_CELLS.into_iter().find(|of| of.family() == self.called.family() && of.is_sequence())?;
+        let found = format!("the metadata of {} say a sequence of {steps} steps", file.value);
+        Some(Diagnostic::error(file.origin.clone(), found).help(format!("declare it with {}", sequence.name())))
     }
 
     /// What is declared, weights apart; none where it names a model file, or lacks a size that no file of tensors has told.

@@ -243,6 +243,7 @@ impl Declared {
             input_size: self.layer_input(layer),
             sequence: self.steps.is_some(),
             outer_bias: self.outer_bias(),
+            gate_order: None,
         }
     }
 
@@ -307,7 +308,12 @@ impl Declared {
             problems.push(problem);
         };
         if let (Some(direction), None) = (&self.direction, &self.steps) {
-            refuse(&direction.origin, "a direction is given for one step".to_owned(), "a number of steps, --steps", "");
+            refuse(
+                &direction.origin,
+                "a direction is given for one step".to_owned(),
+                "a number of steps, --sequence",
+                "",
+            );
         }
         if let Some(layers) = &self.layers
             && !(1..=MOST_LAYERS).contains(&layers.value)

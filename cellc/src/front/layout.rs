@@ -106,6 +106,44 @@ fn places(of: &str, among: &str) -> Option<Vec<usize>> {
     of.chars().map(|gate| among.find(gate)).collect()
 }
 
+/// The order in which a file has the gates of a GRU (r, z and n) or an LSTM (i, f, c and o), where it is not that of its framework.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateOrder([char; 4]);
+
+impl GateOrder {
+    /// An order by its letters: `ifco` and `rzn` are PyTorch's. A g of an LSTM is its c, an h of a GRU its n.
+    pub fn new(letters: &str) -> Option<Self> {
+        let letters = match letters.len() {
+            3 => letters.replace('h', "n"),
+            _ => letters.replace('g', "c"),
+        };
+        let mut order = [' '; 4];
+        for (place, letter) in letters.chars().enumerate() {
+            *order.get_mut(place)? = letter;
+        }
+        let order = Self(order);
+        [CellKind::Gru(ResetGate::AfterMatMul), CellKind::Lstm]
+            .into_iter()
+            .any(|kind| order.fits(kind))
+            .then_some(order)
+    }
+
+    /// Its letters.
+    pub fn letters(self) -> String {
+        self.0.iter().filter(|letter| **letter != ' ').collect()
+    }
+
+    /// Whether a kind of cell has these gates.
+    pub(crate) fn fits(self, kind: CellKind) -> bool {
+        self.places(kind).is_some()
+    }
+
+    fn places(self, kind: CellKind) -> Option<Vec<usize>> {
+        let (gates, letters) = (Framework::OpenVino.gates(kind)?, self.letters());
+        (gates.len() == letters.len()).then(|| places(gates, &letters)).flatten()
+    }
+}
+
 /// A tensor and what its framework calls it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Named {
@@ -135,6 +173,16 @@ pub(crate) struct Wanted {
     /// GRU whose reset gate stands after the product: whether the recurrent bias of the candidate stands outside of it, so that it joins that of
     /// the input and Rbh is zero.
     pub(crate) outer_bias: bool,
+    /// The order of the gates; none: the framework's.
+    pub(crate) gate_order: Option<GateOrder>,
+}
+
+impl Wanted {
+    /// Where each of OpenVINO's gates stands; none: the framework has no such cell.
+    fn places(self, framework: Framework) -> Option<Vec<usize>> {
+        let places = framework.places(self.kind)?;
+        self.gate_order.map_or(Some(places), |order| order.places(self.kind))
+    }
 }
 
 /// How a framework holds the weights of a cell that has `biases` tensors of biases; `None`: it has no such cell.
@@ -143,7 +191,7 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
     if framework == Framework::OpenVino && biases == 1 {
         return Some(WeightLayout::new(kind, LstmGateOrder::default()));
     }
-    let gates = framework.places(kind)?;
+    let gates = wanted.places(framework)?;
     let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
     // where the bias of a gate starts that joins W x, and that joins R h
     let given = |tensor: usize, part: usize| (tensor < biases).then_some(BiasPart { tensor, part });
@@ -179,7 +227,7 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
 /// If a tensor has another shape or no floating point elements, or the framework has no such cell; every such tensor is named.
 pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Result<CellWeights, Diagnostics> {
     let Wanted { kind, hidden_size: hidden, input_size: input, .. } = wanted;
-    let places = framework.places(kind).ok_or_else(|| {
+    let places = wanted.places(framework).ok_or_else(|| {
         let found = format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
         Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)])
     })?;

@@ -12,6 +12,8 @@ pub mod openvino;
 #[cfg(feature = "safetensors")]
 pub(crate) mod safetensors;
 pub(crate) mod stack;
+#[cfg(feature = "safetensors")]
+pub mod weights_file;
 
 /// Whether a number that is written as something else than 0 has become 0 in f32.
 fn underflows(written: &str, number: f32) -> bool {

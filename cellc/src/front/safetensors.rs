@@ -9,7 +9,7 @@ use safetensors::tensor::{Dtype, SafeTensors};
 
 use super::apple::AppleResetGate;
 use super::declared::{Baked, CellWeights};
-use super::layout::{Framework, Named, Wanted, WeightSet, convert, in_f32};
+use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::stack::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
@@ -24,14 +24,15 @@ const MOST_LISTED: usize = 8;
 #[derive(Debug)]
 pub(crate) struct TensorFile {
     /// As the user named it.
-    shown: String,
+    pub(super) shown: String,
     file: InputFile,
+    metadata: BTreeMap<String, String>,
     /// The ones whose elements are of a type that no model has, by that type's name.
     tensors: BTreeMap<String, Result<Tensor, String>>,
 }
 
 /// Which of a file's tensors are meant, and what is known of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Selection<'a> {
     /// None: as the file has it.
     pub(crate) hidden_size: Option<usize>,
@@ -46,6 +47,8 @@ pub(crate) struct Selection<'a> {
     /// The name of the dense layer behind.
     pub(crate) head: Option<&'a str>,
     pub(crate) head_activation: Option<Activation>,
+    /// None: PyTorch's.
+    pub(crate) gate_order: Option<GateOrder>,
 }
 
 /// What a file holds of what was meant.
@@ -54,6 +57,8 @@ pub(crate) struct Found {
     pub(crate) hidden_size: usize,
     pub(crate) input_size: usize,
     pub(crate) baked: Baked,
+    /// The tensors of other modules, which nothing takes.
+    pub(crate) left: Vec<String>,
 }
 
 fn error(found: impl Into<String>) -> Diagnostic {
@@ -99,14 +104,63 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
         };
         tensors.insert(name, tensor);
     }
-    Ok(TensorFile { shown, file, tensors })
+    let metadata = table.metadata().clone().unwrap_or_default().into_iter().collect();
+    Ok(TensorFile { shown, file, metadata, tensors })
 }
 
-#[cfg(test)]
 impl TensorFile {
     /// A tensor, if there is one of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Tensor> {
         self.tensors.get(name)?.as_ref().ok()
+    }
+
+    /// Its metadata by name.
+    pub(super) fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.metadata.iter().map(|(name, text)| (&name[..], &text[..]))
+    }
+
+    /// What the file holds, a module after the other, to choose from; none: nothing.
+    pub(super) fn holds(&self) -> Option<String> {
+        let mut modules: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
+        for (name, tensor) in &self.tensors {
+            let (module, own) = name.rsplit_once('.').unwrap_or(("", name));
+            let shape = tensor.as_ref().map_or_else(|element| format!("of {element}"), |t| shape_text(t.shape()));
+            modules.entry(module).or_default().insert(own, shape);
+        }
+        let mut told: Vec<String> = modules.iter().map(|(module, tensors)| self.module(module, tensors)).collect();
+        let more = told.len().saturating_sub(MOST_LISTED);
+        told.truncate(MOST_LISTED);
+        if more > 0 {
+            told.push(format!("{more} modules more"));
+        }
+        (!told.is_empty()).then(|| format!("the file has {}", told.join("; ")))
+    }
+
+    /// A module: what it seems to be, and how it is chosen.
+    fn module(&self, module: &str, tensors: &BTreeMap<&str, String>) -> String {
+        let matrix = |own: &str| match self.get(&format!("{}{own}", with_dot(Some(module))))?.shape() {
+            &[rows, columns] => Some((rows, columns)),
+            _ => None,
+        };
+        let first = |name: &str| matrix(&format!("{name}_l0")).or_else(|| matrix(name));
+        let prefix = if module.is_empty() { String::new() } else { format!(" --prefix {module}") };
+        if let (Some((rows, inputs)), Some((_, hidden))) = (first("weight_ih"), first("weight_hh"))
+            && let Some((name, _, word)) = CELLS.iter().find(|(_, gates, _)| Some(rows) == gates.checked_mul(hidden))
+        {
+            let layers =
+                (0..tensors.len()).take_while(|l| tensors.contains_key(&format!("weight_ih_l{l}")[..])).count();
+            let layers = if layers > 1 { format!(", {layers} layers") } else { String::new() };
+            let both = tensors.keys().any(|own| own.ends_with("_reverse"));
+            let both = if both { ", both ways" } else { "" };
+            return format!("{name} of {hidden} units and {inputs} inputs{layers}{both} (--cell {word}{prefix})");
+        }
+        if let Some((outputs, inputs)) = matrix("weight") {
+            return format!("a dense layer from {inputs} to {outputs} (--head {module})");
+        }
+        let listed: Vec<String> =
+            tensors.iter().take(MOST_LISTED).map(|(own, shape)| format!("{} {shape}", quoted(own))).collect();
+        let of = if module.is_empty() { String::new() } else { format!(" in {}", quoted(module)) };
+        format!("{}{of}", listed.join(", "))
     }
 }
 
@@ -124,8 +178,8 @@ fn element_type(dtype: Dtype) -> Option<ElementType> {
     })
 }
 
-/// Cells of PyTorch and how many gates they have.
-const OF_GATES: [(&str, usize); 3] = [("an RNN", 1), ("a GRU", 3), ("an LSTM", 4)];
+/// Cells of PyTorch, how many gates they have, and what the command calls them.
+const CELLS: [(&str, usize, &str); 3] = [("an RNN", 1, "rnn"), ("a GRU", 3, "gru"), ("an LSTM", 4, "lstm")];
 
 /// Looks tensors up, and keeps account of which.
 struct Reading<'a> {
@@ -153,7 +207,7 @@ impl Reading<'_> {
             None => {
                 let found = format!("{} has no tensor {}", self.file.shown, quoted(name));
                 let mut problem = error(found).valid(format!("a tensor of that name, of shape {shape}"));
-                if let Some(help) = self.elsewhere(name, option) {
+                if let Some(help) = self.elsewhere(name, option).or_else(|| self.file.holds()) {
                     problem = problem.help(help);
                 }
                 self.problems.push(problem);
@@ -215,6 +269,19 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         (false, true) => format!("_l{layer}_reverse"),
     };
     let directions = meant.sequence.map_or(1, Direction::count);
+    let own_names = || file.tensors.keys().filter_map(|name| Some((name, name.strip_prefix(&prefix)?)));
+    if let Some((name, _)) = own_names().find(|(_, own)| own.starts_with("weight_hr_l")) {
+        let found = format!("{} has the tensor {}: an LSTM with projections (proj_size)", file.shown, quoted(name));
+        let help = "train it without proj_size: cellc computes no projections";
+        return Err(Diagnostics(vec![error(found).valid("an LSTM without proj_size").help(help)]));
+    }
+    if directions == 1
+        && let Some((name, _)) = own_names().find(|(_, own)| own.starts_with("weight_ih") && own.ends_with("_reverse"))
+    {
+        let found = format!("{} has the tensor {}: layers that run both ways", file.shown, quoted(name));
+        let help = "they see the whole sequence in a call: give its steps by `sequence`, and `direction` bidirectional";
+        return Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]));
+    }
     // PyTorch numbers layers without gaps, and has no more of them than the file has tensors
     let numbered = (0..file.tensors.len()).take_while(|l| reading.has(&format!("{prefix}weight_ih_l{l}"))).count();
     let layers = meant.layers.unwrap_or(numbered.max(1));
@@ -246,9 +313,9 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     // the same number of rows for every unit, but of another cell
     let recurrent = file.tensors.get(&format!("{prefix}weight_hh{}", suffix(0, false)));
     if let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
-        && let Some((of, _)) = OF_GATES
+        && let Some((of, ..)) = CELLS
             .iter()
-            .find(|(_, of)| *of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden && hidden > 0)
+            .find(|(_, of, _)| *of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden && hidden > 0)
     {
         let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden}", file.shown);
         let valid = format!("those of {}: {} rows of {hidden}", kind.op_name(), gates.saturating_mul(hidden));
@@ -274,8 +341,14 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
             }
         }
         if sets.len() == directions {
-            let wanted =
-                Wanted { kind, hidden_size: hidden, input_size, sequence: meant.sequence.is_some(), outer_bias: false };
+            let wanted = Wanted {
+                kind,
+                hidden_size: hidden,
+                input_size,
+                sequence: meant.sequence.is_some(),
+                outer_bias: false,
+                gate_order: meant.gate_order,
+            };
             match convert(Framework::PyTorch, wanted, &sets) {
                 Ok(weights) => converted.push(weights),
                 Err(problems) => reading.problems.extend(problems),
@@ -285,14 +358,16 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     let head = meant.head.and_then(|head| reading.head(head, hidden.saturating_mul(directions), meant.head_activation));
     reading.surplus(&prefix, |name| {
         let own = &name[prefix.len()..];
-        if own.ends_with("_reverse") {
-            "it is of a layer that runs both ways: a sequence, --direction bidirectional".to_owned()
-        } else if own.starts_with("weight_hr") {
-            "projections (proj_size) are not supported".to_owned()
-        } else if own.starts_with("weight_ih_l") || own.starts_with("weight_hh_l") || own.starts_with("bias_") {
+        let of_layer =
+            ["weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"].iter().any(|start| own.starts_with(start));
+        if of_layer && meant.layers.is_some_and(|layers| layers < numbered) {
             format!("the file has {numbered} layers: leave out --layers, and all are taken")
-        } else {
+        } else if of_layer {
+            format!("the layers of the file are numbered from 0 to {} without a gap", numbered.saturating_sub(1))
+        } else if meant.prefix.is_none() || meant.head.is_none() {
             "name the recurrent module by --prefix, and the dense layer behind it by --head".to_owned()
+        } else {
+            "remove it from the file: nothing in the module may be ignored".to_owned()
         }
     });
     if reading.problems.has_errors() {
@@ -306,8 +381,13 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         (_, true) => "PyTorch's; b_ih + b_hh summed in f32",
         (_, false) => "PyTorch's; no biases",
     };
-    let baked = Baked { layers: converted, head, taken: reading.with_types(order), file: Some(file.file.clone()) };
-    Ok(Found { hidden_size: hidden, input_size: input, baked })
+    let order = match meant.gate_order {
+        Some(given) => format!("gates given as {}, biases as PyTorch has them", given.letters()),
+        None => order.to_owned(),
+    };
+    let baked = Baked { layers: converted, head, taken: reading.with_types(&order), file: Some(file.file.clone()) };
+    let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
+    Ok(Found { hidden_size: hidden, input_size: input, baked, left })
 }
 
 impl Reading<'_> {
@@ -357,6 +437,10 @@ pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'
     let mut reading = Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default() };
     let (kind, outer_bias) = (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
     let prefix = with_dot(meant.prefix);
+    if let Some((name, _)) = file.metadata().find(|(name, _)| name.starts_with("cellc.")) {
+        let found = format!("the metadata of {} have the key {}", file.shown, quoted(name));
+        return Err(Diagnostics(vec![error(found).valid("such keys are for layers of PyTorch, not for Apple's gru")]));
+    }
     let (matrices, biases) = Framework::Apple.tensor_names();
     let names = matrices.map(|name| format!("{prefix}{name}"));
     let matrices: Vec<Named> = names.iter().filter_map(|name| reading.tensor(name, "[3 * hidden_size, ..]")).collect();
@@ -375,7 +459,7 @@ pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'
     let columns = |named: &Named| named.tensor.shape().get(1).copied().unwrap_or(0);
     let (hidden, input) =
         (meant.hidden_size.unwrap_or_else(|| columns(&r)), meant.input_size.unwrap_or_else(|| columns(&w)));
-    let wanted = Wanted { kind, hidden_size: hidden, input_size: input, sequence: true, outer_bias };
+    let wanted = Wanted { kind, hidden_size: hidden, input_size: input, sequence: true, outer_bias, gate_order: None };
     if biases.len() == 1 && biases[0].name.ends_with("input_bias") {
         let found = format!("{} has `input_bias` and no `bias`", file.shown);
         reading.problems.push(error(found).valid("bias, or bias and input_bias, or neither"));
@@ -385,7 +469,7 @@ pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'
         (Ok(weights), false) => {
             let taken = reading.with_types("Apple's r, n, z to z, r, h");
             let baked = Baked { layers: vec![weights], head: None, taken, file: Some(file.file.clone()) };
-            Ok(Found { hidden_size: hidden, input_size: input, baked })
+            Ok(Found { hidden_size: hidden, input_size: input, baked, left: Vec::new() })
         }
         (converted, _) => {
             reading.problems.extend(converted.err().unwrap_or_default());

@@ -97,7 +97,7 @@ fn set(file: &TensorFile, framework: Framework, kind: CellKind, layer: usize, di
 }
 
 fn wanted(kind: CellKind, input_size: usize, sequence: bool) -> Wanted {
-    Wanted { kind, hidden_size: H, input_size, sequence, outer_bias: false }
+    Wanted { kind, hidden_size: H, input_size, sequence, outer_bias: false, gate_order: None }
 }
 
 /// One layer of a kind, `input_size` wide, as a sequence; as steps where there are peepholes, which no sequence has.
@@ -335,7 +335,8 @@ fn values_move_and_only_biases_are_added() {
         let tensor = Tensor::from_f32(shape, &values).expect("as many values");
         Named { name: name.to_owned(), tensor, flat: false }
     };
-    let wanted = |kind| Wanted { kind, hidden_size: 1, input_size: 2, sequence: false, outer_bias: false };
+    let wanted =
+        |kind| Wanted { kind, hidden_size: 1, input_size: 2, sequence: false, outer_bias: false, gate_order: None };
     let f32s = |tensor: &Tensor| (0..tensor.len()).map(|i| tensor.get_f32(i)).collect::<Vec<_>>();
 
     let set = WeightSet {
