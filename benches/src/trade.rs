@@ -9,7 +9,7 @@ use crate::workload::{FADING, WORKLOADS, Workload};
 pub(crate) enum Trade {
     /// `--weight-format`
     Weights(WeightFormat),
-    /// `--activations`
+    /// `--accuracy`
     Activations(Accuracy),
     /// `--threads 2`
     Threads,

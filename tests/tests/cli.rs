@@ -685,7 +685,7 @@ fn check_holds_the_generated_code_to_its_bound() {
     assert_ne!(one.lines().nth(4), two.lines().nth(4), "the largest reference value");
     // Activations that are further off have bounds of their own.
     for (level, words) in [("fast", "tanh: at most 1.300e-6 |y|"), ("audio", "tanh: at most 1.750e-5 |y|")] {
-        let arguments = arguments!["check", gru, "--steps=20", "--emit=c", "--activations", level];
+        let arguments = arguments!["check", gru, "--steps=20", "--emit=c", "--accuracy", level];
         let said = place.cellc(arguments).succeeded().stdout;
         for words in [&format!("Activations: {level}"), words, "is within its bound"] {
             assert!(said.contains(words), "{words:?} is not said:\n{said}");

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellc::diagnostic::Diagnostics;
+use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use cellc::front::formats::{self, Format};
+use cellc::front::weights_file::{self, Key, KeyValue, Keys};
 use cellc::model::Model;
 use cellc::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
@@ -12,6 +13,9 @@ use cellc::options::{
 use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::Failure;
+use super::weights_file::{WeightsFileArguments, option};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +27,7 @@ Examples:
   cellc gru.xml -o gru.rs --isa avx2         bodies for avx2 and for every machine, none for avx512
   cellc run gru.xml --inputs in --outputs out
   cellc check gru.xml --steps 1000
+  cellc amp.safetensors --cell lstm --prefix rec --head lin --skip -o amp.c    PyTorch's weights
   cellc inspect gru.xml --svg gru.svg        what it consists of, and where its time is expected to go
   cellc bench gru.xml                        how long it takes, beside what this machine cannot go below
 
@@ -83,7 +88,7 @@ units of 2^-23 of the larger of 1 and the float64 reference; bits, a hash of tha
 
 Examples:
   cellc bench gru.xml
-  cellc bench gru.xml --weight-format int8 --activations fast
+  cellc bench gru.xml --weight-format int8 --accuracy fast
   cellc bench gru.xml --threads 2            on all cores: compare with a run on one
   cellc bench gru.xml --emit c --json | jq '.model.contenders[] | [.name, .isa, .ns.best]'
 
@@ -156,9 +161,13 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     fma: FmaArgument,
 
-    /// How far activations may be from their exact values
-    #[arg(long, value_name = "LEVEL", value_enum, default_value = "exact")]
-    activations: AccuracyArgument,
+    /// How far activations may be from their exact values [default: exact]
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    accuracy: Option<AccuracyArgument>,
+
+    /// The activations of the cell, for PyTorch's weights: sigmoid,tanh of a GRU [default: the cell's own]
+    #[arg(long, value_name = "NAMES", value_parser = activations)]
+    activations: Option<ActivationsArgument>,
 
     /// State values of magnitude below 2^-100 become 0
     #[arg(long)]
@@ -171,6 +180,9 @@ pub(crate) struct ModelArguments {
     /// On how many threads a step runs: 2 shares cells of one step between the caller and a helper, where that is faster; the same bits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
     threads: u8,
+
+    #[command(flatten)]
+    weights_file: WeightsFileArguments,
 }
 
 #[derive(Debug, Args)]
@@ -376,6 +388,32 @@ enum AccuracyArgument {
     Audio,
 }
 
+impl From<AccuracyArgument> for Accuracy {
+    fn from(argument: AccuracyArgument) -> Self {
+        match argument {
+            AccuracyArgument::Exact => Self::Exact,
+            AccuracyArgument::Fast => Self::Fast,
+            AccuracyArgument::Audio => Self::Audio,
+        }
+    }
+}
+
+/// What `--activations` holds.
+#[derive(Clone, Debug)]
+enum ActivationsArgument {
+    /// What it meant before `--accuracy`.
+    Accuracy(AccuracyArgument),
+    /// The cell's.
+    OfCell(KeyValue),
+}
+
+fn activations(text: &str) -> Result<ActivationsArgument, String> {
+    if let Ok(accuracy) = AccuracyArgument::from_str(text, false) {
+        return Ok(ActivationsArgument::Accuracy(accuracy));
+    }
+    KeyValue::parse(Key::Activations, text).map(ActivationsArgument::OfCell)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WeightFormatArgument {
     /// Exactly
@@ -457,14 +495,63 @@ impl ModelArguments {
     /// The model, and what the user should know of it.
     ///
     /// # Errors
-    /// Everything that is wrong with its files.
-    pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Diagnostics> {
-        formats::read(self.path(), self.weights.as_deref())
+    /// Options that do not go with such a file, and everything that is wrong with it.
+    pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Failure> {
+        let path = self.path();
+        let (model, mut warnings) = if self.recognise()? == Format::SafeTensors {
+            let of_models = [("--weights", self.weights.is_some()), ("--shape", !self.shape.is_empty())];
+            if let Some((option, _)) = of_models.into_iter().find(|(_, given)| *given) {
+                let (file, instead) = (path.display(), "sizes are --batch and --sequence");
+                let why = if option == "--shape" { instead } else { "it holds the weights itself" };
+                return Err(Failure::Usage(format!(
+                    "{option} is for models, and {file} holds PyTorch's weights: {why}"
+                )));
+            }
+            weights_file::read(path, self.keys()).map_err(|mut refused| {
+                weights_file::in_words_of(&mut refused, option);
+                refused
+            })?
+        } else {
+            if let Some(key) = self.keys().given().find(|key| *key != Key::Batch) {
+                let (option, file) = (option(key), path.display());
+                return Err(Failure::Usage(format!(
+                    "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which says it itself"
+                )));
+            }
+            formats::read(path, self.weights.as_deref())?
+        };
+        if let Some(ActivationsArgument::Accuracy(accuracy)) = &self.activations {
+            let name = Accuracy::from(*accuracy).name();
+            if self.accuracy.is_some() {
+                return Err(Failure::Usage(format!(
+                    "--activations {name} means --accuracy {name}: give one of the two"
+                )));
+            }
+            let found = format!("--activations {name} is --accuracy {name} today; --activations names the cell's");
+            warnings.push(Diagnostic::warning(Origin::Unknown, found));
+        }
+        Ok((model, warnings))
+    }
+
+    /// Whether the model is declared by options, and the file holds its weights.
+    pub(crate) fn is_weights_file(&self) -> bool {
+        self.recognise() == Ok(Format::SafeTensors)
+    }
+
+    /// What is said of a file of weights.
+    fn keys(&self) -> Keys {
+        let mut keys = self.weights_file.keys();
+        if let Some(ActivationsArgument::OfCell(list)) = &self.activations {
+            keys.add(Key::Activations, Some(list.clone()));
+        }
+        keys.add(Key::Batch, self.batch.and_then(|batch| KeyValue::parse(Key::Batch, &batch.to_string()).ok()));
+        keys
     }
 
     fn options(&self) -> Options {
         Options {
-            batch: self.batch,
+            // that of a declared model is one of its keys
+            batch: self.batch.filter(|_| !self.is_weights_file()),
             shapes: self.shape.clone(),
             unroll: match self.unroll {
                 UnrollArgument::Auto => Unroll::Auto,
@@ -476,10 +563,9 @@ impl ModelArguments {
                 FmaArgument::Auto => Fma::Auto,
                 FmaArgument::Off => Fma::Off,
             },
-            accuracy: match self.activations {
-                AccuracyArgument::Exact => Accuracy::Exact,
-                AccuracyArgument::Fast => Accuracy::Fast,
-                AccuracyArgument::Audio => Accuracy::Audio,
+            accuracy: match (self.accuracy, self.activations.as_ref()) {
+                (Some(accuracy), _) | (None, Some(&ActivationsArgument::Accuracy(accuracy))) => accuracy.into(),
+                (None, _) => Accuracy::Exact,
             },
             flush_denormals: self.flush_denormals,
             weight_format: match self.weight_format {
@@ -647,7 +733,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals --weight-format=bf16-pair \
-                    --activations=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
+                    --accuracy=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
                     --threads=2";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -687,7 +773,7 @@ mod tests {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
                      --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --isa=sse9 --isa= \
                      --unroll=9 --plan=4 --plan=tile=4 --plan=alternate=1 --plan=rows-at-once=0 --emit=java \
-                     --activations=tanh --weights-as=gone --weight-format=int4 --no-such-option second.xml";
+                     --activations=tangent --accuracy=tanh --weights-as=gone --weight-format=int4 --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {
             let error = compile(&[wrong]).expect_err(wrong);
             assert_eq!(error.exit_code(), 2, "{wrong}");

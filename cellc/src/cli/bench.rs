@@ -153,6 +153,9 @@ struct OpenVino {
 
 impl OpenVino {
     fn start(arguments: &BenchArguments, model: &ValidModel, given: &[Numbers]) -> Result<Self, String> {
+        if arguments.model.is_weights_file() {
+            return Err("it reads models, and the file holds weights".to_owned());
+        }
         let fed = |i: usize| model.states.iter().any(|pair| pair.parameter == i);
         let mut file = NamedTempFile::new().map_err(|error| format!("no temporary file can be made: {error}"))?;
         for (_, numbers) in given.iter().enumerate().filter(|(i, _)| !fed(*i)) {

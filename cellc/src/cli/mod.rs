@@ -12,6 +12,7 @@ mod progress;
 mod random;
 mod run;
 mod stdout;
+mod weights_file;
 
 use std::io::{self, Write};
 use std::path::Path;

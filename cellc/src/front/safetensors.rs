@@ -152,9 +152,12 @@ impl TensorFile {
             let layers = if layers > 1 { format!(", {layers} layers") } else { String::new() };
             let both = tensors.keys().any(|own| own.ends_with("_reverse"));
             let both = if both { ", both ways" } else { "" };
-            return format!("{name} of {hidden} units and {inputs} inputs{layers}{both} (--cell {word}{prefix})");
+            let plural = if inputs == 1 { "" } else { "s" };
+            return format!(
+                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} (--cell {word}{prefix})"
+            );
         }
-        if let Some((outputs, inputs)) = matrix("weight") {
+        if let Some((outputs, inputs)) = matrix("weight").filter(|_| !module.is_empty()) {
             return format!("a dense layer from {inputs} to {outputs} (--head {module})");
         }
         let listed: Vec<String> =
@@ -364,7 +367,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
             format!("the file has {numbered} layers: leave out --layers, and all are taken")
         } else if of_layer {
             format!("the layers of the file are numbered from 0 to {} without a gap", numbered.saturating_sub(1))
-        } else if meant.prefix.is_none() || meant.head.is_none() {
+        } else if meant.prefix.is_none() {
             "name the recurrent module by --prefix, and the dense layer behind it by --head".to_owned()
         } else {
             "remove it from the file: nothing in the module may be ignored".to_owned()

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use super::declared::{Declared, Family, Said};
 use super::layout::{Framework, GateOrder};
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
 use super::underflows;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{Activation, CellKind, Direction, ResetGate};
+use crate::model::{Activation, CellKind, Direction, Model, ResetGate};
 
 /// A key, in the words of all ways in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -287,6 +288,39 @@ pub fn in_words_of(problems: &mut Diagnostics, word: impl Fn(Key) -> String) {
             }
         }
     }
+}
+
+/// Reads a file of PyTorch's weights. The second part of what is returned holds the warnings.
+///
+/// # Errors
+/// Everything that is missing, or contradicts the file.
+pub fn read(path: &Path, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics> {
+    let file = super::safetensors::read(path)?;
+    let unplaced = |name: &str| Said { value: name.to_owned(), origin: Origin::Unknown };
+    let base = |family: Family, hidden, input| {
+        let declared_by = match family {
+            Family::Rnn => "torch.nn.RNN",
+            Family::Gru | Family::Augru => "torch.nn.GRU",
+            Family::Lstm => "torch.nn.LSTM",
+        };
+        Some(Declared::new(family, declared_by, unplaced(family.name()), hidden, input))
+    };
+    let (declared, left) = declare(&file, keys, base)?;
+    let mut problems = declared.problems();
+    if problems.has_errors() {
+        return Err(problems);
+    }
+    if let Some(first) = left.first() {
+        let more = match left.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let found = format!("{} holds {}{more}, which nothing takes", file.shown, quoted(first));
+        let mut problem = Diagnostic::warning(Origin::Unknown, found);
+        problem.help = file.holds();
+        problems.push(problem);
+    }
+    Ok((declared.model(), problems))
 }
 
 /// The layers that a file of PyTorch's weights is for, and the tensors that they do not take. `base` makes a declaration of what no file says, from the family and

@@ -57,14 +57,7 @@ pub fn recognise(path: &Path) -> Result<Format, Diagnostics> {
 pub fn read(path: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     match recognise(path)? {
         Format::OpenVino => openvino(path, weights),
-        Format::SafeTensors => {
-            let found = format!(
-                "{} holds weights, and does not say what is computed with them",
-                quoted(&path.to_string_lossy())
-            );
-            let help = "declare the layers: by cellc::Builder::lstm(..).safetensors(..), or by a macro";
-            Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).valid(advice::READ).help(help)]))
-        }
+        Format::SafeTensors => weights_file(path),
     }
 }
 
@@ -76,6 +69,18 @@ fn openvino(path: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics),
 #[cfg(not(feature = "openvino"))]
 fn openvino(_: &Path, _: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, "this cellc was built without its feature `openvino`")]))
+}
+
+/// PyTorch's weights whose metadata say what is computed with them.
+#[cfg(feature = "safetensors")]
+fn weights_file(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
+    super::weights_file::read(path, super::weights_file::Keys::default())
+}
+
+#[cfg(not(feature = "safetensors"))]
+fn weights_file(_: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
+    let found = "this cellc was built without its feature `safetensors`";
+    Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)]))
 }
 
 /// A file that cannot be opened.
