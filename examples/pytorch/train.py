@@ -8,7 +8,8 @@ A GRU of 16 units with a dense layer and a sigmoid learns to say whether at leas
 """
 
 import torch
-from safetensors.torch import save_file
+
+from save_for_cellc import save_for_cellc
 
 torch.manual_seed(1)
 
@@ -42,7 +43,7 @@ for step in range(300):
     loss.backward()
     optimiser.step()
 print(f"loss {loss.item():.4f}")
-save_file(net.state_dict(), "model/net.safetensors")
+save_for_cellc("model/net.safetensors", net, "gru", head="fc", head_activation="sigmoid")
 
 example = torch.tensor([float(k in (2, 3, 4, 5, 6, 7, 12, 18, 19, 20)) for k in range(24)])
 example = example[:, None] * torch.tensor([1.0, 0.75, 0.5, 0.25]) + 0.125

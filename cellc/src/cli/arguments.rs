@@ -15,7 +15,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::Failure;
-use super::weights_file::{WeightsFileArguments, option};
+use super::weights_file::{HEADING, WeightsFileArguments, option};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
   cellc gru.xml -o gru.rs --isa avx2         bodies for avx2 and for every machine, none for avx512
   cellc run gru.xml --inputs in --outputs out
   cellc check gru.xml --steps 1000
-  cellc amp.safetensors --cell lstm --prefix rec --head lin --skip -o amp.c    PyTorch's weights
+  cellc amp.safetensors --cell lstm --prefix rec --head lin --skip -o amp.c
   cellc inspect gru.xml --svg gru.svg        what it consists of, and where its time is expected to go
   cellc bench gru.xml                        how long it takes, beside what this machine cannot go below
 
@@ -131,7 +131,7 @@ pub(crate) enum Command {
 /// The model, and what of it is chosen when compiling, whatever the command.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// The model: the .xml file of an OpenVINO IR
+    /// The model: the .xml file of an OpenVINO IR, or a .safetensors file of PyTorch's weights
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
     #[arg(value_name = "MODEL.xml", required = true)]
     model: Option<PathBuf>,
@@ -140,7 +140,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
 
-    /// The batch size, where the model leaves it open
+    /// The batch size, where the model leaves it open; of PyTorch's weights [default: 1]
     #[arg(long, value_name = "N", value_parser = positive)]
     batch: Option<usize>,
 
@@ -165,8 +165,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "LEVEL", value_enum)]
     accuracy: Option<AccuracyArgument>,
 
-    /// The activations of the cell, for PyTorch's weights: sigmoid,tanh of a GRU [default: the cell's own]
-    #[arg(long, value_name = "NAMES", value_parser = activations)]
+    /// The activations of the cell: sigmoid,tanh of a GRU [default: the cell's own]
+    #[arg(long, value_name = "NAMES", value_parser = activations, help_heading = HEADING)]
     activations: Option<ActivationsArgument>,
 
     /// State values of magnitude below 2^-100 become 0

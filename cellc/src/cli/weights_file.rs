@@ -4,60 +4,62 @@ use cellc::front::weights_file::{Key, KeyValue, Keys};
 use clap::Args;
 use clap::builder::{TypedValueParser, ValueParser};
 
+/// What `--help` has above them.
+pub(super) const HEADING: &str = "Options for PyTorch's weights (.safetensors); the file's metadata may say the same";
+
 /// The options that such files take and models do not.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options for PyTorch's weights (.safetensors); the file's metadata may say the same")]
 pub(crate) struct WeightsFileArguments {
     /// The cell that the file has weights of: rnn, gru or lstm
-    #[arg(long, value_name = "CELL", value_parser = of(Key::Cell))]
+    #[arg(long, help_heading = HEADING, value_name = "CELL", value_parser = of(Key::Cell))]
     cell: Option<KeyValue>,
 
     /// The recurrent module in the file: rec for rec.weight_ih_l0
-    #[arg(long, value_name = "MODULE", value_parser = of(Key::Prefix))]
+    #[arg(long, help_heading = HEADING, value_name = "MODULE", value_parser = of(Key::Prefix))]
     prefix: Option<KeyValue>,
 
     /// A dense layer in the file (torch.nn.Linear) behind the last recurrent one: fc for fc.weight
-    #[arg(long, value_name = "MODULE", value_parser = of(Key::Head))]
+    #[arg(long, help_heading = HEADING, value_name = "MODULE", value_parser = of(Key::Head))]
     head: Option<KeyValue>,
 
     /// What is computed on each output of the dense layer: sigmoid, leaky_relu(0.1), ...
-    #[arg(long, value_name = "NAME", value_parser = of(Key::HeadActivation))]
+    #[arg(long, help_heading = HEADING, value_name = "NAME", value_parser = of(Key::HeadActivation))]
     head_activation: Option<KeyValue>,
 
     /// Add the input to the output, as models of amplifiers do: as many inputs as outputs
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::Skip))]
+    #[arg(long, help_heading = HEADING, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::Skip))]
     skip: Option<KeyValue>,
 
     /// How many layers there are [default: as many as the file has]
-    #[arg(long, value_name = "N", value_parser = of(Key::Layers))]
+    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Layers))]
     layers: Option<KeyValue>,
 
     /// The number of units, to be compared with the file's
-    #[arg(long, value_name = "N", value_parser = of(Key::HiddenSize))]
+    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::HiddenSize))]
     hidden_size: Option<KeyValue>,
 
     /// The number of inputs, to be compared with the file's
-    #[arg(long, value_name = "N", value_parser = of(Key::InputSize))]
+    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::InputSize))]
     input_size: Option<KeyValue>,
 
     /// How many steps a call takes [default: one step, and no axis for it]
-    #[arg(long, value_name = "N", value_parser = of(Key::Sequence))]
+    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Sequence))]
     sequence: Option<KeyValue>,
 
     /// Which way a sequence runs: forward, reverse or bidirectional [default: forward]
-    #[arg(long, value_name = "WAY", value_parser = of(Key::Direction))]
+    #[arg(long, help_heading = HEADING, value_name = "WAY", value_parser = of(Key::Direction))]
     direction: Option<KeyValue>,
 
     /// The bound on every sum before an activation [default: none]
-    #[arg(long, value_name = "BOUND", value_parser = of(Key::Clip), allow_negative_numbers = true)]
+    #[arg(long, help_heading = HEADING, value_name = "BOUND", value_parser = of(Key::Clip), allow_negative_numbers = true)]
     clip: Option<KeyValue>,
 
     /// Where the reset gate of a GRU is: true, behind the matrix product, is what PyTorch computes
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::LinearBeforeReset))]
+    #[arg(long, help_heading = HEADING, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::LinearBeforeReset))]
     linear_before_reset: Option<KeyValue>,
 
     /// The order of the gates in the file [default: PyTorch's, ifco of an LSTM and rzn of a GRU]
-    #[arg(long, value_name = "LETTERS", value_parser = of(Key::GateOrder))]
+    #[arg(long, help_heading = HEADING, value_name = "LETTERS", value_parser = of(Key::GateOrder))]
     gate_order: Option<KeyValue>,
 }
 

@@ -1231,6 +1231,18 @@ mod tests {
     }
 
     #[test]
+    fn an_order_of_gates_belongs_to_a_file_of_weights() {
+        let declaration = declared(Macro::LstmCell, "A<weights = \"a.safetensors\", gate_order = icfo>");
+        assert_eq!(declaration.gate_order.map(|said| said.value), GateOrder::new("icfo"));
+        let problems = found(Macro::GruCell, "A<hidden_size = 4, input_size = 2, gate_order = zrn>");
+        assert_eq!(problems[0].1, "`gate_order` is given without a file of tensors");
+        let problems = found(Macro::GruCell, "A<weights = \"a.safetensors\", gate_order = zrr>");
+        assert_eq!(problems[0].1, "`gate_order` cannot be `zrr`");
+        let problems = found(Macro::RnnCell, "A<weights = \"a.safetensors\", gate_order = zrn>");
+        assert_eq!(problems[0].1, "`gate_order` is not a key of rnn_cell!");
+    }
+
+    #[test]
     fn the_model_has_what_the_cell_takes() {
         let model = |text: &str| declared(Macro::GruCell, text).declared(None).expect("all sizes are known").model();
         let shapes = |model: &Model| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Framework, Named, Wanted, WeightSet, convert};
+use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
 use crate::diagnostic::Origin;
 use crate::front::apple::{AppleGru, AppleResetGate};
 use crate::front::declared::{Baked, CellWeights, Declared, Family, Said};
@@ -403,4 +403,48 @@ fn what_does_not_fit_is_refused() {
         refused(Framework::PyTorch, Wanted { input_size: 4, ..gru }, flat),
         ["`gru.weight_ih_l0` has 45 values: 60 values, [15, 4]"]
     );
+}
+
+#[test]
+fn gates_in_another_order_are_the_same_gates() {
+    let tensor = |shape: &[usize], order: &str, own: &str| {
+        // the rows of a gate are told by its letter
+        let row = shape.iter().product::<usize>() / order.len();
+        let values: Vec<f32> = order
+            .chars()
+            .flat_map(|gate| {
+                let gate = own.find(gate).expect("a gate of the cell");
+                (0..row).map(move |i| (gate * 1000 + i) as f32)
+            })
+            .collect();
+        Tensor::from_f32(shape.to_vec(), &values).expect("as many values")
+    };
+    let set = |order: &str, own: &str| {
+        let rows = order.len() * H;
+        let named = |name: &str, shape: &[usize]| Named {
+            name: name.to_owned(),
+            tensor: tensor(shape, order, own),
+            flat: false,
+        };
+        let biases = vec![named("bias_ih", &[rows]), named("bias_hh", &[rows])];
+        WeightSet { w: named("weight_ih", &[rows, I]), r: named("weight_hh", &[rows, H]), biases, peepholes: None }
+    };
+    let cases = [
+        (AFTER, "rzn", ["zrn", "nzr", "zrh", "rzn"], "rcz"),
+        (CellKind::Lstm, "ifco", ["icfo", "ofic", "ifgo", "ifco"], "rzno"),
+    ];
+    for (kind, own, orders, wrong) in cases {
+        let expected = convert(Framework::PyTorch, wanted(kind, I, false), &[set(own, own)]).expect("weights that fit");
+        for letters in orders {
+            let order = GateOrder::new(letters).expect("an order");
+            assert!(order.fits(kind), "{letters}");
+            let wanted = Wanted { gate_order: Some(order), ..wanted(kind, I, false) };
+            let found = convert(Framework::PyTorch, wanted, &[set(&order.letters(), own)]).expect("weights that fit");
+            assert_eq!(found, expected, "{letters}");
+        }
+        assert_eq!(GateOrder::new(wrong), None);
+    }
+    for wrong in ["", "r", "rzz", "ifcoi", "iffo", "ifc"] {
+        assert_eq!(GateOrder::new(wrong), None, "{wrong}");
+    }
 }
