@@ -172,7 +172,11 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
                     problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
                 }
             }
-            let word = |key: Key| if key == Key::Sequence { "`steps`".to_owned() } else { format!("`{}`", key.name()) };
+            let word = |key: Key| match key {
+                Key::Sequence => "`steps`".to_owned(),
+                Key::Cell => "the cell".to_owned(),
+                key => format!("`{}`", key.name()),
+            };
             weights_file::in_words_of(&mut refused, word);
             problems.extend(refused);
             return None;

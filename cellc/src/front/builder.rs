@@ -783,6 +783,7 @@ fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics)
         let (mut declared, _) = declared.map_err(|mut refused| {
             let word = |key| match key {
                 Key::Sequence => "`Builder::steps`".to_owned(),
+                Key::Cell => "the cell".to_owned(),
                 key => format!("`Builder::{}`", key.name()),
             };
             weights_file::in_words_of(&mut refused, word);

@@ -143,7 +143,7 @@ impl TensorFile {
             _ => None,
         };
         let first = |name: &str| matrix(&format!("{name}_l0")).or_else(|| matrix(name));
-        let prefix = if module.is_empty() { String::new() } else { format!(" --prefix {module}") };
+        let prefix = if module.is_empty() { String::new() } else { format!(" `prefix` {module}") };
         if let (Some((rows, inputs)), Some((_, hidden))) = (first("weight_ih"), first("weight_hh"))
             && let Some((name, _, word)) = CELLS.iter().find(|(_, gates, _)| Some(rows) == gates.checked_mul(hidden))
         {
@@ -154,11 +154,11 @@ impl TensorFile {
             let both = if both { ", both ways" } else { "" };
             let plural = if inputs == 1 { "" } else { "s" };
             return format!(
-                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} (--cell {word}{prefix})"
+                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} (`cell` {word}{prefix})"
             );
         }
         if let Some((outputs, inputs)) = matrix("weight").filter(|_| !module.is_empty()) {
-            return format!("a dense layer from {inputs} to {outputs} (--head {module})");
+            return format!("a dense layer from {inputs} to {outputs} (`head` {module})");
         }
         let listed: Vec<String> =
             tensors.iter().take(MOST_LISTED).map(|(own, shape)| format!("{} {shape}", quoted(own))).collect();
