@@ -9,7 +9,8 @@ impl Interface {
     /// compiled to; `pool`: see [`Interface::pool`].
     pub fn new<'a>(model: &ValidModel, programs: impl Iterator<Item = &'a Program>, name: &str, pool: bool) -> Self {
         let function = prefix(name, pool);
-        let mut scope = Scope::members(&function, pool);
+        let elements = model.parameters.iter().map(|parameter| interface_element(parameter.element));
+        let mut scope = Scope::members(&function, pool, model.steps.is_some(), elements);
         let mut inputs = Vec::new();
         let mut weights = Vec::new();
         for (index, Parameter { names, shape, weight, element, .. }) in model.parameters.iter().enumerate() {

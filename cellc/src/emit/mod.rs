@@ -2,6 +2,7 @@
 
 mod c;
 pub mod names;
+mod reserved;
 mod runtime_impl;
 mod rust;
 mod walk;

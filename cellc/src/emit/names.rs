@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED};
 use crate::kernel::Element;
 
 /// How the generated code calls what the model names, the same in Rust and in C.
@@ -76,6 +77,11 @@ impl Field {
 }
 
 impl Interface {
+    /// Whether an argument of a generated function may be called so.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.inputs.iter().chain(&self.weights).chain(&self.outputs).any(|field| field.name == name)
+    }
+
     /// Whether there is a `State` for the pure function to work on.
     pub fn has_state(&self) -> bool {
         !self.variables.is_empty() || self.block_len > 0 || self.alternates
@@ -104,16 +110,27 @@ impl Scope {
         Self { taken: taken.iter().map(|s| s.to_string()).collect(), ..Self::default() }
     }
 
-    /// The members of the struct that is called `function` in C.
-    pub(crate) fn members(function: &str, pool: bool) -> Self {
+    /// The members of the struct that is called `function` in C. `elements` are those of its fields.
+    pub(crate) fn members(function: &str, pool: bool, steps: bool, elements: impl Iterator<Item = Element>) -> Self {
         let mut scope = Self::new(MEMBERS);
+        // what the C functions name that take fields as arguments, and that an argument would hide
+        let mut c_items = C_ITEMS.to_vec();
         if pool {
-            scope.taken.extend(POOL_MEMBERS.map(str::to_owned));
-            scope.taken.extend(POOL_ITEMS.map(|suffix| format!("{function}_{suffix}")));
+            scope.take(POOL_MEMBERS);
+            c_items.extend(POOL_ITEMS);
         }
-        // what the C functions name that take fields as arguments
-        scope.taken.extend(C_TYPES.iter().map(|suffix| format!("{function}_{suffix}")));
+        if steps {
+            scope.take(STEPS_MEMBERS);
+            c_items.push("step");
+        }
+        scope.taken.extend(c_items.iter().map(|suffix| format!("{function}_{suffix}")));
+        scope.taken.extend(elements.map(|element| c_type(element).to_owned()));
         scope
+    }
+
+    /// Names that must not be declared again.
+    pub(crate) fn take<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        self.taken.extend(names.into_iter().map(str::to_owned));
     }
 
     /// A scope inside another one.
@@ -207,10 +224,24 @@ pub(crate) fn prefix(name: &str, pool: bool) -> String {
         None => "model".to_string(),
         Some(name) => {
             let bare = name.trim_end_matches('_');
+            let of_threads =
+                |word: &str| bare.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
             let clash = name != bare || FILE_ITEMS.contains(&bare) || C_LIBRARY.contains(&bare);
-            let clash = clash || pool && POOL_ITEMS.contains(&bare);
+            let clash = clash || pool && (POOL_ITEMS.contains(&bare) || OF_THREADS.into_iter().any(of_threads));
             if clash { format!("{bare}_cell") } else { name }
         }
+    }
+}
+
+/// What C calls the type of an element.
+pub(crate) fn c_type(element: Element) -> &'static str {
+    match element {
+        Element::F32 => "float",
+        Element::I32 => "int32_t",
+        Element::I64 => "int64_t",
+        Element::U32 => "uint32_t",
+        Element::F16 => "uint16_t",
+        Element::I8 => "int8_t",
     }
 }
 
@@ -245,11 +276,14 @@ const MEMBERS: &[&str] = &[
 /// More of them where a step takes a pool.
 pub(crate) const POOL_MEMBERS: [&str; 7] = ["pool", "pair", "step_with", "join", "here", "there", "context"];
 
+/// More of them where calls take a run-time number of steps.
+const STEPS_MEMBERS: [&str; 2] = ["steps", "steps_done"];
+
 /// More of the file's items, and of those of C after the prefix.
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_TYPES: &[&str] = &["isa", "inputs", "outputs", "weights", "packed", "state", "run"];
+const C_ITEMS: [&str; 7] = ["isa", "inputs", "outputs", "weights", "packed", "state", "run"];
 
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]
@@ -259,42 +293,6 @@ const FILE_ITEMS: &[&str] = &[
     "into_iterator", "cell", "cellc_runtime", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
     "extend", "ord", "partial_ord", "unequal_steps",
-];
-
-/// Names of the C library that a compiler may know as built in, or that common headers declare.
-#[rustfmt::skip]
-const C_LIBRARY: &[&str] = &[
-    "abort", "abs", "acos", "acosh", "alloca", "asin", "asinh", "atan", "atan2", "atanh", "atexit", "bcmp", "bcopy",
-    "bzero", "calloc", "cbrt", "ceil", "clock", "conj", "copysign", "cos", "cosh", "div", "drem", "erf", "erfc",
-    "execv", "exit", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "ffs", "floor", "fma", "fmax", "fmin", "fmod",
-    "fork", "fprintf", "fputc", "fputs", "free", "frexp", "fscanf", "fwrite", "gamma", "getc", "gets", "hypot",
-    "ilogb", "index", "isalnum", "isalpha", "isdigit", "isinf", "isnan", "j0", "j1", "jn", "labs", "ldexp", "lgamma",
-    "link", "linux", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "malloc", "memchr", "memcmp",
-    "memcpy", "memmove", "memset", "modf", "nan", "nearbyint", "pow", "pow10", "printf", "putc", "putchar", "puts",
-    "qsort", "raise", "rand", "read", "realloc", "remainder", "remove", "rename", "rint", "round", "scalb", "scanf",
-    "signal", "signbit", "significand", "sin", "sincos", "sinh", "snprintf", "sprintf", "sqrt", "srand", "sscanf",
-    "stderr", "stdin", "stdout", "stpcpy", "strcat", "strchr", "strcmp", "strcpy", "strlen", "strncpy", "strstr",
-    "system", "tan", "tanh", "tgamma", "time", "tolower", "toupper", "trunc", "unix", "vprintf", "write", "y0", "y1",
-    "yn",
-];
-
-/// Keywords and reserved words of Rust (all editions), C11, C23 and C++, and macros in lower case that compilers and C
-/// headers define.
-#[rustfmt::skip]
-const RESERVED: &[&str] = &[
-    "abstract", "alignas", "alignof", "and", "and_eq", "as", "asm", "async", "auto", "await", "become", "bitand",
-    "bitor", "bool", "box", "break", "case", "catch", "char", "class", "co_await", "co_return", "co_yield", "compl",
-    "complex", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "crate", "decltype",
-    "default", "delete", "do", "double", "dyn", "dynamic_cast", "else", "enum", "errno", "explicit", "export", "extern",
-    "f32", "f64", "false", "far", "final", "float", "fn", "for", "friend", "gen", "goto", "i16", "i32", "i386", "i64",
-    "i8", "if", "impl", "in", "inline", "int", "isize", "let", "linux", "long", "loop", "macro", "macro_rules", "main",
-    "match", "mod", "move", "mut", "mutable", "namespace", "near", "new", "noexcept", "not", "not_eq", "null",
-    "nullptr", "operator", "or", "or_eq", "override", "priv", "private", "protected", "pub", "public", "raw", "ref",
-    "register", "reinterpret_cast", "requires", "restrict", "return", "safe", "self", "short", "signed", "size_t",
-    "sizeof", "static", "static_assert", "static_cast", "stderr", "stdin", "stdout", "str", "struct", "super", "switch",
-    "template", "this", "thread_local", "throw", "trait", "true", "try", "type", "typedef", "typeid", "typename",
-    "typeof", "typeof_unqual", "u16", "u32", "u64", "u8", "union", "unix", "unsafe", "unsigned", "unsized", "use",
-    "using", "usize", "virtual", "void", "volatile", "wchar_t", "where", "while", "xor", "xor_eq", "yield",
 ];
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::names::{Field, Interface, POOL_MEMBERS};
-use super::walk::{Block, Shared};
+use super::walk::{Block, Shared, Taken};
 use crate::kernel::{Buffer, BufferId, Kernel, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
@@ -34,6 +34,9 @@ pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
 
 /// What else is declared where kernels' names stand.
 const MODULE: [&str; 8] = ["run", "part", "blob", "state", "cut", "left", "turn", "at"];
+
+/// How many loops a copy may have: more than any has.
+const DEEPEST: usize = 24;
 
 /// Takes parts of the block, or of an output, out of what is left of it.
 const CUT: &str = "/// `N` elements of what is left of the block after `skip` more, which then are left no longer.
@@ -306,14 +309,12 @@ impl File<'_> {
         let mut sources = BTreeSet::new();
         for m in &program.packing {
             let base = self.packed.run_time_at(m.to).expect(PACKED);
+            // no variable has a name of the user's: it could be one of those below
             let (name, read) = match program.buffer(m.from).role {
                 Role::Parameter(i) => {
                     let field = self.interface.weights.iter().find(|f| f.index == i).expect("weights are fields");
-                    if sources.insert(m.from) {
-                        let flat = ".as_flattened()".repeat(field.shape.len().saturating_sub(1));
-                        let _ = writeln!(out, "let {0} = weights.{0}{flat};", field.name);
-                    }
-                    (field.name.clone(), "*from")
+                    let flat = ".as_flattened()".repeat(field.shape.len().saturating_sub(1));
+                    (format!("weights.{}{flat}", field.name), "*from")
                 }
                 _ => {
                     let name = format!("constant_{}", m.from.0);
@@ -353,6 +354,11 @@ impl File<'_> {
         format!("const {{ {module}part::<{}, {len}>({at}) }}", element.size())
     }
 
+    /// How a function with fields for arguments names a function of the file: an argument of that name would hide it, and hides no path.
+    fn item(&self, name: &str) -> String {
+        if self.interface.has_field(name) { format!("self::{name}") } else { name.to_owned() }
+    }
+
     /// The pure function: chooses the body.
     fn function(&self, out: &mut String) {
         let Interface { function, inputs, outputs, .. } = self.interface;
@@ -383,7 +389,7 @@ impl File<'_> {
             let place = of(field, inputs.len() > 1, "inputs");
             let _ = match flat(field) {
                 true => write!(args, "{place},"),
-                false => write!(args, "flat({place}),"),
+                false => write!(args, "{}({place}),", self.item("flat")),
             };
         }
         let mut names = Vec::new();
@@ -548,20 +554,20 @@ impl File<'_> {
                 _ => write!(rest, "self.{} = outputs.{};", state.name, from.name),
             };
         }
+        let call = self.item(function);
         let what = "One step: reads the inputs, writes every output, keeps the new state";
         if interface.pool {
             let _ = write!(
                 out,
                 "/// {what}. On two threads where that is faster: see [`Pair`], whose helper the first such step starts.
-                pub fn step(&mut self, {param} {output}) {{ {function}(self.isa, &mut self.pair, {rest}}}
+                pub fn step(&mut self, {param} {output}) {{ {call}(self.isa, &mut self.pair, {rest}}}
                 /// As [`Self::step`], on threads of the caller's.
-                pub fn step_with(&mut self, pool: &mut dyn Join, {param} {output}) {{ {function}(self.isa, pool, {rest}}}
+                pub fn step_with(&mut self, pool: &mut dyn Join, {param} {output}) {{ {call}(self.isa, pool, {rest}}}
                 /// The threads of [`Self::step`].
                 pub fn pair(&mut self) -> &mut Pair {{ &mut self.pair }}\n"
             );
         } else {
-            let _ =
-                writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {function}(self.isa, {rest}}}");
+            let _ = writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {call}(self.isa, {rest}}}");
         }
         out.push_str(&steps::method(interface));
         for (field, _) in &state_fields {
@@ -621,7 +627,8 @@ impl File<'_> {
     fn module(&self, out: &mut String, isa: &'static Isa, program: &Program) {
         let baked = self.packed.is_baked();
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
-        let taken: Vec<&str> = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
+        let around = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
+        let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
         let shared = Shared::new(program, &taken, self.interface, baked);
         let long =
             program.functions.iter().zip(&shared.functions).filter(|(function, _)| function.operations() > INLINED);

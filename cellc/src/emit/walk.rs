@@ -115,18 +115,31 @@ pub(super) struct Shared {
     scope: Rc<Scope>,
 }
 
+/// What the text of a dialect declares, and a program must not hide.
+pub(super) struct Taken<'a> {
+    /// Around kernels and functions.
+    pub(super) around: Vec<&'a str>,
+    /// Inside kernels: the counters of loops.
+    pub(super) counters: Vec<String>,
+    /// The end of the names under which functions are declared too.
+    pub(super) suffix: &'static str,
+}
+
 impl Shared {
-    /// Names for a program: fields as the interface calls them; `taken` is what the file declares besides; `baked` says
-    /// whether the weights are known.
-    pub(super) fn new(program: &Program, taken: &[&str], interface: &Interface, baked: bool) -> Self {
+    /// Names for a program: fields as the interface calls them; `taken` is what else is declared; `baked` says whether the weights are
+    /// known.
+    pub(super) fn new(program: &Program, taken: &Taken<'_>, interface: &Interface, baked: bool) -> Self {
         let parameter = |i: usize| {
             let mut fields = interface.inputs.iter().chain(&interface.weights);
             fields.find(|f| f.index == i).expect("every parameter is a field").name.clone()
         };
-        let mut scope = Scope::new(taken);
-        let functions = program.functions.iter().map(|f| scope.unique(&f.name)).collect();
+        let mut scope = Scope::new(&taken.around);
+        let functions: Vec<_> = program.functions.iter().map(|f| scope.unique(&f.name)).collect();
+        let declared: Vec<_> = functions.iter().map(|name| format!("{name}{}", taken.suffix)).collect();
+        scope.take(declared.iter().map(String::as_str));
         let outer = Rc::new(scope);
         let mut scope = Scope::within(Rc::clone(&outer));
+        scope.take(taken.counters.iter().map(String::as_str));
         let buffers = program
             .buffers
             .iter()

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::vectors::element_type;
 use super::{File, block_comment, defined, pool, wrap};
-use crate::emit::names::{Field, StateField};
+use crate::emit::names::{Field, StateField, c_type};
 use crate::kernel::{BufferId, Element, Move, Role};
 use crate::target::Isa;
 
@@ -40,7 +39,7 @@ impl File<'_> {
     /// The parameters of `step`, after `self`.
     fn step_params(&self, restrict: &str) -> String {
         let inputs =
-            self.interface.step_inputs().map(|f| format!(", const {} *{restrict}{}", element_type(f.element), f.name));
+            self.interface.step_inputs().map(|f| format!(", const {} *{restrict}{}", c_type(f.element), f.name));
         let outputs = self.interface.outputs.iter().map(|f| format!(", float *{restrict}{}", f.name));
         inputs.chain(outputs).collect()
     }
@@ -280,7 +279,7 @@ fn members(out: &mut String, file: &File<'_>, name: &str, fields: &[Field], cons
     let prefix = file.prefix();
     let _ = writeln!(out, "typedef struct {prefix}_{name} {{");
     for field in fields {
-        let ty = element_type(field.element);
+        let ty = c_type(field.element);
         let _ = writeln!(
             out,
             "    {constant}{ty} *{}; /* {} {} */",

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::super::walk::{Block, Context, Copying, Dialect, Shared, Text, Walking, decimal};
+use super::super::walk::{Block, Context, Copying, Dialect, Shared, Taken, Text, Walking, decimal};
 use super::vectors::{self, VectorFunction};
 use super::weights;
 use super::{File, attribute, block_comment, guarded, wrap};
+use crate::emit::names::c_type;
 use crate::kernel::{BufferId, Element, Operation, Program, Role, Scalar, Type};
 use crate::target::{CVector, Isa};
 
@@ -24,7 +25,7 @@ fn counter(depth: usize) -> String {
 }
 
 /// What else the text of a body takes for granted.
-const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t"];
+const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "memcpy"];
 
 /// The bodies of all instruction sets; collects what they need declared.
 pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
@@ -41,7 +42,8 @@ pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> St
 fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
     let prefix = file.prefix();
     let taken = taken(prefix, isa, program);
-    let taken: Vec<_> = taken.iter().map(String::as_str).collect();
+    let around = taken.iter().map(String::as_str).collect();
+    let taken = Taken { around, counters: Vec::new(), suffix: "" };
     let shared = Shared::new(program, &taken, file.interface, file.packed.is_baked());
     let mut dialect = C {
         prefix,
@@ -65,7 +67,7 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
             .iter()
             .map(|(id, written)| {
                 let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
-                format!("{constant}{} *restrict {}", vectors::element_type(block.element), block.name)
+                format!("{constant}{} *restrict {}", c_type(block.element), block.name)
             })
             .collect();
         let head = format!("static {}void {prefix}_{name}_{}({}) {{", spaced(prefix, isa), isa.name, params.join(", "));
@@ -117,6 +119,7 @@ fn spaced(prefix: &str, isa: &Isa) -> String {
 /// Names that the program's own must not hide.
 fn taken(prefix: &str, isa: &Isa, program: &Program) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
+    all.extend(program.buffers.iter().map(|buffer| c_type(buffer.element).to_owned()));
     all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
     all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
     for function in &program.functions {
@@ -149,7 +152,7 @@ fn pairs(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &m
             let mut members = Vec::new();
             for (id, written) in &kernel.params {
                 let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
-                let _ = writeln!(out, "    {constant}{} *{};", vectors::element_type(block.element), block.name);
+                let _ = writeln!(out, "    {constant}{} *{};", c_type(block.element), block.name);
                 members.push(format!("args->{}", block.name));
             }
             let _ = writeln!(
@@ -628,7 +631,7 @@ impl Dialect for C<'_> {
             let k = if walk.reverse { format!("({} - {i})", count - 1) } else { i.clone() };
             let k = if walk.window.len == 1 { k } else { format!("{k} * {}", walk.window.len) };
             let from = plus(&walk.of.name, walk.offset);
-            let ty = vectors::element_type(walk.of.element);
+            let ty = c_type(walk.of.element);
             self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
         }
     }

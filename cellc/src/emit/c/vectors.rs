@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{attribute, wrap};
+use crate::emit::names::c_type;
 use crate::kernel::Element;
 use crate::target::Isa;
 
@@ -194,7 +195,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
 "
             ),
             Self::Length(element) => {
-                let ty = element_type(element);
+                let ty = c_type(element);
                 let (note, negative, unsigned) = match element {
                     Element::U32 => ("", "", "length".to_string()),
                     _ => ("below 0 as 0, ", "length < 0 ? 0u : ", format!("(u{ty})length")),
@@ -264,18 +265,6 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &Isa) -> Vec<String> {
         functions.iter().chain(&narrow).chain(&others).chain(&lengths).map(|f| f.name(prefix)).collect();
     names.extend([float(prefix, lanes), bits(prefix, lanes)]);
     names
-}
-
-/// The type of an element.
-pub(super) fn element_type(element: Element) -> &'static str {
-    match element {
-        Element::F32 => "float",
-        Element::I32 => "int32_t",
-        Element::I64 => "int64_t",
-        Element::U32 => "uint32_t",
-        Element::F16 => "uint16_t",
-        Element::I8 => "int8_t",
-    }
 }
 
 /// The type of so many f32.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::File;
-use super::vectors::element_type;
+use crate::emit::names::c_type;
 use crate::emit::weights_file;
 use crate::kernel::{Element, Role};
 
@@ -41,7 +41,7 @@ fn narrow(file: &File<'_>) -> Vec<Element> {
 fn narrow_members(file: &File<'_>) -> String {
     let declared = |element: Element| {
         let len = file.packed.bytes.len() / element.size();
-        format!("    {} {}[{len}];\n", element_type(element), member(element))
+        format!("    {} {}[{len}];\n", c_type(element), member(element))
     };
     narrow(file).into_iter().map(declared).collect()
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::lints::UNUSED;
+use super::tuple;
 use super::types::{array, step_inputs_type};
 use crate::emit::names::{Field, Interface};
 
@@ -28,7 +29,7 @@ pub(super) fn method(interface: &Interface) -> String {
     let outputs: Vec<(&Field, bool)> = interface.outputs.iter().map(|f| (f, each(f, &steps.outputs))).collect();
     let mut params = String::new();
     let mut lengths: Vec<String> = Vec::new();
-    let (mut pattern, mut source) = (String::new(), String::new());
+    let (mut names, mut places) = (Vec::new(), Vec::new());
     let all = inputs.iter().map(|(f, each)| (f, each, false)).chain(outputs.iter().map(|(f, each)| (f, each, true)));
     for (field, each, written) in all {
         let (name, ty) = (&field.name, array(field));
@@ -39,14 +40,8 @@ pub(super) fn method(interface: &Interface) -> String {
         }
         let _ = write!(params, "{name}: &{mutable}[{ty}],");
         lengths.push(format!("{name}.len()"));
-        let iter = format!("{name}.iter{}()", if written { "_mut" } else { "" });
-        if pattern.is_empty() {
-            pattern.clone_from(name);
-            source = iter;
-        } else {
-            pattern = format!("({pattern}, {name})");
-            let _ = write!(source, ".zip({iter})");
-        }
+        names.push(format!("Some({name})"));
+        places.push(format!("{name}.get{}(steps_done)", if written { "_mut" } else { "" }));
     }
     let argument = match (&inputs[..], step_inputs_type(interface)) {
         ([one], _) => format!("{},", one.0.name),
@@ -76,8 +71,14 @@ pub(super) fn method(interface: &Interface) -> String {
         pub fn steps(&mut self, {params}) -> Result<(), UnequalSteps> {{
             {check}
             {before}
-            for {pattern} in {source} {{ {step} }}
+            for steps_done in 0..{} {{
+                let {} = {} else {{ break; }};
+                {step}
+            }}
             Ok(())
-        }}\n"
+        }}\n",
+        lengths[0],
+        tuple(&names),
+        tuple(&places),
     )
 }

@@ -1,0 +1,462 @@
+//! Any name will do: every identifier of generated files, of the headers that generated C includes and of the two languages, in
+//! every place that a user can name, compiles with warnings refused.
+//!
+//! A model is compiled once and its text written once for each name, as a module of one Rust crate and as a part of one C file.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cellc::compile::{Compilation, compile};
+use cellc::emit::names::Interface;
+use cellc::front::openvino;
+use cellc::macros::Macro;
+use cellc::options::{Language, Options, State, Threads, Tuning};
+use cellc_tests::model_file::{ModelFile, Port, Stored};
+use cellc_tests::{driver, kernels};
+
+/// The name of files whose own name is not what is tried.
+const FIXED: &str = "net";
+
+/// The size that is open in the models' files: the number of steps.
+const OPEN: usize = 7;
+
+/// What the user can name in a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Input(usize),
+    Output(usize),
+    Variable(usize),
+}
+
+use Place::{Input, Output, Variable};
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("names");
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn compiled(file: ModelFile, options: Options) -> Compilation {
+    let text = file.text().replace(&format!(",{OPEN},"), ",?,").replace(&format!("<dim>{OPEN}</dim>"), "<dim>-1</dim>");
+    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let options = Options { name: Some(FIXED.to_owned()), ..options };
+    compile(&model, &options).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// For the generic instruction set alone, which is what all others are but for their intrinsics.
+fn generic() -> Options {
+    Options { isas: Some(Vec::new()), ..Options::default() }
+}
+
+fn on_two_threads(options: Options) -> Options {
+    Options { threads: Threads::Two, tuning: Tuning { halves: Some(true), ..Tuning::default() }, ..options }
+}
+
+fn of_steps(options: Options, shapes: &[(&str, &[Option<usize>])]) -> Options {
+    let shapes = shapes.iter().map(|(name, shape)| (name.to_string(), shape.to_vec())).collect();
+    Options { shapes, ..options }
+}
+
+fn constant(file: &mut ModelFile, shape: &[usize]) -> Port {
+    file.constant(shape, Stored::F32, (0..shape.iter().product()).map(|i| i as f32 / 8.0 - 0.5))
+}
+
+/// A run-time number of steps: the pure function, `step` and `steps` take the one input and the one output.
+fn steps() -> (ModelFile, Options) {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, OPEN, 1]);
+    let y = file.named("ReLU", "opset1", "", &[&x], &[("y", &[1, OPEN, 1])]).remove(0);
+    file.result(&y);
+    (file, of_steps(generic(), &[("x", &[Some(1), None, Some(1)])]))
+}
+
+/// A state that the struct holds, and rows.
+fn sum() -> (ModelFile, Options) {
+    let mut file = ModelFile::default();
+    let (x, h) = (file.parameter("x", &[2, 1]), file.parameter("h", &[2, 1]));
+    let y = file.named("Add", "opset1", "", &[&x, &h], &[("y", &[2, 1])]).remove(0);
+    file.result(&y);
+    (file, Options { state: State::Pairs(vec![("h".to_owned(), "y".to_owned())]), ..generic() })
+}
+
+/// A cell.
+fn cell() -> ModelFile {
+    let mut file = ModelFile::default();
+    let (x, h) = (file.parameter("x", &[1, 1]), file.parameter("h", &[1, 2]));
+    let weights = [&[2, 1][..], &[2, 2], &[2]].map(|shape| constant(&mut file, shape));
+    let [w, r, b] = &weights;
+    let y = file.cell("h_out", "RNNCell", "activations=\"relu\"", &[&x, &h, w, r, b]);
+    file.result(&y);
+    file
+}
+
+/// For each name an input, a layer and an output, of a run-time number of steps.
+fn elementwise(count: usize) -> (ModelFile, Options) {
+    let (mut file, mut shapes) = (ModelFile::default(), Vec::new());
+    for k in 0..count {
+        let x = file.parameter(&format!("x{k}"), &[1, OPEN, 2]);
+        let y = file.named("ReLU", "opset1", "", &[&x], &[(&format!("y{k}"), &[1, OPEN, 2])]).remove(0);
+        file.result(&y);
+        shapes.push((format!("x{k}"), vec![Some(1), None, Some(2)]));
+    }
+    (file, Options { shapes, ..generic() })
+}
+
+/// For each name a sequence of a run-time number of steps, whose state is a variable.
+fn sequences(count: usize) -> (ModelFile, Options) {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, OPEN, 1]);
+    let sizes = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[&x], &[3]);
+    let [at, axis] = [file.integers(&[1], &[1]), file.integers(&[], &[0])];
+    let length = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&sizes, &at, &axis], &[1]);
+    for _ in 0..count {
+        let [h, w, r, b] = [&[1, 1, 1][..], &[1, 1, 1], &[1, 1, 1], &[1, 1]].map(|shape| constant(&mut file, shape));
+        let data = "hidden_size=\"1\" activations=\"relu\"";
+        let inputs = [&x, &h, &length, &w, &r, &b];
+        let shapes = [vec![1, 1, OPEN, 1], vec![1, 1, 1]];
+        let y = file.operations("RNNSequence", "opset5", data, &inputs, &shapes).remove(0);
+        file.result(&y);
+    }
+    (file, of_steps(generic(), &[("x", &[Some(1), None, Some(1)])]))
+}
+
+/// For each name an input of lengths, of each type that they have.
+fn lengths(count: usize) -> (ModelFile, Options) {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, 2, 1]);
+    for k in 0..count {
+        let length = file.parameter_of(&format!("n{k}"), if k % 2 == 0 { "i32" } else { "i64" }, &[1]);
+        let [h, w, r, b] = [&[1, 1, 1][..], &[1, 1, 1], &[1, 1, 1], &[1, 1]].map(|shape| constant(&mut file, shape));
+        let data = "hidden_size=\"1\" activations=\"relu\"";
+        let inputs = [&x, &h, &length, &w, &r, &b];
+        let y = file.operations("RNNSequence", "opset5", data, &inputs, &[vec![1, 1, 2, 1], vec![1, 1, 1]]).remove(0);
+        file.result(&y);
+    }
+    (file, generic())
+}
+
+/// For each name an input that is copied, by loops in loops.
+fn transposed(count: usize) -> (ModelFile, Options) {
+    let mut file = ModelFile::default();
+    let order = file.integers(&[4], &[0, 3, 2, 1]);
+    for k in 0..count {
+        let x = file.parameter(&format!("x{k}"), &[2, 2, 2, 3]);
+        let y = file.operation("Transpose", "opset1", "", &[&x, &order], &[2, 3, 2, 2]);
+        file.result(&y);
+    }
+    (file, generic())
+}
+
+/// For each name a variable, and a cell that two threads share.
+fn variables(count: usize) -> (ModelFile, Options) {
+    let mut file = cell();
+    for k in 0..count {
+        let (name, zero) = (format!("variable_id=\"v{k}\""), constant(&mut file, &[1, 2]));
+        let kept = file.operation("ReadValue", "opset6", &name, &[&zero], &[1, 2]);
+        let next = file.operation("Sigmoid", "opset1", "", &[&kept], &[1, 2]);
+        file.assign(&format!("v{k}"), &next);
+    }
+    (file, on_two_threads(generic()))
+}
+
+/// For each name a state or a weight: cells with a state each, and one input.
+fn cells(count: usize) -> (ModelFile, Options) {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[2, 1]);
+    for k in 0..count {
+        let inputs = [("h", &[2, 1][..]), ("w", &[1, 1]), ("r", &[1, 1]), ("b", &[1])];
+        let [h, w, r, b] = inputs.map(|(name, shape)| file.parameter(&format!("{name}{k}"), shape));
+        let y = file.cell(&format!("y{k}"), "RNNCell", "", &[&x, &h, &w, &r, &b]);
+        file.result(&y);
+    }
+    (file, generic())
+}
+
+/// The words of a source, without comments and strings.
+fn words(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let skip = match c {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+            '"' => {
+                let mut escaped = false;
+                let end = rest[1..].find(|c| {
+                    let ends = c == '"' && !escaped;
+                    escaped = c == '\\' && !escaped;
+                    ends
+                });
+                end.map_or(rest.len(), |at| at + 2)
+            }
+            _ if word > 0 => {
+                if !c.is_ascii_digit() {
+                    found.insert(rest[..word].to_owned());
+                }
+                word
+            }
+            _ => c.len_utf8(),
+        };
+        rest = &rest[skip..];
+    }
+    found
+}
+
+/// The model under another name, one of its places named too.
+fn renamed(base: &Compilation, name: &str, named: &[(Place, String)]) -> Compilation {
+    let mut compilation = base.clone();
+    let model = &mut compilation.model;
+    for (place, name) in named {
+        match place {
+            Place::Input(i) => model.parameters[*i].names = vec![name.clone()],
+            Place::Output(i) => model.results[*i].names = vec![name.clone()],
+            Place::Variable(i) => model.variables[*i].name = name.clone(),
+        }
+    }
+    let programs = compilation.programs.iter().map(|(_, program)| program);
+    compilation.interface = Interface::new(&compilation.model, programs, name, base.interface.pool);
+    compilation
+}
+
+/// Header and source in one text.
+fn c_text(compilation: &Compilation) -> [String; 2] {
+    let mut compilation = compilation.clone();
+    compilation.options.language = Language::C;
+    let mut files =
+        compilation.emit("text").into_iter().map(|file| String::from_utf8(file.bytes.to_vec()).expect("text"));
+    let (header, source) = (files.next().expect("a header"), files.next().expect("a source"));
+    let source = source.replace("#include \"text.h\"\n", "");
+    [header, source]
+}
+
+fn rust_text(compilation: &Compilation) -> String {
+    compilation.tokens().to_string()
+}
+
+/// A model, and which of its places are to have each name by itself.
+struct Kind {
+    compilation: Compilation,
+    places: Vec<Place>,
+}
+
+/// Where arguments have the names of fields.
+fn kinds() -> Vec<Kind> {
+    let kind =
+        |(file, options), places: &[Place]| Kind { compilation: compiled(file, options), places: places.to_vec() };
+    vec![
+        kind(steps(), &[Input(0), Output(0)]),
+        kind(sum(), &[Input(0), Input(1), Output(0)]),
+        kind((cell(), on_two_threads(generic())), &[Input(0)]),
+    ]
+}
+
+/// A source of Rust without its inner modules, which see nothing of what is around them but what they name by `super`.
+fn outermost(text: &str) -> String {
+    let (mut left, mut rest) = (String::new(), text);
+    while let Some((before, inner)) = rest.split_once(" mod ") {
+        left.push_str(before);
+        let open = inner.find('{').expect("a module has a body");
+        left.push_str(&inner[..open]);
+        let mut depth = 0;
+        let end = inner[open..].find(|c| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            depth == 0
+        });
+        rest = &inner[open + end.expect("a module ends") + 1..];
+    }
+    left + rest
+}
+
+/// Every identifier of generated files, of Rust and of C.
+fn identifiers() -> [BTreeSet<String>; 2] {
+    let all_sets = |(file, options)| compiled(file, Options { isas: None, ..options });
+    let mut compilations: Vec<_> = kinds().into_iter().map(|kind| kind.compilation).collect();
+    compilations
+        .extend([elementwise(2), transposed(1), variables(1), sequences(1), lengths(2), cells(1)].map(all_sets));
+    compilations.push(kernels::subject(FIXED).compilation);
+    let (mut rust, mut c) = (BTreeSet::new(), BTreeSet::new());
+    for compilation in &compilations {
+        rust.extend(words(&rust_text(compilation)));
+        c.extend(words(&c_text(compilation).concat()));
+    }
+    let of_steps = compilations.iter().filter(|compilation| compilation.model.steps.is_some()).count();
+    assert_eq!(of_steps, 3, "models of a run-time number of steps");
+    assert!(["Option", "self", "generic", "step", "net", "sigmoid_lane"].iter().all(|word| rust.contains(*word)));
+    assert!(["uint32_t", "memcpy", "net_step", "NET_X_SIZE", "NULL"].iter().all(|word| c.contains(*word)));
+    [rust, c]
+}
+
+/// Every identifier of the headers that generated C includes.
+fn of_headers() -> BTreeSet<String> {
+    let source = folder().join("headers.c");
+    let headers = ["pthread.h", "sched.h", "stddef.h", "stdint.h", "string.h", "cpuid.h", "immintrin.h"];
+    fs::write(&source, headers.map(|header| format!("#include <{header}>\n")).concat()).expect("written");
+    let preprocessed = |flags: &[&str]| {
+        let mut command = Command::new("gcc");
+        command.args(["-std=gnu11", "-D_GNU_SOURCE", "-E"]).args(flags).arg(&source);
+        String::from_utf8(command.output().expect("gcc starts").stdout).expect("headers are ASCII")
+    };
+    let mut found = words(&preprocessed(&["-P"]));
+    let macros = preprocessed(&["-dM"]);
+    found.extend(macros.lines().filter_map(|line| words(line.strip_prefix("#define ")?).pop_first()));
+    // what begins with an underscore is no name that cellc would give
+    found.retain(|word| !word.starts_with('_'));
+    assert!(["uint8_t", "pthread_mutex_init", "linux", "select"].iter().all(|word| found.contains(*word)));
+    found
+}
+
+/// Every beginning of a name, as what stands after it may be what generated C appends.
+fn beginnings(names: &BTreeSet<String>) -> BTreeSet<String> {
+    let parts = |name: &String| name.match_indices('_').map(|(at, _)| name[..at].to_owned()).collect::<Vec<_>>();
+    names.iter().flat_map(parts).filter(|part| !part.is_empty()).collect()
+}
+
+/// Models with many fields, for names in each of these places all at once.
+fn batches(names: &BTreeSet<String>) -> Vec<Compilation> {
+    /// Names of a model: what it may have takes more than twice as long where there are twice as many.
+    const MOST: usize = 100;
+    let names: Vec<_> = names.iter().collect();
+    let mut all = Vec::new();
+    for names in names.chunks(MOST) {
+        let mut batch = |(file, options), place: fn(usize) -> Place| {
+            let named: Vec<_> = names.iter().enumerate().map(|(k, name)| (place(k), name.to_string())).collect();
+            all.push(renamed(&compiled(file, options), FIXED, &named));
+        };
+        let count = names.len();
+        batch(elementwise(count), Input);
+        batch(elementwise(count), Output);
+        batch(transposed(count), Input);
+        batch(variables(count), Variable);
+        batch(sequences(count), Variable);
+        batch(lengths(count), |k| Input(k + 1));
+        // after x: the states and the weights
+        batch(cells(count.div_ceil(4)), |k| Input(k + 1));
+        batch(cells(count), Output);
+    }
+    all
+}
+
+/// Checks Rust in one run of the compiler: a module for each text.
+fn check_rust(stem: &str, edition: &str, texts: impl Iterator<Item = String>, flags: &[&str]) {
+    let (folder, mut all) = (folder(), String::new());
+    for (k, text) in texts.enumerate() {
+        let _ = writeln!(all, "pub mod m{k} {{ {text} }}");
+    }
+    fs::write(folder.join(format!("{stem}.rs")), all).expect("written");
+    let mut rustc = driver::rustc();
+    rustc.current_dir(&folder).args(["--crate-type=lib", "--emit=metadata", "-Dwarnings", "--edition", edition]);
+    driver::run(rustc.args(flags).arg(format!("{stem}.rs")));
+}
+
+/// Checks C, and its headers as C++, in a run of each compiler. Files whose names could be parts of each other's are apart.
+fn check_c(stem: &str, compilations: impl Iterator<Item = Compilation>) {
+    let folder = folder();
+    let mut units: Vec<(BTreeSet<String>, [String; 2])> = Vec::new();
+    for compilation in compilations {
+        let name = &compilation.interface.function;
+        let related = |other: &String| {
+            let (short, long) = if other.len() < name.len() { (other, name) } else { (name, other) };
+            long.strip_prefix(short.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        let at = units.iter().position(|(names, _)| !names.iter().any(related)).unwrap_or_else(|| {
+            units.push(Default::default());
+            units.len() - 1
+        });
+        let (names, texts) = &mut units[at];
+        names.insert(name.clone());
+        let [header, source] = c_text(&compilation);
+        texts[0].push_str(&header);
+        texts[1].push_str(&(header + &source));
+    }
+    for (at, (compiler, flags, extension)) in
+        [("g++", &["-std=c++11"][..], "hpp"), ("gcc", &["-std=gnu11", "-D_GNU_SOURCE"], "c")].into_iter().enumerate()
+    {
+        let mut command = Command::new(compiler);
+        command.current_dir(&folder).args(["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]).args(flags);
+        if extension == "hpp" {
+            command.args(["-x", "c++"]);
+        }
+        for (k, (_, texts)) in units.iter().enumerate() {
+            let file = format!("{stem}_{k}.{extension}");
+            fs::write(folder.join(&file), &texts[at]).expect("written");
+            command.arg(file);
+        }
+        driver::run(&mut command);
+    }
+}
+
+/// The model named, and its place named the same.
+fn same(kind: &Kind, place: Place, name: &str) -> Compilation {
+    renamed(&kind.compilation, name, &[(place, name.to_owned())])
+}
+
+#[test]
+fn rust_takes_any_name() {
+    let kinds = kinds();
+    let text = |kind: &Kind| rust_text(&kind.compilation);
+    let names: BTreeSet<_> = kinds.iter().flat_map(|kind| words(&outermost(&text(kind)))).collect();
+    assert!(["flat", "generic", "step", "steps", "Inputs", "h", "Pair"].iter().all(|name| names.contains(*name)));
+    let mut texts = Vec::new();
+    for kind in &kinds {
+        for place in &kind.places {
+            texts.extend(names.iter().map(|name| rust_text(&same(kind, *place, name))));
+        }
+    }
+    check_rust("functions", "2024", texts.into_iter(), &[]);
+}
+
+#[test]
+fn both_take_any_field() {
+    let [mut names, mut c] = identifiers();
+    names.append(&mut c);
+    let of_headers = of_headers().difference(&names).cloned().collect();
+    let both = batches(&names);
+    check_rust("fields", "2015", both.iter().map(rust_text), &[]);
+    check_c("fields", both.into_iter().chain(batches(&of_headers)));
+}
+
+#[test]
+fn c_takes_any_name() {
+    let [_, mut names] = identifiers();
+    let kinds = kinds();
+    for (at, kind) in kinds.iter().enumerate() {
+        for (nth, place) in kind.places.iter().enumerate() {
+            check_c(&format!("kind_{at}_{nth}"), names.iter().map(|name| same(kind, *place, name)));
+        }
+    }
+    // with the headers of threads
+    let all_headers = kinds.last().expect("there are some");
+    names.append(&mut of_headers());
+    names.append(&mut beginnings(&names));
+    check_c("functions", names.iter().map(|name| renamed(&all_headers.compilation, name, &[])));
+}
+
+/// The type is called as its user says, whatever the module and the type in it then are called.
+#[test]
+fn macros_take_any_name() {
+    let kinds = kinds();
+    let names: BTreeSet<_> = kinds.iter().flat_map(|kind| words(&outermost(&rust_text(&kind.compilation)))).collect();
+    let types = names.iter().map(|name| {
+        let mut letters = name.chars();
+        letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+    });
+    // a type of the crate's own root cannot have this name
+    let types: BTreeSet<_> = types.filter(|name| name != "Self" && name != "_").collect();
+    let texts = types.iter().map(|name| {
+        let call = format!("pub {name}<hidden_size = 1, input_size = 1>").parse().expect("tokens");
+        let text = cellc::macros::expand(Macro::RnnCell, call).to_string();
+        assert!(!text.contains("compile_error"), "{name}: {text}");
+        text
+    });
+    // what the macros' code names, without the macros
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/lib.rs");
+    let mut rustc = driver::rustc();
+    rustc.args(["--crate-name=cellc_runtime", "--crate-type=lib", "--emit=metadata", "--edition=2024", "--out-dir"]);
+    driver::run(rustc.arg(folder()).arg(runtime));
+    check_rust("macros", "2021", texts, &["--extern=cellc_runtime", "-L."]);
+}
