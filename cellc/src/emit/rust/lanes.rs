@@ -1,4 +1,8 @@
 //! The functions on lanes that generated modules bring along where they use them.
+//!
+//! They are `#[inline]`, never `inline(always)`: LLVM inlines the latter before it has unrolled their loops over lanes, and its loop passes
+//! then take longer than all else together in a kernel with hundreds of such loops. For the same reason a place is a `first_chunk`, of constant
+//! length, and not a range that ends at `at + L`.
 
 /// Binary16 without intrinsics: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction. The latter of
 /// a normal number is greater than the number.
@@ -23,7 +27,7 @@ macro_rules! binary_text {
         concat!(
             "/// a ",
             $operator,
-            " b in every lane.\n#[inline(always)]\nfn ",
+            " b in every lane.\n#[inline]\nfn ",
             $name,
             "<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {\n",
             "for (a, b) in a.iter_mut().zip(&b) { *a ",
@@ -37,11 +41,9 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "load",
         text: "/// `L` consecutive elements from the `at`-th on.
-            #[inline(always)]
+            #[inline]
             fn load<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
-                let mut lanes = [0.0; L];
-                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) { *lane = *from; }
-                lanes
+                match from.get(at..).and_then(|from| from.first_chunk()) { Some(lanes) => *lanes, None => [0.0; L] }
             }",
         lane: "",
         lane_text: "",
@@ -49,7 +51,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "turn_by_turn",
         text: "/// Nothing, but LLVM does not know: else it may take several turns of a loop at once, one lane of each, which takes longer.
-            #[inline(always)]
+            #[inline]
             fn turn_by_turn() { core::hint::black_box(()); }",
         lane: "",
         lane_text: "",
@@ -57,7 +59,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "each",
         text: "/// A function of every lane.
-            #[inline(always)]
+            #[inline]
             fn each<const L: usize>(mut x: [f32; L], function: impl Fn(f32) -> f32) -> [f32; L] {
                 for x in x.iter_mut() { *x = function(*x); }
                 x
@@ -68,11 +70,11 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "weights",
         text: "/// `L` consecutive weights from the `at`-th on.
-            #[inline(always)]
+            #[inline]
             fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
-                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
-                    *lane = f32::from_le_bytes(*from);
+                if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
+                    for (lane, from) in lanes.iter_mut().zip(from) { *lane = f32::from_le_bytes(*from); }
                 }
                 lanes
             }",
@@ -85,8 +87,8 @@ pub(super) const HELPERS: &[Helper] = &[
             #[inline] ATTRIBUTE
             fn halves<const L: usize, const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
-                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
-                    *lane = half_lane(u16::from_le_bytes(*from));
+                if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
+                    for (lane, from) in lanes.iter_mut().zip(from) { *lane = half_lane(u16::from_le_bytes(*from)); }
                 }
                 lanes
             }",
@@ -98,11 +100,11 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "small_integers",
         text: "/// `L` consecutive weights of 8 bits from the `at`-th on.
-            #[inline(always)]
+            #[inline]
             fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
-                for (lane, from) in lanes.iter_mut().zip(from.get(at..at + L).unwrap_or_default()) {
-                    *lane = f32::from(i8::from_le_bytes(*from));
+                if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
+                    for (lane, from) in lanes.iter_mut().zip(from) { *lane = f32::from(i8::from_le_bytes(*from)); }
                 }
                 lanes
             }",
@@ -112,7 +114,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "splat",
         text: "/// The `at`-th element in every lane.
-            #[inline(always)]
+            #[inline]
             fn splat<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
                 [from.get(at).copied().unwrap_or(0.0); L]
             }",
@@ -122,7 +124,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "splat_weight",
         text: "/// The `at`-th weight in every lane.
-            #[inline(always)]
+            #[inline]
             fn splat_weight<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
                 [f32::from_le_bytes(from.get(at).copied().unwrap_or([0; 4])); L]
             }",
@@ -132,9 +134,9 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "store",
         text: "/// Writes the lanes to consecutive elements from the `at`-th on.
-            #[inline(always)]
+            #[inline]
             fn store<const L: usize, const N: usize>(to: &mut [f32; N], at: usize, lanes: [f32; L]) {
-                for (to, lane) in to.get_mut(at..at + L).unwrap_or_default().iter_mut().zip(lanes) { *to = lane; }
+                if let Some(to) = to.get_mut(at..).and_then(|to| to.first_chunk_mut()) { *to = lanes; }
             }",
         lane: "",
         lane_text: "",
@@ -161,33 +163,33 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "max",
         text: "/// The greater; b where either is NaN.
-            #[inline(always)]
+            #[inline]
             fn max<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
                 for (a, b) in a.iter().zip(b.iter_mut()) { *b = max_lane(*a, *b); }
                 b
             }",
         lane: "max_lane",
         lane_text: "/// The greater; b where either is NaN.
-            #[inline(always)]
+            #[inline]
             fn max_lane(a: f32, b: f32) -> f32 { if a > b { a } else { b } }",
     },
     Helper {
         name: "min",
         text: "/// The smaller; b where either is NaN.
-            #[inline(always)]
+            #[inline]
             fn min<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
                 for (a, b) in a.iter().zip(b.iter_mut()) { *b = min_lane(*a, *b); }
                 b
             }",
         lane: "min_lane",
         lane_text: "/// The smaller; b where either is NaN.
-            #[inline(always)]
+            #[inline]
             fn min_lane(a: f32, b: f32) -> f32 { if a < b { a } else { b } }",
     },
     Helper {
         name: "select_less",
         text: "/// c where a < b, else d.
-            #[inline(always)]
+            #[inline]
             fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
                 for (((a, b), c), d) in a.iter().zip(&b).zip(&c).zip(d.iter_mut()) {
                     if *a < *b { *d = *c; }
@@ -200,7 +202,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "to_bits",
         text: "/// The bits of every lane.
-            #[inline(always)]
+            #[inline]
             fn to_bits<const L: usize>(a: [f32; L]) -> [u32; L] {
                 let mut bits = [0; L];
                 for (bits, a) in bits.iter_mut().zip(&a) { *bits = a.to_bits(); }
@@ -212,7 +214,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "from_bits",
         text: "/// The values of the bits of every lane.
-            #[inline(always)]
+            #[inline]
             fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
                 let mut a = [0.0; L];
                 for (a, bits) in a.iter_mut().zip(&bits) { *a = f32::from_bits(*bits); }
@@ -224,7 +226,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "and",
         text: "/// a and b, bit by bit.
-            #[inline(always)]
+            #[inline]
             fn and<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
                 for (a, b) in a.iter_mut().zip(&b) { *a &= *b; }
                 a
@@ -235,7 +237,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "shift_left",
         text: "/// The bits of every lane, further up.
-            #[inline(always)]
+            #[inline]
             fn shift_left<const L: usize>(mut a: [u32; L], by: u32) -> [u32; L] {
                 for a in a.iter_mut() { *a <<= by; }
                 a
@@ -246,7 +248,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "to_bits_of_one",
         text: "/// The bits of the one lane.
-            #[inline(always)]
+            #[inline]
             fn to_bits_of_one([a]: [f32; 1]) -> u32 { a.to_bits() }",
         lane: "",
         lane_text: "",
@@ -254,7 +256,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "length_i32",
         text: "/// The `at`-th length, below 0 as 0, above `most` as `most`.
-            #[inline(always)]
+            #[inline]
             fn length_i32<const N: usize>(from: &[i32; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => ((*length).max(0) as u32).min(most), None => 0 }
             }",
@@ -264,7 +266,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "length_i64",
         text: "/// The `at`-th length, below 0 as 0, above `most` as `most`.
-            #[inline(always)]
+            #[inline]
             fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => (*length).max(0).min(i64::from(most)) as u32, None => 0 }
             }",
@@ -274,7 +276,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "length_u32",
         text: "/// The `at`-th length, above `most` as `most`.
-            #[inline(always)]
+            #[inline]
             fn length_u32<const N: usize>(from: &[u32; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => (*length).min(most), None => 0 }
             }",
@@ -284,7 +286,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "copy",
         text: "/// Copies `L` consecutive elements.
-            #[inline(always)]
+            #[inline]
             fn copy<const L: usize, const N: usize, const M: usize>(
                 to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
             ) {
@@ -298,7 +300,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "copy_one",
         text: "/// Copies one element to `L` consecutive ones.
-            #[inline(always)]
+            #[inline]
             fn copy_one<const L: usize, const N: usize, const M: usize>(
                 to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
             ) {
@@ -311,13 +313,14 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "copy_weights",
         text: "/// Copies `L` consecutive weights.
-            #[inline(always)]
+            #[inline]
             fn copy_weights<const L: usize, const N: usize, const M: usize>(
                 to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
             ) {
-                let from = from.get(start..start + L).unwrap_or_default();
-                for (to, from) in to.get_mut(at..at + L).unwrap_or_default().iter_mut().zip(from) {
-                    *to = f32::from_le_bytes(*from);
+                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+                if let (Some(to), Some(from)) = (to, from) {
+                    for (to, from) in to.iter_mut().zip(from) { *to = f32::from_le_bytes(*from); }
                 }
             }",
         lane: "",
@@ -326,7 +329,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "copy_weight",
         text: "/// Copies one weight to `L` consecutive elements.
-            #[inline(always)]
+            #[inline]
             fn copy_weight<const L: usize, const N: usize, const M: usize>(
                 to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
             ) {
