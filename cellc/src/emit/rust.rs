@@ -19,7 +19,7 @@ use crate::kernel::{Buffer, BufferId, Kernel, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
 use dialect::{INLINED, Rust, counter};
-use lanes::{HALF, HELPERS};
+use lanes::{HALF, HELPERS, PAIRS};
 use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
 
@@ -686,6 +686,7 @@ impl File<'_> {
             }
         }
         let _ = writeln!(out, "{} {STYLE} mod {} {{", cfg(isa), isa.name);
+        let start = out.len();
         self.run(out, program, &shared, &attribute);
         out.push_str(&kernels);
         out.push_str(&functions);
@@ -710,6 +711,9 @@ impl File<'_> {
                         .replace("HALF", half)
                 );
             }
+        }
+        if out[start..].contains(".pairs(") {
+            out.push_str(PAIRS);
         }
         out.push_str("}\n");
     }

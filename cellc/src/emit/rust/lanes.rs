@@ -22,6 +22,28 @@ pub(super) struct Helper {
     pub(super) lane_text: &'static str,
 }
 
+/// For loops over lanes, in the place of the standard library's `zip`, whose `new` is not inline: with several codegen units it is compiled apart, and a
+/// helper then does not know how often its loop runs. That took LLVM twice as long, and minutes without link-time optimisation. The few loops over
+/// rows keep `zip`, as LLVM makes faster code of its one index.
+pub(super) const PAIRS: &str =
+    "/// What two iterators give, side by side. The standard library's `zip` is not always inlined.
+trait Pairs: Iterator + Sized {
+    #[inline]
+    fn pairs<B: IntoIterator>(self, other: B) -> Paired<Self, B::IntoIter> {
+        Paired { one: self, other: other.into_iter() }
+    }
+}
+impl<A: Iterator> Pairs for A {}
+struct Paired<A, B> { one: A, other: B }
+impl<A: Iterator, B: Iterator> Iterator for Paired<A, B> {
+    type Item = (A::Item, B::Item);
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.one.next(), self.other.next()) { (Some(one), Some(other)) => Some((one, other)), _ => None }
+    }
+}
+";
+
 macro_rules! binary_text {
     ($name:literal, $operator:literal) => {
         concat!(
@@ -30,7 +52,7 @@ macro_rules! binary_text {
             " b in every lane.\n#[inline]\nfn ",
             $name,
             "<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {\n",
-            "for (a, b) in a.iter_mut().zip(&b) { *a ",
+            "for (a, b) in a.iter_mut().pairs(&b) { *a ",
             $operator,
             "= *b; }\na\n}"
         )
@@ -74,7 +96,7 @@ pub(super) const HELPERS: &[Helper] = &[
             fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
                 if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
-                    for (lane, from) in lanes.iter_mut().zip(from) { *lane = f32::from_le_bytes(*from); }
+                    for (lane, from) in lanes.iter_mut().pairs(from) { *lane = f32::from_le_bytes(*from); }
                 }
                 lanes
             }",
@@ -88,7 +110,7 @@ pub(super) const HELPERS: &[Helper] = &[
             fn halves<const L: usize, const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
                 if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
-                    for (lane, from) in lanes.iter_mut().zip(from) { *lane = half_lane(u16::from_le_bytes(*from)); }
+                    for (lane, from) in lanes.iter_mut().pairs(from) { *lane = half_lane(u16::from_le_bytes(*from)); }
                 }
                 lanes
             }",
@@ -104,7 +126,7 @@ pub(super) const HELPERS: &[Helper] = &[
             fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
                 if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
-                    for (lane, from) in lanes.iter_mut().zip(from) { *lane = f32::from(i8::from_le_bytes(*from)); }
+                    for (lane, from) in lanes.iter_mut().pairs(from) { *lane = f32::from(i8::from_le_bytes(*from)); }
                 }
                 lanes
             }",
@@ -146,7 +168,7 @@ pub(super) const HELPERS: &[Helper] = &[
         text: "/// a * b + c, rounded once.
             #[inline] ATTRIBUTE
             fn mul_add<const L: usize>(a: [f32; L], b: [f32; L], mut c: [f32; L]) -> [f32; L] {
-                for ((a, b), c) in a.iter().zip(&b).zip(c.iter_mut()) { *c = mul_add_lane(*a, *b, *c); }
+                for ((a, b), c) in a.iter().pairs(&b).pairs(c.iter_mut()) { *c = mul_add_lane(*a, *b, *c); }
                 c
             }",
         lane: "mul_add_lane",
@@ -165,7 +187,7 @@ pub(super) const HELPERS: &[Helper] = &[
         text: "/// The greater; b where either is NaN.
             #[inline]
             fn max<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
-                for (a, b) in a.iter().zip(b.iter_mut()) { *b = max_lane(*a, *b); }
+                for (a, b) in a.iter().pairs(b.iter_mut()) { *b = max_lane(*a, *b); }
                 b
             }",
         lane: "max_lane",
@@ -178,7 +200,7 @@ pub(super) const HELPERS: &[Helper] = &[
         text: "/// The smaller; b where either is NaN.
             #[inline]
             fn min<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
-                for (a, b) in a.iter().zip(b.iter_mut()) { *b = min_lane(*a, *b); }
+                for (a, b) in a.iter().pairs(b.iter_mut()) { *b = min_lane(*a, *b); }
                 b
             }",
         lane: "min_lane",
@@ -191,7 +213,7 @@ pub(super) const HELPERS: &[Helper] = &[
         text: "/// c where a < b, else d.
             #[inline]
             fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
-                for (((a, b), c), d) in a.iter().zip(&b).zip(&c).zip(d.iter_mut()) {
+                for (((a, b), c), d) in a.iter().pairs(&b).pairs(&c).pairs(d.iter_mut()) {
                     if *a < *b { *d = *c; }
                 }
                 d
@@ -205,7 +227,7 @@ pub(super) const HELPERS: &[Helper] = &[
             #[inline]
             fn to_bits<const L: usize>(a: [f32; L]) -> [u32; L] {
                 let mut bits = [0; L];
-                for (bits, a) in bits.iter_mut().zip(&a) { *bits = a.to_bits(); }
+                for (bits, a) in bits.iter_mut().pairs(&a) { *bits = a.to_bits(); }
                 bits
             }",
         lane: "",
@@ -217,7 +239,7 @@ pub(super) const HELPERS: &[Helper] = &[
             #[inline]
             fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
                 let mut a = [0.0; L];
-                for (a, bits) in a.iter_mut().zip(&bits) { *a = f32::from_bits(*bits); }
+                for (a, bits) in a.iter_mut().pairs(&bits) { *a = f32::from_bits(*bits); }
                 a
             }",
         lane: "",
@@ -228,7 +250,7 @@ pub(super) const HELPERS: &[Helper] = &[
         text: "/// a and b, bit by bit.
             #[inline]
             fn and<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
-                for (a, b) in a.iter_mut().zip(&b) { *a &= *b; }
+                for (a, b) in a.iter_mut().pairs(&b) { *a &= *b; }
                 a
             }",
         lane: "",
@@ -320,7 +342,7 @@ pub(super) const HELPERS: &[Helper] = &[
                 let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
                 let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
                 if let (Some(to), Some(from)) = (to, from) {
-                    for (to, from) in to.iter_mut().zip(from) { *to = f32::from_le_bytes(*from); }
+                    for (to, from) in to.iter_mut().pairs(from) { *to = f32::from_le_bytes(*from); }
                 }
             }",
         lane: "",
