@@ -183,7 +183,7 @@ fn kernels_of_every_kind_in_source() {
     let after = "linear_before_reset=\"true\"";
     let halves = Options {
         threads: Threads::Two,
-        tuning: Tuning { halves: Some(true), ..Tuning::default() },
+        tuning: Tuning { halves: Some(true), panel_columns: Some(2), ..Tuning::default() },
         ..Options::default()
     };
     let plain = Options::default;
