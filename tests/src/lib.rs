@@ -11,3 +11,4 @@ pub mod random;
 pub mod recipe;
 pub mod skipped;
 pub mod subject;
+pub mod tiny;

@@ -1,0 +1,130 @@
+//! What other tools show of generated C, where they are installed: CBMC proves that no kernel reads or writes outside of an array, clang's
+//! RealtimeSanitizer sees that no step allocates, locks or waits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use cellc::Language;
+use cellc::options::{Options, WeightsAs};
+use cellc_tests::corpus::{self, Case};
+use cellc_tests::model_file::ModelFile;
+use cellc_tests::random;
+use cellc_tests::skipped::{has, skip, starts};
+use cellc_tests::subject::Subject;
+use cellc_tests::tiny::{cell, head, iterator, sequence};
+
+/// The first clang that has RealtimeSanitizer is 20.
+const CLANGS: [&str; 4] = ["clang-22", "clang-21", "clang-20", "clang"];
+
+/// A folder with the generated C of a subject.
+fn written(test: &str, subject: &Subject) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test).join(&subject.name);
+    fs::create_dir_all(&folder).expect("a folder");
+    for file in subject.files(Language::C) {
+        fs::write(folder.join(&file.name), file.bytes.as_slice()).expect("a file");
+    }
+    folder
+}
+
+/// A program that makes one step with inputs and outputs of exactly their sizes: `attribute` is that of the function that calls the step, `call`
+/// names the step.
+fn program(subject: &Subject, attribute: &str, call: &str) -> String {
+    let interface = &subject.compilation.interface;
+    let name = &interface.function;
+    let upper = name.to_ascii_uppercase();
+    let size = |field: &str| format!("{upper}_{}_SIZE", field.to_ascii_uppercase());
+    let array = |field: &str| format!("static float {field}_values[{}];\n", size(field));
+    let fields = || interface.inputs.iter().chain(&interface.outputs).map(|field| field.name.as_str());
+    let arrays: String = fields().map(array).collect();
+    let all = |fields: &[cellc::emit::names::Field]| {
+        fields.iter().map(|field| format!(".{0} = {0}_values", field.name)).collect::<Vec<_>>().join(", ")
+    };
+    let state = if interface.has_state() { format!("static {name}_state state;\n") } else { String::new() };
+    let state_argument = if interface.has_state() { "&state, " } else { "" };
+    format!(
+        "#include \"{name}.c\"\n{arrays}{state}static void once(void) {attribute} {{\n    \
+             {call}({state_argument}&({name}_inputs){{{}}}, &({name}_outputs){{{}}});\n\
+         }}\nint main(void) {{\n    once();\n    return 0;\n}}\n",
+        all(&interface.inputs),
+        all(&interface.outputs)
+    )
+}
+
+fn cbmc(folder: &Path) -> Output {
+    let mut command = Command::new("cbmc");
+    // what is computed with the numbers plays no part in where they stand: the formula is without it
+    command.args(["--bounds-check", "--pointer-check", "--unwinding-assertions", "--unwind", "20", "--slice-formula"]);
+    command.args(["--verbosity", "4", "main.c"]).current_dir(folder).output().expect("cbmc starts")
+}
+
+#[test]
+fn no_kernel_leaves_its_arrays() {
+    if !has("cbmc") {
+        return;
+    }
+    let after = "linear_before_reset=\"true\"";
+    let models: [(&str, ModelFile); 6] = [
+        ("gru", cell("GRUCell", 3, "")),
+        ("gru_after", cell("GRUCell", 3, after)),
+        ("lstm", cell("LSTMCell", 4, "")),
+        ("sequence", sequence()),
+        ("head", head()),
+        ("pieces", iterator()),
+    ];
+    for (name, file) in models {
+        let subject = random::compiled(name, file, Options { isas: Some(Vec::new()), ..Options::default() }, 0);
+        let folder = written("proofs", &subject);
+        fs::write(folder.join("main.c"), program(&subject, "", &format!("{name}_run_generic"))).expect("a file");
+        let output = cbmc(&folder);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{name}: {text}{}", String::from_utf8_lossy(&output.stderr));
+
+        // one element less than a kernel writes
+        let field = &subject.compilation.interface.outputs[0].name;
+        let size = format!("{}_{}_SIZE", name.to_ascii_uppercase(), field.to_ascii_uppercase());
+        let planted = program(&subject, "", &format!("{name}_run_generic"));
+        let planted = planted.replace(&format!("{field}_values[{size}]"), &format!("{field}_values[{size} - 1]"));
+        fs::write(folder.join("main.c"), planted).expect("a file");
+        assert_eq!(cbmc(&folder).status.code(), Some(10), "{name}: an array that is too short is not seen");
+    }
+}
+
+/// Compiles and runs `main.c` under RealtimeSanitizer.
+fn realtime(folder: &Path, clang: &str) -> Option<Output> {
+    let compiled = Command::new(clang)
+        .args(["-std=gnu2x", "-O2", "-Wno-unused-function", "-fsanitize=realtime", "main.c", "-o", "main"])
+        .current_dir(folder)
+        .output()
+        .expect("clang starts");
+    compiled.status.success().then(|| Command::new(folder.join("main")).output().expect("the program starts"))
+}
+
+#[test]
+fn no_step_allocates_or_waits() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("realtime");
+    fs::create_dir_all(&folder).expect("a folder");
+    let guarded = "[[clang::nonblocking]]";
+    let planted = format!(
+        "#include <stdlib.h>\nstatic void f(void) {guarded} {{ free(malloc(1)); }}\nint main(void) {{ f(); return 0; }}\n"
+    );
+    fs::write(folder.join("main.c"), planted).expect("a file");
+    let refuses = |clang: &&str| realtime(&folder, clang).is_some_and(|output| !output.status.success());
+    let Some(clang) = CLANGS.into_iter().filter(|name| starts(name)).find(refuses) else {
+        skip("no clang with RealtimeSanitizer");
+        return;
+    };
+    for name in ["gru_cell_128_fp16", "lstm_cell", "rnn_cell_relu_clip", "onnx_gru_bi_dense", "ti_gru", "stateful_gru"]
+    {
+        let options = Options { weights_as: WeightsAs::Inline, ..Options::default() };
+        let case = corpus::case(name);
+        let (subject, _) = Case::subjects(&case, &options, "").swap_remove(0);
+        let folder = written("realtime", &subject);
+        let call = format!("{}_run", subject.compilation.interface.function);
+        let text = program(&subject, guarded, &call).replace(&format!("{call}("), &format!("{call}(ISA, "));
+        let isa = format!("#define ISA {}_isa_detect()\n", subject.compilation.interface.function);
+        fs::write(folder.join("main.c"), format!("{isa}{text}")).expect("a file");
+        let output = realtime(&folder, clang).unwrap_or_else(|| panic!("{name} compiles"));
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
