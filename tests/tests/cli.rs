@@ -586,6 +586,52 @@ fn a_sequence_of_which_one_step_is_made_keeps_its_type() {
 }
 
 #[test]
+fn what_every_call_starts_anew_is_warned_about_by_every_command() {
+    let place = Place::new();
+    let case = "torch_gru2_head";
+    let done = place.cellc(arguments![model(case), "-o", "net.rs"]);
+    done.failed(1, &["help: leave the number of steps open, --shape x=1,?,10, and the state goes on"]);
+    fs::create_dir(place.path("in")).unwrap();
+    let raw = fs::read(corpus(case).join("r1_in0.bin")).unwrap();
+    fs::write(place.path("in/r0_in0.npy"), npy("<f4", &[1, 1, 10], &raw[..40])).unwrap();
+    let warning = "anew from a constant state: it takes one step a call, and nothing keeps h";
+    let commands = [
+        arguments![model(case), "--shape=x=1,1,10", "-o", "net.rs"],
+        arguments!["check", model(case), "--shape=x=1,1,10", "--emit=c", "--steps=2"],
+        arguments!["inspect", model(case), "--shape=x=1,1,10"],
+        arguments!["run", model(case), "--shape=x=1,1,10", "--inputs", "in", "--outputs", "o", "--emit=c"],
+    ];
+    for command in commands {
+        let said = place.cellc(command.clone()).succeeded().stderr.clone();
+        assert_eq!(said.matches(warning).count(), 2, "one for each layer: {command:?} {said}");
+        assert!(said.contains("leave the number of steps open, --shape x=1,?,10"), "{said}");
+    }
+    let source = fs::read_to_string(place.path("net.rs")).unwrap();
+    assert_eq!(source.matches("// State: nothing keeps that of GRUSequence").count(), 2);
+    for kept in ["--shape=x=1,?,10", "--shape=x=1,2,10"] {
+        let done = place.cellc(arguments![model(case), kept, "-o", "net.rs"]);
+        assert_eq!(done.succeeded().stderr, "", "{kept}");
+        assert!(!fs::read_to_string(place.path("net.rs")).unwrap().contains("nothing keeps"), "{kept}");
+    }
+}
+
+#[test]
+fn states_that_are_never_kept_are_refused() {
+    let place = Place::new();
+    let done = place.cellc(arguments![model("lstm_seq_rev"), "-o", "net.rs"]);
+    let said = done.succeeded().stderr.clone();
+    assert!(said.contains("notice: the input \"c0\" and the output \"Co\" are not taken for a state"), "{said}");
+    assert!(
+        said.contains("runs in reverse, and the last state of the reverse direction belongs to the first step"),
+        "{said}"
+    );
+    let done = place.cellc(arguments![model("lstm_seq_rev"), "-o", "net.rs", "--state", "h0=Ho"]);
+    done.failed(1, &["the state \"h0\"=\"Ho\": \"seq\" runs in reverse"]);
+    let done = place.cellc(arguments![model("lstm_seq_rev"), "-o", "net.rs", "--no-state"]);
+    assert_eq!(done.succeeded().stderr, "");
+}
+
+#[test]
 fn check_takes_variables_lengths_and_loops() {
     let place = Place::new();
     for (case, says) in [

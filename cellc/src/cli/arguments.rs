@@ -144,7 +144,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "N", value_parser = positive)]
     batch: Option<usize>,
 
-    /// The shape of an input, where the model leaves sizes open: x=1,16; in x=1,?,16 the number of steps stays open
+    /// The shape of an input, where the model leaves sizes open: in x=1,?,16 the number of steps stays open, and the state goes on from call to
+    /// call; x=1,100,16 is a whole sequence
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
@@ -187,7 +188,7 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// An input that the struct holds as state, and the output that it becomes [default: found in the model]
+    /// An input that the struct holds as state, and the output that it becomes [default: those of forward cells and sequences, as the model shows]
     #[arg(long, value_name = "IN=OUT", value_parser = pair)]
     state: Vec<(String, String)>,
 

@@ -907,6 +907,18 @@ mod tests {
     }
 
     #[test]
+    fn what_every_call_starts_anew_is_a_warning() {
+        let both_ways = |steps: usize| {
+            let builder = Builder::gru(2, 1).layers(2).steps(steps).direction(Direction::Bidirectional);
+            builder.generate().expect("two layers").0
+        };
+        let (one, many) = (both_ways(1), both_ways(5));
+        let text = one.warnings.to_string();
+        assert!(text.contains("anew from a constant state") && text.contains("in `Builder::shape`"), "{text}");
+        assert_eq!((one.model.restarts.len(), many.model.restarts.len(), many.warnings.0.len()), (2, 0, 0));
+    }
+
+    #[test]
     fn c_is_a_header_and_a_source() {
         let (_, files) = Builder::gru(4, 2).name("denoiser").language(Language::C).generate().expect("a cell");
         let names: Vec<&str> = files.iter().map(|file| &file.name[..]).collect();

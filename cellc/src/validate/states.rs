@@ -303,6 +303,12 @@ fn name(names: &[String], fallback: &str, index: usize) -> String {
     names.first().cloned().unwrap_or_else(|| format!("{fallback}{index}"))
 }
 
+/// A name as it may stand in a command.
+fn bare(name: &str) -> String {
+    let name = quoted(name);
+    name[1..name.len() - 1].to_owned()
+}
+
 /// What the layer is called in OpenVINO.
 fn kind_of(node: &Node) -> String {
     match &node.op {
@@ -331,6 +337,26 @@ pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Op
         let element = next.as_ref().and_then(|next| next.get(index));
         element.is_some_and(|&(source, at)| last.map(Source::Value) == Some(source) && at == place)
     })
+}
+
+/// The cells in bodies of several iterations.
+fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
+    let mut repeated = HashSet::new();
+    let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
+        ValidOp::Loop(body) if body.trips > 1 => Some(&body.body),
+        _ => None,
+    });
+    let mut open: Vec<&Vec<ValidNode>> = bodies.collect();
+    while let Some(nodes) = open.pop() {
+        for node in nodes {
+            match &node.op {
+                ValidOp::Cell(cell) => _ = repeated.insert(place_of(cell)),
+                ValidOp::Loop(body) if body.trips == 1 => open.push(&body.body),
+                _ => {}
+            }
+        }
+    }
+    repeated
 }
 
 /// The value by which a cell is known among all.
@@ -469,7 +495,9 @@ impl<'a> Validation<'a> {
             notice = notice.layer(node.label());
         }
         self.diagnostics.push(notice.help(match refused.layer {
-            _ if refused.on_demand => format!("to keep it between calls, add --state {input}={output}"),
+            _ if refused.on_demand => {
+                format!("to keep it between calls, add --state {}={}", bare(&input), bare(&output))
+            }
             Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
             Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
             None => "to have it kept between calls, give both one shape in the model".to_owned(),
@@ -548,19 +576,37 @@ impl<'a> Validation<'a> {
         found.sort_unstable();
         let mut seen: HashSet<*const Node> = HashSet::new();
         let mut restarts = Vec::new();
+        let repeated = repeated_cells(model);
         for (place, states) in found {
             let Some(&node) = self.layers.get(&place) else { continue };
-            if seen.insert(node) {
+            if !seen.insert(node) {
+                continue;
+            }
+            if repeated.contains(&place) {
+                let found = format!(
+                    "every iteration of a loop starts {} anew from a constant state: nothing hands {states} on",
+                    quoted(&node.name)
+                );
+                let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+                self.restart_warnings.push(warning.help("carry the state from iteration to iteration by a back edge"));
+            } else {
                 let mut all = recurrences.all.iter();
                 let lengths = all.any(|r| r.place == place && r.order == Order::Lengths);
-                self.warn_of_restart(model, node, &states, lengths);
+                self.warn_of_restart(model, &recurrences.starts, node, &states, lengths);
                 restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
             }
         }
         restarts
     }
 
-    fn warn_of_restart(&mut self, model: &ValidModel, node: &Node, states: &str, lengths: bool) {
+    fn warn_of_restart(
+        &mut self,
+        model: &ValidModel,
+        starts: &HashMap<Source, Vec<usize>>,
+        node: &Node,
+        states: &str,
+        lengths: bool,
+    ) {
         let found = format!(
             "every call starts {} anew from a constant state: it takes one step a call, and nothing keeps {states}",
             quoted(&node.name)
@@ -578,30 +624,38 @@ impl<'a> Validation<'a> {
             self.restart_warnings.push(warning.help(help));
             return;
         }
-        let steps = match (self.open_shapes(model), direction.filter(|_| !lengths)) {
-            (Some(shapes), Some(_)) => format!("leave the number of steps open, {shapes}; "),
-            (None, Some(_)) => {
-                "export the model with an open number of steps, and keep it open, --shape x=1,?,1; ".to_owned()
-            }
-            (_, None) => String::new(),
-        };
-        self.restart_warnings.push(warning.help(format!(
-            "{steps}{}export the model with the state as an input and an output, which cellc then finds and keeps;              or make the model stateful in OpenVINO",
-            if steps.is_empty() { "" } else { "or " }
-        )));
+        let mut ways = Vec::new();
+        if direction.is_some() && !lengths {
+            ways.push(match (self.shapes_of_steps(model, starts, true), self.shapes_of_steps(model, starts, false)) {
+                (Some(shapes), _) => format!("leave the number of steps open, {shapes}"),
+                (None, Some(shapes)) => {
+                    format!("leave the number of steps open, {shapes}, in the export as well")
+                }
+                (None, None) => "export the model with an open number of steps, and leave it open".to_owned(),
+            });
+        }
+        ways.push("export the model with the state as an input and an output, which are then found".to_owned());
+        ways.push("make the model stateful in OpenVINO".to_owned());
+        self.restart_warnings.push(warning.help(ways.join("; or ")));
     }
 
-    /// How to leave the number of steps open: axes that the model leaves open and the options fix to 1.
-    fn open_shapes(&self, model: &ValidModel) -> Option<String> {
+    /// How to leave the number of steps open: inputs of one step, where `open` only those of which the model leaves that open.
+    fn shapes_of_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>, open: bool) -> Option<String> {
         let mut texts = Vec::new();
         for (index, &parameter) in self.model.parameters.iter().enumerate() {
             let node = &self.model.nodes[parameter];
             let stated = self.model.values[node.outputs[0].0].shape.as_ref();
-            let Parameter { names, shape, .. } = &model.parameters[index];
-            let open = |axis: usize| {
-                shape[axis] == 1 && stated.is_none_or(|stated| matches!(stated.get(axis), Some(Dim::Dynamic { .. })))
+            let Parameter { names, shape, weight, .. } = &model.parameters[index];
+            if *weight || starts.contains_key(&Source::Parameter(index)) {
+                continue;
+            }
+            let one = |axis: &usize| {
+                let is_open = stated.is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
+                shape[*axis] == 1 && (is_open || !open)
             };
-            let Some(time) = (1..shape.len()).find(|&axis| open(axis)) else { continue };
+            // a row of features comes last
+            let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
+            let Some(time) = (1..last).find(one) else { continue };
             let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
             texts.push(example(names.first().map_or("", String::as_str), &dims, Some((time, "?"))));
         }

@@ -51,6 +51,8 @@ pub(super) fn validate<'a>(
     });
     Some(match found {
         Ok(found) => {
+            // what started anew at every call goes on now
+            one.restarts.clear();
             one.steps = Some(found);
             Ok((one, diagnostics))
         }

@@ -1,0 +1,433 @@
+//! Which inputs are states, which are none though they look like it, and what every call starts anew.
+
+use super::*;
+use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, Slicing};
+
+const FORWARD: Direction = Direction::Forward;
+
+/// Rows, and units of every layer and of x.
+const N: usize = 2;
+const H: usize = 3;
+
+/// A sequence; its outputs are Y `[N, D, T, H]` and the last states `[N, D, H]`.
+fn sequence(
+    graph: &mut Graph,
+    (kind, direction): (CellKind, Direction),
+    x: ValueId,
+    lengths: ValueId,
+    starts: &[ValueId],
+) -> Vec<ValueId> {
+    let (d, rows) = (direction.count(), kind.gates() * H);
+    let mut inputs = vec![x];
+    inputs.extend(starts);
+    inputs.push(lengths);
+    inputs.extend([
+        graph.constant(&[d, rows, H]),
+        graph.constant(&[d, rows, H]),
+        graph.constant(&[d, kind.bias_parts() * H]),
+    ]);
+    graph.ops(Op::Sequence(Cell::new(kind, H), direction), &inputs, 1 + starts.len())
+}
+
+/// All T steps of N rows.
+fn full(graph: &mut Graph, steps: i64) -> ValueId {
+    graph.ints(&[steps; N])
+}
+
+/// How a layer takes its part of `[L, N, H]`, and how the last states of all become one output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    Split,
+    VariadicSplit,
+    Gather,
+    Slice,
+    StridedSlice,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Join {
+    /// Side by side, then turned.
+    Turned,
+    /// Each turned, then one after the other.
+    EachTurned,
+    /// Each without its axis of directions, with another one.
+    Squeezed,
+    /// The last layer first.
+    Backwards,
+    /// Side by side, and taken for what it is when turned.
+    Interleaved,
+}
+
+fn turned(graph: &mut Graph, value: ValueId) -> ValueId {
+    let order = graph.ints(&[1, 0, 2]);
+    graph.op(Op::Transpose, &[value, order])
+}
+
+/// The part of a layer of L, `[N, 1, H]`.
+fn part(graph: &mut Graph, how: Part, state: ValueId, layers: usize, layer: usize) -> ValueId {
+    let at = layer as i64;
+    let zero = graph.int(0);
+    match how {
+        Part::Split => {
+            let all = graph.ops(Op::Split { parts: layers }, &[state, zero], layers);
+            turned(graph, all[layer])
+        }
+        Part::VariadicSplit => {
+            let lengths = graph.ints(&[at, 1, -1][usize::from(layer == 0)..]);
+            // what is empty is no tensor: the last layer leaves nothing behind it
+            let lengths = if layer + 1 == layers { graph.ints(&[at, 1][usize::from(layer == 0)..]) } else { lengths };
+            let parts = 1 + usize::from(layer > 0) + usize::from(layer + 1 < layers);
+            let all = graph.ops(Op::VariadicSplit, &[state, zero, lengths], parts);
+            turned(graph, all[usize::from(layer > 0)])
+        }
+        Part::Gather => {
+            let index = graph.int(at);
+            let row = graph.op(Op::Gather { batch_dims: 0 }, &[state, index, zero]);
+            let one = graph.ints(&[1]);
+            graph.op(Op::Unsqueeze, &[row, one])
+        }
+        Part::Slice => {
+            let ends = [at, at + 1, 1, 0].map(|i| graph.ints(&[i]));
+            let row = graph.op(Op::Slice, &[state, ends[0], ends[1], ends[2], ends[3]]);
+            turned(graph, row)
+        }
+        Part::StridedSlice => {
+            let (begin, end) = (graph.ints(&[at]), graph.ints(&[at + 1]));
+            let masks = || vec![false];
+            let op = Op::StridedSlice {
+                begin_mask: masks(),
+                end_mask: masks(),
+                new_axis_mask: masks(),
+                shrink_axis_mask: vec![true],
+                ellipsis_mask: masks(),
+            };
+            let row = graph.op(op, &[state, begin, end]);
+            let shape = graph.ints(&[N as i64, 1, -1]);
+            graph.op(Op::Reshape { special_zero: false }, &[row, shape])
+        }
+    }
+}
+
+fn joined(graph: &mut Graph, how: Join, lasts: &[ValueId]) -> ValueId {
+    match how {
+        Join::Turned => {
+            let all = graph.op(Op::Concat { axis: 1 }, lasts);
+            turned(graph, all)
+        }
+        Join::EachTurned | Join::Backwards => {
+            let mut all: Vec<ValueId> = lasts.iter().map(|&last| turned(graph, last)).collect();
+            if how == Join::Backwards {
+                all.reverse();
+            }
+            graph.op(Op::Concat { axis: 0 }, &all)
+        }
+        Join::Squeezed => {
+            let rows = lasts.iter().map(|&last| {
+                let (one, zero) = (graph.ints(&[1]), graph.ints(&[0]));
+                let row = graph.op(Op::Squeeze { skip: false }, &[last, one]);
+                graph.op(Op::Unsqueeze, &[row, zero])
+            });
+            let rows: Vec<ValueId> = rows.collect();
+            graph.op(Op::Concat { axis: 0 }, &rows)
+        }
+        Join::Interleaved => {
+            let all = graph.op(Op::Concat { axis: 1 }, lasts);
+            let shape = graph.ints(&[-1, N as i64, H as i64]);
+            graph.op(Op::Reshape { special_zero: false }, &[all, shape])
+        }
+    }
+}
+
+/// Layers of T steps whose states are one input and one output each, h and, of an LSTM, c.
+fn stacked(kind: CellKind, layers: usize, steps: usize, how: Part, join: Join) -> Graph {
+    let mut graph = Graph::default();
+    let mut x = graph.parameter("x", &[N as isize, steps as isize, H as isize]);
+    let names: &[&str] = if kind.has_cell_state() { &["h", "c"] } else { &["h"] };
+    let states: Vec<ValueId> =
+        names.iter().map(|name| graph.parameter(name, &[layers as isize, N as isize, H as isize])).collect();
+    let mut lasts = vec![Vec::new(); names.len()];
+    for layer in 0..layers {
+        let starts: Vec<ValueId> = states.iter().map(|&state| part(&mut graph, how, state, layers, layer)).collect();
+        let lengths = full(&mut graph, steps as i64);
+        let out = sequence(&mut graph, (kind, FORWARD), x, lengths, &starts);
+        let one = graph.ints(&[1]);
+        x = graph.op(Op::Squeeze { skip: false }, &[out[0], one]);
+        lasts.iter_mut().zip(&out[1..]).for_each(|(all, &last)| all.push(last));
+    }
+    graph.result("y", x);
+    for (name, lasts) in names.iter().zip(&lasts) {
+        let all = joined(&mut graph, join, lasts);
+        graph.result(&format!("{name}n"), all);
+    }
+    graph
+}
+
+const GRU: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
+
+#[test]
+fn states_of_stacked_layers_are_found_through_views_that_undo_each_other() {
+    let parts = [Part::Split, Part::VariadicSplit, Part::Gather, Part::Slice, Part::StridedSlice];
+    for how in parts {
+        for join in [Join::Turned, Join::EachTurned, Join::Squeezed] {
+            for steps in [1, 4] {
+                let valid = accepted(&stacked(GRU, 2, steps, how, join), &Options::default());
+                assert_eq!(pairs(&valid), [(1, 1)], "{how:?} {join:?} {steps}");
+                let valid = accepted(&stacked(CellKind::Lstm, 3, steps, how, join), &Options::default());
+                assert_eq!(pairs(&valid), [(1, 1), (2, 2)], "{how:?} {join:?} {steps}");
+            }
+        }
+        for join in [Join::Backwards, Join::Interleaved] {
+            let graph = stacked(GRU, 2, 4, how, join);
+            assert_eq!(pairs(&accepted(&graph, &Options::default())), [], "{how:?} {join:?}");
+            assert_eq!(pairs(&accepted(&graph, &states(&[("h", "hn")]))), [(1, 1)], "what is asked for");
+        }
+    }
+}
+
+/// What a pair means, element by element: half of the steps after half of them are all of them.
+#[test]
+fn a_state_that_was_found_goes_on_where_the_call_before_ended() {
+    let values = |n: usize| (0..n).map(|i| f64::from((i * 37 % 64) as u32) / 32.0 - 1.0).collect::<Vec<_>>();
+    for (kind, states) in [(GRU, 1), (CellKind::Lstm, 2)] {
+        let (whole, half) =
+            (stacked(kind, 2, 4, Part::Slice, Join::Turned), stacked(kind, 2, 2, Part::Slice, Join::Turned));
+        let x = values(N * 4 * H);
+        let steps =
+            |from: usize| -> Vec<f64> { (0..N).flat_map(|row| x[(row * 4 + from) * H..][..2 * H].to_vec()).collect() };
+        let start = vec![values(2 * N * H); states];
+        let all = computed(&whole, &[vec![x.clone()], start.clone()].concat());
+        let first = computed(&half, &[vec![steps(0)], start].concat());
+        let pairs = pairs(&accepted(&half, &Options::default()));
+        let after = pairs.iter().map(|&(_, result)| first[result].1.clone()).collect();
+        let second = computed(&half, &[vec![steps(2)], after].concat());
+        for state in 1..=states {
+            assert_eq!(all[state], second[state]);
+        }
+    }
+}
+
+/// A sequence of T steps with its own input and output for every state, in all directions.
+fn single(kind: CellKind, direction: Direction, steps: i64, lengths: Option<&[i64]>) -> Graph {
+    let mut graph = Graph::default();
+    let d = direction.count() as isize;
+    let x = graph.parameter("x", &[N as isize, steps as isize, H as isize]);
+    let names: &[&str] = if kind.has_cell_state() { &["h", "c"] } else { &["h"] };
+    let starts: Vec<ValueId> = names.iter().map(|name| graph.parameter(name, &[N as isize, d, H as isize])).collect();
+    let lengths = match lengths {
+        Some([]) => graph.input_of("lengths", &[N], ElementType::I64),
+        Some(lengths) => graph.ints(lengths),
+        None => full(&mut graph, steps),
+    };
+    let out = sequence(&mut graph, (kind, direction), x, lengths, &starts);
+    ["y", "hn", "cn"].iter().zip(out).for_each(|(name, value)| graph.result(name, value));
+    graph
+}
+
+/// h is added to x, too; a second output holds the state; two layers start from it.
+fn used_twice(how: &str) -> Graph {
+    let mut graph = Graph::default();
+    let mut x = graph.parameter("x", &[N as isize, 1, H as isize]);
+    let h = graph.parameter("h", &[N as isize, 1, H as isize]);
+    if how == "read" {
+        x = graph.elementwise(Elementwise::Add, &[x, h]);
+    }
+    let lengths = full(&mut graph, 1);
+    let out = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h]);
+    if how == "y" {
+        let one = graph.ints(&[1]);
+        let y = graph.op(Op::Squeeze { skip: false }, &[out[0], one]);
+        graph.result("y", y);
+        return graph;
+    }
+    graph.result("hn", out[1]);
+    if how == "two outputs" {
+        graph.result("again", out[1]);
+    }
+    if how == "two layers" {
+        let out = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h]);
+        graph.result("y", out[0]);
+    }
+    if how == "another shape" {
+        let flat = graph.ints(&[-1]);
+        let flat = graph.op(Op::Reshape { special_zero: false }, &[out[1], flat]);
+        graph.0.results.pop();
+        graph.0.nodes.retain(|node| node.op != Op::Result);
+        graph.result("flat", flat);
+    }
+    graph
+}
+
+#[test]
+fn what_looks_like_a_state_and_is_none() {
+    let none = Options::default;
+    let cases = vec![
+        ("in reverse", single(GRU, Direction::Reverse, 4, None), none()),
+        ("both ways", single(CellKind::Rnn, Direction::Bidirectional, 4, None), none()),
+        ("lengths of the model", single(GRU, FORWARD, 4, Some(&[4, 2])), none()),
+        ("lengths at every call", single(CellKind::Lstm, FORWARD, 4, Some(&[])), none()),
+        ("layers in another order", stacked(GRU, 2, 4, Part::Split, Join::Backwards), none()),
+        ("elements in another order", stacked(GRU, 2, 4, Part::Split, Join::Interleaved), none()),
+        ("read for something else", used_twice("read"), none()),
+        ("two outputs", used_twice("two outputs"), none()),
+        ("two layers", used_twice("two layers"), none()),
+        ("another shape", used_twice("another shape"), none()),
+        ("no states wanted", single(GRU, Direction::Reverse, 4, None), Options { state: State::None, ..none() }),
+        ("in reverse, asked for", single(GRU, Direction::Reverse, 4, None), states(&[("h", "hn")])),
+        ("both ways, asked for", single(GRU, Direction::Bidirectional, 4, None), states(&[("h", "hn")])),
+        ("lengths, asked for", single(CellKind::Lstm, FORWARD, 4, Some(&[])), states(&[("c", "cn")])),
+    ];
+    insta::assert_snapshot!(said(cases));
+    // the last step of Y is the last state
+    assert_eq!(pairs(&accepted(&used_twice("y"), &none())), [(1, 0)]);
+    for (graph, state) in [(used_twice("read"), ("h", "hn")), (used_twice("two outputs"), ("h", "again"))] {
+        assert_eq!(accepted(&graph, &states(&[state])).states.len(), 1, "it is taken where it is asked for");
+    }
+}
+
+/// A sequence that starts from what `start` makes of x; time is open where `steps` is -1.
+fn started(kind: CellKind, direction: Direction, steps: isize, start: fn(&mut Graph, ValueId) -> ValueId) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[-1, steps, H as isize]);
+    let shape = graph.op(Op::ShapeOf, &[x]);
+    let (zero, one) = (graph.int(0), graph.ints(&[1]));
+    let rows = graph.ints(&[0]);
+    let rows = graph.op(Op::Gather { batch_dims: 0 }, &[shape, rows, zero]);
+    let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
+    let lengths = graph.op(Op::Broadcast(BroadcastMode::Numpy), &[time, rows]);
+    let states: Vec<ValueId> = (0..1 + usize::from(kind.has_cell_state())).map(|_| start(&mut graph, x)).collect();
+    let out = sequence(&mut graph, (kind, direction), x, lengths, &states);
+    graph.result("y", out[0]);
+    graph
+}
+
+/// Zeros of as many rows as x has, as PyTorch leaves them: `[N, 1, H]`.
+fn zeros(graph: &mut Graph, x: ValueId) -> ValueId {
+    let shape = graph.op(Op::ShapeOf, &[x]);
+    let (zero, row, rest) = (graph.int(0), graph.ints(&[0]), graph.ints(&[1, H as i64]));
+    let rows = graph.op(Op::Gather { batch_dims: 0 }, &[shape, row, zero]);
+    let shape = graph.op(Op::Concat { axis: 0 }, &[rows, rest]);
+    let nothing = graph.floats(&[], &[0.0]);
+    graph.op(Op::Broadcast(BroadcastMode::Numpy), &[nothing, shape])
+}
+
+fn two_ways(graph: &mut Graph, x: ValueId) -> ValueId {
+    let one = zeros(graph, x);
+    graph.op(Op::Concat { axis: 1 }, &[one, one])
+}
+
+/// A cell in a body that is computed `trips` times; it starts from a constant.
+fn body_of_a_cell(trips: isize, carried: bool) -> Graph {
+    let mut body = Graph::default();
+    let [x, h] = ["x", "h"].map(|name| body.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let start = if carried { h } else { body.constant(&[1, 3]) };
+    let h_out = body.rnn("cell", x, start);
+    body.result("h", h_out);
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[trips, 2]);
+    let h = graph.constant(&[1, 3]);
+    let slice = Slicing { axis: 0, start: 0, end: -1, stride: 1, part_size: 1 };
+    let inputs = vec![
+        LoopInput { parameter: 0, input: 0, slice: Some(slice), back_edge: None },
+        LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
+    ];
+    let outputs = vec![LoopOutput { result: 0, concatenation: Some(slice) }];
+    let op = Loop { body: body.0, counted: false, inputs, outputs, current_iteration: None, condition: None };
+    let out = graph.op(Op::Loop(Box::new(op)), &[x, h]);
+    graph.result("y", out);
+    graph
+}
+
+/// A cell whose state is a variable, which is assigned or is not.
+fn variable(assigned: bool) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, 2]);
+    let zero = graph.floats(&[1, 3], &[0.0; 3]);
+    let op = Op::ReadValue { variable: "h".to_owned(), shape: None, element: None };
+    let h = graph.op(op, &[zero]);
+    let h_out = graph.rnn("cell", x, h);
+    if assigned {
+        graph.op(Op::Assign { variable: "h".to_owned() }, &[h_out]);
+    }
+    graph.result("y", h_out);
+    graph
+}
+
+/// Two steps of a cell that are written out.
+fn written_out() -> Graph {
+    let mut graph = Graph::default();
+    let (x, zero) = (graph.parameter("x", &[1, 2]), graph.constant(&[1, 3]));
+    let weights = [graph.constant(&[3, 2]), graph.constant(&[3, 3]), graph.constant(&[3])];
+    let first = graph.cell("first", rnn(3), &[x, zero, weights[0], weights[1], weights[2]]);
+    let second = graph.cell("second", rnn(3), &[x, first, weights[0], weights[1], weights[2]]);
+    graph.result("y", second);
+    graph
+}
+
+fn cell_from_a_constant() -> Graph {
+    let mut graph = Graph::default();
+    let (x, h) = (graph.parameter("x", &[1, 2]), graph.constant(&[1, 3]));
+    let h_out = graph.rnn("cell", x, h);
+    graph.result("y", h_out);
+    graph
+}
+
+#[test]
+fn layers_that_every_call_starts_anew_are_warned_about() {
+    let one = || shapes(&[("x", &[1, 1, H])]);
+    let cases = vec![
+        ("a cell", cell_from_a_constant(), Options::default()),
+        ("one step of an open number", started(GRU, FORWARD, -1, zeros), one()),
+        ("one step", started(CellKind::Lstm, FORWARD, 1, zeros), one()),
+        ("one step in reverse", started(GRU, Direction::Reverse, -1, zeros), one()),
+        ("one step both ways", started(CellKind::Rnn, Direction::Bidirectional, 1, two_ways), one()),
+        ("a body of one trip", body_of_a_cell(1, true), Options::default()),
+        ("a body that forgets at every trip", body_of_a_cell(4, false), Options::default()),
+        ("a variable that is never assigned", variable(false), Options::default()),
+    ];
+    for (name, graph, options) in &cases {
+        let (valid, _) = validate(&graph.0, options).unwrap();
+        assert_eq!(valid.restarts.len(), usize::from(!name.contains("every trip")), "{name}");
+    }
+    insta::assert_snapshot!(said(cases));
+    let open = Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    for (graph, options) in [
+        (started(GRU, FORWARD, -1, zeros), shapes(&[("x", &[1, 2, H])])),
+        (started(GRU, FORWARD, -1, zeros), open),
+        (body_of_a_cell(4, true), Options::default()),
+        (variable(true), Options::default()),
+        (written_out(), Options::default()),
+        (one_cell(1), Options::default()),
+        (stacked(GRU, 2, 1, Part::Split, Join::Turned), Options { state: State::None, ..Options::default() }),
+    ] {
+        assert_eq!(accepted(&graph, &options).restarts, []);
+    }
+}
+
+/// A state that is one, step by step, and one that is also read or belongs to another cell.
+#[test]
+fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
+    let graph = |how: &str| {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[1, -1, H as isize]);
+        let (a, b) = (graph.parameter("a", &[1, 1, H as isize]), graph.parameter("b", &[1, 1, H as isize]));
+        let shape = graph.op(Op::ShapeOf, &[x]);
+        let (one, zero) = (graph.ints(&[1]), graph.int(0));
+        let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
+        let y = if how == "read" { graph.elementwise(Elementwise::Add, &[x, a]) } else { x };
+        let first = sequence(&mut graph, (GRU, FORWARD), y, time, &[a]);
+        let second = sequence(&mut graph, (GRU, FORWARD), x, time, &[b]);
+        graph.result("an", first[1]);
+        graph.result("bn", second[1]);
+        graph
+    };
+    let open = |state: State| Options { state, ..Options::default() };
+    let given = |pairs: &[(&str, &str)]| open(states(pairs).state);
+    assert!(accepted(&graph(""), &open(State::Auto)).steps.is_some());
+    assert!(accepted(&graph(""), &given(&[("a", "an"), ("b", "bn")])).steps.is_some());
+    let cases = vec![
+        ("crossed", graph(""), given(&[("a", "bn"), ("b", "an")])),
+        ("read as well", graph("read"), given(&[("a", "an"), ("b", "bn")])),
+        ("not all", graph(""), given(&[("a", "an")])),
+    ];
+    insta::assert_snapshot!(said(cases));
+}
