@@ -422,9 +422,7 @@ impl<'a> Validation<'a> {
         }
         // Y of one step is the state as well: it counts where nothing else is
         for (result, update) in by_y {
-            if !updates.contains_key(&update.parameter) {
-                updates.insert(update.parameter, vec![(result, update)]);
-            }
+            updates.entry(update.parameter).or_insert_with(|| vec![(result, update)]);
         }
         let mut taken = Vec::new();
         let mut refused = Vec::new();
