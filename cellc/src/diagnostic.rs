@@ -3,6 +3,7 @@
 mod render;
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 /// The text of an input file, kept so that diagnostics can show it.
@@ -50,6 +51,18 @@ pub enum Severity {
     Error,
 }
 
+/// The operating system's error behind a problem.
+#[derive(Clone, Debug)]
+pub struct Cause(pub Arc<io::Error>);
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.kind() == other.0.kind()
+    }
+}
+
+impl Eq for Cause {}
+
 /// One problem of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -67,6 +80,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Lines to copy into a shell, shown below the help as they are.
     pub lines: Vec<String>,
+    /// Why a file could not be read, where that is the problem.
+    pub cause: Option<Cause>,
 }
 
 impl Diagnostic {
@@ -80,6 +95,7 @@ impl Diagnostic {
             valid: None,
             help: None,
             lines: Vec::new(),
+            cause: None,
         }
     }
 
@@ -114,6 +130,12 @@ impl Diagnostic {
     /// Adds lines to copy into a shell.
     pub fn lines(mut self, lines: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.lines.extend(lines.into_iter().map(Into::into));
+        self
+    }
+
+    /// Keeps the error of the operating system, whose text `found` has.
+    pub fn cause(mut self, error: io::Error) -> Self {
+        self.cause = Some(Cause(Arc::new(error)));
         self
     }
 }

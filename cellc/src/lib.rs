@@ -48,11 +48,11 @@ mod expand;
 mod header;
 mod interface;
 
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
 pub use front::builder::Builder;
 pub use front::layout::{Framework, GateOrder};
-pub use model::{Activation, Direction, LstmGateOrder, Model};
+pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
 pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};
 pub use target::Isa;
 

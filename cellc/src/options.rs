@@ -14,6 +14,7 @@ pub enum Language {
 
 /// How far loops are unrolled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unroll {
     /// Fully where the plan's budget allows, else tiled loops.
     #[default]
@@ -26,6 +27,7 @@ pub enum Unroll {
 
 /// Whether multiply-add is fused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fma {
     /// Where the instruction set has it.
     #[default]
@@ -38,6 +40,7 @@ pub enum Fma {
 ///
 /// What is exact and cheap is the same at every level: relu, softsign and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Accuracy {
     /// At most 2.5 units in the last place.
     #[default]
@@ -64,6 +67,7 @@ impl Accuracy {
 
 /// On how many threads a step runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Threads {
     /// The caller's.
     #[default]
@@ -75,6 +79,7 @@ pub enum Threads {
 
 /// Where weights stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WeightsAs {
     /// Up to 1 MiB in the source, else in a file beside it.
     #[default]
@@ -87,6 +92,7 @@ pub enum WeightsAs {
 
 /// How the matrices of cells and dense layers are stored, where they are known when compiling. Biases and peepholes stay f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WeightFormat {
     /// As f32: exactly.
     #[default]
@@ -124,6 +130,7 @@ impl WeightFormat {
 
 /// Which parameters are state that the struct holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum State {
     /// A Parameter that serves only as the initial state of a cell whose output goes straight to one Result.
     #[default]

@@ -51,6 +51,7 @@ pub trait Cell {
     const STATES: &'static [Port];
 
     /// An output that holds zeros, for `step` to write over.
+    #[must_use]
     fn zeroed_output() -> Self::Output;
 
     /// Computes one step: reads `input` and the state, writes all of `output`, and keeps the new state.
@@ -60,11 +61,13 @@ pub trait Cell {
     fn reset(&mut self);
 
     /// The instruction set that steps run on: `generic`, `avx2` ...
+    #[must_use]
     fn isa_name(&self) -> &'static str;
 }
 
 /// What the elements of a [`Port`] are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Element {
     /// f32.
     F32,
@@ -87,6 +90,7 @@ pub struct Port {
 
 impl Port {
     /// How many elements it holds.
+    #[must_use]
     pub const fn len(&self) -> usize {
         let mut len = 1;
         let mut i = 0;
@@ -98,6 +102,7 @@ impl Port {
     }
 
     /// Whether it holds nothing; no model that compiles has such a port.
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -75,6 +75,8 @@ fn slices_in_pieces_give_the_bits_of_all_at_once_in_rust() {
             let mut y = [[0.0; {outputs}]; 5];
             let mut net = stepwise::Stepwise::new();
             assert_eq!(net.steps(&x[..2], &mut y[..3]), Err(stepwise::UnequalSteps));
+            let error: &dyn core::error::Error = &stepwise::UnequalSteps;
+            assert_eq!(error.to_string(), \"the slices do not hold the same number of steps\");
             assert_eq!(net.steps(&[], &mut []), Ok(()));
             assert_eq!(net.steps(&x[..2], &mut y[..2]), Ok(()));
             assert_eq!(net.steps(&x[2..], &mut y[2..]), Ok(()));

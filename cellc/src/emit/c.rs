@@ -83,6 +83,8 @@ impl File<'_> {
 
     fn preamble(&self, out: &mut String) {
         let upper = self.upper();
+        let file = format!("{}.c", self.stem);
+        let file = if is_plain(&file) { &file } else { "FILE.c" };
         let sched = if self.interface.pool { "#include <sched.h>\n" } else { "" };
         let _ = write!(
             out,
@@ -94,8 +96,11 @@ impl File<'_> {
 #if !defined(__GNUC__)
 #error \"this file is written with the vector types of gcc and clang\"
 #endif
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || __FINITE_MATH_ONLY__
-#error \"compile this file without -ffast-math: the order and the rounding of every operation are part of the result\"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \\
+    || defined(__NO_SIGNED_ZEROS__) || __FINITE_MATH_ONLY__
+#error \"-ffast-math changes the results: the order and the rounding of every operation are part of them\"
+#error \"add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:\"
+#error \"set_source_files_properties({file} PROPERTIES COMPILE_OPTIONS -fno-fast-math)\"
 #endif
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
 #error \"float must be computed as float (32-bit x86: -msse2 -mfpmath=sse)\"
@@ -204,6 +209,11 @@ fn printable(line: &str) -> String {
         out.push('.');
     }
     out
+}
+
+/// Whether a file of this name can stand in a message and in a line of CMake as it is.
+fn is_plain(name: &str) -> bool {
+    name.len() <= 50 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
 /// Whether a file of this name can stand in an `#include`, which knows no escapes.

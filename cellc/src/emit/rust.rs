@@ -102,6 +102,7 @@ impl File<'_> {
             {UNUSED}
             impl Isa {{
                 /// The best instruction set of this machine. Asks the processor: call it once and keep the answer.
+                #[must_use]
                 pub fn detect() -> Self {{"
         );
         for isa in others() {
@@ -117,6 +118,7 @@ impl File<'_> {
             "Isa(Kind::Generic)
                 }
                 /// The instruction set of that name; `None` if there is no code for it here or the machine lacks it.
+                #[must_use]
                 pub fn from_name(name: &str) -> Option<Self> {
                     match name {
                         \"generic\" => Some(Isa(Kind::Generic)),",
@@ -130,6 +132,7 @@ impl File<'_> {
                     }
                 }
                 /// Its name.
+                #[must_use]
                 pub fn name(self) -> &'static str {
                     match self.0 {
                         Kind::Generic => \"generic\",",
@@ -189,7 +192,7 @@ impl File<'_> {
             }
             let _ = writeln!(
                 out,
-                "}}\n{UNUSED_NEW}\nimpl Outputs {{\n/// All zero.\npub const fn new() -> Self {{\nOutputs {{"
+                "}}\n{UNUSED_NEW}\nimpl Outputs {{\n/// All zero.\n#[must_use]\npub const fn new() -> Self {{\nOutputs {{"
             );
             for field in &interface.outputs {
                 let _ = writeln!(out, "{}: {},", field.name, zero(field));
@@ -214,6 +217,7 @@ impl File<'_> {
                 {UNUSED_NEW}
                 impl Packed {{
                     /// All zero: {1} bytes, best kept in a static or made once.
+                    #[must_use]
                     pub const fn new() -> Self {{ Packed {{ values: [0.0; {0}] }} }}
                 }}",
                 self.packed.run_time_len,
@@ -269,11 +273,13 @@ impl File<'_> {
         };
         let _ = writeln!(out, "}}\n{UNUSED_NEW}\nimpl State {{");
         if self.starts_at_zero() {
-            out.push_str("/// All zero.\npub const fn new() -> Self { State {");
+            out.push_str("/// All zero.\n#[must_use]\npub const fn new() -> Self { State {");
             zero(out);
             out.push_str("} }\n");
         } else {
-            out.push_str("/// Every variable as it is at first.\npub fn new() -> Self { let mut state = State {");
+            out.push_str(
+                "/// Every variable as it is at first.\n#[must_use]\npub fn new() -> Self { let mut state = State {",
+            );
             zero(out);
             out.push_str("}; state.reset(); state }\n");
         }
@@ -482,8 +488,10 @@ impl File<'_> {
             {UNUSED_STYLE}
             impl{life_impl} {type_name}{anon} {{
                 /// {at_first}, for the best instruction set of this machine: asks the processor.
+                #[must_use]
                 pub fn new({packed_param}) -> Self {{ Self::with_isa(Isa::detect(){comma}{packed_arg}) }}
                 /// {at_first}, for a given instruction set.
+                #[must_use]
                 pub {constant}fn with_isa(isa: Isa{comma}{packed_param}) -> Self {{ {type_name} {{ isa: isa, {packed_init} {pool_init} {state_init}"
         );
         for (field, _) in &state_fields {

@@ -63,6 +63,7 @@ use crate::target::Isa;
 /// # fn main() {}
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "nothing is compiled before `compile` is called"]
 pub struct Builder {
     source: Source,
     options: Options,
@@ -845,9 +846,10 @@ fn line(path: &Path) -> Result<String, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, io};
 
     use super::*;
+    use crate::ErrorKind;
     use crate::kernel::{BufferId, Role};
     use crate::pack;
 
@@ -940,6 +942,36 @@ mod tests {
         let error = Builder::gru(2, 1).out_dir(&missing).compile().expect_err("there is no such folder");
         assert!(error.to_string().contains("missing"), "{error}");
         fs::remove_dir_all(&folder).expect("the folder");
+    }
+
+    /// Every way to an error, its kind, and the operating system's error behind it.
+    #[test]
+    fn errors_have_kinds_and_sources() {
+        let io = |error: &Error| {
+            let source = std::error::Error::source(error)?;
+            Some(source.downcast_ref::<io::Error>().expect("an error of the operating system").kind())
+        };
+        let missing = env::temp_dir().join("cellc-no-such-folder");
+        let kinds = |builder: Builder, out_dir: &Path| {
+            let error = builder.out_dir(out_dir).compile().expect_err("refused");
+            (error.kind(), io(&error))
+        };
+        let not_found = Some(io::ErrorKind::NotFound);
+        assert_eq!(kinds(Builder::gru(0, 1), &missing), (ErrorKind::Refused, None));
+        assert_eq!(kinds(Builder::gru(2, 1), &missing), (ErrorKind::Write, not_found));
+        #[cfg(feature = "openvino")]
+        assert_eq!(kinds(Builder::new(missing.join("m.xml")), &missing), (ErrorKind::Read, not_found));
+        #[cfg(feature = "openvino")]
+        {
+            let xml = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/gru_cell_lbr0/model.xml");
+            let builder = Builder::new(xml).weights(missing.join("m.bin"));
+            assert_eq!(kinds(builder, &missing), (ErrorKind::Read, not_found));
+        }
+        #[cfg(feature = "safetensors")]
+        {
+            let builder = Builder::gru(2, 1).safetensors(missing.join("m.safetensors"));
+            assert_eq!(kinds(builder, &missing), (ErrorKind::Read, not_found));
+        }
     }
 
     #[test]

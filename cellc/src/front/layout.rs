@@ -29,6 +29,7 @@ use crate::model::{BiasPart, CellKind, ElementType, LstmGateOrder, ResetGate, Te
 /// Biases may be left out, both of them where there are two; they are zero then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the table says it
+#[non_exhaustive]
 pub enum Framework {
     OpenVino,
     Onnx,

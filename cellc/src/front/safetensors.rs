@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::apple::AppleResetGate;
 use super::declared::{Baked, CellWeights};
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::stack::DenseLayer;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
 /// The largest file that is read.
@@ -75,18 +76,20 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
         let problem = error(format!("cannot read {}: {why}", quoted(&shown))).valid("a .safetensors file");
         Diagnostics(vec![problem])
     };
-    let about = fs::metadata(path).map_err(|e| {
+    let unreadable = |e: io::Error| {
         let mut problems = refuse(e.to_string());
         problems.0[0].help = Some("check the path, and that the file may be read".to_owned());
+        problems.0[0].cause = Some(Cause(Arc::new(e)));
         problems
-    })?;
+    };
+    let about = fs::metadata(path).map_err(unreadable)?;
     if !about.is_file() {
         return Err(refuse("it is not a file".to_owned()));
     }
     if about.len() > LARGEST {
         return Err(refuse(format!("it has {} bytes, and at most {LARGEST} are read", about.len())));
     }
-    let bytes = fs::read(path).map_err(|e| refuse(e.to_string()))?;
+    let bytes = fs::read(path).map_err(unreadable)?;
     let (header, table) = SafeTensors::read_metadata(&bytes).map_err(|e| refuse(e.to_string()))?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let file = InputFile { name, sha256: super::sha256(&bytes) };

@@ -6,6 +6,7 @@ use std::str::FromStr;
 /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and two that only models as a whole use.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // alpha and beta are those of the formulas
+#[non_exhaustive]
 pub enum Activation {
     /// max(v, 0)
     Relu,
@@ -37,6 +38,7 @@ pub enum Activation {
 
 /// Why there is no such activation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ActivationError {
     /// No activation is called so.
     Name,

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use cellc::options::{Fma, Options, Unroll, WeightsAs};
 use cellc::{AppleResetGate, Builder, Framework, Language, target};
+use cellc_tests::driver::starts;
 use cellc_tests::skipped::skip;
 
 use toolchain::{GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
@@ -152,19 +153,76 @@ int main() { return net_isa_available(net_isa_detect()) && net_isa_name(NET_ISA_
     }
 }
 
+/// Flags that let a compiler change results.
+const FAST_MATH: [&str; 6] = [
+    "-ffast-math",
+    "-Ofast",
+    "-ffinite-math-only",
+    "-funsafe-math-optimizations",
+    "-freciprocal-math",
+    "-fno-signed-zeros",
+];
+
+/// What a refusal tells the user to do helps, whatever the flag: the file compiles then, and its bits are the right ones.
 #[test]
-fn fast_math_is_refused() {
-    let compilation = cases::compiled("gru_cell_min", &Options::default());
+fn fast_math_is_refused_with_its_remedy() {
+    let compilation = cases::compiled("gru_cell_clip", &Options::default());
     let folder = folder("fast-math");
     cases::write(&folder, &compilation, "net");
+    let calls = driver::calls(&compilation);
     for compiler in compilers() {
-        for flag in ["-ffast-math", "-ffinite-math-only"] {
+        // clang defines no macro for the others
+        for flag in if compiler == GCC { &FAST_MATH[..] } else { &FAST_MATH[..3] } {
             let output = run(&folder, compiler.c, &[flag, "-c", "net.c"]);
             assert!(!output.status.success(), "{} {flag}", compiler.c);
             let text = String::from_utf8_lossy(&output.stderr);
-            assert!(text.contains("compile this file without -ffast-math"), "{text}");
+            assert!(text.contains("add -fno-fast-math for this file alone"), "{text}");
+            let line = "set_source_files_properties(net.c PROPERTIES COMPILE_OPTIONS -fno-fast-math)";
+            assert!(text.contains(line), "{text}");
         }
+        for flag in FAST_MATH {
+            object(&folder, compiler, "net.c", "net.o", &["-fsyntax-only", flag, "-fno-fast-math"]);
+        }
+        object(&folder, compiler, "net.c", "net.o", &["-Ofast", "-fno-fast-math"]);
+        driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
     }
+}
+
+/// The line for CMake, in a project whose other files are compiled with -ffast-math, one of them C++.
+#[test]
+fn the_line_for_cmake_helps() {
+    let folder = folder("fast-math-cmake");
+    if !starts("cmake") {
+        println!("skipped: cmake is not installed");
+        return;
+    }
+    let compilation = cases::compiled("gru_cell_clip", &Options::default());
+    cases::write(&folder, &compilation, "net");
+    fs::write(
+        folder.join("main.cpp"),
+        "#ifndef __FAST_MATH__
+#error \"the other files keep the flag\"
+#endif
+#include \"net.h\"
+int main() { net cell; net_init(&cell); return 0; }\n",
+    )
+    .expect("written");
+    let project = |line: &str| {
+        let text = format!(
+            "cmake_minimum_required(VERSION 3.11)\nproject(p C CXX)\nadd_compile_options(-ffast-math)\nadd_executable(p main.cpp net.c)\n{line}\n"
+        );
+        fs::write(folder.join("CMakeLists.txt"), text).expect("written");
+        succeed(&folder, "cmake", &["-S", ".", "-B", "build"]);
+        run(&folder, "cmake", &["--build", "build"])
+    };
+    let refused = project("");
+    assert!(!refused.status.success());
+    let text = String::from_utf8_lossy(&[refused.stdout, refused.stderr].concat()).into_owned();
+    let start = text.find("set_source_files_properties(").expect("the line is said");
+    let line = &text[start..][..text[start..].find(')').expect("its end") + 1];
+    let built = project(line);
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    succeed(&folder, "./build/p", &[]);
 }
 
 /// The weights beside the source: found from the working directory, by -I, by name; taken in by the assembler or `#embed`.

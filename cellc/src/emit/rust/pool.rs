@@ -78,6 +78,7 @@ pub struct Pair {
 
 impl Pair {
     /// Without a helper yet.
+    #[must_use]
     pub const fn new() -> Self {
         Pair { helper: None, asked: false }
     }

@@ -16,7 +16,13 @@ pub(super) fn items(interface: &Interface) -> String {
         "/// The slices given to [`{}::steps`] do not hold the same number of steps.
         {UNUSED}
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct UnequalSteps;\n",
+        pub struct UnequalSteps;
+        impl core::fmt::Display for UnequalSteps {{
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {{
+                f.write_str(\"the slices do not hold the same number of steps\")
+            }}
+        }}
+        impl core::error::Error for UnequalSteps {{}}\n",
         interface.type_name
     )
 }

@@ -12,7 +12,7 @@ mod text;
 mod weights;
 mod xml;
 
-use std::fmt::Display;
+use std::io;
 use std::path::Path;
 
 use super::sha256;
@@ -30,7 +30,7 @@ use weights::{Place, Weights};
 /// # Errors
 /// Everything that is wrong with the files.
 pub fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| unreadable(xml, &e))?;
+    let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| unreadable(xml, e))?;
     let place = match weights {
         Some(path) => Place::Given(path.to_owned()),
         None => Place::Beside(xml.with_extension("bin")),
@@ -38,10 +38,10 @@ pub fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), 
     read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, Weights::new(place))
 }
 
-fn unreadable(xml: &Path, error: &dyn Display) -> Diagnostics {
+fn unreadable(xml: &Path, error: io::Error) -> Diagnostics {
     let found = format!("cannot read {}: {error}", quoted(&xml.to_string_lossy()));
     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("the .xml file of a model that OpenVINO saved");
-    Diagnostics(vec![diagnostic.help("check the path, and that the file may be read")])
+    Diagnostics(vec![diagnostic.help("check the path, and that the file may be read").cause(error)])
 }
 
 /// Reads an IR from memory, without touching the file system. `weights` is the name and the contents of the `.bin` file.

@@ -95,7 +95,8 @@ fn from_file(path: &Path, origin: &Origin, help: &str) -> Result<Contents, Diagn
             format!("a constant, but its file of weights cannot be read: {}: {e}", quoted(&name)),
         )
         .valid("the .bin file that was saved with the model")
-        .help(help)),
+        .help(help)
+        .cause(e)),
     }
 }
 
