@@ -2,6 +2,7 @@
 
 use crate::diagnostic::Diagnostics;
 use crate::emit::{self, OutputFile, names::Interface};
+use crate::free_run;
 use crate::header;
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
@@ -81,6 +82,14 @@ impl Compilation {
     /// The files of the output under a stem, weights first, the source last.
     pub fn emit(&self, stem: &str) -> Vec<OutputFile> {
         emit::files(&self.contents(), stem)
+    }
+
+    /// Measures how far the model's own rounding carries it in many steps, and says so in the header: a tenth of a second at most.
+    pub fn measure(&mut self) {
+        let (_, program) = &self.programs[self.programs.len() - 1];
+        let fused = self.plan.isas.last().is_some_and(|(_, fused)| *fused);
+        let found = free_run::measure(&self.model, program, self.options.range);
+        self.header.extend(header::free_run(&self.model, &self.interface, found.as_ref(), fused));
     }
 
     /// The Rust items as tokens, the weights as one literal.

@@ -7,6 +7,7 @@ use crate::activation;
 use crate::bound::{self, Profile};
 use crate::emit::names::Interface;
 use crate::encoding::Loss;
+use crate::free_run::{FreeRun, Gathered, SEED};
 use crate::model::{
     CellKind, ElementType, Lengths, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
     WeightSource, counted,
@@ -16,6 +17,10 @@ use crate::plan::Plan;
 
 /// The longest line.
 const COLUMNS: usize = 110;
+
+/// What inputs that are no numbers do.
+const NOT_FINITE: &str = "A NaN in an input stays a NaN in all that is computed from it, through clip, relu, max and min too, and in the \
+                          states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.";
 
 /// The products of a step above which its bound is not worked out: some seconds.
 const MOST_WORK: usize = 1 << 30;
@@ -37,6 +42,7 @@ pub(crate) fn lines(
     for file in &model.files {
         lines.push(format!("{}: SHA-256 {}", escape(&file.name), file.sha256));
     }
+    lines.push(given(options));
     for (i, cell) in model.cells().into_iter().enumerate() {
         lines.push(String::new());
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
@@ -81,6 +87,11 @@ pub(crate) fn lines(
         let (input, output) = (&interface.inputs[state.input].name, &interface.outputs[state.output].name);
         lines.push(format!("State: {input} becomes {output}."));
     }
+    if let (Some((input, output)), Some(pair)) = (interface.in_place(), interface.in_place) {
+        let copies = if pair.copies { "the input is copied first" } else { "nothing is copied in C" };
+        let (x, y) = (&input.name, &output.name);
+        lines.push(format!("In place: {x} and {y} may be one array (step in C, step_in_place in Rust); {copies}."));
+    }
     for parameter in model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32) {
         let name = parameter.names.first().map_or("", String::as_str);
         lines.push(format!("{} is {} in the model: f32 here.", escape(name), parameter.element.name()));
@@ -96,6 +107,7 @@ pub(crate) fn lines(
         }
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
+    lines.push(NOT_FINITE.to_owned());
     lines.extend(activations(model, plan.accuracy));
     lines.push(String::new());
     if options.weight_format != WeightFormat::F32 {
@@ -146,6 +158,44 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
         }
     }
     lines
+}
+
+/// What was measured over many steps, which is no bound.
+pub(crate) fn free_run(model: &ValidModel, interface: &Interface, found: Option<&FreeRun>, fused: bool) -> Vec<String> {
+    let Some(FreeRun { steps, results }) = found else {
+        return match interface.weights.is_empty() {
+            true => vec!["Error of many steps: not measured for a model of this size; `cellc check` does.".to_owned()],
+            false => Vec::new(),
+        };
+    };
+    let from = match model.states.is_empty() && model.variables.is_empty() {
+        true => "each on its own",
+        false => "each from the state that the one before has left",
+    };
+    let mut lines = vec![format!(
+        "Error of {}, measured, no bound: {from}; {}, inputs from seed {SEED}:",
+        counted(*steps, "step"),
+        if fused { "fused" } else { "split" },
+    )];
+    for (field, Gathered { error, largest }) in interface.outputs.iter().zip(results) {
+        let error = if error.is_finite() { format!("{error:.1e}") } else { "not finite".to_owned() };
+        lines.push(format!("  {}: {error}, of values up to {largest:.2}", field.name));
+    }
+    lines.into_iter().flat_map(wrap).collect()
+}
+
+/// What differs from the defaults.
+fn given(options: &Options) -> String {
+    match &options.given()[..] {
+        [] => "Options: the defaults (cellc --help lists them).".to_owned(),
+        given => format!("Options, where they differ from the defaults (cellc --help): {}", escape_all(given)),
+    }
+}
+
+fn escape_all(words: &[String]) -> String {
+    // a number of steps that is open: one question mark alone makes no trigraph
+    let words: Vec<String> = words.iter().map(|word| escape(word).replace(",\\u{3f}", ",?")).collect();
+    words.join(" ")
 }
 
 /// In three digits, never below.

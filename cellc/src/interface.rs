@@ -1,6 +1,6 @@
 //! What generated code calls the tensors of a model.
 
-use crate::emit::names::{Field, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
+use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
 use crate::kernel::{Element, Program, Role};
 use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Variable};
 
@@ -36,7 +36,7 @@ impl Interface {
                 input: inputs.iter().position(|f: &Field| f.index == pair.parameter).expect("a state is an input"),
                 output: pair.result,
             })
-            .collect();
+            .collect::<Vec<_>>();
         let variables = model
             .variables
             .iter()
@@ -48,16 +48,50 @@ impl Interface {
                 element: Element::F32,
             })
             .collect();
+        let mut in_place = in_place(&inputs, &outputs, &states);
         let (mut block_len, mut alternates) = (0, false);
         for program in programs {
             block_len = block_len.max(program.block_len);
             alternates |= program.buffers.iter().any(|b| b.role == Role::Backwards);
+            if let Some(pair) = &mut in_place {
+                let (input, output) = (inputs[pair.input].index, outputs[pair.output].index);
+                pair.copies |= program.reads_when_written(Role::Parameter(input), Role::Result(output));
+            }
         }
         let type_name = pascal_case(&function);
         let flags = |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
         let steps = model.steps.as_ref().map(flags);
-        Self { type_name, function, inputs, weights, outputs, states, variables, steps, block_len, alternates, pool }
+        Self {
+            type_name,
+            function,
+            inputs,
+            weights,
+            outputs,
+            states,
+            variables,
+            steps,
+            block_len,
+            alternates,
+            in_place,
+            pool,
+        }
     }
+}
+
+/// The one input and the one output beside states, where they are of one type; a cell's own output may be its state.
+fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Option<InPlace> {
+    let input = (0..inputs.len()).filter(|i| states.iter().all(|s| s.input != *i)).collect::<Vec<_>>();
+    let mut output = (0..outputs.len()).filter(|i| states.iter().all(|s| s.output != *i)).collect::<Vec<_>>();
+    if output.is_empty() {
+        output = (0..outputs.len()).collect();
+    }
+    let ([input], [output]) = (&input[..], &output[..]) else { return None };
+    let (x, y) = (&inputs[*input], &outputs[*output]);
+    let sizes = |field: &Field| field.shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+    // what Rust has as an array of rows
+    let rows = |field: &Field| matches!(*field.shape, [n, _] if n != 1);
+    let same = x.element == Element::F32 && sizes(x) == sizes(y) && rows(x) == rows(y);
+    same.then_some(InPlace { input: *input, output: *output, copies: false })
 }
 
 /// What a caller hands over: integers as they are, all floats as f32.

@@ -31,6 +31,8 @@ pub mod pass;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]
+pub mod random;
+#[doc(hidden)]
 pub mod reference;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -45,6 +47,7 @@ pub mod validate;
 mod error;
 mod evaluate;
 mod expand;
+mod free_run;
 mod header;
 mod interface;
 

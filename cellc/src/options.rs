@@ -173,6 +173,28 @@ pub struct Tuning {
     pub halves: Option<bool>,
 }
 
+impl Tuning {
+    /// What is chosen, as KEY=VALUE.
+    fn given(&self) -> Vec<String> {
+        let Self { panel_columns, rows_at_once, alternate, input_first, fuse, halves } = self;
+        let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
+        let on = |key: &str, on: &Option<bool>| on.map(|on| format!("{key}={}", if on { "on" } else { "off" }));
+        let all = [
+            size("panel-columns", panel_columns),
+            size("rows-at-once", rows_at_once),
+            on("alternate", alternate),
+            on("input-first", input_first),
+            on("fuse", fuse),
+            on("halves", halves),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+fn joined(words: impl Iterator<Item = String>) -> String {
+    words.collect::<Vec<_>>().join(",")
+}
+
 /// Everything that can be chosen about the generated code. The default is right for most models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
@@ -211,6 +233,86 @@ pub struct Options {
 }
 
 impl Options {
+    /// What differs from the default, as words of the command line. The language and the name are not among them: the files show both.
+    pub fn given(&self) -> Vec<String> {
+        let default = Self::default();
+        let Self {
+            name: _,
+            language: _,
+            isas,
+            unroll,
+            tuning,
+            fma,
+            accuracy,
+            state,
+            batch,
+            shapes,
+            range,
+            weights_as,
+            weight_format,
+            threads,
+            runtime,
+            flush_denormals,
+        } = self;
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
+        if let Some(isas) = isas {
+            option("--isa", &joined(isas.iter().map(|isa| isa.name.to_owned())));
+        }
+        match unroll {
+            Unroll::Auto => {}
+            Unroll::Full => option("--unroll", "full"),
+            Unroll::None => option("--unroll", "none"),
+        }
+        let choices = tuning.given();
+        if !choices.is_empty() {
+            option("--plan", &joined(choices.into_iter()));
+        }
+        match fma {
+            Fma::Auto => {}
+            Fma::Off => option("--fma", "off"),
+        }
+        if *accuracy != default.accuracy {
+            option("--accuracy", accuracy.name());
+        }
+        if let Some(batch) = batch {
+            option("--batch", &batch.to_string());
+        }
+        for (input, sizes) in shapes {
+            let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
+            option("--shape", &format!("{input}={}", joined(sizes)));
+        }
+        if *range != default.range {
+            option("--range", &format!("{},{}", range.x, range.h));
+        }
+        match weights_as {
+            WeightsAs::Auto => {}
+            WeightsAs::Inline => option("--weights-as", "inline"),
+            WeightsAs::File => option("--weights-as", "file"),
+        }
+        if *weight_format != default.weight_format {
+            option("--weight-format", weight_format.name());
+        }
+        match threads {
+            Threads::One => {}
+            Threads::Two => option("--threads", "2"),
+        }
+        match state {
+            State::Auto => {}
+            State::Pairs(pairs) => {
+                pairs.iter().for_each(|(input, output)| option("--state", &format!("{input}={output}")));
+            }
+            State::None => words.push("--no-state".to_owned()),
+        }
+        if *runtime {
+            words.push("--runtime".to_owned());
+        }
+        if *flush_denormals != default.flush_denormals {
+            words.push(if *flush_denormals { "--flush-denormals" } else { "--keep-denormals" }.to_owned());
+        }
+        words
+    }
+
     /// The instruction sets to write, generic first.
     pub fn isas(&self) -> Vec<&'static Isa> {
         target::ALL

@@ -79,14 +79,14 @@ impl Arithmetic for Float64 {
             (P::Multiply, &[a, b]) => a * b,
             (P::Divide, &[a, b]) => a / b,
             (P::Maximum, &[a, b]) => {
-                if a > b {
+                if a > b || a.is_nan() {
                     a
                 } else {
                     b
                 }
             }
             (P::Minimum, &[a, b]) => {
-                if a < b {
+                if a < b || a.is_nan() {
                     a
                 } else {
                     b

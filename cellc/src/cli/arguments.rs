@@ -765,6 +765,18 @@ mod tests {
                 threads: Threads::Two,
             }
         );
+        // the header says them so that they can be given again
+        let all = compile(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
+        let given = all.given();
+        assert_eq!(
+            compile(&given.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
+            Options { name: None, ..all }
+        );
+        assert_eq!(Options::default().given(), [""; 0]);
+        for line in ["--no-state", "--unroll=full", "--weights-as=inline", "--accuracy=fast", "--weight-format=f16"] {
+            let options = compile(&[line]).unwrap();
+            assert_eq!(options.given().join("="), line);
+        }
         assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);
         assert_eq!(compile(&["--range", "0.5,4"]).unwrap().range, Range { x: 0.5, h: 4.0 });
     }

@@ -11,6 +11,7 @@ use cellc::compile;
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::model::ValidModel;
 use cellc::options::{Language, Options, Threads};
+use cellc::random::Random;
 use cellc::reference::{initial_variables, reference};
 use cellc::timing::agreement::Agreement;
 use cellc::timing::floor::{Floor, Work, floors};
@@ -25,7 +26,6 @@ use super::arguments::BenchArguments;
 use super::calls::Numbers;
 use super::harness::{Program, Variables};
 use super::progress::Progress;
-use super::random::Random;
 use super::stdout::write_stdout;
 use super::{Failure, report};
 

@@ -8,13 +8,13 @@ use cellc::compile::{self, Compilation};
 use cellc::encoding::Loss;
 use cellc::model::{ElementType, Model, ValidModel};
 use cellc::options::{Language, Options, Range, Threads, WeightFormat};
+use cellc::random::Random;
 use cellc::reference::{Step, initial_variables, reference};
 
 use super::arguments::CheckArguments;
 use super::calls::{self, Calls, Expected, Numbers};
 use super::harness::{Harness, Outcome, Variables};
 use super::progress::Progress;
-use super::random::Random;
 use super::stdout::write_stdout;
 use super::{Failure, report};
 

@@ -42,7 +42,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     let (model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
-    let compilation = compile::compile(&model, &options)?;
+    let mut compilation = compile::compile(&model, &options)?;
     drop(model);
     progress.suspend(|| report(&compilation.warnings));
 
@@ -52,7 +52,10 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Emit::Kernel => {
             compilation.programs.iter().map(|(isa, program)| format!("# {}\n\n{program}\n", isa.name)).collect()
         }
-        Emit::Rust | Emit::C => return write_source(arguments, &destination, compilation, progress),
+        Emit::Rust | Emit::C => {
+            compilation.measure();
+            return write_source(arguments, &destination, compilation, progress);
+        }
     };
     drop(compilation);
     drop(progress);

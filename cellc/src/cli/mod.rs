@@ -9,7 +9,6 @@ mod harness;
 mod inspect;
 mod npy;
 mod progress;
-mod random;
 mod run;
 mod stdout;
 mod weights_file;

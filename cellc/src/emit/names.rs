@@ -27,6 +27,8 @@ pub struct Interface {
     pub steps: Option<StepFlags>,
     /// f32 that intermediate values share in the generated `State`: the most that any instruction set wants.
     pub block_len: usize,
+    /// The input and the output that may be one array, if there are such.
+    pub in_place: Option<InPlace>,
     /// Whether a step takes a pool of threads for the halves of cells.
     pub pool: bool,
     /// Whether the generated `State` remembers in which order the last step read large weights.
@@ -44,6 +46,17 @@ pub struct Field {
     pub shape: Vec<usize>,
     /// What its elements are: f32, but for sequence lengths.
     pub element: Element,
+}
+
+/// An input and an output of one type, the only ones beside states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPlace {
+    /// Index into [`Interface::inputs`].
+    pub input: usize,
+    /// Index into [`Interface::outputs`].
+    pub output: usize,
+    /// Whether a step reads the input after it has begun to write the output, so that it must read a copy.
+    pub copies: bool,
 }
 
 /// By the index of fields: whether every step has its own.
@@ -85,6 +98,11 @@ impl Interface {
     /// Whether there is a `State` for the pure function to work on.
     pub fn has_state(&self) -> bool {
         !self.variables.is_empty() || self.block_len > 0 || self.alternates
+    }
+
+    /// The input and the output that may be one array.
+    pub fn in_place(&self) -> Option<(&Field, &Field)> {
+        self.in_place.map(|pair| (&self.inputs[pair.input], &self.outputs[pair.output]))
     }
 
     /// The inputs that `step` takes: all but the states.
@@ -257,6 +275,8 @@ const MEMBERS: &[&str] = &[
     "isa",
     "reset",
     "step",
+    "step_in_place",
+    "steps_in_place",
     "packed",
     "weights",
     "inputs",
@@ -283,7 +303,7 @@ const STEPS_MEMBERS: [&str; 2] = ["steps", "steps_done"];
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_ITEMS: [&str; 7] = ["isa", "inputs", "outputs", "weights", "packed", "state", "run"];
+const C_ITEMS: [&str; 8] = ["isa", "inputs", "outputs", "weights", "packed", "state", "run", "copy"];
 
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]

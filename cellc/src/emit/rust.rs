@@ -578,6 +578,7 @@ impl File<'_> {
             let _ = writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {call}(self.isa, {rest}}}");
         }
         out.push_str(&steps::method(interface));
+        out.push_str(&steps::in_place(interface));
         for (field, _) in &state_fields {
             let (name, ty) = (&field.name, array(field));
             let _ = writeln!(

@@ -611,6 +611,7 @@ impl Builder {
         // those of reading come first
         problems.extend(std::mem::take(&mut compilation.warnings));
         compilation.warnings = in_own_words(problems);
+        compilation.measure();
         let files = compilation.emit(&name);
         Ok((compilation, files))
     }

@@ -505,6 +505,15 @@ impl Program {
         self.block.binary_search_by_key(&id, |(part, _)| *part).ok().map(|at| self.block[at].1)
     }
 
+    /// Whether a kernel reads the buffer of one role when the buffer of the other is being written, or later: then the two cannot be one.
+    pub fn reads_when_written(&self, read: Role, written: Role) -> bool {
+        let uses = |group: &[Kernel], role: Role, write: bool| {
+            let mut params = group.iter().flat_map(|kernel| &kernel.params);
+            params.any(|(id, writes)| *writes == write && self.buffer(self.whole(*id).0).role == role)
+        };
+        self.groups().skip_while(|group| !uses(group, written, true)).any(|group| uses(group, read, false))
+    }
+
     /// The kernels in order, those together that may run at the same time: one, or two.
     pub fn groups(&self) -> impl Iterator<Item = &[Kernel]> {
         self.kernels.chunk_by(|_, next| next.beside)

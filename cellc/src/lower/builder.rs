@@ -7,7 +7,7 @@ use super::Lowering;
 use crate::kernel::{
     Base, BufferId, Expr, Kernel, Local, Operation, Place, Role, Scalar, Stmt, Type, Var, Walk, WindowId,
 };
-use crate::model::{Activation, PointwiseFunction, ValidNode, ValidOp};
+use crate::model::{Activation, Pointwise, PointwiseFunction, Source, ValidNode, ValidOp};
 use crate::plan::Half;
 
 /// Elements of what rows that are computed together keep up to which that is the kernel's own: 16 KiB of its stack.
@@ -156,22 +156,16 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// One operation element by element; a value that is used twice is named first.
-    pub(super) fn apply(
-        &mut self,
-        body: &mut Vec<Stmt>,
-        function: PointwiseFunction,
-        mut args: Vec<Expr>,
-        lanes: usize,
-    ) -> Expr {
+    pub(super) fn apply(&mut self, body: &mut Vec<Stmt>, link: &Pointwise, mut args: Vec<Expr>, lanes: usize) -> Expr {
         use PointwiseFunction as F;
-        match function {
+        match link.function {
             F::Activation(activation) => self.call(activation, args.remove(0)),
             F::Add => op(Operation::Add, args),
             F::Subtract => op(Operation::Sub, args),
             F::Multiply => op(Operation::Mul, args),
             F::Divide => op(Operation::Div, args),
-            F::Maximum => op(Operation::Max, args),
-            F::Minimum => op(Operation::Min, args),
+            F::Maximum => self.larger(body, Operation::Max, link, args, lanes),
+            F::Minimum => self.larger(body, Operation::Min, link, args, lanes),
             F::PRelu => {
                 let value = self.let_(body, "v", lanes, args.remove(0));
                 let scaled = op(Operation::Mul, vec![value.clone(), args.remove(0)]);
@@ -179,6 +173,34 @@ impl<'a, 'm> Builder<'a, 'm> {
                 op(Operation::SelectLess, vec![Expr::f32(0.0, lanes), value.clone(), value, scaled])
             }
         }
+    }
+}
+
+impl Builder<'_, '_> {
+    /// Max or Min, which give their second operand where either is NaN, so that a NaN stays one whichever it is.
+    fn larger(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        operation: Operation,
+        link: &Pointwise,
+        args: Vec<Expr>,
+        lanes: usize,
+    ) -> Expr {
+        if self.is_number(link.inputs[0]) {
+            return op(operation, args);
+        }
+        let [first, second] = [0, 1].map(|i| self.let_(body, "v", lanes, args[i].clone()));
+        let chosen = op(operation, vec![first.clone(), second]);
+        // at most 0, unless it is NaN
+        let below = op(Operation::Min, vec![Expr::f32(0.0, lanes), first.clone()]);
+        op(Operation::SelectLess, vec![below, Expr::f32(1.0, lanes), chosen, first])
+    }
+
+    /// Whether it is known to hold no NaN.
+    fn is_number(&self, source: Source) -> bool {
+        let Source::Constant(constant) = source else { return false };
+        let tensor = &self.lowering.model.constants[constant];
+        (0..tensor.len()).all(|k| !tensor.get_f32(k).is_nan())
     }
 }
 

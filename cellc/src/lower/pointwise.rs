@@ -172,7 +172,7 @@ impl<'m> Builder<'_, 'm> {
                     },
                 })
                 .collect();
-            value = self.apply(body, link.function, args, lanes);
+            value = self.apply(body, link, args, lanes);
         }
         value
     }
@@ -282,7 +282,7 @@ impl<'m> Builder<'_, 'm> {
                     None => value.clone().expect("plan: a link follows what it reads"),
                 })
                 .collect();
-            value = Some(self.apply(body, link.function, args, lanes));
+            value = Some(self.apply(body, link, args, lanes));
         }
         body.push(Stmt::Store { to: out, value: value.expect("lower: there is an operation") });
     }

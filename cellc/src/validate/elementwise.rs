@@ -121,6 +121,12 @@ impl Validation<'_> {
         let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let result = match (function, simple) {
             (_, Some(function @ P::Activation(_))) => self.pointwise(node, function, &sources[..1], shape),
+            // what is known comes first: see lower::builder
+            (_, Some(function @ (P::Maximum | P::Minimum))) => {
+                let swapped = matches!(sources[1], Source::Constant(_));
+                let sources = if swapped { [sources[1], sources[0]] } else { [sources[0], sources[1]] };
+                self.pointwise(node, function, &sources, shape)
+            }
             (_, Some(function)) => self.pointwise(node, function, &sources, shape),
             (E::Clamp { min, max }, _) => self.clamp(node, sources[0], min, max, shape),
             (E::Negative, _) => {

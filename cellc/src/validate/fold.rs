@@ -209,7 +209,7 @@ fn compare(function: Elementwise, a: f64, b: f64) -> bool {
     }
 }
 
-/// Of floating point; the second where either operand of a maximum or a minimum is NaN, as at run time.
+/// Of floating point. A maximum or a minimum is NaN where either operand is, as at run time.
 fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
     use Elementwise as E;
     match function {
@@ -218,14 +218,14 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Multiply => a * b,
         E::Divide => a / b,
         E::Maximum => {
-            if a > b {
+            if a > b || a.is_nan() {
                 a
             } else {
                 b
             }
         }
         E::Minimum => {
-            if a < b {
+            if a < b || a.is_nan() {
                 a
             } else {
                 b

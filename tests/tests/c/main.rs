@@ -10,8 +10,7 @@ use std::path::Path;
 
 use cellc::options::{Fma, Options, Unroll, WeightsAs};
 use cellc::{AppleResetGate, Builder, Framework, Language, target};
-use cellc_tests::driver::starts;
-use cellc_tests::skipped::skip;
+use cellc_tests::skipped::{has, skip};
 
 use toolchain::{GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
 
@@ -192,8 +191,7 @@ fn fast_math_is_refused_with_its_remedy() {
 #[test]
 fn the_line_for_cmake_helps() {
     let folder = folder("fast-math-cmake");
-    if !starts("cmake") {
-        println!("skipped: cmake is not installed");
+    if !has("cmake") {
         return;
     }
     let compilation = cases::compiled("gru_cell_clip", &Options::default());

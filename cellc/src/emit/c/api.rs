@@ -36,12 +36,28 @@ impl File<'_> {
         inputs.chain(outputs).map(|f| format!("{} holds steps * {}.", f.name, self.size(f))).collect()
     }
 
-    /// The parameters of `step`, after `self`.
+    /// The parameters of `step`, after `self`. The two that may be one array are not restricted.
     fn step_params(&self, restrict: &str) -> String {
-        let inputs =
-            self.interface.step_inputs().map(|f| format!(", const {} *{restrict}{}", c_type(f.element), f.name));
-        let outputs = self.interface.outputs.iter().map(|f| format!(", float *{restrict}{}", f.name));
+        let pair = self.interface.in_place();
+        let restrict = |field: &Field| match pair {
+            Some((input, output)) if field == input || field == output => "",
+            _ => restrict,
+        };
+        let inputs = self.interface.step_inputs();
+        let inputs = inputs.map(|f| format!(", const {} *{}{}", c_type(f.element), restrict(f), f.name));
+        let outputs = self.interface.outputs.iter().map(|f| format!(", float *{}{}", restrict(f), f.name));
         inputs.chain(outputs).collect()
+    }
+
+    /// What `step` says of the arguments that may be one array.
+    fn in_place(&self) -> Option<String> {
+        let (input, output) = self.interface.in_place()?;
+        let copies = if self.copies() { "the input is copied first" } else { "nothing is copied" };
+        Some(format!("In place: {} and {} may be the same pointer; {copies} then.", input.name, output.name))
+    }
+
+    fn copies(&self) -> bool {
+        self.interface.in_place.is_some_and(|pair| pair.copies)
     }
 }
 
@@ -195,10 +211,12 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed});
 /* {at_first} again. */
 void {prefix}_reset({prefix} *self);
 
-/* One step: reads the inputs, writes every output, keeps the new state. */
 ",
         file.enumerator(file.programs[0].0)
     );
+    let mut comment = vec!["One step: reads the inputs, writes every output, keeps the new state.".to_owned()];
+    comment.extend(file.in_place());
+    block_comment(out, "", &comment);
     let restrict = format!("{upper}_RESTRICT ");
     wrap::statement(out, 0, &format!("void {prefix}_step({prefix} *{restrict}self{});", file.step_params(&restrict)));
     if interface.steps.is_some() {
@@ -208,6 +226,7 @@ void {prefix}_reset({prefix} *self);
         comment
             .push("An output that has no steps is what the last one leaves; without a step nothing is written.".into());
         comment.push(format!("The state goes on from call to call: {prefix}_reset starts another sequence."));
+        comment.extend(file.in_place());
         block_comment(out, "", &comment);
         let head =
             format!("void {prefix}_steps({prefix} *{restrict}self, size_t steps{});", file.step_params(&restrict));
@@ -565,6 +584,20 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
     out.push_str("}\n\n");
     let head = format!("void {prefix}_step({prefix} *restrict self{}) {{", file.step_params("restrict "));
     wrap::statement(out, 0, &head);
+    if let (Some((input, output)), true) = (interface.in_place(), file.copies()) {
+        let (x, y) = (&input.name, &output.name);
+        let _ = write!(
+            out,
+            "    /* what is read after {y} is written must not be overwritten */
+    float {prefix}_copy[{}];
+    if ({x} == {y}) {{
+        memcpy({prefix}_copy, {x}, sizeof {prefix}_copy);
+        {x} = {prefix}_copy;
+    }}
+",
+            file.size(input)
+        );
+    }
     let is_state = |f: &Field| file.states().any(|(state, _)| state.name == f.name);
     if !interface.inputs.is_empty() {
         let inputs: Vec<_> = interface

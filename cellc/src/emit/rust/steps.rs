@@ -7,6 +7,31 @@ use super::tuple;
 use super::types::{array, step_inputs_type};
 use crate::emit::names::{Field, Interface};
 
+/// `step_in_place` and `steps_in_place`, for a model whose input and output are of one type.
+pub(super) fn in_place(interface: &Interface) -> String {
+    let Some((input, output)) = interface.in_place() else { return String::new() };
+    let ty = array(output);
+    let step = match &interface.outputs[..] {
+        [_] => "self.step(&input, io);".to_owned(),
+        _ => {
+            format!("let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = outputs.{};", output.name)
+        }
+    };
+    let mut text = format!(
+        "/// [`Self::step`] in place: `io` is `{}` before and `{}` after.
+        pub fn step_in_place(&mut self, io: &mut {ty}) {{ let input = *io; {step} }}\n",
+        input.name, output.name
+    );
+    if interface.steps.as_ref().is_some_and(|steps| steps.inputs[input.index] && steps.outputs[output.index]) {
+        let _ = writeln!(
+            text,
+            "/// [`Self::steps`] in place: as many steps as `io` holds, each as [`Self::step_in_place`] does it.
+            pub fn steps_in_place(&mut self, io: &mut [{ty}]) {{ for io in io {{ self.step_in_place(io); }} }}"
+        );
+    }
+    text
+}
+
 /// What the module needs beside the struct.
 pub(super) fn items(interface: &Interface) -> String {
     if interface.steps.is_none() {

@@ -1,10 +1,12 @@
 //! Numbers drawn from a seed: SplitMix64 (Steele, Lea, Flood 2014), the same on every machine.
 
-pub(crate) struct Random(u64);
+/// A sequence of numbers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
 
 impl Random {
     /// The sequence of this seed.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -24,18 +26,18 @@ impl Random {
     }
 
     /// `len` whole numbers from 0 to `most`, both included.
-    pub(crate) fn lengths(&mut self, len: usize, most: usize) -> Vec<i64> {
+    pub fn lengths(&mut self, len: usize, most: usize) -> Vec<i64> {
         (0..len).map(|_| (self.next() % (most as u64 + 1)) as i64).collect()
     }
 
     /// `len` values of magnitude at most `most`, spread evenly.
-    pub(crate) fn even(&mut self, len: usize, most: f32) -> Vec<f32> {
+    pub fn even(&mut self, len: usize, most: f32) -> Vec<f32> {
         (0..len).map(|_| self.unit() * most).collect()
     }
 
     /// `len` values of magnitude at most `most`: mostly spread evenly, at times all at the ends of the range or zero,
     /// or all scaled down so far that squares underflow.
-    pub(crate) fn varied(&mut self, len: usize, most: f32) -> Vec<f32> {
+    pub fn varied(&mut self, len: usize, most: f32) -> Vec<f32> {
         match self.next() % 8 {
             0 => (0..len).map(|_| (self.next() % 3) as f32 - 1.0).map(|sign| sign * most).collect(),
             1 => {

@@ -1,0 +1,119 @@
+//! NaN and infinite inputs: a NaN stays one, and both languages compute what the interpreter computes.
+
+use std::path::Path;
+
+use cellc::compile::compile;
+use cellc::front::openvino;
+use cellc::model::Activation;
+use cellc::options::Unroll;
+use cellc::{Accuracy, Options, target};
+use cellc_tests::driver;
+use cellc_tests::model_file::{ModelFile, Port, Stored};
+use cellc_tests::subject::{Subject, assert_same};
+
+/// Elements of an input: the widest vector, and what is left of it.
+const LEN: usize = 16 + 1;
+
+/// A model with every activation in a cell with a clip, and every operation that chooses between values. Results that read `y` come first.
+fn file() -> (ModelFile, usize) {
+    let mut file = ModelFile::default();
+    let shape = [1, LEN];
+    let x = file.parameter("x", &shape);
+    let y = file.parameter("y", &shape);
+    let half = file.constant(&[1], Stored::F32, [0.5].into_iter());
+    let mut both = Vec::new();
+    let mut of_x = Vec::new();
+    for kind in ["Maximum", "Minimum"] {
+        both.push(file.operation(kind, "opset1", "auto_broadcast=\"numpy\"", &[&x, &y], &shape));
+        both.push(file.operation(kind, "opset1", "auto_broadcast=\"numpy\"", &[&y, &x], &shape));
+        of_x.push(file.operation(kind, "opset1", "auto_broadcast=\"numpy\"", &[&x, &half], &shape));
+        of_x.push(file.operation(kind, "opset1", "auto_broadcast=\"numpy\"", &[&half, &x], &shape));
+    }
+    // a slope counts only where it is multiplied
+    of_x.push(file.operation("PRelu", "opset1", "", &[&x, &y], &shape));
+    of_x.push(file.operation("Clamp", "opset1", "min=\"-0.5\" max=\"0.25\"", &[&x], &shape));
+    of_x.push(file.operation("Relu", "opset1", "", &[&x], &shape));
+    of_x.push(file.operation("Abs", "opset1", "", &[&x], &shape));
+    of_x.push(file.operation("SoftMax", "opset1", "axis=\"1\"", &[&x], &shape));
+    // one weight for each unit: what is infinite stays so
+    let numbers = |len: usize, step: usize| (0..len).map(move |i| ((i * step % 7) as f32 - 3.0) / 8.0);
+    let zero = file.constant(&shape, Stored::F32, (0..LEN).map(|_| 0.0));
+    let state = file.parameter("h", &shape);
+    for name in Activation::NAMES {
+        let [w, r] = [5, 3].map(|step| file.constant(&[LEN, LEN], Stored::F32, numbers(LEN * LEN, step)));
+        let b = file.constant(&[LEN], Stored::F32, numbers(LEN, 2));
+        let parameters = match name {
+            "relu" | "sigmoid" | "tanh" | "softsign" | "softplus" => "",
+            "leakyrelu" | "thresholdedrelu" | "elu" => "activations_alpha=\"0.5\"",
+            _ => "activations_alpha=\"0.5\" activations_beta=\"0.25\"",
+        };
+        let attributes = format!("activations=\"{name}\" {parameters} clip=\"2\"");
+        let h = if name == "relu" { &state } else { &zero };
+        of_x.push(file.cell(name, "RNNCell", &attributes, &[&x, h, &w, &r, &b]));
+    }
+    let all: Vec<&Port> = both.iter().chain(&of_x).collect();
+    all.into_iter().for_each(|port| {
+        file.result(port);
+    });
+    (file, both.len())
+}
+
+fn subject(accuracy: Accuracy, calls: &[[Vec<f32>; 2]]) -> Subject {
+    let (file, _) = file();
+    let (text, bin) = (file.text(), file.weights);
+    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
+    let name = format!("net_{}", accuracy.name());
+    let options = Options {
+        name: Some(name.clone()),
+        accuracy,
+        unroll: Unroll::None,
+        // the functions are what differs: one instruction set beside the generic one shows it
+        isas: (accuracy != Accuracy::Exact).then(|| vec![&target::AVX2]),
+        ..Options::default()
+    };
+    let compilation = compile(&model, &options);
+    let compilation = compilation.unwrap_or_else(|problems| panic!("{problems}"));
+    let calls = calls.iter().map(|[x, y]| vec![x.clone(), y.clone(), vec![0.0; LEN]]).collect();
+    Subject { name, compilation, calls }
+}
+
+#[test]
+fn a_nan_stays_one_in_every_language() {
+    let numbers = |scale: f32| (0..LEN).map(|i| (i as f32 - 7.0) * scale).collect::<Vec<f32>>();
+    let all = |value: f32| vec![value; LEN];
+    let one = |value: f32| {
+        let mut values = numbers(0.125);
+        values[3] = value;
+        values
+    };
+    let inf = f32::INFINITY;
+    let calls = [
+        [all(f32::NAN), numbers(0.25)],
+        [numbers(0.25), all(f32::NAN)],
+        [all(-f32::NAN), all(f32::NAN)],
+        [one(f32::NAN), numbers(0.5)],
+        [all(inf), numbers(0.25)],
+        [all(-inf), all(inf)],
+        [one(inf), one(-inf)],
+    ];
+    let (_, both) = file();
+    let subjects = Accuracy::ALL.map(|accuracy| subject(accuracy, &calls));
+    let isas = driver::isas();
+    for subject in &subjects {
+        let expected = subject.expected(&isas);
+        for ((_, isa, call, way, result), bits) in &expected {
+            let nan = bits.iter().all(|bits| f32::from_bits(*bits).is_nan());
+            let asked = matches!((call, *result < both), (0 | 2, _) | (1, true));
+            assert!(nan || !asked, "{} on {isa}: result {result} of call {call}, {way:?}", subject.name);
+            assert!(!nan || asked || *call > 2, "{} on {isa}: result {result} of call {call}", subject.name);
+        }
+    }
+    let expected = subjects.iter().flat_map(|subject| subject.expected(&isas)).collect();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("not-finite");
+    let found = driver::rust(&folder.join("rust"), &subjects, &["-Copt-level=1"]);
+    assert_same("Rust", &expected, &found);
+    for compiler in driver::c_compilers() {
+        let found = driver::c(&folder.join("c"), &subjects, compiler, &["-std=c11", "-O1"]);
+        assert_same(compiler, &expected, &found);
+    }
+}
