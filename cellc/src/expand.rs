@@ -346,3 +346,33 @@ fn message(problem: &Diagnostic) -> String {
     }
     message
 }
+
+#[cfg(all(test, feature = "safetensors"))]
+mod tests {
+    use super::*;
+
+    /// What a call expands to, as text.
+    fn expanded(called: Macro, keys: &str) -> String {
+        let text = format!("Net<weights = \"../examples/pytorch/model/net.safetensors\"{keys}>");
+        expand(called, text.parse().expect("tokens")).to_string()
+    }
+
+    #[test]
+    fn metadata_of_a_file_say_what_a_macro_need_not() {
+        assert_eq!(
+            expanded(Macro::GruCell, ""),
+            expanded(Macro::GruCell, ", prefix = \"gru\", head = \"fc\", head_activation = sigmoid, input_size = 4")
+        );
+        for (called, keys, found) in [
+            (Macro::GruCell, ", head = \"out\"", "`head` is out here and fc in the metadata of"),
+            (Macro::GruCell, ", skip = true", "`skip` adds 4 inputs to 1 outputs"),
+            (Macro::LstmCell, "", "the cell is lstm here and gru in the metadata of"),
+            (Macro::GruCell, ", gate_order = icfo", "`gate_order` is icfo, and the cell is gru"),
+            (Macro::GruCell, ", hidden_size = 15", "`hidden_size` is 15 here and 16 in"),
+            (Macro::AppleGru, ", steps = 3", "have the key"),
+        ] {
+            let text = expanded(called, keys);
+            assert!(text.contains("compile_error") && text.contains(found), "{keys}: {found} is not in {text}");
+        }
+    }
+}

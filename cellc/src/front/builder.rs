@@ -1113,6 +1113,46 @@ mod tests {
 
     #[cfg(feature = "safetensors")]
     #[test]
+    fn metadata_of_a_file_say_what_the_builder_need_not() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/pytorch/model/net.safetensors");
+        let (compilation, _) = Builder::gru(16, 4).safetensors(&file).generate().expect("a network");
+        assert_eq!(compilation.model.results[0].shape, [1, 1], "the head that the metadata name");
+        let said = Builder::gru(16, 4).safetensors(&file).prefix("gru").head("fc").head_activation(Activation::Sigmoid);
+        let (same, _) = said.generate().expect("a network");
+        assert_eq!(same.model, compilation.model);
+        let sequence = Builder::gru(16, 4).steps(3).safetensors(&file).generate().expect("a network").0;
+        assert_eq!(sequence.model.results[0].shape, [1, 3, 1]);
+        for (builder, found) in [
+            (Builder::gru(16, 4).safetensors(&file).head("out"), "`Builder::head` is out here and fc in the metadata"),
+            (Builder::lstm(16, 4).safetensors(&file), "the cell is lstm here and gru in the metadata"),
+            (Builder::gru(16, 4).skip(true).safetensors(&file), "`skip` adds 4 inputs to 1 outputs"),
+            (
+                Builder::gru(16, 4).safetensors(&file).head_activation(Activation::Relu),
+                "`Builder::head_activation` is relu here and sigmoid in",
+            ),
+            (Builder::gru(16, 4).layers(2).safetensors(&file), "no tensor \"gru.weight_ih_l1\""),
+        ] {
+            let text = refused(&builder);
+            assert!(text.contains(found), "{found} is not in {text}");
+        }
+        // all layers of a file, without a word of a method that nobody called
+        let two = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks/pytorch_gru_with_head.safetensors");
+        let builder = Builder::gru(5, 3).safetensors(&two).prefix("gru");
+        assert_eq!(builder.generate().expect("a network").0.model.cells().len(), 2);
+        let text = refused(&Builder::gru(5, 3).safetensors(&two));
+        assert!(!text.contains("Builder::layers"), "{text}");
+        let text = refused(&builder.layers(1));
+        assert!(text.contains("leave out `Builder::layers`, and all are taken"), "{text}");
+        #[cfg(feature = "openvino")]
+        {
+            let (compilation, files) = Builder::new(&file).generate().expect("a network");
+            assert_eq!(compilation.model.results[0].shape, [1, 1]);
+            assert_eq!(files.last().map(|file| &file.name[..]), Some("net.rs"));
+        }
+    }
+
+    #[cfg(feature = "safetensors")]
+    #[test]
     fn files_of_tensors() {
         let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks").join(name);
         let net = || Builder::gru(5, 3).layers(2).safetensors(file("pytorch_gru_with_head.safetensors")).prefix("gru.");

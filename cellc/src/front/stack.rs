@@ -3,7 +3,9 @@
 //! The one input is x, the one output what the last layer gives. The states are variables, which the generated type holds and which start at zero or
 //! at what is given. A layer that runs through time other than forward starts every call anew.
 
-use super::declared::{Baked, Declared, Place, Said};
+#[cfg(feature = "safetensors")]
+use super::declared::Baked;
+use super::declared::{Declared, Place, Said};
 use super::graph::Graph;
 #[cfg(feature = "safetensors")]
 use super::layout::{Framework, WeightSet, convert};
