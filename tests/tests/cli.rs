@@ -121,7 +121,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
     let gru = model("gru_cell_min");
     let gru = gru.to_str().unwrap();
     for (arguments, words) in [
-        (&[][..], &["MODEL.xml"][..]),
+        (&[][..], &["MODEL"][..]),
         (&[gru], &["-o gru.rs", "-o -"]),
         (&[gru, "-o"], &["--output"]),
         (&[gru, "-o", ""], &["--output <FILE>"]),

@@ -12,6 +12,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("kernel", &["kernel"]),
     ("target", &["kernel", "target"]),
     ("options", &["target"]),
+    ("front/amplifier", &["diagnostic", "front", "model"]),
     ("front/formats", &["diagnostic", "front", "model"]),
     ("front/openvino", &["diagnostic", "front", "model", "options", "validate"]),
     ("front/declaration", &["diagnostic", "front", "model", "options", "target", "validate"]),

@@ -21,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   cellc gru.xml -o gru.rs                    Rust; the weights come from gru.bin beside the model
   cellc gru.xml --weights w.bin -o gru.c     C11 and its header gru.h
+  cellc amp.nam -o amp.c                     a model of Neural Amp Modeler
   cellc gru.xml -o - --emit c | less         to standard output, the header first
   cellc gru.xml --emit plan                  what was decided about tiles, layout and precision
   cellc gru.xml -o gru.rs --batch 4          a batch that the model leaves open
@@ -99,7 +100,7 @@ The compilers are rustc and cc, or what the variables RUSTC and CC name.";
 #[command(
     name = "cellc",
     version,
-    about = "Compiles a recurrent network (OpenVINO IR) to a readable Rust or C source file",
+    about = "Compiles a recurrent network to a readable Rust or C source file",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -131,9 +132,9 @@ pub(crate) enum Command {
 /// The model, and what of it is chosen when compiling, whatever the command.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// The model: the .xml file of an OpenVINO IR, or a .safetensors file of PyTorch's weights
+    /// The model: the .xml file of an OpenVINO IR, a .safetensors file of PyTorch's weights, a .nam file, or the .json of RTNeural or AIDA-X
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
-    #[arg(value_name = "MODEL.xml", required = true)]
+    #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
 
     /// The file with the weights [default: the .bin file beside the model]

@@ -27,12 +27,12 @@ use crate::target::Isa;
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
 /// ```no_run
-/// # #[cfg(feature = "openvino")]
+/// # #[cfg(any(feature = "openvino", feature = "json"))]
 /// fn main() -> Result<(), cellc::Error> {
 ///     cellc::Builder::new("model/denoiser.xml").name("denoiser").compile()?;
 ///     Ok(())
 /// }
-/// # #[cfg(not(feature = "openvino"))]
+/// # #[cfg(not(any(feature = "openvino", feature = "json")))]
 /// # fn main() {}
 /// ```
 ///
@@ -73,7 +73,7 @@ pub struct Builder {
 
 #[derive(Clone, Debug)]
 enum Source {
-    #[cfg(feature = "openvino")]
+    #[cfg(any(feature = "openvino", feature = "json"))]
     File {
         xml: PathBuf,
         weights: Option<PathBuf>,
@@ -112,10 +112,11 @@ fn unplaced<T>(value: T) -> Said<T> {
 }
 
 impl Builder {
-    /// A model in a file: the `.xml` of an OpenVINO IR, relative to the folder of Cargo.toml.
+    /// A model in a file, relative to the folder of Cargo.toml: the `.xml` of an OpenVINO IR (feature `openvino`), or a model of an amplifier, `.nam` or
+    /// the `.json` of RTNeural and AIDA-X (feature `json`). What the file holds says what it is.
     ///
-    /// Its weights are read from the `.bin` beside it, unless [`Builder::weights`] names another file.
-    #[cfg(feature = "openvino")]
+    /// The weights of an IR are read from the `.bin` beside it, unless [`Builder::weights`] names another file.
+    #[cfg(any(feature = "openvino", feature = "json"))]
     pub fn new(model: impl Into<PathBuf>) -> Self {
         Self::of(Source::File { xml: model.into(), weights: None })
     }
@@ -180,11 +181,14 @@ impl Builder {
     }
 
     /// The cell, for an attribute that only a declared cell takes.
-    #[cfg_attr(not(feature = "openvino"), expect(unused_variables, reason = "every cell is declared"))]
+    #[cfg_attr(
+        not(any(feature = "openvino", feature = "json")),
+        expect(unused_variables, reason = "every cell is declared")
+    )]
     fn attribute(mut self, name: &str, set: impl FnOnce(&mut Declared)) -> Self {
         match &mut self.source {
             Source::Cell { cell, .. } => set(cell),
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { xml, .. } => self.problems.push(
                 Diagnostic::error(Origin::Unknown, format!("`{name}` is set, and {} has its own", xml.display()))
                     .help(format!("remove `.{name}(..)`: attributes are read from the file")),
@@ -318,7 +322,7 @@ impl Builder {
         match &mut self.source {
             Source::Cell { weights: Given::Of(of, sets), .. } if *of == framework => sets.push(set),
             Source::Cell { weights, .. } => *weights = Given::Of(framework, vec![set]),
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { xml, .. } => {
                 let found = format!("`weights_of` is set, and {} has its own", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"));
@@ -340,7 +344,7 @@ impl Builder {
             Source::Cell { weights, .. } => {
                 *weights = Given::File(TensorFile { path: file.into(), ..TensorFile::default() });
             }
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { xml, .. } => {
                 let found = format!("`safetensors` is set, and {} has its own weights", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"));
@@ -395,7 +399,7 @@ impl Builder {
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
             Source::Cell { weights, .. } => *weights = Given::Values([w, r, b].map(<[f32]>::to_vec)),
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { xml, .. } => {
                 let found = format!("`weight_values` is set, and {} has its own", xml.display());
                 let help = "remove `.weight_values(..)`, or name another `.bin` by `.weights(..)`";
@@ -406,7 +410,7 @@ impl Builder {
     }
 
     /// The `.bin` of a model in a file, if it is not the one beside the `.xml`.
-    #[cfg(feature = "openvino")]
+    #[cfg(any(feature = "openvino", feature = "json"))]
     pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
             Source::File { weights, .. } => *weights = Some(file.into()),
@@ -465,7 +469,7 @@ impl Builder {
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
             Source::Cell { cell, .. } => cell.batch = Some(unplaced(rows)),
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { .. } => self.options.batch = Some(rows),
         }
         self
@@ -565,9 +569,9 @@ impl Builder {
             #[cfg(feature = "safetensors")]
             Source::Cell { weights: Given::File(file), .. } => vec![file.path.clone()],
             Source::Cell { .. } => Vec::new(),
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { xml, weights: None } => {
                 // a model whose weights are all given at run time has no such file, and one that is missing is never fresh
                 let beside = Some(xml.with_extension("bin")).filter(|file| file.exists());
@@ -620,7 +624,7 @@ impl Builder {
         let name = match (&self.options.name, &self.source) {
             (Some(name), _) => name.clone(),
             (None, Source::Cell { cell, .. }) => cell.name.value.clone(),
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             (None, Source::File { xml, .. }) => xml.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         };
         if Path::new(&name).file_name() == Some(OsStr::new(&name)) && !name.contains(char::is_control) {
@@ -669,7 +673,7 @@ impl Builder {
                 problems.extend(wrong);
                 (!fatal).then(|| cell.model())
             }
-            #[cfg(feature = "openvino")]
+            #[cfg(any(feature = "openvino", feature = "json"))]
             Source::File { xml, weights } => {
                 let (model, found) = match super::formats::read(xml, weights.as_deref()) {
                     Ok((model, warnings)) => (Some(model), warnings),
@@ -894,7 +898,7 @@ mod tests {
         assert!(text.contains("ONNX"), "{text}");
     }
 
-    #[cfg(feature = "openvino")]
+    #[cfg(any(feature = "openvino", feature = "json"))]
     #[test]
     fn attributes_of_a_file_are_not_overruled() {
         let text = refused(&Builder::new("nowhere.xml").clip(1.0).weight_values(&[], &[], &[]));

@@ -1,5 +1,7 @@
 //! Every way in: what each kind of input says becomes a [`Model`](crate::model::Model).
 
+#[cfg(feature = "json")]
+mod amplifier;
 pub mod apple;
 pub mod builder;
 pub mod declaration;
@@ -22,7 +24,7 @@ fn underflows(written: &str, number: f32) -> bool {
 }
 
 /// SHA-256 of a file's bytes, lower-case hexadecimal.
-#[cfg(any(feature = "openvino", feature = "safetensors"))]
+#[cfg(any(feature = "openvino", feature = "safetensors", feature = "json"))]
 fn sha256(bytes: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     use std::fmt::Write;
@@ -33,4 +35,10 @@ fn sha256(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
+}
+
+/// A file's name without its folders.
+#[cfg(any(feature = "openvino", feature = "json"))]
+fn file_name(path: &std::path::Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -3,11 +3,11 @@
 //! The one input is x, the one output what the last layer gives. The states are variables, which the generated type holds and which start at zero or
 //! at what is given. A layer that runs through time other than forward starts every call anew.
 
-#[cfg(feature = "safetensors")]
+#[cfg(any(all(test, feature = "safetensors"), feature = "json"))]
 use super::declared::Baked;
 use super::declared::{Declared, Place, Said};
 use super::graph::Graph;
-#[cfg(feature = "safetensors")]
+#[cfg(any(all(test, feature = "safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{Activation, Elementwise, InputFile, Model, Op, Tensor, ValueId, shape_text};
@@ -27,6 +27,9 @@ enum Layer {
     /// One layer, whose weights are known or given at run time.
     Recurrent(Box<Declared>),
     Dense(DenseLayer),
+    /// What is computed on each value.
+    #[cfg(feature = "json")]
+    Activation(Activation),
 }
 
 /// Layers, each of which reads what the one before gives.
@@ -44,6 +47,10 @@ pub(crate) struct Stack {
     layers: Vec<Layer>,
     /// Whether x is added to what the last layer gives; none: false.
     pub(crate) skip: Option<Said<bool>>,
+    /// What x is multiplied by before anything else, the skip included; none: 1.
+    pub(crate) input_gain: Option<f32>,
+    /// What the output is multiplied by after everything else, the skip included; none: 1.
+    pub(crate) output_gain: Option<f32>,
     /// The file that the weights are from.
     pub(crate) file: Option<InputFile>,
 }
@@ -57,7 +64,18 @@ impl Stack {
         rows: Option<Said<usize>>,
         steps: Option<Said<usize>>,
     ) -> Self {
-        Self { declared_by, name, input_size, rows, steps, layers: Vec::new(), skip: None, file: None }
+        Self {
+            declared_by,
+            name,
+            input_size,
+            rows,
+            steps,
+            layers: Vec::new(),
+            skip: None,
+            input_gain: None,
+            output_gain: None,
+            file: None,
+        }
     }
 
     /// Adds a recurrent layer with the weights of one direction as `framework` holds them, and its initial states, h and then c, each `[hidden_size]`; none: zero.
@@ -65,8 +83,7 @@ impl Stack {
     ///
     /// # Errors
     /// If a tensor does not fit, or `framework` has no such layer.
-    #[cfg(feature = "safetensors")]
-    #[cfg_attr(not(test), expect(dead_code, reason = "the readers of amplifier models call it"))]
+    #[cfg(any(all(test, feature = "safetensors"), feature = "json"))]
     pub(crate) fn add_recurrent(
         &mut self,
         mut layer: Declared,
@@ -97,6 +114,12 @@ impl Stack {
     /// Adds a dense layer.
     pub(crate) fn push_dense(&mut self, layer: DenseLayer) {
         self.layers.push(Layer::Dense(layer));
+    }
+
+    /// Adds a function of each value.
+    #[cfg(feature = "json")]
+    pub(crate) fn push_activation(&mut self, activation: Activation) {
+        self.layers.push(Layer::Activation(activation));
     }
 
     /// What does not fit: to be asked before [`Self::model`].
@@ -130,6 +153,8 @@ impl Stack {
                     }
                     (&self.name.origin, inputs, outputs)
                 }
+                #[cfg(feature = "json")]
+                Layer::Activation(_) => continue,
             };
             if reads != before {
                 let found = format!("layer {number} reads {reads} values, and is given {before}");
@@ -159,6 +184,13 @@ impl Stack {
         let several_recurrent = several(|layer| matches!(layer, Layer::Recurrent(_)));
         let several_dense = several(|layer| matches!(layer, Layer::Dense(_)));
         let (mut recurrent, mut dense) = (0, 0);
+        let gain = |graph: &mut Graph, name: &str, value: ValueId, factor: Option<f32>| {
+            let Some(factor) = factor else { return value };
+            let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
+            let factor = graph.constant(&format!("{name}_factor"), &factor, origin);
+            graph.computed(name, Op::Elementwise(Elementwise::Multiply), vec![value, factor], origin)
+        };
+        let x = gain(&mut graph, "input_gain", x, self.input_gain);
         let mut out = x;
         // the layer whose output is not yet by row
         let mut last: Option<&Declared> = None;
@@ -178,6 +210,11 @@ impl Stack {
                     out = layer.add_to(&mut graph, &name, out, origin);
                     dense += 1;
                 }
+                #[cfg(feature = "json")]
+                Layer::Activation(activation) => {
+                    let op = Op::Elementwise(Elementwise::Activation(*activation));
+                    out = graph.computed("activation", op, vec![out], origin);
+                }
             }
         }
         if self.skip.as_ref().is_some_and(|said| said.value) {
@@ -186,6 +223,7 @@ impl Stack {
             }
             out = graph.computed("skip", Op::Elementwise(Elementwise::Add), vec![out, x], origin);
         }
+        let out = gain(&mut graph, "output_gain", out, self.output_gain);
         graph.result("out", out, origin);
         graph.model.name = Some(self.name.value.clone());
         graph.model.files.extend(self.file.clone());

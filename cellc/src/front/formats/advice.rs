@@ -126,7 +126,8 @@ fn of(path: &Path, content: &Content) -> Advice {
             advice("a TorchScript model", CONVERT, torch(&load))
         }
         Content::TorchExport => {
-            let load = ["model = openvino.convert_model(torch.export.load(FILE))"];
+            let load =
+                ["program = torch.export.load(FILE)", SHAPES, "model = openvino.convert_model(program, input=shapes)"];
             advice("a model of torch.export", CONVERT, torch(&load))
         }
         Content::TorchSave => {
@@ -245,9 +246,17 @@ fn of(path: &Path, content: &Content) -> Advice {
     }
 }
 
+/// What the program was exported for.
+const SHAPES: &str = "shapes = [tuple(x.shape) for x in program.example_inputs[0]]";
+
 /// The shape is the user's affair.
 const EXAMPLE: &str = "x = torch.zeros(1, 1, 1)  # of the shape that the model takes";
-const WITH_EXAMPLE: &str = "model = openvino.convert_model(model, example_input=x)";
+const WITH_EXAMPLE: &str = "model = openvino.convert_model(model, example_input=x, input=list(x.shape))";
+
+/// Whether an object with these keys is known to be something that is not read.
+pub(super) fn is_foreign(keys: &[String]) -> bool {
+    FOREIGN.iter().any(|(key, _, _)| keys.iter().any(|other| other == key))
+}
 
 /// JSON files that are not read: a key that gives them away, what they are, what to do.
 const FOREIGN: [(&str, &str, &str); 7] = [

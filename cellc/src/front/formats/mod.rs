@@ -25,6 +25,8 @@ pub enum Format {
     OpenVino,
     /// A `.safetensors` file: weights, which a declaration of the layers goes with.
     SafeTensors,
+    /// A model of an amplifier: `.nam`, or the `.json` of RTNeural and AIDA-X.
+    Json,
 }
 
 /// Which format a file is of.
@@ -42,6 +44,7 @@ pub fn recognise(path: &Path) -> Result<Format, Diagnostics> {
     match &content {
         Content::Xml => Ok(Format::OpenVino),
         Content::SafeTensors => Ok(Format::SafeTensors),
+        Content::Json(keys) if !advice::is_foreign(keys) => Ok(Format::Json),
         // its reader says what is wrong with a text
         Content::Text if path.extension() == Some(OsStr::new("xml")) => Ok(Format::OpenVino),
         _ => Err(Diagnostics(vec![advice::refusal(path, &content)])),
@@ -58,6 +61,14 @@ pub fn read(path: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics),
     match recognise(path)? {
         Format::OpenVino => openvino(path, weights),
         Format::SafeTensors => weights_file(path),
+        Format::Json => match weights {
+            None => amplifier(path),
+            Some(weights) => {
+                let [model, weights] = [path, weights].map(|path| quoted(&path.to_string_lossy()));
+                let found = format!("--weights names {weights}, and {model} has its own weights");
+                Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help("remove --weights")]))
+            }
+        },
     }
 }
 
@@ -81,6 +92,18 @@ fn weights_file(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
 fn weights_file(_: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
     let found = "this cellc was built without its feature `safetensors`";
     Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)]))
+}
+
+#[cfg(feature = "json")]
+fn amplifier(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
+    super::amplifier::read(path)
+}
+
+#[cfg(not(feature = "json"))]
+fn amplifier(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
+    let found = format!("{} is a model of an amplifier, which is not read here", quoted(&path.to_string_lossy()));
+    let help = "compile it by the command cellc, or by cellc::Builder in a build script with cellc's feature `json`";
+    Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(help)]))
 }
 
 /// A file that cannot be opened.

@@ -15,7 +15,7 @@ mod xml;
 use std::io;
 use std::path::Path;
 
-use super::sha256;
+use super::{file_name, sha256};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{InputFile, Model};
 use crate::validate;
@@ -71,8 +71,4 @@ fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: Weights) -> Resu
     model.files.push(InputFile { name: name.to_owned(), sha256: sha256(bytes) });
     model.files.extend(weights.into_file());
     Ok((model, diagnostics))
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

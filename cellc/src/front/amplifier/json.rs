@@ -1,0 +1,242 @@
+//! JSON as a tree in which no key is lost, and numbers that are f32.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::refusal;
+use crate::diagnostic::{Diagnostic, Origin, SourceText, quoted};
+use crate::model::{Tensor, shape_text};
+
+/// The most dimensions of a tensor.
+const MOST_DIMENSIONS: usize = 4;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Json {
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
+}
+
+/// The value of the text of a file.
+///
+/// # Errors
+/// If it is no JSON: where, and what is there.
+pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Json, Diagnostic> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice(bytes).map_err(|error| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let line_start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let at = (line_start + error.column().saturating_sub(1)).min(text.len());
+        // Python writes these, and they are no JSON
+        let word = text.get(at..).or(text.get(line_start..)).unwrap_or_default();
+        let not_finite = ["NaN", "-Infinity", "Infinity"].iter().find(|not_finite| {
+            word.starts_with(*not_finite)
+                || text.get(at.saturating_sub(1)..).is_some_and(|word| word.starts_with(*not_finite))
+        });
+        // without the place, which is shown
+        let found = match (not_finite, error.classify()) {
+            (Some(not_finite), _) => format!("a number is {not_finite}"),
+            (None, serde_json::error::Category::Eof) => {
+                "the text ends before the JSON does: the file is cut short".to_owned()
+            }
+            _ => {
+                let message = error.to_string();
+                let message = message.rsplit_once(" at line ").map_or(&message[..], |(message, _)| message);
+                format!("not JSON: {message}")
+            }
+        };
+        let source = SourceText { name: name.to_owned(), text };
+        let origin = Origin::Text { source: Arc::new(source), start: at, end: at };
+        let problem = Diagnostic::error(origin, found);
+        if not_finite.is_some() {
+            problem.valid("a finite number").help("the training has failed: train the model again")
+        } else {
+            problem
+        }
+    })
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Tree)
+    }
+}
+
+struct Tree;
+
+impl<'de> Visitor<'de> for Tree {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Number(value as f64))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::Number(value as f64))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
+        Ok(Json::Number(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::Text(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Json::List(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let mut entries: Vec<(String, Json)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        while let Some((key, value)) = map.next_entry::<String, Json>()? {
+            if !seen.insert(key.clone()) {
+                return Err(de::Error::custom(format!("the key {} is there twice", quoted(&key))));
+            }
+            entries.push((key, value));
+        }
+        Ok(Json::Object(entries))
+    }
+}
+
+/// As a text for people: short, lists and objects by their sizes.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(text) => f.write_str(text),
+            Self::List(values) => write!(f, "a list of {}", values.len()),
+            Self::Object(entries) => {
+                let keys: Vec<&str> = entries.iter().map(|(key, _)| &key[..]).collect();
+                write!(f, "{{{}}}", keys.join(", "))
+            }
+        }
+    }
+}
+
+/// An object of which each key is taken once.
+pub(super) struct Object(Vec<(String, Json)>);
+
+impl Object {
+    pub(super) fn of(value: Json) -> Option<Self> {
+        match value {
+            Json::Object(entries) => Some(Self(entries)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(other, _)| other == key)
+    }
+
+    pub(super) fn take(&mut self, key: &str) -> Option<Json> {
+        let at = self.0.iter().position(|(other, _)| other == key)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// A key that there has to be.
+    pub(super) fn need(&mut self, key: &str, place: &str) -> Result<Json, Diagnostic> {
+        self.take(key).ok_or_else(|| {
+            refusal(place, format!("there is no \"{key}\"")).help("the file may be cut short, or of another format")
+        })
+    }
+
+    /// A size from 1 on.
+    pub(super) fn size(&mut self, key: &str, place: &str) -> Result<usize, Diagnostic> {
+        let value = self.need(key, place)?;
+        value
+            .size()
+            .ok_or_else(|| refusal(place, format!("\"{key}\" is {value}")).valid("a whole number from 1 to 65536"))
+    }
+
+    /// What nobody has taken.
+    pub(super) fn rest(self) -> impl Iterator<Item = (String, Json)> {
+        self.0.into_iter()
+    }
+}
+
+impl Json {
+    /// A whole number from 1 to 2^16.
+    pub(super) fn size(&self) -> Option<usize> {
+        match *self {
+            Self::Number(number) if number.fract() == 0.0 && (1.0..=65536.0).contains(&number) => Some(number as usize),
+            _ => None,
+        }
+    }
+
+    /// A number that f32 holds; `place` says which one.
+    pub(super) fn f32(&self, place: &str) -> Result<f32, Diagnostic> {
+        let Self::Number(number) = *self else {
+            let found = if let Self::Text(text) = self { quoted(text) } else { self.to_string() };
+            return Err(refusal(place, format!("{found} is no number")));
+        };
+        let nearest = number as f32;
+        if nearest.is_finite() {
+            Ok(nearest)
+        } else {
+            Err(refusal(place, format!("{number:e} is more than f32 holds")))
+        }
+    }
+
+    /// Lists in lists, all of one length at each level, as a tensor.
+    pub(super) fn tensor(&self, place: &str) -> Result<Tensor, Diagnostic> {
+        let mut shape = Vec::new();
+        let mut at = self;
+        while let Self::List(values) = at {
+            if shape.len() == MOST_DIMENSIONS {
+                return Err(refusal(place, format!("lists in lists, more than {MOST_DIMENSIONS} deep")));
+            }
+            shape.push(values.len());
+            let Some(first) = values.first() else { break };
+            at = first;
+        }
+        let mut values = Vec::new();
+        self.collect(&shape, place, &mut values)?;
+        let tensor = Tensor::from_f32(shape.clone(), &values);
+        tensor.ok_or_else(|| refusal(place, format!("{} values for the shape {}", values.len(), shape_text(&shape))))
+    }
+
+    fn collect(&self, shape: &[usize], place: &str, values: &mut Vec<f32>) -> Result<(), Diagnostic> {
+        match (self, shape) {
+            (Self::List(list), [len, inner @ ..]) if list.len() == *len => {
+                list.iter().try_for_each(|value| value.collect(inner, place, values))
+            }
+            (Self::List(list), [len, ..]) => Err(refusal(
+                place,
+                format!("lists of {len} and of {} values, where all should have one length", list.len()),
+            )),
+            (Self::List(_), []) => Err(refusal(place, "a list among numbers")),
+            (_, []) => {
+                values.push(self.f32(place)?);
+                Ok(())
+            }
+            (_, [..]) => Err(refusal(place, format!("{self} among lists"))),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Models of guitar amplifiers as their users hold them: Neural Amp Modeler's `.nam`, and the JSON of RTNeural and AIDA-X.
+//!
+//! One sample a call: x `[1, inputs]` in, out `[1, outputs]` out; the states are variables. Numbers are read as the nearest f64 and rounded to the
+//! nearest f32, as the programs do that these files are for.
+
+mod json;
+mod nam;
+mod rtneural;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::Path;
+
+use super::declared::Said;
+use super::stack::Stack;
+use super::{file_name, sha256};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::model::{InputFile, LedgerEntry, Model, Op};
+use json::{Json, Object};
+
+/// The largest file that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// What a reader makes of a file.
+struct Found {
+    stack: Stack,
+    /// What of the file is about the model and not part of what is computed.
+    ledger: Vec<LedgerEntry>,
+    warnings: Diagnostics,
+}
+
+/// Reads an amplifier model. The second part of what is returned holds the warnings.
+///
+/// # Errors
+/// Everything that is wrong with the file.
+pub(super) fn read(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
+    let shown = quoted(&path.to_string_lossy());
+    let refused = |found: String| Diagnostic::error(Origin::Unknown, found);
+    let len = fs::metadata(path).map(|metadata| metadata.len());
+    if let Ok(len) = len
+        && len > LARGEST
+    {
+        let found = format!("{shown} has {} MiB", len >> 20);
+        return Err(refused(found).valid(format!("at most {} MiB of JSON", LARGEST >> 20)).into());
+    }
+    let bytes = fs::read(path).map_err(|error| refused(format!("cannot read {shown}: {error}")))?;
+    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let (mut model, warnings) = read_bytes(&path.to_string_lossy(), &name, &bytes)?;
+    model.files.push(InputFile { name: file_name(path), sha256: sha256(&bytes) });
+    Ok((model, warnings))
+}
+
+/// The model in the text of a file; `name` is what generated code calls it.
+fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
+    let parsed = json::parse(path, bytes)?;
+    let name = unplaced(name.to_owned());
+    let found = match Object::of(parsed) {
+        Some(object) if object.has("architecture") => nam::read(object, name),
+        Some(object) if object.has("layers") => rtneural::read(object, name),
+        _ => Err(Diagnostic::error(Origin::Unknown, "the JSON is no model of an amplifier")
+            .valid(
+                "an object with \"architecture\", \"config\" and \"weights\" (.nam), or with \"in_shape\" and \"layers\" (RTNeural, AIDA-X)",
+            )
+            .into()),
+    };
+    let shown = quoted(path);
+    let in_file = |mut problems: Diagnostics| {
+        for problem in &mut problems.0 {
+            let place = problem.layer.take().filter(|place| !place.is_empty());
+            let place = place.map_or(String::new(), |place| format!(", {place}"));
+            problem.layer = Some(format!("{shown}{place}"));
+        }
+        problems
+    };
+    let Found { stack, ledger, mut warnings } = found.map_err(in_file)?;
+    let problems = stack.problems();
+    if problems.has_errors() {
+        return Err(in_file(problems));
+    }
+    warnings.extend(problems);
+    let mut model = stack.model();
+    // the header lists it with the first cell
+    if let Some(node) = model.nodes.iter_mut().find(|node| matches!(node.op, Op::Cell(_))) {
+        node.ledger.extend(ledger);
+    }
+    Ok((model, in_file(warnings)))
+}
+
+fn unplaced<T>(value: T) -> Said<T> {
+    Said { value, origin: Origin::Unknown }
+}
+
+fn refusal(place: &str, found: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, found).layer(place)
+}
+
+/// An entry of the ledger for what is said about the model and has no part in what is computed.
+fn about(key: &str, value: &Json) -> LedgerEntry {
+    let (given, origin) = (Some(value.to_string()), Origin::Unknown);
+    LedgerEntry { attribute: key.to_owned(), given, taken: "about the model, not computed with".to_owned(), origin }
+}
+
+/// All of its keys are about the model; the `listed` ones, which a host adjusts rate and levels by, are entries of their own.
+fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
+    let mut entries = vec![about("metadata", &metadata)];
+    if let Some(mut metadata) = Object::of(metadata) {
+        let entry = |key: &&str| Some(about(key, &metadata.take(key).filter(|value| *value != Json::Null)?));
+        entries.extend(listed.iter().filter_map(entry));
+    }
+    entries
+}
+
+/// What is left of an object: keys that are known to be about the model are listed, others are warned about.
+fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warnings: &mut Diagnostics) {
+    for (key, value) in object.rest() {
+        if !known.contains(&&key[..]) {
+            let found = format!("the key {} is not known, and nothing is computed with it", quoted(&key));
+            warnings.push(Diagnostic::warning(Origin::Unknown, found));
+        }
+        ledger.push(about(&key, &value));
+    }
+}

@@ -1,0 +1,159 @@
+"""Writes the amplifier models of this folder, each with inputs and with what NumPy computes in float64, sample by sample.
+
+    python make.py
+
+Needs numpy. The formulas are those of Neural Amp Modeler, RTNeural and AIDA-X, written anew; the weights are drawn.
+"""
+import json
+import os
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES = 24
+random = np.random.default_rng(11)
+
+
+def draw(*shape, scale=0.6):
+    """Numbers that f32 holds."""
+    return random.normal(scale=scale, size=shape).astype(np.float32)
+
+
+def sigmoid(v):
+    return 1 / (1 + np.exp(-v))
+
+
+ACTIVATIONS = {
+    '': lambda v: v,
+    'tanh': np.tanh,
+    'sigmoid': sigmoid,
+    'relu': lambda v: np.maximum(v, 0),
+    'elu': lambda v: np.where(v < 0, np.expm1(v), v),
+}
+
+
+def lstm(w, b, order):
+    """A step of an LSTM: rows of w by gate, its columns for x and then for h; order names the gates."""
+    w, b = w.astype(np.float64), b.astype(np.float64)
+
+    def step(x, state):
+        h, c = state
+        gate = dict(zip(order, np.split(w @ np.concatenate([x, h]) + b, 4)))
+        c = sigmoid(gate['f']) * c + sigmoid(gate['i']) * np.tanh(gate['g'])
+        h = sigmoid(gate['o']) * np.tanh(c)
+        return h, (h, c)
+
+    return step
+
+
+def gru(kernel, recurrent, bias):
+    """A step of a GRU as Keras has it with reset_after."""
+    kernel, recurrent, bias = (v.astype(np.float64) for v in (kernel, recurrent, bias))
+
+    def step(x, h):
+        xz, xr, xn = np.split(x @ kernel + bias[0], 3)
+        hz, hr, hn = np.split(h @ recurrent + bias[1], 3)
+        z, r = sigmoid(xz + hz), sigmoid(xr + hr)
+        n = np.tanh(xn + r * hn)
+        h = z * h + (1 - z) * n
+        return h, h
+
+    return step
+
+
+def dense(kernel, bias, activation):
+    kernel, bias = kernel.astype(np.float64), bias.astype(np.float64)
+    return lambda x, state: (ACTIVATIONS[activation](x @ kernel + bias), state)
+
+
+def run(steps, states, xs, skip=False, gains=(1, 1)):
+    ys = []
+    for x in xs:
+        x = x.astype(np.float64) * gains[0]
+        y = x
+        for i, step in enumerate(steps):
+            y, states[i] = step(y, states[i])
+        ys.append((y + x if skip else y) * gains[1])
+    return ys
+
+
+def write(name, model, xs, ys, indent=None):
+    with open(os.path.join(HERE, name), 'w') as file:
+        json.dump(model, file, indent=indent)
+    with open(os.path.join(HERE, name + '.expected'), 'w') as file:
+        json.dump({'x': [x.tolist() for x in xs], 'y': [y.tolist() for y in ys]}, file)
+
+
+def numbers(tensor):
+    return tensor.astype(np.float64).tolist()
+
+
+def nam(name, inputs, hidden, layers):
+    weights, steps, states = [], [], []
+    for layer in range(layers):
+        w = draw(4 * hidden, (inputs if layer == 0 else hidden) + hidden)
+        b, h, c = draw(4 * hidden), draw(hidden, scale=0.3), draw(hidden)
+        weights += [w.ravel(), b, h, c]
+        steps.append(lstm(w, b, 'ifgo'))
+        states.append((h.astype(np.float64), c.astype(np.float64)))
+    head, bias = draw(hidden), draw(1)
+    weights += [head, bias]
+    steps.append(dense(head[:, None], bias, ''))
+    xs = draw(SAMPLES, inputs)
+    metadata = {'date': {'year': 2024, 'month': 10}, 'loudness': -21.5, 'name': 'drawn', 'gear_type': 'amp', 'input_level_dbu': None}
+    config = {'input_size': inputs, 'hidden_size': hidden, 'num_layers': layers}
+    model = {'version': '0.5.4', 'metadata': metadata, 'architecture': 'LSTM', 'config': config,
+             'weights': numbers(np.concatenate(weights)), 'sample_rate': 48000}
+    write(name, model, xs, run(steps, states + [None], xs))
+
+
+class Stack:
+    """Layers as RTNeural writes them."""
+
+    def __init__(self, inputs):
+        self.inputs = self.size = inputs
+        self.layers, self.steps, self.states = [], [], []
+
+    def add(self, kind, units, weights, step, state, activation):
+        shape = [None, None, units]
+        self.layers.append({'type': kind, 'activation': activation, 'shape': shape, 'weights': [numbers(w) for w in weights]})
+        self.steps.append(step)
+        self.states.append(state)
+        self.size = units
+        return self
+
+    def lstm(self, units, activation='tanh'):
+        kernel, recurrent, bias = draw(self.size, 4 * units), draw(units, 4 * units), draw(4 * units)
+        step = lstm(np.concatenate([kernel, recurrent]).T, bias, 'ifgo')
+        return self.add('lstm', units, [kernel, recurrent, bias], step, (np.zeros(units), np.zeros(units)), activation)
+
+    def gru(self, units):
+        weights = draw(self.size, 3 * units), draw(units, 3 * units), draw(2, 3 * units)
+        return self.add('gru', units, weights, gru(*weights), np.zeros(units), 'tanh')
+
+    def dense(self, units, activation='', kind='dense'):
+        weights = draw(self.size, units), draw(units)
+        return self.add(kind, units, weights, dense(*weights, activation), None, activation)
+
+    def activation(self, name):
+        return self.add('activation', self.size, [], lambda x, state: (ACTIVATIONS[name](x), state), None, name)
+
+    def write(self, name, more, skip=False, gains=(1, 1), indent=None):
+        xs = draw(SAMPLES, self.inputs)
+        ys = run(self.steps, self.states, xs, skip, gains)
+        write(name, {'in_shape': [None, None, self.inputs], **more, 'layers': self.layers}, xs, ys, indent)
+
+
+nam('nam_lstm.nam', 1, 3, 1)
+nam('nam_lstm_two_layers.nam', 1, 4, 2)
+nam('nam_lstm_two_inputs.nam', 2, 5, 1)
+Stack(1).lstm(4).dense(1).write('rtneural_lstm.json', {}, indent=1)
+Stack(1).gru(4).dense(3, 'tanh').dense(1, 'sigmoid').write('rtneural_gru.json', {})
+(Stack(2).dense(3, 'relu').gru(3).lstm(2).activation('elu').dense(2, kind='time-distributed-dense')
+    .write('rtneural_deep.json', {}))
+about = {'samplerate': '48000', 'author': 'nobody', 'esr': 0.02, 'metadata': {'samplerate': 48000}, 'input_batch': [0.0], 'output_batch': [0.5]}
+# decibels whose factors are those that f32 holds next to 10^(dB / 20)
+gains = [float(np.float32(10 ** (db / 20))) for db in (-6.5, 3.25)]
+(Stack(1).lstm(5, '').dense(1)
+    .write('aida_lstm_skip_gains.json', {'in_skip': 1, 'in_gain': -6.5, 'out_gain': 3.25, **about}, True, gains))
+Stack(1).gru(3).dense(1).write('aida_gru_skip.json', {'in_skip': 1, 'in_gain': 0, **about}, True)
