@@ -210,6 +210,33 @@ fn files_that_are_no_models_are_named_before_anything_else_is_asked() {
 }
 
 #[test]
+fn models_of_amplifiers_go_through_every_command() {
+    let place = Place::new();
+    let amplifier = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers").join(name);
+    let (nam, aida) = (amplifier("nam_lstm.nam"), amplifier("aida_gru_skip.json"));
+    let printed = place.cellc(arguments![nam, "-o", "-"]).succeeded().stdout;
+    for line in ["// nam_lstm.nam: SHA-256 ", "//   sample_rate \"48000\": ", "//   loudness \"-21.5\": "] {
+        assert!(printed.contains(line), "no {line} in\n{printed}");
+    }
+    let printed = place.cellc(arguments![aida, "-o", "-", "--emit=c"]).succeeded().stdout;
+    assert!(printed.contains("in_skip \"1\": the input is added to the output"), "{printed}");
+    place
+        .cellc(arguments![nam, "--weights", "w.bin", "-o", "-"])
+        .failed(1, &["has its own weights", "remove --weights"]);
+    place.cellc(arguments!["inspect", aida]).succeeded();
+    let checked = place.cellc(arguments!["check", nam, "--steps=20", "--emit=c"]).succeeded().stdout;
+    assert!(checked.contains("every error is within its bound"), "{checked}");
+    let inputs = place.path("in");
+    fs::create_dir(&inputs).unwrap();
+    fs::write(inputs.join("r0_in0.bin"), 0.5f32.to_le_bytes()).unwrap();
+    place.cellc(arguments!["run", nam, "--inputs", inputs, "--outputs", "out", "--emit=c"]).succeeded();
+    assert!(place.path("out/r0_out0.npy").exists());
+    let text = fs::read_to_string(nam).unwrap().replacen("\"LSTM\"", "\"WaveNet\"", 1);
+    fs::write(place.path("wavenet.nam"), text).unwrap();
+    place.cellc(["wavenet.nam", "-o", "-"]).failed(1, &["the architecture is \"WaveNet\"", "valid: LSTM"]);
+}
+
+#[test]
 fn source_goes_to_files_and_nothing_else_is_said() {
     let place = Place::new();
     let gru = model("gru_cell_lbr1");

@@ -73,6 +73,7 @@ impl Graph {
             Op::Reshape { .. } => "Reshape",
             Op::MatMul { .. } => "MatMul",
             Op::Elementwise(Elementwise::Add) => "Add",
+            Op::Elementwise(Elementwise::Multiply) => "Multiply",
             Op::Elementwise(Elementwise::Activation(activation)) => activation.name(),
             _ => self.declared_by,
         };

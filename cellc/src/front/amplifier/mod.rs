@@ -80,6 +80,10 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
     }
     warnings.extend(problems);
     let mut model = stack.model();
+    let file = file_name(Path::new(path));
+    for entry in model.nodes.iter_mut().flat_map(|node| &mut node.ledger).filter(|entry| entry.attribute == "weights") {
+        entry.given = Some(file.clone());
+    }
     // the header lists it with the first cell
     if let Some(node) = model.nodes.iter_mut().find(|node| matches!(node.op, Op::Cell(_))) {
         node.ledger.extend(ledger);

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::declared::{Declared, Family, Said};
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::{DenseLayer, Stack};
-use crate::model::{Activation, LedgerEntry, Tensor, shape_text};
+use crate::model::{Activation, LedgerEntry, Tensor, counted, shape_text};
 
 /// What diagnostics call the layers.
 const DECLARED_BY: &str = "RTNeural's layer";
@@ -43,7 +43,7 @@ pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagno
     if layers.is_empty() {
         return Err(refusal("\"layers\"", "there is no layer").valid(VALID_LAYERS).into());
     }
-    let mut ledger = vec![about("in_shape", &Json::Number(input_size as f64))];
+    let mut ledger = vec![LedgerEntry { taken: counted(input_size, "input"), ..about("in_shape", &shape) }];
     let mut warnings = Diagnostics::default();
     let mut stack = Stack::new(DECLARED_BY, name.clone(), unplaced(input_size), None, None);
     let mut before = input_size;
@@ -80,7 +80,7 @@ pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagno
         }
         let gains = if of_input { &mut stack.input_gain } else { &mut stack.output_gain };
         *gains = (gain != 1.0).then_some(gain);
-        let what = if of_input { "the input" } else { "the output, the skip included" };
+        let what = if of_input { "the input" } else { "the output, the skip included," };
         ledger.push(LedgerEntry { taken: format!("{what} is multiplied by {gain}"), ..about(key, &value) });
     }
     if let Some(metadata) = file.take("metadata") {
