@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use half::{bf16, f16};
+use crate::model::half::{Bf16, F16};
 
 use crate::kernel::Encoding;
 use crate::model::{Tensor, ValidModel, ValidOp, WeightSource};
@@ -30,8 +30,8 @@ impl WeightFormat {
     pub fn holds(self, weight: f32) -> bool {
         match self {
             Self::F32 => true,
-            Self::F16 => f16::from_f32(weight).is_finite(),
-            Self::Bf16Pair => bf16::from_f32(weight).is_finite(),
+            Self::F16 => F16::from_f32(weight).is_finite(),
+            Self::Bf16Pair => Bf16::from_f32(weight).is_finite(),
             Self::Int8 => weight.is_finite(),
         }
     }
@@ -41,7 +41,7 @@ impl WeightFormat {
 pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
     match encoding {
         Encoding::F32 => line.to_vec(),
-        Encoding::F16 => line.iter().map(|w| f16::from_f32(*w).to_f32()).collect(),
+        Encoding::F16 => line.iter().map(|w| F16::from_f32(*w).to_f32()).collect(),
         Encoding::Bf16Pair => {
             line.chunks(2).map(|pair| pair.get(1).map_or(pair[0], |low| bf16_pair(pair[0], *low))).collect()
         }
@@ -62,7 +62,7 @@ fn int8_scale(line: &[f32]) -> f32 {
 
 /// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for [`LEAST_HIGH`].
 fn bf16_pair(high: f32, low: f32) -> f32 {
-    let low = u32::from(bf16::from_f32(low).to_bits());
+    let low = u32::from(Bf16::from_f32(low).to_bits());
     let (sign, upper) = (high.to_bits() & 1 << 31, high.abs().to_bits() >> 16);
     let candidates = [upper.saturating_sub(1), upper, upper + 1].map(|upper| upper.max(LEAST_HIGH));
     let values = candidates.map(|upper| f32::from_bits(sign | upper << 16 | low)).into_iter();
@@ -226,7 +226,7 @@ mod tests {
         for (k, pair) in line.windows(2).enumerate() {
             let word = encode(Encoding::Bf16Pair, pair)[0];
             let low = f32::from_bits(word.to_bits() << 16);
-            assert_eq!(low.to_bits(), bf16::from_f32(pair[1]).to_f32().to_bits(), "{k}");
+            assert_eq!(low.to_bits(), Bf16::from_f32(pair[1]).to_f32().to_bits(), "{k}");
             let distance = |bits: u32| (f64::from(f32::from_bits(bits)) - f64::from(pair[0])).abs();
             let found = distance(word.to_bits());
             assert!(word.is_finite() && word.abs() >= 2f32.powi(-64), "{k}: {pair:?} as {word:e}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use half::f16;
+use crate::model::half::F16;
 
 use crate::encoding::encode;
 use crate::kernel::{BufferId, Element, Encoding, Move, Program, Role};
@@ -48,7 +48,7 @@ impl Packed {
         let buffer = program.buffer(buffer);
         let (element, bytes) = (buffer.element, &self.bytes[at * 4..][..buffer.bytes()]);
         let value = |b: &[u8]| match element {
-            Element::F16 => f16::from_le_bytes([b[0], b[1]]).to_f32(),
+            Element::F16 => F16::from_le_bytes([b[0], b[1]]).to_f32(),
             Element::I8 => f32::from(b[0].cast_signed()),
             _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
         };
@@ -149,7 +149,7 @@ fn run(m: &Move, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f32)) {
 fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
     let to = &mut part[at * element.size()..][..element.size()];
     match element {
-        Element::F16 => to.copy_from_slice(&f16::from_f32(value).to_le_bytes()),
+        Element::F16 => to.copy_from_slice(&F16::from_f32(value).to_le_bytes()),
         Element::I8 => to.copy_from_slice(&(value as i8).to_le_bytes()),
         _ => {
             let before = to.first_chunk().filter(|_| add).map(|bytes| f32::from_le_bytes(*bytes));

@@ -5,6 +5,7 @@
 
 mod activation;
 mod cell;
+pub(crate) mod half;
 mod op;
 mod print;
 mod tensor;

@@ -182,8 +182,8 @@ impl Tensor {
     /// If `i` is not below [`Self::len`].
     pub fn get_f64(&self, i: usize) -> f64 {
         match self.element {
-            ElementType::F16 => half::f16::from_le_bytes(self.get(i)).to_f64(),
-            ElementType::Bf16 => half::bf16::from_le_bytes(self.get(i)).to_f64(),
+            ElementType::F16 => super::half::F16::from_le_bytes(self.get(i)).to_f64(),
+            ElementType::Bf16 => super::half::Bf16::from_le_bytes(self.get(i)).to_f64(),
             ElementType::F32 => f64::from(f32::from_le_bytes(self.get(i))),
             ElementType::F64 => f64::from_le_bytes(self.get(i)),
             ElementType::U64 => u64::from_le_bytes(self.get(i)) as f64,

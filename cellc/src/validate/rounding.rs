@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use half::{bf16, f16};
+use crate::model::half::{Bf16, F16};
 
 use crate::model::{ElementType, Tensor};
 
@@ -23,8 +23,8 @@ pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
     }
     let values = 0..tensor.len();
     let bytes: Vec<u8> = match element {
-        ElementType::F16 => values.flat_map(|i| f16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect(),
-        ElementType::Bf16 => values.flat_map(|i| bf16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect(),
+        ElementType::F16 => values.flat_map(|i| F16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect(),
+        ElementType::Bf16 => values.flat_map(|i| Bf16::from_f32(odd_f32(tensor, i)).to_le_bytes()).collect(),
         ElementType::F64 => values.flat_map(|i| tensor.get_f64(i).to_le_bytes()).collect(),
         _ => values.flat_map(|i| tensor.get_f32(i).to_le_bytes()).collect(),
     };
@@ -73,8 +73,8 @@ mod tests {
         assert_eq!(rounded.element(), element);
         (0..rounded.len())
             .map(|i| match element {
-                ElementType::F16 => f16::from_f32(rounded.get_f32(i)).to_bits(),
-                _ => bf16::from_f32(rounded.get_f32(i)).to_bits(),
+                ElementType::F16 => F16::from_f32(rounded.get_f32(i)).to_bits(),
+                _ => Bf16::from_f32(rounded.get_f32(i)).to_bits(),
             })
             .collect()
     }
@@ -82,8 +82,8 @@ mod tests {
     /// Every boundary between two neighbours of a 16-bit type, approached from both sides by less than f32 can say.
     #[test]
     fn ties_and_their_neighbours_round_once() {
-        let to_f16 = |bits: u16| f16::from_bits(bits).to_f64();
-        let to_bf16 = |bits: u16| bf16::from_bits(bits).to_f64();
+        let to_f16 = |bits: u16| F16::from_bits(bits).to_f64();
+        let to_bf16 = |bits: u16| Bf16::from_bits(bits).to_f64();
         for (element, finite, value) in
             [(ElementType::F16, 0x7bffu16, &to_f16 as &dyn Fn(u16) -> f64), (ElementType::Bf16, 0x7f7f, &to_bf16)]
         {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((I32.size(), I64.size()), (4, 8));
         // every 8-bit integer is exact in the narrowest type
         for i in 0..=255u8 {
-            assert_eq!(bf16::from_f32(f32::from(i)).to_f32(), f32::from(i));
+            assert_eq!(super::Bf16::from_f32(f32::from(i)).to_f32(), f32::from(i));
         }
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use quick_xml::XmlVersion;
-use quick_xml::encoding::{DetectedEncoding, decode, detect_encoding};
+use quick_xml::encoding::{DetectedEncoding, detect_encoding};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
@@ -189,27 +189,29 @@ fn transcode(bytes: &[u8]) -> Result<String, NotText> {
         return Err(NotText::new("", too_large(), "give the .xml file, not the .bin file"));
     }
     let detected = detect_encoding(bytes);
-    let (encoding, bom) = match &detected {
-        Some(d @ DetectedEncoding::Utf8Bom) => (Some(d.encoding()), 3),
-        Some(d @ (DetectedEncoding::Utf16LeBom | DetectedEncoding::Utf16BeBom)) => (Some(d.encoding()), 2),
-        Some(d @ (DetectedEncoding::Utf16LeLike | DetectedEncoding::Utf16BeLike)) => (Some(d.encoding()), 0),
+    let little = ("UTF-16LE", u16::from_le_bytes as fn([u8; 2]) -> u16);
+    let big = ("UTF-16BE", u16::from_be_bytes as fn([u8; 2]) -> u16);
+    let (utf16, bom) = match detected {
+        Some(DetectedEncoding::Utf8Bom) => (None, 3),
+        Some(DetectedEncoding::Utf16LeBom) => (Some(little), 2),
+        Some(DetectedEncoding::Utf16BeBom) => (Some(big), 2),
+        Some(DetectedEncoding::Utf16LeLike) => (Some(little), 0),
+        Some(DetectedEncoding::Utf16BeLike) => (Some(big), 0),
         Some(DetectedEncoding::AsciiCompatible) | None => (None, 0),
     };
     let bytes = &bytes[bom..];
-    if let Some(encoding) = encoding.filter(|encoding| encoding.name() != "UTF-8") {
-        return match decode(bytes, encoding) {
-            Ok(text) => Ok(text.into_owned()),
-            Err(_) => {
-                let found = format!("the file starts as {}, but is not valid in it", encoding.name());
-                Err(NotText::new("", found, "check that the file was written to its end, or save it as UTF-8"))
-            }
-        };
+    if let Some((name, unit)) = utf16 {
+        let (units, rest) = bytes.as_chunks();
+        let text: Option<String> = char::decode_utf16(units.iter().map(|bytes| unit(*bytes))).map(Result::ok).collect();
+        return text.filter(|_| rest.is_empty()).ok_or_else(|| {
+            let found = format!("the file starts as {name}, but is not valid in it");
+            NotText::new("", found, "check that the file was written to its end, or save it as UTF-8")
+        });
     }
     // a byte order mark is stronger than the declaration
     let declared = declared_encoding(bytes).filter(|_| bom == 0);
     match declared.as_deref().map(str::to_ascii_lowercase).as_deref() {
         None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => utf8(bytes),
-        // by hand: browsers, and with them encoding_rs, read this label as windows-1252
         Some("iso-8859-1" | "iso_8859-1" | "iso8859-1" | "latin1" | "latin-1" | "l1") => {
             Ok(bytes.iter().map(|&b| char::from(b)).collect())
         }
