@@ -1,5 +1,6 @@
 //! What generated code calls the tensors of a model.
 
+use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
 use crate::kernel::{Element, Program, Role};
 use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Variable};
@@ -9,12 +10,12 @@ impl Interface {
     /// compiled to; `pool`: see [`Interface::pool`].
     pub fn new<'a>(model: &ValidModel, programs: impl Iterator<Item = &'a Program>, name: &str, pool: bool) -> Self {
         let function = prefix(name, pool);
-        let elements = model.parameters.iter().map(|parameter| interface_element(parameter.element));
-        let mut scope = Scope::members(&function, pool, model.steps.is_some(), elements);
+        let parameters = model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
+        let (mut scope, names) = of_parameters(&function, pool, model.steps.is_some(), parameters);
         let mut inputs = Vec::new();
         let mut weights = Vec::new();
-        for (index, Parameter { names, shape, weight, element, .. }) in model.parameters.iter().enumerate() {
-            let name = scope.field(names, "in", index);
+        let parameters = model.parameters.iter().zip(names).enumerate();
+        for (index, (Parameter { shape, weight, element, .. }, name)) in parameters {
             let list = if *weight { &mut weights } else { &mut inputs };
             list.push(Field { name, index, shape: shape.clone(), element: interface_element(*element) });
         }
@@ -92,6 +93,52 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
     let rows = |field: &Field| matches!(*field.shape, [n, _] if n != 1);
     let same = x.element == Element::F32 && sizes(x) == sizes(y) && rows(x) == rows(y);
     same.then_some(InPlace { input: *input, output: *output, copies: false })
+}
+
+/// The fields of a model's parameters, of each what it is called and holds, and the scope in which they are.
+fn of_parameters<'a>(
+    function: &str,
+    pool: bool,
+    steps: bool,
+    parameters: impl Iterator<Item = (&'a [String], ElementType)> + Clone,
+) -> (Scope, Vec<String>) {
+    let elements = parameters.clone().map(|(_, element)| interface_element(element));
+    let mut scope = Scope::members(function, pool, steps, elements);
+    let fields = parameters.enumerate().map(|(index, (names, _))| scope.field(names, "in", index)).collect();
+    (scope, fields)
+}
+
+impl Interface {
+    /// The fields of parameters before the model is compiled under a name: of each what it is called and holds. `steps`: whether their
+    /// number is open.
+    pub fn input_fields<'a>(
+        name: &str,
+        pool: bool,
+        steps: bool,
+        parameters: impl Iterator<Item = (&'a [String], ElementType)> + Clone,
+    ) -> Vec<String> {
+        of_parameters(&prefix(name, pool), pool, steps, parameters).1
+    }
+
+    /// That the code cannot be called what was asked for by `--name`, or by the name of its file, unless it is called so. Upper case, and
+    /// in a file's name what stands between words, are never kept.
+    pub fn renamed(&self, asked: &str, by_option: bool) -> Option<Diagnostic> {
+        let plain = |text: &str| -> String {
+            let kept = |c: &char| c.is_alphanumeric() || by_option && *c != '_';
+            text.chars().filter(kept).flat_map(char::to_lowercase).collect()
+        };
+        if plain(asked) == plain(&self.function) {
+            return None;
+        }
+        let (asked, function, type_name) = (quoted(asked), &self.function, &self.type_name);
+        let (what, help) = match by_option {
+            true => ("--name", "choose another name"),
+            false => ("the name of the file", "choose a name with --name"),
+        };
+        let found = format!("{what} {asked} cannot be kept: the code is called `{function}`, its type `{type_name}`");
+        let valid = "letters of ASCII, digits and _, a letter first; no word of Rust, C or C++, and nothing that the generated file declares or includes";
+        Some(Diagnostic::notice(Origin::Unknown, found).valid(valid).help(help))
+    }
 }
 
 /// What a caller hands over: integers as they are, all floats as f32.

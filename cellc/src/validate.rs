@@ -50,6 +50,12 @@ const MALFORMED: &str = "this model cannot be written down by any input: correct
 /// What to do about an operation on constants that has no result.
 const UNDEFINED: &str = "correct the constants it is given";
 
+/// What the node of a Parameter is called: its tensor's names, then its own.
+pub fn parameter_names(model: &Model, node: usize) -> Vec<String> {
+    let node = &model.nodes[node];
+    names(&[&model.values[node.outputs[0].0].names], &node.name)
+}
+
 /// Checks a model and fixes every size that it leaves open. The second part of what is returned holds the warnings.
 ///
 /// # Errors
@@ -499,8 +505,7 @@ impl<'a> Validation<'a> {
     }
 
     fn parameter_names(&self, node: usize) -> Vec<String> {
-        let node = &self.model.nodes[node];
-        names(&[&self.model.values[node.outputs[0].0].names], &node.name)
+        parameter_names(self.model, node)
     }
 
     /// What a tensor is, constants taken into the list. `None` for the number of an iteration, which has been reported.

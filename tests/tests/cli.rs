@@ -1,6 +1,6 @@
 //! The command as a user meets it: arguments, exit statuses, what is printed where, what is left on disk.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -273,6 +273,58 @@ fn names_come_from_the_option_or_the_file() {
 }
 
 #[test]
+fn a_name_that_cannot_be_kept_is_said() {
+    let place = Place::new();
+    let gru = model("gru_cell_min");
+    for (name, kept) in
+        [("MyGru", true), ("my_gru", true), ("GRU", true), ("my-gru", false), ("uint8_t", false), ("9", false)]
+    {
+        let said = place.cellc(arguments![gru, "-o", "gru.rs", "--name", name]).succeeded().stderr;
+        assert_eq!(said.is_empty(), kept, "{name}: {said}");
+        assert!(kept || said.contains(&format!("notice: --name {name:?} cannot be kept")), "{said}");
+    }
+    for (file, kept) in
+        [("my-gru.v2.rs", true), ("MyGru.rs", true), ("exp.rs", false), ("fn.c", false), ("gr\u{fc}.c", false)]
+    {
+        let said = place.cellc(arguments![gru, "-o", file]).succeeded().stderr;
+        assert_eq!(said.is_empty(), kept, "{file}: {said}");
+        assert!(kept || said.contains("the name of the file") && said.contains("--name"), "{said}");
+    }
+    let said = place.cellc(arguments![gru, "-o", "uint8_t.c"]).succeeded().stderr;
+    assert!(said.contains("the code is called `uint8_t_cell`, its type `Uint8TCell`"), "{said}");
+    assert!(fs::read_to_string(place.path("uint8_t.h")).unwrap().contains("} uint8_t_cell;"));
+    assert_eq!(place.cellc(arguments![gru, "--emit=plan", "--name=fn"]).succeeded().stderr, "");
+}
+
+#[test]
+fn help_completions_and_manual() {
+    let place = Place::new();
+    for command in ["run", "check", "inspect", "bench", "completions", "man"] {
+        let help = place.cellc(["help", command]).succeeded().stdout;
+        assert_eq!(help, place.cellc([command, "--help"]).succeeded().stdout);
+        let page = place.cellc(["man", command]).succeeded().stdout;
+        let title = format!(".TH cellc-{command} 1  \"{command} {}\"", env!("CARGO_PKG_VERSION"));
+        assert!(page.contains(&title), "{page}");
+        assert!(place.cellc(["help"]).succeeded().stdout.contains(&format!("\n  {command} ")));
+    }
+    let page = place.cellc(["man"]).succeeded().stdout;
+    assert!(page.contains(".TH cellc 1") && page.contains("weight") && page.contains("Exit status"), "{page}");
+    for (shell, word) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef cellc"),
+        ("fish", "complete -c cellc"),
+        ("powershell", "Register-ArgumentCompleter"),
+        ("elvish", "edit:completion"),
+    ] {
+        let script = place.cellc(["completions", shell]).succeeded().stdout;
+        assert!(script.contains(word) && script.contains("weight-format") && script.contains("inspect"), "{script}");
+    }
+    place.cellc(["completions", "ksh"]).failed(2, &["bash", "zsh"]);
+    place.cellc(["completions"]).failed(2, &["<SHELL>"]);
+    place.cellc(["man", "bake"]).failed(2, &["no command 'bake'", "run, check"]);
+}
+
+#[test]
 fn standard_output_holds_one_file() {
     let place = Place::new();
     let gru = model("gru_cell_lbr1");
@@ -488,6 +540,80 @@ fn run_both(place: &Place, model: &Path, inputs: &Path) -> &'static str {
         assert_eq!(both[0], both[1], "{name:?}");
     }
     "c"
+}
+
+#[test]
+fn run_takes_inputs_and_outputs_by_name() {
+    let place = Place::new();
+    let case = "gru_cell_min";
+    let run = |arguments: &[&str]| {
+        let mut all = arguments!["run", model(case), "--isa=generic"];
+        all.extend(arguments.iter().map(OsString::from));
+        place.cellc(all)
+    };
+    fs::create_dir(place.path("in")).unwrap();
+    for (name, len) in [("x", 1), ("h", 1)] {
+        let raw: Vec<u8> = (0..len).flat_map(|i| (i as f32 / 8.0 + 0.25).to_le_bytes()).collect();
+        fs::write(place.path(format!("in/r0_{name}.npy")), npy("<f4", &[1, len], &raw)).unwrap();
+        fs::write(place.path(format!("{name}.bin")), raw).unwrap();
+    }
+    // by field in a folder: results are named by place and by field
+    run(&["--inputs=in", "--outputs=out"]).succeeded();
+    let expected = fs::read(place.path("out/r0_out0.npy")).unwrap();
+    assert_eq!(fs::read(place.path("out/r0_h_out.npy")).unwrap(), expected);
+    // by option: by the model's names, by place, of raw elements
+    run(&["--input=x=x.bin", "--input", "h=in/r0_h.npy", "--output=h_out=one.npy", "--output=out0=two.npy"])
+        .succeeded();
+    run(&["--input=in0=x.bin", "--input=h=h.bin", "--outputs=three", "--emit=c"]).succeeded();
+    for file in ["one.npy", "two.npy", "three/r0_out0.npy", "three/r0_h_out.npy"] {
+        assert_eq!(fs::read(place.path(file)).unwrap(), expected, "{file}");
+    }
+    // by place in a folder: so are the results
+    for (i, name) in ["x", "h"].iter().enumerate() {
+        fs::copy(place.path(format!("in/r0_{name}.npy")), place.path(format!("in/r1_in{i}.npy"))).unwrap();
+    }
+    run(&["--inputs=in", "--output=h_out=one.npy"]).failed(2, &["one call", "holds 2"]);
+    fs::copy(place.path("in/r0_x.npy"), place.path("in/r0_in0.npy")).unwrap();
+    run(&["--inputs=in", "--outputs=out"]).failed(1, &["is the same input of call 0 as"]);
+    for (arguments, words) in [
+        (&["--input=x=x.bin", "--output=out0=o.npy"][..], &["no file is given for", "--input h=FILE"][..]),
+        (&["--input=x=x.bin", "--input=x=x.bin", "--output=out0=o.npy"], &["two files are given for the input \"x\""]),
+        (&["--input=y=x.bin", "--output=out0=o.npy"], &["the model has no input \"y\"", "valid: x, h"]),
+        (
+            &["--input=x=x.bin", "--input=h=h.bin", "--output=x=o.npy"],
+            &["the model has no output \"x\"", "valid: h_out"],
+        ),
+    ] {
+        run(arguments).failed(1, words);
+    }
+    for (arguments, words) in [
+        (&["--input=x=x.bin", "--inputs=in", "--outputs=out"][..], &["cannot be used with"][..]),
+        (&["--input=x", "--outputs=out"], &["x=x.npy"]),
+        (&["--input=x=x.bin"], &["--outputs"]),
+        (&["--input=x=x.bin", "--input=h=h.bin", "--output=h_out=o", "--output=out0=o"], &["two outputs"]),
+    ] {
+        run(arguments).failed(2, words);
+    }
+    assert!(!place.path("o.npy").exists() && !place.path("o").exists());
+}
+
+/// What a name holds leads to no other folder.
+#[test]
+fn no_name_leaves_the_folder_of_the_results() {
+    let place = Place::new();
+    let mut file = ModelFile::default();
+    let x = file.parameter("../../x", &[1, 2]);
+    let y = file.named("ReLU", "opset1", "", &[&x], &[("/tmp/../../y", &[1, 2])]).remove(0);
+    file.result(&y);
+    write(&file, &place, "net");
+    fs::create_dir(place.path("in")).unwrap();
+    fs::write(place.path("in/r0_x.npy"), npy("<f4", &[1, 2], &[0; 8])).unwrap();
+    place.cellc(["run", "net.xml", "--inputs=in", "--outputs=out/deep"]).succeeded();
+    let mut found: Vec<_> = fs::read_dir(place.path("out/deep")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    found.sort();
+    assert_eq!(found, ["r0_out0.npy", "r0_tmp_y.npy"]);
+    place.cellc(["run", "net.xml", "--input=../../x=in/r0_x.npy", "--output=/tmp/../../y=y.npy"]).succeeded();
+    assert!(place.path("y.npy").exists());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use cellc::options::{
 use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use super::Failure;
 use super::weights_file::{HEADING, WeightsFileArguments, option};
@@ -40,8 +41,12 @@ r<k>_in<i>.bin of the same stem: raw little-endian elements of the Parameter's o
 leaves open are taken from them. Results are r<k>_out<j>.npy, f32. A state that is a Parameter is read from
 the files at every call.
 
+r<k>_NAME.npy is the input that generated code calls NAME; where a file is found so, results are r<k>_NAME.npy
+too. --input and --output take the names of the model or those of generated code, for one call.
+
 Examples:
   cellc run gru.xml --inputs in --outputs out
+  cellc run gru.xml --input x=x.npy --input h=h.npy --output h_out=next.npy
   cellc run gru.xml --inputs in --outputs out --emit c --isa avx2
 
 The compilers are rustc and cc, or what the variables RUSTC and CC name.";
@@ -103,8 +108,7 @@ The compilers are rustc and cc, or what the variables RUSTC and CC name.";
     about = "Compiles a recurrent network to a readable Rust or C source file",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    disable_help_subcommand = true
+    subcommand_negates_reqs = true
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
@@ -127,6 +131,10 @@ pub(crate) enum Command {
     /// Time the generated code beside what this machine cannot go below, and beside OpenVINO
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArguments),
+    /// Print the completions of a shell, for its own folder of them
+    Completions(CompletionsArguments),
+    /// Print the manual page of cellc or of one of its commands: cellc man | man -l -
+    Man(ManArguments),
 }
 
 /// The model, and what of it is chosen when compiling, whatever the command.
@@ -213,7 +221,7 @@ pub(crate) struct CompileArguments {
 
     /// The name of the type and the function [default: the output file's, else the model file's]
     #[arg(long)]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
 
     /// The instruction sets to write a body for, beside generic [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = isa_names())]
@@ -240,13 +248,21 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The folder to read r<k>_in<i>.npy or .bin from
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) inputs: PathBuf,
+    /// The folder to read r<k>_in<i>.npy or .bin from, or r<k>_NAME.npy
+    #[arg(long, value_name = "FOLDER", required_unless_present = "input", conflicts_with = "input")]
+    pub(crate) inputs: Option<PathBuf>,
 
     /// The folder to write r<k>_out<j>.npy to; it is made if need be
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) outputs: PathBuf,
+    #[arg(long, value_name = "FOLDER", required_unless_present = "output")]
+    pub(crate) outputs: Option<PathBuf>,
+
+    /// The file of one input, for one call; all inputs are to be given so
+    #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
+    pub(crate) input: Vec<(String, PathBuf)>,
+
+    /// The file to write one output of one call to, as .npy
+    #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
+    pub(crate) output: Vec<(String, PathBuf)>,
 
     #[command(flatten)]
     pub(crate) execute: ExecuteArguments,
@@ -332,6 +348,20 @@ pub(crate) struct BenchArguments {
     /// Print JSON in place of the table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// The command [default: cellc itself]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
 }
 
 /// How generated code is executed.
@@ -698,6 +728,13 @@ fn pair(text: &str) -> Result<(String, String), String> {
     match text.split('=').collect::<Vec<_>>()[..] {
         [input, output] => Ok((input.to_owned(), output.to_owned())),
         _ => Err("an input's name, one '=' and an output's name are needed: h=h_out".to_owned()),
+    }
+}
+
+fn file_of(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.to_owned(), file.into())),
+        _ => Err("a name, '=' and a file are needed: x=x.npy".to_owned()),
     }
 }
 

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
+use cellc::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use cellc::emit::names::Interface;
 use cellc::kernel::Element;
 use cellc::model::{Dim, ElementType, Model, Tensor};
-use cellc::options::Options;
-use cellc::validate::validate;
+use cellc::options::{Options, Threads};
+use cellc::validate::{parameter_names, validate};
 
 use super::npy;
 
@@ -19,6 +20,10 @@ use super::npy;
 pub(crate) struct Expected {
     /// How messages call it.
     pub(crate) label: String,
+    /// What the model calls it.
+    pub(crate) names: Vec<String>,
+    /// What generated code calls it.
+    pub(crate) field: String,
     /// Its shape; `None`: anything.
     pub(crate) shape: Option<Vec<Dim>>,
     /// Its element type.
@@ -33,14 +38,20 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     let mut all: Vec<_> = model
         .parameters
         .iter()
-        .map(|&node| {
-            let node = &model.nodes[node];
+        .map(|&place| {
+            let node = &model.nodes[place];
             let value = &model.values[node.outputs[0].0];
-            Expected { label: node.label(), shape: value.shape.clone(), element: value.element }
+            let (label, names) = (node.label(), parameter_names(model, place));
+            Expected { label, names, field: String::new(), shape: value.shape.clone(), element: value.element }
         })
         .collect();
     let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
-    match validate(model, options) {
+    let valid = validate(model, options);
+    let steps = valid.as_ref().is_ok_and(|(valid, _)| valid.steps.is_some());
+    let (name, pool) = (options.name.as_deref().unwrap_or_default(), options.threads == Threads::Two);
+    let fields = Interface::input_fields(name, pool, steps, all.iter().map(|e| (&e.names[..], e.element)));
+    all.iter_mut().zip(fields).for_each(|(expected, field)| expected.field = field);
+    match valid {
         Ok((valid, _)) => {
             for (i, (expected, parameter)) in all.iter_mut().zip(valid.parameters).enumerate() {
                 if !valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]) {
@@ -118,39 +129,50 @@ impl Numbers {
     }
 }
 
-/// The files of one folder: the calls in order, each with one file a Parameter.
+/// The files of the calls in order, each with one file a Parameter.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Calls(pub(crate) Vec<Vec<PathBuf>>);
+pub(crate) struct Calls {
+    pub(crate) files: Vec<Vec<PathBuf>>,
+    /// Whether one was found by the name of its field, not by its place.
+    pub(crate) by_field: bool,
+}
 
 impl Calls {
-    /// Finds the files of a model with these Parameters. Other files in the folder are not looked at.
+    /// Finds the files of a model with these Parameters in a folder. Other files there are not looked at.
     pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
         let unreadable = |error: &dyn Display| {
             problem(folder, format!("cannot be read: {error}"))
                 .help("name the folder that holds r<k>_in<i>.npy or .bin")
         };
         let mut files: BTreeMap<usize, BTreeMap<usize, PathBuf>> = BTreeMap::new();
+        let mut by_field = false;
         for entry in fs::read_dir(folder).map_err(|e| unreadable(&e))? {
             let path = entry.map_err(|e| unreadable(&e))?.path();
-            if let Some((call, input)) = call_and_input(&path) {
-                let place = files.entry(call).or_default().entry(input).or_default();
-                // Where both are there, the .npy says more.
-                if *place == PathBuf::new() || path.extension().is_some_and(|e| e == "npy") {
-                    *place = path;
-                }
+            let Some((call, input, named)) = call_and_input(&path, parameters) else { continue };
+            by_field |= named;
+            let place = files.entry(call).or_default().entry(input).or_default();
+            if *place != PathBuf::new() && place.file_stem() != path.file_stem() {
+                let other = place.file_name().unwrap_or_default().display().to_string();
+                let found = format!("is the same input of call {call} as {}", quoted(&other));
+                return Err(problem(&path, found).help("remove one of the two"));
+            }
+            // Where both are there, the .npy says more.
+            if *place == PathBuf::new() || path.extension().is_some_and(|e| e == "npy") {
+                *place = path;
             }
         }
         let Some(&last) = files.keys().next_back() else {
-            return Err(problem(folder, "holds no inputs")
-                .help("name them r<k>_in<i>.npy (or .bin): the i-th Parameter of the k-th call, both counted from 0"));
+            return Err(problem(folder, "holds no inputs").help(
+                "name them r<k>_in<i>.npy (or .bin): the i-th Parameter of the k-th call, both counted from 0; or r<k>_NAME.npy, NAME as in generated code",
+            ));
         };
         let mut calls = Vec::new();
         for call in 0..=last {
             let mut found = files.remove(&call).unwrap_or_default();
             let mut inputs = Vec::new();
-            for (i, parameter) in parameters.iter().enumerate() {
+            for (i, Expected { label, field, .. }) in parameters.iter().enumerate() {
                 inputs.push(found.remove(&i).ok_or_else(|| {
-                    problem(folder, format!("holds no r{call}_in{i}.npy or .bin for {}", parameter.label))
+                    problem(folder, format!("holds no r{call}_in{i}.npy or .bin for {label}, nor r{call}_{field}.npy"))
                         .help(format!("calls 0 to {last} each need all {} inputs", parameters.len()))
                 })?);
             }
@@ -159,7 +181,47 @@ impl Calls {
             }
             calls.push(inputs);
         }
-        Ok(Self(calls))
+        Ok(Self { files: calls, by_field })
+    }
+
+    /// One call, of files that are given by the names of the Parameters.
+    pub(crate) fn given(given: &[(String, PathBuf)], parameters: &[Expected]) -> Result<Self, Diagnostic> {
+        let names: Vec<_> = parameters.iter().map(|p| (&p.names[..], &p.field[..])).collect();
+        let mut files = vec![None; parameters.len()];
+        for (name, path) in given {
+            let place = &mut files[named(&names, name, "in").map_err(|wrong| wrong.help("correct --input"))?];
+            if place.replace(path.clone()).is_some() {
+                let found = format!("two files are given for the input {}", quoted(name));
+                return Err(Diagnostic::error(Origin::Unknown, found).help("give one --input for each input"));
+            }
+        }
+        let missing = |(file, expected): (Option<PathBuf>, &Expected)| {
+            let found = || format!("no file is given for {}", expected.label);
+            let help = || format!("add --input {}=FILE", expected.field);
+            file.ok_or_else(|| Diagnostic::error(Origin::Unknown, found()).help(help()))
+        };
+        let call = files.into_iter().zip(parameters).map(missing).collect::<Result<_, _>>()?;
+        Ok(Self { files: vec![call], by_field: true })
+    }
+}
+
+/// Which input or output is called `name`: by the model, by generated code (what it calls it comes second), or by its place, which
+/// comes after `fallback`.
+pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Result<usize, Diagnostic> {
+    let what = if fallback == "in" { "input" } else { "output" };
+    let list = || all.iter().map(|(_, field)| *field).collect::<Vec<_>>().join(", ");
+    let wrong = |found: String| Diagnostic::error(Origin::Unknown, found).valid(list());
+    let found: Vec<usize> = (0..all.len()).filter(|&i| all[i].0.iter().any(|n| n == name)).collect();
+    match found[..] {
+        [one] => Ok(one),
+        // generated code tells those apart that the model calls alike
+        _ => (0..all.len())
+            .find(|&i| all[i].1 == name)
+            .or_else(|| (0..all.len()).find(|i| format!("{fallback}{i}") == name))
+            .ok_or_else(|| match found.is_empty() {
+                true => wrong(format!("the model has no {what} {}", quoted(name))),
+                false => wrong(format!("the model has several {what}s {}", quoted(name))),
+            }),
     }
 }
 
@@ -168,7 +230,7 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
     let wrong = |what: String| problem(path, format!("{what} ({})", expected.label));
     let bytes = fs::read(path).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
     let length = bytes.len();
-    let (shape, element, start) = if path.extension().is_some_and(|e| e == "npy") {
+    let (shape, element, start) = if path.extension().is_none_or(|e| e != "bin") {
         let npy::Header { shape, element, start } = npy::read_header(&bytes).map_err(wrong)?;
         if element.is_float() != expected.element.is_float() {
             let kind = if expected.element.is_float() { "floating point numbers" } else { "whole numbers" };
@@ -247,13 +309,17 @@ fn print_shape(shape: &[Dim]) -> String {
     format!("[{}]", sizes.join(", "))
 }
 
-/// 2 and 1 of `r2_in1.npy`; none of any other name.
-fn call_and_input(path: &Path) -> Option<(usize, usize)> {
+/// 2 and 1 of `r2_in1.npy`, and of `r2_h.npy` where generated code calls input 1 so, which is said then; none of any other name.
+fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize, bool)> {
     path.extension().filter(|e| *e == "npy" || *e == "bin")?;
-    let (call, input) = path.file_stem()?.to_str()?.strip_prefix('r')?.split_once("_in")?;
+    let (call, input) = path.file_stem()?.to_str()?.strip_prefix('r')?.split_once('_')?;
     // No sign, and one spelling only: r0 and r00 would be one call.
     let number = |text: &str| text.parse().ok().filter(|n: &usize| n.to_string() == text);
-    Some((number(call)?, number(input)?))
+    let call = number(call)?;
+    match input.strip_prefix("in").and_then(number) {
+        Some(input) => Some((call, input, false)),
+        None => Some((call, parameters.iter().position(|expected| expected.field == input)?, true)),
+    }
 }
 
 fn problem(path: &Path, what: impl Display) -> Diagnostic {
@@ -267,7 +333,8 @@ mod tests {
     const BATCH: Dim = Dim::Dynamic { min: 1, max: None };
 
     fn expected(shape: &[Dim], element: ElementType) -> Expected {
-        Expected { label: "input \"x\"".into(), shape: Some(shape.to_vec()), element }
+        let (label, names) = ("input \"x\"".to_owned(), vec!["X".to_owned()]);
+        Expected { label, names, field: "x".to_owned(), shape: Some(shape.to_vec()), element }
     }
 
     fn f32s(shape: &[Dim]) -> Expected {
@@ -286,7 +353,7 @@ mod tests {
         let folder = folder(&files.iter().map(|f| (*f, &b""[..])).collect::<Vec<_>>());
         let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
         match Calls::find(folder.path(), &vec![f32s(&[]); parameters]) {
-            Ok(calls) => Ok(calls.0.iter().map(|call| call.iter().map(name).collect()).collect()),
+            Ok(calls) => Ok(calls.files.iter().map(|call| call.iter().map(name).collect()).collect()),
             Err(diagnostic) => Err(diagnostic.found),
         }
     }

@@ -111,7 +111,7 @@ enum Inputs {
 impl Inputs {
     fn from_files(folder: &Path, model: &mut Model, options: &Options) -> Result<Self, Failure> {
         let expected = calls::expected(model, options)?;
-        let Calls(calls) = Calls::find(folder, &expected)?;
+        let calls = Calls::find(folder, &expected)?.files;
         // Sizes that the model leaves open; a later call that differs is refused when it is read.
         let shape = |(path, expected): (&PathBuf, _)| Ok(calls::read(path, expected)?.shape().to_vec());
         let shapes = calls[0].iter().zip(&expected).map(shape).collect::<Result<Vec<_>, Failure>>()?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cellc::compile::{self, Compilation};
-use cellc::diagnostic::{Diagnostic, Origin};
+use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use cellc::emit::OutputFile;
 use cellc::files::{self, NewFile};
 use cellc::options::{Language, Options, WeightsAs};
@@ -54,6 +54,9 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         }
         Emit::Rust | Emit::C => {
             compilation.measure();
+            let asked = options.name.as_deref().unwrap_or_default();
+            let renamed = compilation.interface.renamed(asked, arguments.name.is_some()).into_iter().collect();
+            progress.suspend(|| report(&Diagnostics(renamed)));
             return write_source(arguments, &destination, compilation, progress);
         }
     };
@@ -214,7 +217,7 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
 }
 
 /// `cellc gru.xml -o gru.rs` may write gru.bin: not over the model's own.
-fn refuse_to_overwrite_inputs<'a>(
+pub(super) fn refuse_to_overwrite_inputs<'a>(
     model: &ModelArguments,
     option: &str,
     outputs: impl IntoIterator<Item = &'a Path>,

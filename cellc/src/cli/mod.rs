@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod harness;
 mod inspect;
+mod manual;
 mod npy;
 mod progress;
 mod run;
@@ -79,6 +80,8 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Check(arguments)) => check::check(arguments),
         Some(Command::Inspect(arguments)) => inspect::inspect(arguments),
         Some(Command::Bench(arguments)) => bench::bench(arguments),
+        Some(Command::Completions(arguments)) => manual::completions(arguments),
+        Some(Command::Man(arguments)) => manual::man(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

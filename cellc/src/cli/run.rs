@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cellc::compile;
+use cellc::compile::{self, Compilation};
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::emit::names::Interface;
 use cellc::files::{self, NewFile};
@@ -15,6 +15,7 @@ use cellc::options::Options;
 
 use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected, Numbers};
+use super::compile::refuse_to_overwrite_inputs;
 use super::harness::{Harness, Variables};
 use super::progress::Progress;
 use super::stdout::cannot_write;
@@ -29,7 +30,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
     progress.stage("reading the inputs");
     let expected = calls::expected(&model, &options)?;
-    let Calls(calls) = Calls::find(&arguments.inputs, &expected)?;
+    let Calls { files: calls, by_field } = match &arguments.inputs {
+        Some(folder) => Calls::find(folder, &expected)?,
+        None => Calls::given(&arguments.input, &expected)?,
+    };
+    if calls.len() > 1 && !arguments.output.is_empty() {
+        return Err(Failure::Usage(format!(
+            "--output takes the result of one call, and --inputs holds {}: --outputs FOLDER takes those of all",
+            calls.len()
+        )));
+    }
+    let given = arguments.output.iter().map(|(_, path)| path.as_path());
+    refuse_to_overwrite_inputs(&arguments.model, "--output", given)?;
     // The calls of each distinct set of input shapes: one compilation serves them all.
     let mut shapes: Vec<Vec<Vec<usize>>> = Vec::new();
     let mut order = Vec::new();
@@ -51,6 +63,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut programs: BTreeMap<usize, Running> = BTreeMap::new();
     let mut results = Vec::new();
     let mut warned = false;
+    let mut wanted = Vec::new();
     // The program of the call before, and what it left.
     let mut before: Option<(usize, Vec<Vec<f32>>)> = None;
     for (shape, k) in order {
@@ -67,6 +80,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                     progress.suspend(|| report(&compilation.warnings));
                     warned = true;
                 }
+                wanted = wanted_outputs(&compilation, &arguments.output)?;
                 let harness = Harness::start(&compilation, options.language, arguments.execute.isa.as_deref())?;
                 progress.stage("running");
                 place.insert(Running { harness, interface: compilation.interface })
@@ -81,15 +95,43 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         };
         let outcome = harness.call(&parameters, true, variables)?;
         for (field, values) in interface.outputs.iter().zip(&outcome.results) {
-            let path = arguments.outputs.join(format!("r{k}_out{}.npy", field.index));
-            results.push(NewFile { path, bytes: Arc::new(npy::write_f32(&field.shape, values)) });
+            let bytes = Arc::new(npy::write_f32(&field.shape, values));
+            let mut write = |path| results.push(NewFile { path, bytes: Arc::clone(&bytes) });
+            if let Some(folder) = &arguments.outputs {
+                write(folder.join(format!("r{k}_out{}.npy", field.index)));
+                // an output may be called as the place of another is: the place counts
+                let is_place = (0..interface.outputs.len()).any(|j| field.name == format!("out{j}"));
+                if by_field && !is_place {
+                    write(folder.join(format!("r{k}_{}.npy", field.name)));
+                }
+            }
+            wanted
+                .iter()
+                .filter(|(j, _)| *j == field.index)
+                .for_each(|(_, path): &(usize, PathBuf)| write(path.clone()));
         }
         before = Some((shape, outcome.variables));
         progress.advance();
     }
-    fs::create_dir_all(&arguments.outputs).map_err(|error| cannot_write(&arguments.outputs, error))?;
+    if let Some(folder) = &arguments.outputs {
+        fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
+    }
     files::write_all(&results)?;
     Ok(())
+}
+
+/// Which outputs go to which files.
+fn wanted_outputs(compilation: &Compilation, given: &[(String, PathBuf)]) -> Result<Vec<(usize, PathBuf)>, Failure> {
+    let outputs = compilation.model.results.iter().zip(&compilation.interface.outputs);
+    let names: Vec<_> = outputs.map(|(result, field)| (&result.names[..], &field.name[..])).collect();
+    let mut wanted: Vec<(usize, PathBuf)> = Vec::new();
+    for (name, path) in given {
+        if wanted.iter().any(|(_, other)| other == path) {
+            return Err(Failure::Usage(format!("two outputs are to be written to {}", path.display())));
+        }
+        wanted.push((calls::named(&names, name, "out").map_err(|wrong| wrong.help("correct --output"))?, path.clone()));
+    }
+    Ok(wanted)
 }
 
 /// Generated code for inputs of certain shapes.
