@@ -339,6 +339,70 @@ pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Op
     })
 }
 
+/// The most inputs for which a state of a cell in parts is looked for.
+const MOST_DECOMPOSED: usize = 16;
+
+/// Inputs that are multiplied with a recurrent matrix, `[H, H]` for each gate, each with the one output of its shape that depends on it: states of a
+/// cell that is written in parts, as PyTorch's `GRUCell` is exported.
+fn decomposed<'a>(
+    model: &ValidModel,
+    recurrences: &Recurrences,
+    needed: &[bool],
+    taken: &[StatePair],
+) -> Vec<Refused<'a>> {
+    let mut inputs: Vec<usize> = Vec::new();
+    for node in &model.nodes {
+        let ValidOp::Dense(dense) = &node.op else { continue };
+        let mut x = dense.x;
+        while let Source::Value(value) = x {
+            match recurrences.flow.producer(value) {
+                Producer::View(view) => x = view.input,
+                _ => break,
+            }
+        }
+        let gates = [1, 3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
+        let Source::Parameter(parameter) = x else { continue };
+        let row = model.parameters[parameter].shape.last() == Some(&dense.inputs) && dense.inputs > 1;
+        if needed[dense.out] && gates && row && !inputs.contains(&parameter) && inputs.len() < MOST_DECOMPOSED {
+            inputs.push(parameter);
+        }
+    }
+    let others = |parameter: usize| {
+        let data = |(i, p): (usize, &Parameter)| i != parameter && !p.weight && p.element.is_float();
+        model.parameters.iter().enumerate().any(data)
+    };
+    inputs.retain(|&input| others(input) && taken.iter().all(|pair| pair.parameter != input));
+    let outputs = |&parameter: &usize| -> Vec<usize> {
+        let mut depends: HashSet<Source> = HashSet::from([Source::Parameter(parameter)]);
+        for node in &model.nodes {
+            if node.op.reads().iter().any(|source| depends.contains(source)) {
+                depends.extend(node.op.outputs().into_iter().map(Source::Value));
+            }
+        }
+        let fits = |result: &usize| {
+            let of = &model.results[*result];
+            of.source != Source::Parameter(parameter)
+                && of.shape == model.parameters[parameter].shape
+                && depends.contains(&of.source)
+                && taken.iter().all(|pair| pair.result != *result)
+        };
+        (0..model.results.len()).filter(fits).collect()
+    };
+    let pairs: Vec<(usize, Vec<usize>)> = inputs.iter().map(|input| (*input, outputs(input))).collect();
+    let once = |result: usize| pairs.iter().filter(|(_, results)| results.contains(&result)).count() == 1;
+    let mut found = Vec::new();
+    for (parameter, results) in &pairs {
+        if let [result] = results[..]
+            && once(result)
+        {
+            let pair = StatePair { parameter: *parameter, result };
+            let why = "the model computes the new one in parts, not by a recurrent operator".to_owned();
+            found.push(Refused { pair, why, layer: None, on_demand: true });
+        }
+    }
+    found
+}
+
 /// The cells in bodies of several iterations.
 fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
     let mut repeated = HashSet::new();
@@ -385,7 +449,7 @@ impl<'a> Validation<'a> {
         let recurrences = Recurrences::new(&model, &needed);
         let states = match &self.options.state {
             State::None => Vec::new(),
-            State::Auto => self.automatic_states(&model, &recurrences),
+            State::Auto => self.automatic_states(&model, &recurrences, &needed),
             State::Pairs(pairs) => self.given_states(&model, &recurrences, pairs),
         };
         let restarts = self.restarts(&model, &recurrences, &needed);
@@ -400,7 +464,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Inputs that serve only as the initial state of forward recurrent operators whose last state goes to one output.
-    fn automatic_states(&mut self, model: &ValidModel, recurrences: &Recurrences) -> Vec<StatePair> {
+    fn automatic_states(&mut self, model: &ValidModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<StatePair> {
         let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
         let mut by_y: Vec<(usize, Update)> = Vec::new();
         let sizes: HashSet<usize> = recurrences.starts.keys().map(|&source| model.len(source)).collect();
@@ -432,6 +496,7 @@ impl<'a> Validation<'a> {
                 Err(why) => refused.push(why),
             }
         }
+        refused.extend(decomposed(model, recurrences, needed, &taken));
         refused.into_iter().for_each(|refused| self.not_taken(model, &refused));
         taken
     }

@@ -257,6 +257,19 @@ fn used_twice(how: &str) -> Graph {
     graph
 }
 
+/// tanh(x W + h R), of `columns` columns of x.
+fn in_parts(columns: usize) -> Graph {
+    let mut graph = Graph::default();
+    let (x, h) = (graph.parameter("x", &[1, columns as isize]), graph.parameter("h", &[1, 3]));
+    let (w, r) = (graph.constant(&[columns, 3]), graph.constant(&[3, 3]));
+    let product = Op::MatMul { transpose_a: false, transpose_b: false };
+    let (x, h) = (graph.op(product.clone(), &[x, w]), graph.op(product, &[h, r]));
+    let sum = graph.elementwise(Elementwise::Add, &[x, h]);
+    let new = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[sum]);
+    graph.result("hn", new);
+    graph
+}
+
 #[test]
 fn what_looks_like_a_state_and_is_none() {
     let none = Options::default;
@@ -271,6 +284,8 @@ fn what_looks_like_a_state_and_is_none() {
         ("two outputs", used_twice("two outputs"), none()),
         ("two layers", used_twice("two layers"), none()),
         ("another shape", used_twice("another shape"), none()),
+        ("a cell in parts", in_parts(2), none()),
+        ("which of the inputs is it?", in_parts(3), none()),
         ("no states wanted", single(GRU, Direction::Reverse, 4, None), Options { state: State::None, ..none() }),
         ("in reverse, asked for", single(GRU, Direction::Reverse, 4, None), states(&[("h", "hn")])),
         ("both ways, asked for", single(GRU, Direction::Bidirectional, 4, None), states(&[("h", "hn")])),
