@@ -24,3 +24,16 @@ fn the_operations_are_those_of_the_reader() {
     }
     assert_eq!(fs::read_to_string(&file).expect("OPERATIONS.md"), text);
 }
+
+/// What the README prints is what the example uses.
+#[test]
+fn the_function_for_pytorch_is_the_examples() {
+    let read = |file| {
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file))
+            .expect("a file of the repository")
+    };
+    let example = read("examples/pytorch/save_for_cellc.py");
+    let (_, function) = example.split_once("\n\n").expect("a line that says what it is");
+    assert!(function.starts_with("from safetensors.torch") && function.contains("def save_for_cellc("));
+    assert!(read("README.md").contains(&format!("```python\n{function}```")), "README.md shows another function");
+}
