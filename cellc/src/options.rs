@@ -233,7 +233,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// What differs from the default, as words of the command line. The language and the name are not among them: the files show both.
+    /// What differs from the default, as words of the command line. The language, the name and the place of
+    /// the weights are not among them: the files show these.
     pub fn given(&self) -> Vec<String> {
         let default = Self::default();
         let Self {
@@ -248,7 +249,7 @@ impl Options {
             batch,
             shapes,
             range,
-            weights_as,
+            weights_as: _,
             weight_format,
             threads,
             runtime,
@@ -284,11 +285,6 @@ impl Options {
         }
         if *range != default.range {
             option("--range", &format!("{},{}", range.x, range.h));
-        }
-        match weights_as {
-            WeightsAs::Auto => {}
-            WeightsAs::Inline => option("--weights-as", "inline"),
-            WeightsAs::File => option("--weights-as", "file"),
         }
         if *weight_format != default.weight_format {
             option("--weight-format", weight_format.name());

@@ -808,10 +808,10 @@ mod tests {
         let given = all.given();
         assert_eq!(
             compile(&given.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
-            Options { name: None, ..all }
+            Options { name: None, weights_as: WeightsAs::Auto, ..all }
         );
         assert_eq!(Options::default().given(), [""; 0]);
-        for line in ["--no-state", "--unroll=full", "--weights-as=inline", "--accuracy=fast", "--weight-format=f16"] {
+        for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--weight-format=f16"] {
             let options = compile(&[line]).unwrap();
             assert_eq!(options.given().join("="), line);
         }
