@@ -21,7 +21,9 @@ pub fn cell(kind: &str, gates: usize, attributes: &str) -> ModelFile {
     let set = if kind == "LSTMCell" { "opset4" } else { "opset3" };
     let data = format!("hidden_size=\"3\" {attributes}");
     let outputs = file.operations(kind, set, &data, &inputs.iter().collect::<Vec<_>>(), &states);
-    outputs.iter().for_each(|output| drop(file.result(output)));
+    for output in &outputs {
+        file.result(output);
+    }
     file
 }
 
@@ -34,7 +36,9 @@ pub fn sequence() -> ModelFile {
     let data = "hidden_size=\"3\" direction=\"forward\"";
     let shapes = [vec![1, 1, 3, 3], vec![1, 1, 3]];
     let outputs = file.operations("RNNSequence", "opset5", data, &[&x, &h, &lengths, &w, &r, &b], &shapes);
-    outputs.iter().for_each(|output| drop(file.result(output)));
+    for output in &outputs {
+        file.result(output);
+    }
     file
 }
 
