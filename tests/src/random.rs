@@ -110,7 +110,8 @@ fn tuning(seed: u32) -> Tuning {
 pub fn compiled(name: &str, file: ModelFile, options: Options, seed: u64) -> Subject {
     let (subject, warnings) = accepted(name, file.text().as_bytes(), file.weights, options, seed)
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems}"));
-    assert!(!warnings.contains("shape"), "{name}: {warnings}");
+    let contradicted = |line: &str| line.contains("said to have the shape") || line.contains("the attribute counts");
+    assert!(!warnings.lines().any(contradicted), "{name}: {warnings}");
     subject
 }
 
