@@ -3,6 +3,7 @@
 //! This is the only place where legality is decided: after it, nothing can fail.
 
 mod cell;
+mod choices;
 mod elementwise;
 mod flow;
 mod fold;
@@ -188,6 +189,7 @@ impl<'a> Validation<'a> {
         if !self.structure(self.model, 0) {
             return;
         }
+        self.instruction_sets();
         self.read_uses();
         self.shapes = self.parameter_shapes();
         for (index, &node) in self.model.parameters.iter().enumerate() {
@@ -232,6 +234,7 @@ impl<'a> Validation<'a> {
         self.source_size();
         self.weight_format();
         self.threads();
+        self.choices();
     }
 
     /// Looks at every node of the graph, in order; what to do with a Result is the caller's to say.

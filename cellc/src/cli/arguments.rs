@@ -478,6 +478,18 @@ enum Choice {
 }
 
 impl Choice {
+    /// What it is a choice of.
+    fn key(self) -> &'static str {
+        match self {
+            Self::PanelColumns(_) => "panel-columns",
+            Self::RowsAtOnce(_) => "rows-at-once",
+            Self::Alternate(_) => "alternate",
+            Self::InputFirst(_) => "input-first",
+            Self::Fuse(_) => "fuse",
+            Self::Halves(_) => "halves",
+        }
+    }
+
     fn made(self, tuning: Tuning) -> Tuning {
         match self {
             Self::PanelColumns(n) => Tuning { panel_columns: Some(n), ..tuning },
@@ -508,6 +520,22 @@ fn choice(text: &str) -> Result<Choice, String> {
             return Err("the keys are panel-columns, rows-at-once, alternate, input-first, fuse and halves".to_string());
         }
     })
+}
+
+impl CommandLine {
+    /// What of it contradicts the rest, which clap does not see.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        let plan = match &self.command {
+            None => &self.compile.model.plan,
+            Some(Command::Run(arguments)) => &arguments.model.plan,
+            Some(Command::Check(arguments)) => &arguments.model.plan,
+            Some(Command::Inspect(arguments)) => &arguments.model.plan,
+            Some(Command::Bench(arguments)) => &arguments.model.plan,
+        };
+        let keys: Vec<&str> = plan.iter().map(|choice| choice.key()).collect();
+        let twice = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key));
+        twice.map(|(_, key)| format!("--plan gives {key} twice: give it once"))
+    }
 }
 
 impl ModelArguments {

@@ -63,7 +63,7 @@ impl From<Diagnostic> for Failure {
 
 /// Does what the process's arguments say.
 pub(crate) fn main() -> ExitCode {
-    let CommandLine { command, compile } = match CommandLine::try_parse() {
+    let command_line = match CommandLine::try_parse() {
         Ok(command_line) => command_line,
         Err(error) => {
             // what the file is comes before what else is missing
@@ -74,6 +74,10 @@ pub(crate) fn main() -> ExitCode {
             named(error).exit()
         }
     };
+    if let Some(message) = command_line.contradiction() {
+        CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit();
+    }
+    let CommandLine { command, compile } = command_line;
     let done = match &command {
         None => compile::compile(&compile),
         Some(Command::Run(arguments)) => run::run(arguments),

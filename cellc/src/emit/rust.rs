@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::names::{Field, Interface, POOL_MEMBERS};
-use super::walk::{Block, Shared, Taken};
+use super::walk::{Block, MOST_CALLED, Shared, Taken};
 use crate::kernel::{Buffer, BufferId, Kernel, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
-use dialect::{INLINED, Rust, counter};
+use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
 use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
@@ -639,8 +639,9 @@ impl File<'_> {
         let around = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
         let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
         let shared = Shared::new(program, &taken, self.interface, baked);
-        let long =
-            program.functions.iter().zip(&shared.functions).filter(|(function, _)| function.operations() > INLINED);
+        let calls: usize = shared.written(program).map(|(kernel, _)| kernel.calls()).sum();
+        let long = program.functions.iter().zip(&shared.functions);
+        let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
         let mut dialect = Rust {
             out: String::new(),
             used: BTreeSet::new(),
@@ -649,7 +650,7 @@ impl File<'_> {
         };
         let attribute = attribute(isa);
         let mut kernels = String::new();
-        for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
+        for (kernel, name) in shared.written(program) {
             for line in &kernel.doc {
                 let _ = writeln!(kernels, "/// {line}");
             }
@@ -727,42 +728,87 @@ impl File<'_> {
         out.push_str("}\n");
     }
 
-    /// The function of a module that calls its kernels in order.
+    /// The function of a module that calls its kernels in order; where there are many, through functions that call some of them each,
+    /// as rustc takes more than linear time for a long one.
     fn run(&self, out: &mut String, program: &Program, shared: &Shared, attribute: &str) {
-        let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run(");
-        let all_read: BTreeSet<BufferId> =
-            program.kernels.iter().flat_map(|k| &k.params).map(|(id, _)| program.whole(*id).0).collect();
-        let read = |id: BufferId| all_read.contains(&id);
-        let ids = || (0..program.buffers.len()).map(BufferId);
-        let find = |role: Role| ids().find(|b| program.buffer(*b).role == role).expect("every field has a buffer");
+        let groups: Vec<&[Kernel]> = program.groups().collect();
+        let mut names = shared.kernels.iter().map(|(name, _)| name.as_str());
+        let signature = self.signature(program, shared, &groups, true);
+        let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
+        let mut parts = String::new();
+        if shared.runs.is_empty() {
+            self.calls(out, program, shared, &groups, &mut names);
+        }
+        for (name, groups) in shared.runs.iter().zip(groups.chunks(MOST_CALLED)) {
+            let (params, args) = self.signature(program, shared, groups, false);
+            let _ = writeln!(out, "{name}({args});");
+            let _ = write!(parts, "/// A part of a step.\n{attribute} fn {name}({params}) {{");
+            self.calls(&mut parts, program, shared, groups, &mut names);
+            parts.push_str("}\n");
+        }
+        if program.buffers.iter().any(|buffer| buffer.role == Role::Backwards) {
+            out.push_str("state.backwards ^= 1;\n");
+        }
+        out.push_str("}\n");
+        out.push_str(&parts);
+    }
+
+    /// The parameters of a function that calls kernels, and the arguments of the same names: all that the module is given, or what
+    /// those kernels use.
+    fn signature(&self, program: &Program, shared: &Shared, groups: &[&[Kernel]], all: bool) -> (String, String) {
+        let used = used(program, groups);
+        let (mut params, mut args) = (String::new(), String::new());
+        let mut add = |is_used: bool, name: &str, ty: String| {
+            if is_used || all {
+                let unused = if is_used { "" } else { "_" };
+                let _ = write!(params, "{unused}{name}: {ty},");
+                let _ = write!(args, "{name},");
+            }
+        };
         if self.interface.pool {
-            let unused = if program.kernels.iter().any(|kernel| kernel.beside) { "" } else { "_" };
-            let _ = write!(out, "{unused}pool: &mut dyn super::Join,");
+            let beside = groups.iter().any(|group| group.len() > 1);
+            add(beside, "pool", "&mut dyn super::Join".to_owned());
         }
         if self.interface.has_state() {
-            let of_state = |id: BufferId| {
-                let in_block = program.block_place(id).is_some();
-                in_block || matches!(program.buffer(id).role, Role::Variable(_) | Role::Backwards)
+            let of_state = |id: &BufferId| {
+                let in_block = program.block_place(*id).is_some();
+                in_block || matches!(program.buffer(*id).role, Role::Variable(_) | Role::Backwards)
             };
-            let unused = if ids().any(|id| of_state(id) && read(id)) { "" } else { "_" };
-            let _ = write!(out, "{unused}state: &mut super::State,");
+            add(used.iter().any(of_state), "state", "&mut super::State".to_owned());
         }
         if !self.packed.is_baked() {
-            let _ = write!(out, "blob: &[f32; {}],", self.packed.run_time_len);
+            let weights = used.iter().any(|id| program.buffer(*id).role == Role::Weights);
+            add(weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
         }
+        let find = |role: Role| {
+            let at = program.buffers.iter().position(|buffer| buffer.role == role);
+            BufferId(at.expect("every field has a buffer"))
+        };
         for field in &self.interface.inputs {
             let id = find(Role::Parameter(field.index));
-            let unused = if read(id) { "" } else { "_" };
-            let _ = write!(out, "{unused}{}: &[{}; {}],", shared.buffer(id).name, element(field.element), field.len());
+            let ty = format!("&[{}; {}]", element(field.element), field.len());
+            add(used.contains(&id), &shared.buffer(id).name, ty);
         }
         for field in &self.interface.outputs {
             let id = find(Role::Result(field.index));
-            let _ = write!(out, "{}: &mut [f32; {}],", shared.buffer(id).name, field.len());
+            add(used.contains(&id), &shared.buffer(id).name, format!("&mut [f32; {}]", field.len()));
         }
-        out.push_str(") {");
-        for (id, block) in ids().map(|id| (id, shared.buffer(id))) {
+        (params, args)
+    }
+
+    /// What kernels read that is no argument of theirs around, then the calls.
+    fn calls<'n>(
+        &self,
+        out: &mut String,
+        program: &Program,
+        shared: &Shared,
+        groups: &[&[Kernel]],
+        names: &mut impl Iterator<Item = &'n str>,
+    ) {
+        for id in used(program, groups) {
+            let block = shared.buffer(id);
             match program.buffer(id).role {
-                Role::Table if read(id) => {
+                Role::Table => {
                     let (_, values) =
                         program.tables.iter().find(|(table, _)| *table == id).expect("emit: a table has contents");
                     let values: Vec<_> = values.iter().map(u32::to_string).collect();
@@ -779,14 +825,13 @@ impl File<'_> {
                         block.name, block.len
                     );
                 }
-                Role::Weights | Role::Constant(_) if read(id) => {
+                Role::Weights | Role::Constant(_) => {
                     let _ = write!(out, "let {} = {};", block.name, self.part(program, id, "super::"));
                 }
                 _ => {}
             }
         }
-        let mut names = shared.kernels.iter();
-        for group in program.groups() {
+        for group in groups {
             let open = self.cuts(out, program, shared, group);
             match group {
                 [kernel] => {
@@ -803,10 +848,6 @@ impl File<'_> {
             }
             out.push_str(&"}".repeat(open));
         }
-        if ids().any(|id| program.buffer(id).role == Role::Backwards) {
-            out.push_str("state.backwards ^= 1;\n");
-        }
-        out.push_str("}\n");
     }
 
     /// Cuts the parts that some kernels use out of the block and of outputs, in the order in which they stand there; gives back how
@@ -881,4 +922,10 @@ impl File<'_> {
 /// Values side by side: a pair of one is no pair.
 fn tuple(list: &[String]) -> String {
     if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) }
+}
+
+/// The buffers that kernels use, those that they use a part of as a whole.
+fn used(program: &Program, groups: &[&[Kernel]]) -> BTreeSet<BufferId> {
+    let params = groups.iter().copied().flatten().flat_map(|kernel| &kernel.params);
+    params.map(|(id, _)| program.whole(*id).0).collect()
 }

@@ -1,5 +1,8 @@
 //! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::mem::discriminant;
 use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
@@ -101,14 +104,22 @@ pub(super) trait Dialect {
     fn comment(&mut self, text: &str);
 }
 
+/// Kernels of a program up to which each is a function of its own; of more, those that do the same with other memory are one.
+const MOST_APART: usize = 64;
+
+/// Groups of kernels that one function calls at most.
+pub(super) const MOST_CALLED: usize = 64;
+
 /// What all kernels of a file share: the names of buffers and functions.
 pub(super) struct Shared {
     /// By buffer: what kernels call it.
     pub(super) buffers: Vec<Block>,
     /// By function.
     pub(super) functions: Vec<String>,
-    /// By kernel.
-    pub(super) kernels: Vec<String>,
+    /// By kernel: the function that does its work, and whether that is written for this kernel, not for an equal one before.
+    pub(super) kernels: Vec<(String, bool)>,
+    /// The functions that call so many groups of kernels each; none where one function calls all.
+    pub(super) runs: Vec<String>,
     /// What a function's locals must not hide: functions and what the file declares besides.
     outer: Rc<Scope>,
     /// What a kernel's locals must not hide: buffers and kernels too.
@@ -140,7 +151,7 @@ impl Shared {
         let outer = Rc::new(scope);
         let mut scope = Scope::within(Rc::clone(&outer));
         scope.take(taken.counters.iter().map(String::as_str));
-        let buffers = program
+        let buffers: Vec<Block> = program
             .buffers
             .iter()
             .enumerate()
@@ -162,8 +173,31 @@ impl Shared {
                 Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes }
             })
             .collect();
-        let kernels = program.kernels.iter().map(|k| scope.unique(&k.name)).collect();
-        Self { buffers, functions, kernels, outer, scope: Rc::new(scope) }
+        let mut functions_of: HashMap<_, String> = HashMap::new();
+        let kernels = program.kernels.iter().enumerate().map(|(at, kernel)| {
+            let concurrent = kernel.beside || program.kernels.get(at + 1).is_some_and(|next| next.beside);
+            if program.kernels.len() <= MOST_APART || concurrent {
+                return (scope.unique(&kernel.name), true);
+            }
+            let all = kernel.params.iter().map(|(id, _)| id).chain(&kernel.scratch);
+            let memory =
+                all.map(|id| (discriminant(&program.buffer(*id).role), buffers[id.0].len, buffers[id.0].element));
+            match functions_of.entry((kernel.anonymous(), memory.collect::<Vec<_>>())) {
+                Entry::Occupied(equal) => (equal.get().clone(), false),
+                Entry::Vacant(new) => (new.insert(scope.unique(&kernel.name)).clone(), true),
+            }
+        });
+        let kernels = kernels.collect();
+        let groups = program.groups().count();
+        let runs = if groups > MOST_CALLED { groups.div_ceil(MOST_CALLED) } else { 0 };
+        let runs = (0..runs).map(|part| scope.unique(&format!("run{part}"))).collect();
+        Self { buffers, functions, kernels, runs, outer, scope: Rc::new(scope) }
+    }
+
+    /// The kernels that are written, and their names.
+    pub(super) fn written<'p>(&'p self, program: &'p Program) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
+        let all = program.kernels.iter().zip(&self.kernels);
+        all.filter(|(_, (_, written))| *written).map(|(kernel, (name, _))| (kernel, name))
     }
 
     /// The block of a buffer.

@@ -23,6 +23,12 @@ fn underflows(written: &str, number: f32) -> bool {
     number == 0.0 && digits.contains(|c: char| ('1'..='9').contains(&c))
 }
 
+/// Whether a number that is written in digits has become infinite in f32; the word inf is none.
+#[cfg(feature = "openvino")]
+fn overflows(written: &str, number: f32) -> bool {
+    number.is_infinite() && written.contains(|c: char| c.is_ascii_digit())
+}
+
 /// SHA-256 of a file's bytes, lower-case hexadecimal.
 #[cfg(any(feature = "openvino", feature = "safetensors", feature = "json"))]
 fn sha256(bytes: &[u8]) -> String {

@@ -5,6 +5,8 @@
 //! bounds checks by construction. One instruction set, one [`Program`]; they share packing and all buffers but the
 //! last, which are scratch.
 
+use std::collections::BTreeMap;
+
 mod interpret;
 mod print;
 #[cfg(test)]
@@ -180,7 +182,7 @@ pub struct MoveDim {
 }
 
 /// Where a window or an access starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The block that is looked into.
     pub base: Base,
@@ -198,7 +200,7 @@ pub enum Base {
 }
 
 /// How one loop moves one window: in turn `k` it covers `len` elements of `of.base` from `of.offset + k * len`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Walk {
     /// The window, bound inside the loop.
     pub window: WindowId,
@@ -215,7 +217,7 @@ pub struct Walk {
 }
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Stmt {
     /// Gives a value a name. `mutable` values may be changed by [`Stmt::Set`].
     Let {
@@ -270,7 +272,7 @@ pub enum Stmt {
 
 /// A strided copy: `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all
 /// `i_d < extent_d`, offsets being those of the places.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Copied {
     /// The first element that is read.
     pub from: Place,
@@ -281,7 +283,7 @@ pub struct Copied {
 }
 
 /// One loop of a [`Copied`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopiedDim {
     /// How often.
     pub extent: usize,
@@ -361,7 +363,7 @@ impl Operation {
 }
 
 /// An expression without effects.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
     /// Consecutive elements, as f32.
     Load {
@@ -400,7 +402,7 @@ pub enum Expr {
 }
 
 /// A named value of a kernel or function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Local {
     /// What to call it.
     pub name: String,
@@ -443,7 +445,7 @@ impl Function {
 }
 
 /// One piece of the work of a step: the cell of one layer, a copy.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
     /// What to call it.
     pub name: String,
@@ -573,9 +575,83 @@ impl Expr {
 }
 
 impl Kernel {
+    /// The kernel without a name, its buffers numbered as they are declared: kernels of which that is equal do the same with
+    /// other memory.
+    pub fn anonymous(&self) -> Self {
+        let all = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
+        let numbers: BTreeMap<BufferId, BufferId> = all.enumerate().map(|(i, id)| (*id, BufferId(i))).collect();
+        let mut kernel = Self { name: String::new(), nodes: Vec::new(), beside: false, ..self.clone() };
+        kernel.params.iter_mut().for_each(|(id, _)| *id = numbers[id]);
+        kernel.scratch.iter_mut().for_each(|id| *id = numbers[id]);
+        renumber(&mut kernel.body, &numbers);
+        kernel
+    }
+
+    /// How many times its text calls a function.
+    pub fn calls(&self) -> usize {
+        calls(&self.body)
+    }
+
     /// Adds a value.
     pub fn local(&mut self, name: impl Into<String>, ty: Type) -> Var {
         self.locals.push(Local { name: name.into(), ty });
         Var(self.locals.len() - 1)
     }
+}
+
+/// Gives the buffers that statements name other numbers.
+fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
+    fn place(place: &mut Place, numbers: &BTreeMap<BufferId, BufferId>) {
+        if let Base::Buffer(id) = &mut place.base {
+            *id = numbers[id];
+        }
+    }
+    fn expr(e: &mut Expr, numbers: &BTreeMap<BufferId, BufferId>) {
+        match e {
+            Expr::Load { from, .. } | Expr::Splat { from, .. } | Expr::Length { from, .. } => place(from, numbers),
+            Expr::Op(_, args) | Expr::Call(_, args) => args.iter_mut().for_each(|arg| expr(arg, numbers)),
+            Expr::Const { .. } | Expr::Var(_) => {}
+        }
+    }
+    for stmt in body {
+        match stmt {
+            Stmt::Let { value, .. } | Stmt::Set { value, .. } => expr(value, numbers),
+            Stmt::Store { to, value } => {
+                place(to, numbers);
+                expr(value, numbers);
+            }
+            Stmt::For { walks, body, .. } => {
+                walks.iter_mut().for_each(|walk| place(&mut walk.of, numbers));
+                renumber(body, numbers);
+            }
+            Stmt::If { less, then, otherwise } => {
+                expr(&mut less.0, numbers);
+                expr(&mut less.1, numbers);
+                renumber(then, numbers);
+                renumber(otherwise, numbers);
+            }
+            Stmt::Copy(copied) => {
+                place(&mut copied.from, numbers);
+                place(&mut copied.to, numbers);
+            }
+            Stmt::Comment(_) => {}
+        }
+    }
+}
+
+fn calls(body: &[Stmt]) -> usize {
+    fn of(expr: &Expr) -> usize {
+        match expr {
+            Expr::Op(_, args) => args.iter().map(of).sum(),
+            Expr::Call(_, args) => 1 + args.iter().map(of).sum::<usize>(),
+            _ => 0,
+        }
+    }
+    let stmt = |stmt: &Stmt| match stmt {
+        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => of(value),
+        Stmt::For { body, .. } => calls(body),
+        Stmt::If { then, otherwise, .. } => calls(then) + calls(otherwise),
+        Stmt::Copy(_) | Stmt::Comment(_) => 0,
+    };
+    body.iter().map(stmt).sum()
 }

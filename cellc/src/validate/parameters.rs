@@ -99,6 +99,17 @@ impl Validation<'_> {
                 return None;
             }
         }
+        let asked_for = |axis: usize| given.is_some_and(|given| given[axis].is_none());
+        if let Some((axis, size)) = stated.iter().enumerate().find_map(|(axis, dim)| match dim {
+            Dim::Fixed(size) if asked_for(axis) => Some((axis, size)),
+            _ => None,
+        }) {
+            let found =
+                format!("--shape leaves axis {axis} of the input open, but the model says {}", shape_text(&stated));
+            let help = "give the size, or save the model with a dynamic size there";
+            self.error(node, &value.origin, found, format!("{size} in place of the ?"), help);
+            return None;
+        }
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
             let said = given.and_then(|given| given[axis]);

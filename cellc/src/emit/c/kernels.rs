@@ -59,7 +59,7 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
         fused: false,
     };
     let mut kernels = String::new();
-    for (kernel, name) in program.kernels.iter().zip(&shared.kernels) {
+    for (kernel, name) in shared.written(program) {
         kernels.push('\n');
         block_comment(&mut kernels, "", &kernel.doc);
         let params: Vec<_> = kernel
@@ -140,7 +140,7 @@ fn pairs(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &m
     let mut calls = Vec::new();
     for group in program.groups() {
         let mut pool = vec!["pool".to_owned()];
-        for (kernel, name) in group.iter().zip(names.by_ref()) {
+        for (kernel, (name, _)) in group.iter().zip(names.by_ref()) {
             let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
             let (full, args) = (format!("{prefix}_{name}_{}", isa.name), args.join(", "));
             if group.len() == 1 {
@@ -183,7 +183,8 @@ fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut
     if file.interface.pool && !program.kernels.iter().any(|kernel| kernel.beside) {
         out.push_str("    (void)pool;\n");
     }
-    let used = |id: BufferId| program.kernels.iter().flat_map(|k| &k.params).any(|(param, _)| *param == id);
+    let all_used: BTreeSet<BufferId> = program.kernels.iter().flat_map(|k| &k.params).map(|(id, _)| *id).collect();
+    let used = |id: BufferId| all_used.contains(&id);
     for (id, values) in program.tables.iter().filter(|(id, _)| used(*id)) {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();

@@ -19,6 +19,9 @@ pub(super) struct Rust {
 /// features of an instruction set, so lanes are handed to a closure, which may be; a call would spill every register.
 pub(super) const INLINED: usize = 45;
 
+/// Calls of functions in a module beyond which none is handed to a closure: rustc compiles every closure for itself.
+pub(super) const MOST_CLOSURES: usize = 512;
+
 impl Rust {
     /// A loop whose direction is known at run time.
     fn begin_either_way(&mut self, count: usize, turn: Option<&str>, backwards: &str, walks: &[Walking<'_>]) {

@@ -9,7 +9,7 @@ use super::text::{cut, parse_integer, parse_shape};
 use super::weights::Contents;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::front::underflows;
+use crate::front::{overflows, underflows};
 use crate::model::{
     Activation, ActivationError, Cell, CellKind, Dim, Direction, ElementType, LedgerEntry, LstmGateOrder, PARAMETERS,
     ResetGate, Tensor, WeightLayout,
@@ -317,9 +317,18 @@ impl<'a> Lowering<'a, '_> {
         let number = match &given {
             None => None,
             Some(given) => match given.text.trim().parse::<f32>() {
-                Ok(number) if !(number.is_sign_positive() && underflows(given.text, number)) => Some(number),
+                Ok(number)
+                    if !overflows(given.text, number)
+                        && !(number.is_sign_positive() && underflows(given.text, number)) =>
+                {
+                    Some(number)
+                }
                 wrong => {
-                    let problem = if wrong.is_ok() { "0 in f32" } else { "not a number" };
+                    let problem = match wrong {
+                        Ok(number) if number.is_infinite() => "beyond the range of f32",
+                        Ok(_) => "0 in f32",
+                        Err(_) => "not a number",
+                    };
                     let found = format!("clip={} is {problem}", quoted(given.text));
                     let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
                     let help = "correct the number, or remove the attribute for no clipping";
