@@ -88,9 +88,10 @@ pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], vari
     analyse(model, Analysis { profile, any_length: false }, magnitudes, variables)
 }
 
-/// How many products [`over_range`] looks at: what it takes grows with that.
+/// What [`over_range`] takes, in products that it looks at; an element of any other operation takes as long as many of them.
 pub fn work(model: &ValidModel) -> usize {
-    fn of(nodes: &[ValidNode]) -> usize {
+    const ELEMENT: usize = 256;
+    fn of(model: &ValidModel, nodes: &[ValidNode]) -> usize {
         let node = |node: &ValidNode| match &node.op {
             ValidOp::Cell(cell) => {
                 let steps = cell.sequence.as_ref().map_or(1, |s| s.steps);
@@ -99,12 +100,15 @@ pub fn work(model: &ValidModel) -> usize {
             }
             ValidOp::Dense(dense) => dense.rows.saturating_mul(dense.inputs).saturating_mul(dense.outputs),
             ValidOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
-            ValidOp::Loop(body) => body.trips.saturating_mul(of(&body.body)),
-            ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => 0,
+            ValidOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
+            ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => {
+                let outputs = node.op.outputs().into_iter();
+                outputs.map(|out| model.len(Source::Value(out)).saturating_mul(ELEMENT)).sum()
+            }
         };
         nodes.iter().map(node).fold(0, usize::saturating_add)
     }
-    of(&model.nodes)
+    of(model, &model.nodes)
 }
 
 /// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a

@@ -268,6 +268,7 @@ fn spoilt<T: Value>() -> T {
     T::make(&mut || f32::from_bits(0x7fc0_dead))
 }
 
+#[allow(dead_code)]
 fn same<T: Value>(a: &T, b: &T) -> bool {
     let list = |v: &T| {
         let mut all = Vec::new();

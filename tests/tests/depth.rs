@@ -1,6 +1,7 @@
 //! Deep models: every stage goes through 10,000 layers in a thread of 2 MiB, unoptimised too; what is deeper than the limits is refused by
 //! name.
 
+use std::path::Path;
 use std::thread;
 
 use cellc::bound::{Profile, bound};
@@ -9,8 +10,9 @@ use cellc::diagnostic::Diagnostics;
 use cellc::front::openvino;
 use cellc::options::{Language, Options};
 use cellc::reference::reference;
-use cellc_tests::model_file::{ModelFile, Port, Stored};
-use cellc_tests::subject::Subject;
+use cellc_tests::driver;
+use cellc_tests::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile, Port, Stored};
+use cellc_tests::subject::{Subject, assert_same};
 
 const DEEP: usize = 10_000;
 const TOO_DEEP: usize = 100_000;
@@ -188,5 +190,83 @@ fn a_hundred_thousand_layers_are_refused_by_name() {
         let y = binary(&mut file, "Add", &x, &constant);
         file.result(&y);
         every_stage(file);
+    });
+}
+
+#[test]
+fn compilers_take_what_is_written_for_ten_thousand_layers() {
+    let subject = in_small_thread(|| {
+        let file = chain(&[1, 20], DEEP, |file, x, i| match i % 4 {
+            0 => unary(file, "Sigmoid", x),
+            1 => binary(file, "Add", x, x),
+            2 => unary(file, "Tanh", x),
+            _ => {
+                let slope = file.constant(&[1, 20], Stored::F32, (0..20).map(|k| ((i + k) % 9) as f32 / 4.0 - 1.0));
+                binary(file, "Multiply", x, &slope)
+            }
+        });
+        let subject = compiled(file).unwrap_or_else(|problems| panic!("it is refused: {problems}"));
+        Subject { calls: vec![vec![(0..20).map(|k| k as f32 / 10.0 - 1.0).collect()]], ..subject }
+    });
+    let subjects = [subject];
+    let expected = subjects[0].expected(&driver::isas());
+    let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let rust = driver::rust(&folder("depth-rust"), &subjects, &["-Copt-level=2"]);
+    assert_same("rust", &expected, &rust);
+    let compiler = driver::c_compilers()[0];
+    let c = driver::c(&folder("depth-c"), &subjects, compiler, &["-std=c11", "-O2"]);
+    assert_same(compiler, &expected, &c);
+}
+
+/// x doubled by a body inside `depth` bodies, the innermost counted.
+fn nested(depth: usize) -> ModelFile {
+    chain(&[2, 2], 1, |file, x, _| nested_in(file, x, depth))
+}
+
+fn nested_in(file: &mut ModelFile, x: &Port, depth: usize) -> Port {
+    let one = file.constant(&[1, 1], Stored::F32, [0.0].into_iter());
+    let mut body = ModelFile::default();
+    body.weights = std::mem::take(&mut file.weights);
+    let parameter = body.parameter("x", &[2, 2]);
+    let y = match depth {
+        1 => binary(&mut body, "Add", &parameter, &parameter),
+        _ => nested_in(&mut body, &parameter, depth - 1),
+    };
+    let pieces = IteratedInput { of: x.clone(), parameter, slice: None, next: Some(y.clone()) };
+    let trips = body.parameter("trips", &[1, 1]);
+    let trip = IteratedInput { of: one, parameter: trips, slice: Some((0, false)), next: None };
+    let result = IteratedOutput { of: y, pieces: None, shape: vec![2, 2] };
+    file.iterator(Iterated { body, inputs: vec![pieces, trip], outputs: vec![result] }).remove(0)
+}
+
+#[test]
+fn bodies_inside_each_other_to_the_limit() {
+    in_small_thread(|| {
+        every_stage(nested(8));
+        let text = refusal(nested(9));
+        assert!(text.contains("more than 8 bodies inside each other"), "{text}");
+        let text = refusal(nested(100));
+        assert!(text.contains("more than 8 bodies inside each other"), "{text}");
+    });
+}
+
+#[test]
+fn elements_inside_each_other() {
+    in_small_thread(|| {
+        let (open, close) = ("<a>".repeat(TOO_DEEP), "</a>".repeat(TOO_DEEP));
+        let inside = chain(&[1, 2], 1, |file, x, _| unary(file, "ReLU", x))
+            .text()
+            .replace("</net>", &format!("{open}{close}</net>"));
+        let (_, warnings) = openvino::read_bytes("deep.xml", inside.as_bytes(), None).expect("it is read");
+        assert!(warnings.to_string().contains("is ignored"), "{warnings}");
+        let problems = openvino::read_bytes("deep.xml", format!("{open}{close}").as_bytes(), None).err();
+        assert!(problems.expect("it is no model").to_string().contains("root element"));
+        assert!(openvino::read_bytes("deep.xml", open.as_bytes(), None).is_err());
+        // bodies upon bodies, of which nothing else is right
+        let bodies =
+            "<layers><layer id=\"0\" name=\"\" type=\"TensorIterator\" version=\"opset1\"><body>".repeat(TOO_DEEP);
+        let ends = "</body></layer></layers>".repeat(TOO_DEEP);
+        let text = format!("<net version=\"11\">{bodies}{ends}</net>");
+        assert!(openvino::read_bytes("deep.xml", text.as_bytes(), None).is_err());
     });
 }

@@ -848,6 +848,19 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_of_the_plan_is_made_once() {
+        for command in ["", "check ", "inspect ", "bench "] {
+            let contradiction = |plan: &str| {
+                let line = format!("cellc {command}m.xml {plan}");
+                CommandLine::try_parse_from(line.split_whitespace()).expect("it is parsed").contradiction()
+            };
+            assert_eq!(contradiction("--plan fuse=on,alternate=on --plan halves=off"), None);
+            let said = contradiction("--plan fuse=on,alternate=on --plan fuse=on").expect("fuse is there twice");
+            assert!(said.contains("fuse twice"), "{said}");
+        }
+    }
+
+    #[test]
     fn nonsense_is_a_usage_error() {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
                      --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --isa=sse9 --isa= \

@@ -1,8 +1,7 @@
 //! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::mem::discriminant;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
@@ -173,15 +172,14 @@ impl Shared {
                 Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes }
             })
             .collect();
-        let mut functions_of: HashMap<_, String> = HashMap::new();
+        let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
         let kernels = program.kernels.iter().enumerate().map(|(at, kernel)| {
             let concurrent = kernel.beside || program.kernels.get(at + 1).is_some_and(|next| next.beside);
             if program.kernels.len() <= MOST_APART || concurrent {
                 return (scope.unique(&kernel.name), true);
             }
             let all = kernel.params.iter().map(|(id, _)| id).chain(&kernel.scratch);
-            let memory =
-                all.map(|id| (discriminant(&program.buffer(*id).role), buffers[id.0].len, buffers[id.0].element));
+            let memory = all.map(|id| (program.buffer(*id).role.kind(), buffers[id.0].len, buffers[id.0].element));
             match functions_of.entry((kernel.anonymous(), memory.collect::<Vec<_>>())) {
                 Entry::Occupied(equal) => (equal.get().clone(), false),
                 Entry::Vacant(new) => (new.insert(scope.unique(&kernel.name)).clone(), true),

@@ -182,7 +182,7 @@ pub struct MoveDim {
 }
 
 /// Where a window or an access starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The block that is looked into.
     pub base: Base,
@@ -200,7 +200,7 @@ pub enum Base {
 }
 
 /// How one loop moves one window: in turn `k` it covers `len` elements of `of.base` from `of.offset + k * len`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Walk {
     /// The window, bound inside the loop.
     pub window: WindowId,
@@ -217,7 +217,7 @@ pub struct Walk {
 }
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stmt {
     /// Gives a value a name. `mutable` values may be changed by [`Stmt::Set`].
     Let {
@@ -272,7 +272,7 @@ pub enum Stmt {
 
 /// A strided copy: `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all
 /// `i_d < extent_d`, offsets being those of the places.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Copied {
     /// The first element that is read.
     pub from: Place,
@@ -283,7 +283,7 @@ pub struct Copied {
 }
 
 /// One loop of a [`Copied`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CopiedDim {
     /// How often.
     pub extent: usize,
@@ -363,7 +363,7 @@ impl Operation {
 }
 
 /// An expression without effects.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Expr {
     /// Consecutive elements, as f32.
     Load {
@@ -402,7 +402,7 @@ pub enum Expr {
 }
 
 /// A named value of a kernel or function.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Local {
     /// What to call it.
     pub name: String,
@@ -445,7 +445,7 @@ impl Function {
 }
 
 /// One piece of the work of a step: the cell of one layer, a copy.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     /// What to call it.
     pub name: String,
@@ -486,6 +486,20 @@ pub struct Program {
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
+}
+
+impl Role {
+    /// What it is for, whichever of the model's tensors it is.
+    pub fn kind(self) -> Self {
+        match self {
+            Self::Parameter(_) => Self::Parameter(0),
+            Self::Result(_) => Self::Result(0),
+            Self::Constant(_) => Self::Constant(0),
+            Self::Variable(_) => Self::Variable(0),
+            Self::Part { .. } => Self::Part { of: BufferId(0), at: 0 },
+            Self::Weights | Self::Table | Self::Backwards | Self::Scratch => self,
+        }
+    }
 }
 
 impl Program {

@@ -4,7 +4,6 @@ use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::model::{ValidOp, counted};
 use crate::options::Threads;
-use crate::plan::Product;
 
 impl Validation<'_> {
     /// Refuses a list of instruction sets that names one twice.
@@ -20,20 +19,21 @@ impl Validation<'_> {
     /// Warns of choices for the plan that change nothing, or less than they say.
     pub(super) fn choices(&mut self) {
         let tuning = &self.options.tuning;
-        let mut products: Vec<(Product, bool)> = Vec::new();
-        let mut pointwise = false;
+        let (mut columns, mut rows) = (0, 0);
+        let [mut one_row_recurs, mut several_steps, mut pointwise] = [false; 3];
         for node in self.valid.all_nodes() {
             match &node.op {
-                ValidOp::Cell(cell) => products.push((cell.into(), true)),
-                ValidOp::Dense(dense) => products.push((dense.into(), false)),
+                ValidOp::Cell(cell) => {
+                    let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+                    (columns, rows) = (columns.max(cell.hidden_size), rows.max(cell.batch).max(steps));
+                    one_row_recurs |= cell.batch == 1;
+                    several_steps |= steps > 1;
+                }
+                ValidOp::Dense(dense) => (columns, rows) = (columns.max(dense.outputs), rows.max(dense.rows)),
                 ValidOp::Pointwise(_) => pointwise = true,
                 _ => {}
             }
         }
-        let columns = products.iter().map(|(product, _)| product.units).max().unwrap_or(0);
-        let rows = products.iter().map(|(product, _)| product.rows.max(product.steps)).max().unwrap_or(0);
-        let one_row_recurs = products.iter().any(|(product, recurs)| *recurs && product.rows == 1);
-        let several_steps = products.iter().any(|(product, _)| product.steps > 1);
         let most = |key: &str, given: Option<usize>, most: usize, what: &str| {
             let given = given.filter(|&given| given > most)?;
             Some(match most {
