@@ -531,6 +531,7 @@ impl CommandLine {
             Some(Command::Check(arguments)) => &arguments.model.plan,
             Some(Command::Inspect(arguments)) => &arguments.model.plan,
             Some(Command::Bench(arguments)) => &arguments.model.plan,
+            Some(Command::Completions(_) | Command::Man(_)) => return None,
         };
         let keys: Vec<&str> = plan.iter().map(|choice| choice.key()).collect();
         let twice = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key));
