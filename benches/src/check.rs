@@ -231,7 +231,7 @@ mod tests {
                     .iter()
                     .find(|(n, i, t, _)| t.is_none() && (n, i) == (name, isa))
                     .expect("with default options");
-                let same = matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Flush));
+                let same = matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Keep));
                 assert_eq!(*bits == default.3, same, "{} {name} {isa:?} {trade:?}", workload.name);
             }
         }

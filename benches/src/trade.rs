@@ -15,11 +15,11 @@ pub(crate) enum Trade {
     Threads,
     /// The same, while another thread keeps the helper's core busy.
     ThreadsBusy,
-    /// `--flush-denormals`
-    Flush,
+    /// `--keep-denormals`
+    Keep,
 }
 
-use Trade::{Flush, Threads as Two, ThreadsBusy};
+use Trade::{Keep, Threads as Two, ThreadsBusy};
 
 const F16: Trade = Trade::Weights(WeightFormat::F16);
 const PAIR: Trade = Trade::Weights(WeightFormat::Bf16Pair);
@@ -36,7 +36,7 @@ const TRADES: [(&str, &[Trade]); 8] = [
     ("W10b", &[Two, ThreadsBusy]),
     ("W12a", &[FAST, AUDIO]),
     ("W12b", &[FAST, AUDIO]),
-    (FADING.name, &[Flush]),
+    (FADING.name, &[Keep]),
 ];
 
 /// Without the feature `trades`, so that tests see something of all this in little time.
@@ -60,7 +60,7 @@ impl Trade {
             Self::Weights(format) => options.weight_format = format,
             Self::Activations(accuracy) => options.accuracy = accuracy,
             Self::Threads | Self::ThreadsBusy => options.threads = Threads::Two,
-            Self::Flush => options.flush_denormals = true,
+            Self::Keep => options.keep_denormals = true,
         }
         options
     }
@@ -72,7 +72,7 @@ impl Trade {
             Self::Activations(accuracy) => accuracy.name(),
             Self::Threads => "two threads",
             Self::ThreadsBusy => "two threads, busy",
-            Self::Flush => "flush",
+            Self::Keep => "keep denormals",
         }
     }
 }

@@ -56,14 +56,14 @@ const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
 const MARGIN: f64 = 1.0 + 1e-9;
 
 /// What generated code does to the numbers beside rounding them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
     /// Whether a multiply-add rounds once.
     pub fused: bool,
     /// How far activations may be from their exact values.
     pub accuracy: Accuracy,
-    /// Whether states below [`plan::FLUSH_BELOW`] become 0.
-    pub flush_denormals: bool,
+    /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
+    pub flush_below: Option<f32>,
     /// How matrices that are constants are stored.
     pub weights: WeightFormat,
 }
@@ -71,8 +71,8 @@ pub struct Profile {
 impl Profile {
     /// What the options say, on an instruction set that fuses or does not.
     pub fn new(fused: bool, options: &Options) -> Self {
-        let Options { accuracy, flush_denormals, weight_format: weights, .. } = *options;
-        Self { fused, accuracy, flush_denormals, weights }
+        let Options { accuracy, weight_format: weights, .. } = *options;
+        Self { fused, accuracy, flush_below: plan::flush_below(options), weights }
     }
 }
 
@@ -174,6 +174,14 @@ impl Arithmetic for Analysis {
         Value::within(number.abs())
     }
 
+    fn flush_below(&self) -> Option<f32> {
+        self.profile.flush_below
+    }
+
+    fn flushed(&self, v: Value) -> Value {
+        self.profile.flush_below.map_or(v, |limit| v.or_zero_below(f64::from(limit)))
+    }
+
     fn constant(&self, number: f64) -> Value {
         Value::exactly(number)
     }
@@ -273,10 +281,6 @@ impl Arithmetic for Analysis {
 impl Analysis {
     fn activation(&self, activation: Activation, v: Value) -> Value {
         v.activated(activation, self.profile)
-    }
-
-    fn flushed(&self, v: Value) -> Value {
-        if self.profile.flush_denormals { v.or_zero_below(f64::from(plan::FLUSH_BELOW)) } else { v }
     }
 }
 

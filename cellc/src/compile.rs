@@ -52,7 +52,7 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
     let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
     let header = header::lines(&model, &plan, options, &interface, block);
     let activations = header::activations(&model, plan.accuracy);
-    let summary = header::summary(&model);
+    let summary = header::summary(&model, options);
     let options = options.clone();
     Ok(Compilation { options, model, plan, programs, packed, interface, header, activations, summary, warnings })
 }

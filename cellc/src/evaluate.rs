@@ -4,8 +4,8 @@
 //! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
 
 use crate::model::{
-    Concat, Dense, Lengths, LoopSlice, MatMul, Pointwise, PointwiseFunction, Softmax, Source, Tensor, ValidCell,
-    ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightLayout, WeightSource,
+    Concat, Denormals, Dense, Lengths, LoopSlice, MatMul, Pointwise, PointwiseFunction, Small, Softmax, Source, Tensor,
+    ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightLayout, WeightSource,
 };
 
 #[cfg(test)]
@@ -18,6 +18,16 @@ pub(crate) trait Arithmetic {
 
     /// A number that is given: an element of a Parameter or variable.
     fn given(&self, number: f64) -> Self::Value;
+
+    /// Below which magnitude inputs, states and outputs become 0.
+    fn flush_below(&self) -> Option<f32> {
+        None
+    }
+
+    /// What becomes of such a value.
+    fn flushed(&self, value: Self::Value) -> Self::Value {
+        value
+    }
 
     /// A number that is always the same.
     fn constant(&self, number: f64) -> Self::Value;
@@ -194,10 +204,11 @@ pub(crate) fn evaluate<A: Arithmetic>(
         assert_eq!(values.len(), variable.shape.iter().product::<usize>(), "elements of {:?}", variable.name);
     }
     let values = vec![Vec::new(); model.values.len()];
-    let mut evaluation = Evaluation { arithmetic, model, parameters, variables, values };
+    let denormals = Denormals::new(model, arithmetic.flush_below());
+    let mut evaluation = Evaluation { arithmetic, model, denormals, parameters, variables, values };
     evaluation.nodes(&model.nodes);
-    let results = model.results.iter().map(|r| evaluation.get(r.source)).collect();
-    let next = |(i, v): (usize, &Variable)| evaluation.get(v.next.unwrap_or(Source::Variable(i)));
+    let results = model.results.iter().map(|r| evaluation.kept(r.source)).collect();
+    let next = |(i, v): (usize, &Variable)| evaluation.kept(v.next.unwrap_or(Source::Variable(i)));
     let variables = model.variables.iter().enumerate().map(next).collect();
     Outcome { results, variables }
 }
@@ -205,6 +216,7 @@ pub(crate) fn evaluate<A: Arithmetic>(
 struct Evaluation<'a, A: Arithmetic> {
     arithmetic: &'a A,
     model: &'a ValidModel,
+    denormals: Denormals,
     parameters: &'a [Vec<f64>],
     variables: &'a [Vec<f64>],
     /// As far as they are computed; in a loop, as the trip sees them.
@@ -220,7 +232,22 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             Source::Parameter(i) => Numbers::Given(&self.parameters[i]),
             Source::Variable(i) => Numbers::Given(&self.variables[i]),
         };
-        (0..self.model.len(source)).map(|i| self.number(numbers, i)).collect()
+        let values = (0..self.model.len(source)).map(|i| self.number(numbers, i));
+        if self.denormals.is_input(source) { self.flush(values) } else { values.collect() }
+    }
+
+    /// All elements as an output or a state holds them.
+    fn kept(&self, source: Source) -> Vec<A::Value> {
+        let values = self.get(source);
+        match self.denormals.of(source) {
+            Small::Kept => self.flush(values),
+            // it was read, and then flushed
+            Small::Given | Small::Flushed => values,
+        }
+    }
+
+    fn flush(&self, values: impl IntoIterator<Item = A::Value>) -> Vec<A::Value> {
+        values.into_iter().map(|v| self.arithmetic.flushed(v)).collect()
     }
 
     fn number(&self, numbers: Numbers<'_>, i: usize) -> A::Value {
@@ -240,16 +267,23 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
 
     fn nodes(&mut self, nodes: &[ValidNode]) {
         for node in nodes {
-            match &node.op {
-                ValidOp::Cell(cell) => self.cell(cell),
-                ValidOp::Dense(dense) => self.values[dense.out] = self.dense(dense),
-                ValidOp::MatMul(matmul) => self.values[matmul.out] = self.matmul(matmul),
-                ValidOp::Pointwise(pointwise) => self.values[pointwise.out] = self.pointwise(pointwise),
-                ValidOp::Softmax(softmax) => self.values[softmax.out] = self.softmax(softmax),
-                ValidOp::View(view) => self.values[view.out] = self.view(view),
-                ValidOp::Concat(concat) => self.values[concat.out] = self.concat(concat),
-                ValidOp::Loop(body) => self.trips(body),
-            }
+            let (out, values) = match &node.op {
+                ValidOp::Cell(cell) => {
+                    self.cell(cell);
+                    continue;
+                }
+                ValidOp::Loop(body) => {
+                    self.trips(body);
+                    continue;
+                }
+                ValidOp::Dense(dense) => (dense.out, self.dense(dense)),
+                ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
+                ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
+                ValidOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
+                ValidOp::View(view) => (view.out, self.view(view)),
+                ValidOp::Concat(concat) => (concat.out, self.concat(concat)),
+            };
+            self.values[out] = if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };
         }
     }
 
@@ -370,7 +404,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
 
     fn trips(&mut self, body: &ValidLoop) {
         for carried in &body.carried {
-            self.values[carried.value] = self.get(carried.initial);
+            self.values[carried.value] = self.kept(carried.initial);
         }
         let mut pieces: Vec<Vec<Vec<A::Value>>> = vec![Vec::new(); body.results.len()];
         for trip in 0..body.trips {
@@ -384,7 +418,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                     None => *pieces = vec![self.get(result.of)],
                 }
             }
-            let next: Vec<_> = body.carried.iter().map(|c| self.get(c.next)).collect();
+            let next: Vec<_> = body.carried.iter().map(|c| self.kept(c.next)).collect();
             for (carried, next) in body.carried.iter().zip(next) {
                 self.values[carried.value] = next;
             }

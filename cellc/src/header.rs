@@ -107,6 +107,7 @@ pub(crate) fn lines(
         }
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
+    lines.push(denormals(options).to_string());
     lines.push(NOT_FINITE.to_owned());
     lines.extend(activations(model, plan.accuracy));
     lines.push(String::new());
@@ -116,6 +117,14 @@ pub(crate) fn lines(
     }
     lines.extend(bounds(model, plan, options, interface));
     lines.into_iter().flat_map(wrap).collect()
+}
+
+/// What becomes of values too small to matter.
+fn denormals(options: &Options) -> &'static str {
+    match options.keep_denormals {
+        true => "Denormals are kept.",
+        false => "Inputs, states and outputs below 2^-100 in magnitude become 0.",
+    }
 }
 
 /// What the activations are off by, where less than the default was asked for.
@@ -205,8 +214,8 @@ fn rounded_up(bound: f64) -> String {
     if near.parse().is_ok_and(|near: f64| near >= bound) { near } else { format!("{:.2e}", bound * 1.0051) }
 }
 
-/// What the type is, a line for each cell.
-pub(crate) fn summary(model: &ValidModel) -> Vec<String> {
+/// What the type is, a line for each cell, and what becomes of denormals.
+pub(crate) fn summary(model: &ValidModel, options: &Options) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in model.cells() {
         lines.push(format!("{}.", title(cell, model.steps.is_some())));
@@ -214,6 +223,7 @@ pub(crate) fn summary(model: &ValidModel) -> Vec<String> {
     if lines.is_empty() {
         lines.push("A model without cells.".to_string());
     }
+    lines.push(denormals(options).to_string());
     lines
 }
 

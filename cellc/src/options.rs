@@ -228,8 +228,9 @@ pub struct Options {
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
-    /// State values of magnitude below 2^-100 become 0.
-    pub flush_denormals: bool,
+    /// Denormals are kept; else a value of magnitude below 2^-100 becomes 0 where a step reads an input, keeps a state or writes
+    /// an output.
+    pub keep_denormals: bool,
 }
 
 impl Options {
@@ -253,7 +254,7 @@ impl Options {
             weight_format,
             threads,
             runtime,
-            flush_denormals,
+            keep_denormals,
         } = self;
         let mut words = Vec::new();
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
@@ -303,8 +304,8 @@ impl Options {
         if *runtime {
             words.push("--runtime".to_owned());
         }
-        if *flush_denormals != default.flush_denormals {
-            words.push(if *flush_denormals { "--flush-denormals" } else { "--keep-denormals" }.to_owned());
+        if *keep_denormals {
+            words.push("--keep-denormals".to_owned());
         }
         words
     }

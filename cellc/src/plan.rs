@@ -13,16 +13,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
-use crate::kernel::Element;
+use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
 use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat};
 use crate::target::Isa;
 
 /// Weight blocks start at multiples of this many bytes: a cache line.
 const LINE: usize = 64;
-
-/// Below this magnitude, 2^-100, a state becomes 0 where `--flush-denormals` asks for it.
-pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
 
 /// Columns of a GRU whose reset gate stands before the product that one panel holds: 18 vectors of sums.
 const MOST_AT_ONCE: usize = 96;
@@ -381,8 +378,8 @@ pub struct Plan {
     pub fusion: Fusion,
     /// How far activations may be from their exact values.
     pub accuracy: Accuracy,
-    /// Whether states below [`FLUSH_BELOW`] become 0.
-    pub flush_denormals: bool,
+    /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
+    pub flush_below: Option<f32>,
 }
 
 impl Plan {
@@ -394,6 +391,11 @@ impl Plan {
         let cell = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.sequence.is_none());
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }
+}
+
+/// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
+pub fn flush_below(options: &Options) -> Option<f32> {
+    (!options.keep_denormals).then_some(FLUSH_BELOW)
 }
 
 /// Plans a model.
@@ -430,10 +432,11 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
         halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
         products.push(product);
     }
-    let Options { accuracy, flush_denormals, .. } = *options;
+    let accuracy = options.accuracy;
+    let flush_below = flush_below(options);
     let fuses = options.tuning.fuse != Some(false);
     let fusion = if fuses { Fusion::new(model, &halved) } else { Fusion::default() };
-    Plan { isas, products, fusion, accuracy, flush_denormals }
+    Plan { isas, products, fusion, accuracy, flush_below }
 }
 
 /// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
@@ -678,8 +681,8 @@ impl fmt::Display for Plan {
         if self.accuracy != Accuracy::Exact {
             writeln!(f, "activations: {}", self.accuracy.name())?;
         }
-        if self.flush_denormals {
-            writeln!(f, "states below 2^-100 become 0")?;
+        if self.flush_below.is_none() {
+            writeln!(f, "denormals are kept")?;
         }
         for chain in self.fusion.chains() {
             let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();

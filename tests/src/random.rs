@@ -64,7 +64,7 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
         3 => Accuracy::Audio,
         _ => Accuracy::Exact,
     };
-    options.flush_denormals = recipe.options[2] % 3 == 2;
+    options.keep_denormals = recipe.options[2] % 3 == 2;
     options.tuning = tuning(recipe.seed);
     let at_run_time = file.weights_at_run_time;
     options.weight_format = match recipe.options[2] / 12 % 8 {

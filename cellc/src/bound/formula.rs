@@ -65,8 +65,9 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
             if profile.fused { 4 } else { 5 }
         ));
     }
-    if profile.flush_denormals {
-        lines.push("and 2^-100 for states that are flushed to zero".to_owned());
+    if profile.flush_below.is_some() {
+        let flushed = "and 2^-100, as small states become 0; err(x), err(h) <= 2^-100 of inputs, for the same reason";
+        lines.push(flushed.to_owned());
     }
     lines
 }

@@ -349,8 +349,8 @@ fn run(model: &ValidModel, program: &Program, parameters: &[Vec<f32>], variables
 }
 
 fn profiles() -> [Options; 3] {
-    let flush = Options { flush_denormals: true, accuracy: Accuracy::Fast, ..Options::default() };
-    [Options::default(), Options { fma: Fma::Off, accuracy: Accuracy::Audio, ..Options::default() }, flush]
+    let keep = Options { keep_denormals: true, accuracy: Accuracy::Fast, ..Options::default() };
+    [Options::default(), Options { fma: Fma::Off, accuracy: Accuracy::Audio, ..Options::default() }, keep]
 }
 
 /// A call: every parameter, every variable.

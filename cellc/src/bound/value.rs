@@ -74,6 +74,9 @@ impl Value {
 
     /// 0 where it is below `limit` in magnitude, perhaps.
     pub(super) fn or_zero_below(self, limit: f64) -> Self {
+        if self.low >= limit || self.high <= -limit {
+            return self;
+        }
         Self::new(self.low.min(0.0), self.high.max(0.0), self.error + limit.min(self.magnitude()))
     }
 

@@ -179,8 +179,12 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "NAMES", value_parser = activations, help_heading = HEADING)]
     activations: Option<ActivationsArgument>,
 
-    /// State values of magnitude below 2^-100 become 0
+    /// Denormals are kept; else a value of magnitude below 2^-100 becomes 0 where a step reads an input, keeps a state or writes an output
     #[arg(long)]
+    keep_denormals: bool,
+
+    /// The default: see --keep-denormals
+    #[arg(long, conflicts_with = "keep_denormals")]
     flush_denormals: bool,
 
     /// How the matrices of cells and dense layers are stored: smaller, and what that costs is in the header's error bound
@@ -628,7 +632,7 @@ impl ModelArguments {
                 (Some(accuracy), _) | (None, Some(&ActivationsArgument::Accuracy(accuracy))) => accuracy.into(),
                 (None, _) => Accuracy::Exact,
             },
-            flush_denormals: self.flush_denormals,
+            keep_denormals: self.keep_denormals,
             weight_format: match self.weight_format {
                 WeightFormatArgument::F32 => WeightFormat::F32,
                 WeightFormatArgument::F16 => WeightFormat::F16,
@@ -800,7 +804,7 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --flush-denormals --weight-format=bf16-pair \
+                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
                     --accuracy=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
                     --threads=2";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
@@ -827,7 +831,7 @@ mod tests {
                 range: Range { x: 2.0, h: 1.0 },
                 weights_as: WeightsAs::File,
                 runtime: true,
-                flush_denormals: true,
+                keep_denormals: true,
                 weight_format: WeightFormat::Bf16Pair,
                 threads: Threads::Two,
             }
@@ -845,6 +849,7 @@ mod tests {
             assert_eq!(options.given().join("="), line);
         }
         assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);
+        assert!(!compile(&["--flush-denormals"]).unwrap().keep_denormals);
         assert_eq!(compile(&["--range", "0.5,4"]).unwrap().range, Range { x: 0.5, h: 4.0 });
     }
 
@@ -872,6 +877,7 @@ mod tests {
             assert_eq!(error.exit_code(), 2, "{wrong}");
         }
         assert!(compile(&["--no-state", "--state=h=y"]).is_err());
+        assert!(compile(&["--keep-denormals", "--flush-denormals"]).is_err());
     }
 
     #[test]

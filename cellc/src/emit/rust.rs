@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::names::{Field, Interface, POOL_MEMBERS};
-use super::walk::{Block, MOST_CALLED, Shared, Taken};
-use crate::kernel::{Buffer, BufferId, Kernel, Program, Role};
+use super::walk::{Block, MOST_CALLED, Shared, Taken, decimal};
+use crate::kernel::{Base, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
 use crate::pack::Packed;
 use crate::target::Isa;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
@@ -365,6 +365,26 @@ impl File<'_> {
         if self.interface.has_field(name) { format!("self::{name}") } else { name.to_owned() }
     }
 
+    /// Whether an input is flushed before the kernels run.
+    fn is_flushed_before(&self, field: &Field) -> bool {
+        let program = &self.programs[0].1;
+        program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(field.index))
+    }
+
+    /// Whether any is: then the struct, whose states need it no more, has a way past that.
+    fn flushes_before(&self) -> bool {
+        self.interface.inputs.iter().any(|field| self.is_flushed_before(field))
+    }
+
+    /// An input, flushed.
+    fn flushed(&self, field: &Field, place: &str) -> String {
+        match self.is_flushed_before(field) {
+            true if flat(field) => format!("Isa::flushed({place})"),
+            true => format!("{place}.map(|row| Isa::flushed(&row))"),
+            false => place.to_owned(),
+        }
+    }
+
     /// The pure function: chooses the body.
     fn function(&self, out: &mut String) {
         let Interface { function, inputs, outputs, .. } = self.interface;
@@ -387,6 +407,41 @@ impl File<'_> {
             {UNUSED_STYLE}
             pub fn {function}(isa: Isa, {pool} {state} {packed} {input} {output}) {{"
         );
+        if self.flushes_before() {
+            let limit = decimal(FLUSH_BELOW);
+            let packed_arg = if self.packed.is_baked() { "" } else { "packed," };
+            let value = |place: String, field: &Field| match self.is_flushed_before(field) {
+                true => format!("&{}", self.flushed(field, &place)),
+                false => place,
+            };
+            let input_arg = match inputs.as_slice() {
+                [one] => value(one.name.clone(), one),
+                _ => {
+                    let each = |f: &Field| format!("{}: {},", f.name, value(format!("inputs.{}", f.name), f));
+                    format!("&Inputs {{ {} }}", inputs.iter().map(each).collect::<String>())
+                }
+            };
+            let output_arg = match outputs.as_slice() {
+                [one] => &one.name,
+                _ => "outputs",
+            };
+            let _ = writeln!(
+                out,
+                "isa.run({pool_arg} {state_arg} {packed_arg} {input_arg}, {output_arg});
+                }}
+                {STYLE}
+                impl Isa {{
+                    /// What is left of a state: 0 in place of a magnitude below 2^-100.
+                    fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {{
+                        let mut left = *values;
+                        for v in left.iter_mut() {{ if v.abs() < {limit}f32 {{ *v = 0.0; }} }}
+                        left
+                    }}
+                    /// The step, whose states are flushed already.
+                    fn run(self, {pool} {state} {packed} {input} {output}) {{
+                        let isa = self;"
+            );
+        }
         let of = |field: &Field, many: bool, owner: &str| {
             if many { format!("{owner}.{}", field.name) } else { field.name.clone() }
         };
@@ -436,7 +491,7 @@ impl File<'_> {
         if !names.is_empty() {
             out.push_str("}\n");
         }
-        out.push_str("}\n");
+        out.push_str(if self.flushes_before() { "}\n}\n" } else { "}\n" });
         if inputs.iter().any(|f| !flat(f)) {
             out.push_str(
                 "/// Rows one after the other. The sizes are such that a `None` cannot be.
@@ -564,27 +619,35 @@ impl File<'_> {
         }
         let call = self.item(function);
         let what = "One step: reads the inputs, writes every output, keeps the new state";
+        let call = match self.flushes_before() {
+            true => "self.isa.run(".to_owned(),
+            false => format!("{call}(self.isa, "),
+        };
         if interface.pool {
             let _ = write!(
                 out,
                 "/// {what}. On two threads where that is faster: see [`Pair`], whose helper the first such step starts.
-                pub fn step(&mut self, {param} {output}) {{ {call}(self.isa, &mut self.pair, {rest}}}
+                pub fn step(&mut self, {param} {output}) {{ {call}&mut self.pair, {rest}}}
                 /// As [`Self::step`], on threads of the caller's.
-                pub fn step_with(&mut self, pool: &mut dyn Join, {param} {output}) {{ {call}(self.isa, pool, {rest}}}
+                pub fn step_with(&mut self, pool: &mut dyn Join, {param} {output}) {{ {call}pool, {rest}}}
                 /// The threads of [`Self::step`].
                 pub fn pair(&mut self) -> &mut Pair {{ &mut self.pair }}\n"
             );
         } else {
-            let _ = writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {call}(self.isa, {rest}}}");
+            let _ = writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {call}{rest}}}");
         }
         out.push_str(&steps::method(interface));
         out.push_str(&steps::in_place(interface));
         for (field, _) in &state_fields {
             let (name, ty) = (&field.name, array(field));
+            let value = match self.is_flushed_before(field) {
+                true => self.flushed(field, name),
+                false => format!("*{name}"),
+            };
             let _ = writeln!(
                 out,
                 "/// The state `{name}`.\npub fn {name}(&self) -> &{ty} {{ &self.{name} }}
-                /// Sets the state `{name}`.\npub fn set_{name}(&mut self, {name}: &{ty}) {{ self.{name} = *{name}; }}"
+                /// Sets the state `{name}`.\npub fn set_{name}(&mut self, {name}: &{ty}) {{ self.{name} = {value}; }}"
             );
         }
         for v in &interface.variables {
@@ -661,8 +724,13 @@ impl File<'_> {
                 let _ = write!(kernels, "{}: &{mutable}{},", block.name, block_type(block));
             }
             kernels.push_str(") {\n");
+            let loaded = kernel.loaded_lanes();
             for id in &kernel.scratch {
                 let block = shared.buffer(*id);
+                if !loaded.contains(&Base::Buffer(*id)) {
+                    let _ = writeln!(kernels, "let {} = &mut [0.0f32; {}];", block.name, block.len);
+                    continue;
+                }
                 let _ = writeln!(kernels, "let mut {} = Aligned([0.0f32; {}]);", block.name, block.len);
                 let _ = writeln!(kernels, "let {0} = &mut {0}.0;", block.name);
                 dialect.used.insert("aligned");
@@ -704,10 +772,11 @@ impl File<'_> {
             out.push_str("#[repr(C, align(64))] struct Aligned<T>(T);\n");
         }
         let half = if isa.rust_half.is_empty() { HALF } else { isa.rust_half };
+        let limit = format!("{}f32", decimal(FLUSH_BELOW));
         // helpers that use other helpers come first in the list
         for helper in HELPERS {
             if dialect.used.contains(helper.name) {
-                let text = helper.text.replace("ATTRIBUTE", &attribute);
+                let text = helper.text.replace("ATTRIBUTE", &attribute).replace("FLUSH_BELOW", &limit);
                 let _ = writeln!(out, "{text}");
             }
             if dialect.used.contains(helper.name) || !helper.lane.is_empty() && dialect.used.contains(helper.lane) {

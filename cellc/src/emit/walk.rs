@@ -96,6 +96,8 @@ pub(super) trait Dialect {
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
     /// At the start of a loop whose turns compute and store vectors, each for itself.
     fn only_vectors(&mut self) {}
+    /// A vector that was computed has been flushed and stored.
+    fn after_flush(&mut self) {}
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
     /// Ends a loop or a condition.
@@ -282,8 +284,15 @@ impl Walk<'_> {
                 }
                 Stmt::Store { to, value } => {
                     let lanes = value.ty(self.locals).lanes;
+                    let kept = match value {
+                        Expr::Op(Operation::Flush, args) => lanes > 1 && !matches!(args[..], [Expr::Load { .. }]),
+                        _ => false,
+                    };
                     let value = self.expr(value, dialect);
                     dialect.store(self.base(to.base), to.offset, lanes, value);
+                    if kept {
+                        dialect.after_flush();
+                    }
                 }
                 Stmt::For { count, turn, backwards, walks, body } => {
                     // a window's name is free again after its loop

@@ -68,6 +68,8 @@ pub struct Builder {
     source: Source,
     options: Options,
     out_dir: Option<PathBuf>,
+    /// Which method said whether denormals are kept, and what.
+    denormals: Option<(&'static str, bool)>,
     problems: Diagnostics,
 }
 
@@ -177,7 +179,7 @@ impl Builder {
 
     fn of(source: Source) -> Self {
         let options = Options { runtime: true, ..Options::default() };
-        Self { source, options, out_dir: None, problems: Diagnostics::default() }
+        Self { source, options, out_dir: None, denormals: None, problems: Diagnostics::default() }
     }
 
     /// The cell, for an attribute that only a declared cell takes.
@@ -511,9 +513,25 @@ impl Builder {
         self.option(|options| options.threads = threads)
     }
 
-    /// Whether state values of magnitude below 2^-100 become 0.
+    /// Whether denormals are kept. Unless they are, a value of magnitude below 2^-100 becomes 0 where a step reads an input, keeps a state
+    /// or writes an output.
+    pub fn keep_denormals(self, keep: bool) -> Self {
+        self.denormals("keep_denormals", keep)
+    }
+
+    /// The opposite of [`Self::keep_denormals`]; `true` is the default.
     pub fn flush_denormals(self, flush: bool) -> Self {
-        self.option(|options| options.flush_denormals = flush)
+        self.denormals("flush_denormals", !flush)
+    }
+
+    /// What two methods say, which must not contradict each other.
+    fn denormals(mut self, method: &'static str, keep: bool) -> Self {
+        if let Some((before, _)) = self.denormals.filter(|(before, kept)| *before != method && *kept != keep) {
+            let found = format!("`.{before}(..)` and `.{method}(..)` contradict each other");
+            self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove one of them"));
+        }
+        self.denormals = Some((method, keep));
+        self.option(|options| options.keep_denormals = keep)
     }
 
     /// Whether generated Rust implements `cellc_runtime::Cell`, for which the crate must depend on cellc-runtime; it does unless told
@@ -524,7 +542,7 @@ impl Builder {
 
     /// Everything that can be chosen about the code at once; replaces what was chosen so far.
     pub fn options(self, options: Options) -> Self {
-        Self { options, ..self }
+        Self { options, denormals: None, ..self }
     }
 
     /// The folder to write to, if it is not `OUT_DIR`.

@@ -125,6 +125,7 @@ impl Macro {
             | Key::Unroll
             | Key::Fma
             | Key::Accuracy
+            | Key::KeepDenormals
             | Key::FlushDenormals
             | Key::WeightFormat => true,
         }
@@ -161,13 +162,14 @@ enum Key {
     Unroll,
     Fma,
     Accuracy,
+    KeepDenormals,
     FlushDenormals,
     WeightFormat,
     Threads,
 }
 
 impl Key {
-    const ALL: [Self; 31] = [
+    const ALL: [Self; 32] = [
         Self::HiddenSize,
         Self::InputSize,
         Self::Batch,
@@ -196,6 +198,7 @@ impl Key {
         Self::Unroll,
         Self::Fma,
         Self::Accuracy,
+        Self::KeepDenormals,
         Self::FlushDenormals,
         Self::WeightFormat,
         Self::Threads,
@@ -231,6 +234,7 @@ impl Key {
             Self::Unroll => "unroll",
             Self::Fma => "fma",
             Self::Accuracy => "accuracy",
+            Self::KeepDenormals => "keep_denormals",
             Self::FlushDenormals => "flush_denormals",
             Self::WeightFormat => "weight_format",
             Self::Threads => "threads",
@@ -274,6 +278,7 @@ impl Key {
             Self::Unroll => "auto, full or none: unroll = auto",
             Self::Fma => "auto or off: fma = auto",
             Self::Accuracy => "exact, fast or audio: accuracy = fast",
+            Self::KeepDenormals => "true or false: keep_denormals = true",
             Self::FlushDenormals => "true or false: flush_denormals = true",
             Self::WeightFormat => "f32, f16, bf16_pair or int8: weight_format = f16",
             Self::Threads => "1 or 2: threads = 2",
@@ -335,6 +340,8 @@ pub(crate) struct Declaration {
     pub(crate) readable: bool,
     /// What was chosen about the code.
     pub(crate) options: Options,
+    /// What one of two keys has said of denormals.
+    keep_denormals: Option<bool>,
 }
 
 /// The tokens that [`Origin::Token`] counts.
@@ -460,6 +467,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         gate_order: None,
         readable: true,
         options: Options { weights_as: WeightsAs::Inline, runtime: true, ..Options::default() },
+        keep_denormals: None,
     };
     declaration.options.name = Some(declaration.name.unraw().to_string());
     // each key with its own tokens, also where its value was wrong: it is not missing then, and may not come twice
@@ -608,8 +616,14 @@ impl Declaration {
                 let words = Accuracy::ALL.map(|accuracy| (accuracy.name(), accuracy));
                 self.options.accuracy = reader.word(&value, &words).unwrap_or_default();
             }
-            Key::FlushDenormals => {
-                self.options.flush_denormals = reader.switch(&value).is_some_and(|said| said.value);
+            Key::KeepDenormals | Key::FlushDenormals => {
+                let Some(said) = reader.switch(&value) else { return };
+                let keep = said.value == (reader.key == Key::KeepDenormals);
+                if self.keep_denormals.replace(keep).is_some_and(|before| before != keep) {
+                    let found = "`keep_denormals` and `flush_denormals` contradict each other";
+                    reader.problems.push(Diagnostic::error(said.origin, found).help("remove one of them"));
+                }
+                self.options.keep_denormals = keep;
             }
             Key::WeightFormat => {
                 let words = WeightFormat::ALL.map(|format| (format.key(), format));
@@ -1202,7 +1216,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
-            activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, flush_denormals = true, \
+            activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, flush_denormals = false, \
             weight_format = bf16_pair, threads = 2>";
         let declaration = declared(Macro::GruCell, text);
         let cell = declaration.declared(None).expect("all sizes are known");
@@ -1211,7 +1225,7 @@ mod tests {
         assert_eq!(cell.clip.map(|said| said.value), Some(3.0));
         assert_eq!(cell.activations.map(|said| said.value), Some(vec![Activation::Relu, Activation::Tanh]));
         let options = &declaration.options;
-        assert_eq!((options.unroll, options.fma, options.flush_denormals), (Unroll::None, Fma::Off, true));
+        assert_eq!((options.unroll, options.fma, options.keep_denormals), (Unroll::None, Fma::Off, true));
         assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
         assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&target::AVX2])));
         assert_eq!(options.name.as_deref(), Some("A"));

@@ -4,7 +4,8 @@
 //! generated code both run gives the same bits, NaN payloads apart.
 
 use super::{
-    Base, BufferId, Copied, CopiedDim, Expr, Function, Kernel, Operation, Place, Program, Role, Stmt, Var, Walk,
+    Base, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, Operation, Place, Program, Role, Stmt, Var,
+    Walk,
 };
 
 /// What memory holds whose contents are undefined at the start of a step: a read of it shows up in the results.
@@ -30,6 +31,9 @@ pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
         if matches!(buffer.role, Role::Result(_) | Role::Scratch) {
             contents.fill(UNDEFINED);
         }
+    }
+    for id in &program.flushed_before {
+        memory[id.0].iter_mut().filter(|v| v.abs() < FLUSH_BELOW).for_each(|v| *v = 0.0);
     }
     for (id, values) in &program.tables {
         for (element, value) in memory[id.0].iter_mut().zip(values) {
@@ -310,6 +314,9 @@ fn apply(operation: Operation, a: &mut [u32], rest: &[Lanes]) {
             for (((a, b), c), d) in a.iter_mut().zip(&rest[0]).zip(&rest[1]).zip(&rest[2]) {
                 *a = if f32::from_bits(*a) < f32::from_bits(*b) { *c } else { *d };
             }
+        }
+        Operation::Flush => {
+            a.iter_mut().filter(|a| f32::from_bits(**a).abs() < FLUSH_BELOW).for_each(|a| *a = 0);
         }
         Operation::ToBits | Operation::FromBits => {} // lanes are bits
         Operation::WrappingAdd => bits(a, rest, u32::wrapping_add),

@@ -16,6 +16,11 @@ mod verify;
 pub use interpret::{evaluate, interpret};
 pub use verify::verify;
 
+use std::collections::BTreeSet;
+
+/// Below this magnitude, 2^-100, [`Operation::Flush`] gives 0.
+pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
+
 /// Names a buffer: an index into [`Program::buffers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub usize);
@@ -330,6 +335,8 @@ pub enum Operation {
     Min,
     /// f32, f32, f32, f32: if a < b then c else d
     SelectLess,
+    /// f32: +0 if |a| < [`FLUSH_BELOW`] else a (a where it is NaN)
+    Flush,
     /// f32 -> u32: the bits
     ToBits,
     /// u32 -> f32: the value of the bits
@@ -355,7 +362,7 @@ impl Operation {
     pub fn result(self) -> Scalar {
         match self {
             Self::Add | Self::Sub | Self::Mul | Self::Div | Self::MulAdd | Self::Max | Self::Min => Scalar::F32,
-            Self::SelectLess | Self::FromBits => Scalar::F32,
+            Self::SelectLess | Self::Flush | Self::FromBits => Scalar::F32,
             Self::ToBits | Self::WrappingAdd | Self::WrappingSub | Self::And | Self::Or | Self::Xor => Scalar::U32,
             Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
         }
@@ -478,6 +485,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// What a step does, in order.
     pub kernels: Vec<Kernel>,
+    /// Parameters whose elements go through [`Operation::Flush`] before the first kernel.
+    pub flushed_before: Vec<BufferId>,
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,
     /// Where the scratch buffers that more than one kernel uses stand in one block: their first elements, multiples of 16.
@@ -559,6 +568,48 @@ impl From<BufferId> for Place {
 impl From<WindowId> for Place {
     fn from(window: WindowId) -> Self {
         Self { base: Base::Window(window), offset: 0 }
+    }
+}
+
+impl Kernel {
+    /// The bases that it loads several lanes at once from: whether they lie across lines of cache makes a difference.
+    pub fn loaded_lanes(&self) -> BTreeSet<Base> {
+        let mut loaded = BTreeSet::new();
+        lanes(&self.body, &mut loaded);
+        loaded
+    }
+}
+
+/// From the inside out: where a window is loaded from, so is what it looks into.
+fn lanes(body: &[Stmt], loaded: &mut BTreeSet<Base>) {
+    fn load(expr: &Expr, loaded: &mut BTreeSet<Base>) {
+        match expr {
+            Expr::Load { from, lanes } if *lanes > 1 => {
+                loaded.insert(from.base);
+            }
+            Expr::Op(_, args) | Expr::Call(_, args) => args.iter().for_each(|arg| load(arg, loaded)),
+            _ => {}
+        }
+    }
+    for stmt in body {
+        match stmt {
+            Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => load(value, loaded),
+            Stmt::Copy(copied) => {
+                loaded.insert(copied.from.base);
+            }
+            Stmt::For { walks, body, .. } => {
+                lanes(body, loaded);
+                for walk in walks.iter().filter(|walk| loaded.contains(&Base::Window(walk.window))).collect::<Vec<_>>()
+                {
+                    loaded.insert(walk.of.base);
+                }
+            }
+            Stmt::If { then, otherwise, .. } => {
+                lanes(then, loaded);
+                lanes(otherwise, loaded);
+            }
+            Stmt::Comment(_) => {}
+        }
     }
 }
 

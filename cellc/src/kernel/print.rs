@@ -330,6 +330,7 @@ impl<'a> Printer<'a> {
             Operation::MulAdd => format!("fma({})", self.list(args)),
             Operation::Max => format!("max({})", self.list(args)),
             Operation::Min => format!("min({})", self.list(args)),
+            Operation::Flush => format!("flush({})", self.list(args)),
             Operation::ToBits => format!("bits({})", self.list(args)),
             _ => format!("float({})", self.list(args)),
         }
@@ -351,6 +352,7 @@ fn infix(operation: Operation) -> Option<&'static str> {
         | Operation::Max
         | Operation::Min
         | Operation::SelectLess
+        | Operation::Flush
         | Operation::ToBits
         | Operation::FromBits => return None,
     })

@@ -18,6 +18,7 @@ const BLOCK_ALIGNMENT: usize = 16;
 pub fn verify(program: &Program) -> Result<(), String> {
     roles(program)?;
     tables(program)?;
+    flushed(program)?;
     block(program)?;
     let mut packed = BTreeSet::new();
     for (i, m) in program.packing.iter().enumerate() {
@@ -92,6 +93,17 @@ fn roles(program: &Program) -> Result<(), String> {
             {
                 return Err(format!("kernel {:?}: buffer {} is not its own scratch", kernel.name, id.0));
             }
+        }
+    }
+    Ok(())
+}
+
+/// What is flushed is what a caller gives.
+fn flushed(program: &Program) -> Result<(), String> {
+    for id in &program.flushed_before {
+        let buffer = find(program, *id)?;
+        if !matches!(buffer.role, Role::Parameter(_)) || buffer.element != Element::F32 {
+            return Err(format!("buffer {:?} cannot be flushed before all else", buffer.name));
         }
     }
     Ok(())
@@ -632,7 +644,7 @@ fn operation_type(operation: Operation, args: &[Type]) -> Result<Type, String> {
         }
         Operation::MulAdd => (3, Scalar::F32),
         Operation::SelectLess => (4, Scalar::F32),
-        Operation::ToBits => (1, Scalar::F32),
+        Operation::Flush | Operation::ToBits => (1, Scalar::F32),
         Operation::FromBits => (1, Scalar::U32),
         Operation::WrappingAdd | Operation::WrappingSub | Operation::And | Operation::Or | Operation::Xor => {
             (2, Scalar::U32)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Lowering;
+use super::layout::copy;
 use crate::kernel::{
     Base, BufferId, Expr, Kernel, Local, Operation, Place, Role, Scalar, Stmt, Type, Var, Walk, WindowId,
 };
@@ -22,6 +23,8 @@ pub(super) struct Builder<'a, 'm> {
     windows: usize,
     /// By length: see [`Self::tile_rows`].
     tile_rows: BTreeMap<usize, Vec<Place>>,
+    /// By name: what is left of tensors that were given, and for how many elements there is room.
+    flushed: BTreeMap<&'static str, (Place, usize)>,
 }
 
 impl<'a, 'm> Builder<'a, 'm> {
@@ -37,7 +40,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             beside: false,
             nodes: Vec::new(),
         };
-        Self { lowering, kernel, half: None, windows: 0, tile_rows: BTreeMap::new() }
+        Self { lowering, kernel, half: None, windows: 0, tile_rows: BTreeMap::new(), flushed: BTreeMap::new() }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
@@ -117,6 +120,75 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// May the kernel run at the same time as the one before it.
     pub(super) fn beside(&mut self, beside: bool) {
         self.kernel.beside = beside;
+    }
+
+    /// An element that an operation reads.
+    pub(super) fn taken(&self, source: Source, value: Expr) -> Expr {
+        self.lowering.taken(source, value)
+    }
+
+    /// An element that an operation computes.
+    pub(super) fn made(&self, value: usize, element: Expr) -> Expr {
+        if self.lowering.denormals.is_flushed_at(value) { flush(element) } else { element }
+    }
+
+    /// All of a tensor that lies at a place, or, if it was given, what is left of it once it is flushed.
+    pub(super) fn given(&mut self, body: &mut Vec<Stmt>, name: &'static str, source: Source, from: Place) -> Place {
+        let len = self.lowering.len(source);
+        self.given_rows(body, name, source, from, len)
+    }
+
+    /// The same of some of its elements.
+    pub(super) fn given_rows(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        name: &'static str,
+        source: Source,
+        from: Place,
+        len: usize,
+    ) -> Place {
+        if !self.lowering.is_given(source) {
+            return from;
+        }
+        let to = match self.flushed.get(name) {
+            Some((place, room)) if *room >= len => *place,
+            _ => {
+                let to = self.shared(&format!("{name}_flushed"), len, 1);
+                self.flushed.insert(name, (to, len));
+                to
+            }
+        };
+        self.flush_copy(body, from, to, len);
+        to
+    }
+
+    /// Copies a tensor, flushed if it was given.
+    pub(super) fn read(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
+        let len = self.lowering.len(source);
+        self.read_rows(source, from, to, len)
+    }
+
+    /// The same of some of its elements.
+    pub(super) fn read_rows(&mut self, source: Source, from: Place, to: Place, len: usize) -> Vec<Stmt> {
+        self.copied(self.lowering.is_given(source), from, to, len)
+    }
+
+    /// Copies a tensor to where a result or a state is, where nothing is small enough to be flushed.
+    pub(super) fn keep(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
+        self.copied(!self.lowering.is_flushed(source), from, to, self.lowering.len(source))
+    }
+
+    fn copied(&mut self, flushed: bool, from: Place, to: Place, len: usize) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        match flushed {
+            true => self.flush_copy(&mut body, from, to, len),
+            false => body.push(copy(from, to, len)),
+        }
+        body
+    }
+
+    fn flush_copy(&mut self, body: &mut Vec<Stmt>, from: Place, to: Place, len: usize) {
+        self.vectors(body, len, from, to, |_, value, _| flush(value));
     }
 
     /// A buffer in the block, which other kernels use before and after.
@@ -206,6 +278,11 @@ impl Builder<'_, '_> {
 
 pub(super) fn op(operation: Operation, args: Vec<Expr>) -> Expr {
     Expr::Op(operation, args)
+}
+
+/// A value, or 0 where it is small.
+pub(super) fn flush(value: Expr) -> Expr {
+    op(Operation::Flush, vec![value])
 }
 
 pub(super) fn load(from: Place, lanes: usize) -> Expr {

@@ -1,6 +1,6 @@
 //! Recurrent cells: the loops over rows and steps around one step of one row, which [`super::gru`] and its neighbours know.
 
-use super::builder::{Builder, op};
+use super::builder::{Builder, flush, op};
 use super::layout::copy;
 use super::pointwise::End;
 use super::product::{Column, Rows, X, for_rows, for_tiles};
@@ -23,6 +23,8 @@ pub(super) struct Step<'e, 'm> {
     pub(super) h: Place,
     /// c, hidden_size long; where the cell has one.
     pub(super) c: Option<Place>,
+    /// Whether c is to be flushed where it is read.
+    pub(super) c_given: bool,
     /// a, one element; where the cell has one.
     pub(super) a: Option<Place>,
     /// The new h, unless it only goes on to the pointwise work; not where h is.
@@ -50,7 +52,7 @@ impl<'m> Step<'_, 'm> {
         (lane, lanes): (usize, usize),
         value: Expr,
     ) {
-        let mut value = builder.state(body, value, lanes);
+        let mut value = builder.state(value);
         if self.out.is_some() {
             if self.end.is_some() {
                 value = builder.let_(body, "state", lanes, value);
@@ -164,10 +166,14 @@ impl<'m> Builder<'_, 'm> {
         begin.extend(for_tiles(self, count, at_once, &rows, |builder, rows, places| {
             let at = |index: Option<usize>| index.map(|i| places[i]);
             let end = end.as_ref().map(|end| end.at(&places[states..]));
-            let x = X::Elements(places[0]);
             let (out, c_out, end) = (at(out).or(unread), at(c_out), end.as_ref());
-            let one = Step { cell, rows, backwards, x, h: places[1], c: at(c), a: at(a), out, c_out, end };
-            step(builder, &one, product)
+            let mut body = Vec::new();
+            let x = X::Elements(builder.given_rows(&mut body, "x", cell.x, places[0], rows * inputs));
+            let h = builder.given_rows(&mut body, "h", cell.h, places[1], rows * units);
+            let c_given = cell.c.is_some_and(|c| builder.lowering.is_given(c));
+            let one = Step { cell, rows, backwards, x, h, c: at(c), c_given, a: at(a), out, c_out, end };
+            body.extend(step(builder, &one, product));
+            body
         }));
         begin
     }
@@ -237,7 +243,10 @@ impl<'m> Builder<'_, 'm> {
         let (units, steps) = (cell.hidden_size, sequence.steps);
         let product = self.product_of(cell);
         let states = [Some((row.h, row.h_state)), row.c.zip(row.c_state)];
-        let begin: Vec<Stmt> = states.iter().flatten().map(|&(from, to)| copy(from, to, units)).collect();
+        let mut begin = self.read_rows(cell.h, row.h, row.h_state, units);
+        if let (Some(c), Some((from, to))) = (cell.c, states[1]) {
+            begin.extend(self.read_rows(c, from, to, units));
+        }
         let mut body = Vec::new();
         // how many steps this row has, if not all
         let length = row.length.map(|from| {
@@ -265,13 +274,15 @@ impl<'m> Builder<'_, 'm> {
                 let rows = [("x_rows", row.x, cell.input_size, false), ("x_sums_rows", sums, len, true)];
                 let at_once = product.0.rows_at_once[self.lowering.isa_index];
                 body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
-                    Rows::new(builder, product, rows, None).input_sums(places[0], places[1])
+                    let mut body = Vec::new();
+                    let x = builder.given_rows(&mut body, "x", cell.x, places[0], rows * cell.input_size);
+                    body.extend(Rows::new(builder, product, rows, None).input_sums(x, places[1]));
+                    body
                 }));
                 (sums, len)
             }
         };
         let (x, walk_x) = self.walk("x_t", x, x_len, false);
-        let x = if product.0.input_first { X::Sums(x) } else { X::Elements(x) };
         let mut walks = vec![walk_x];
         let a = row.a.map(|a| {
             let (place, walk) = self.walk("a_t", a, 1, false);
@@ -302,8 +313,13 @@ impl<'m> Builder<'_, 'm> {
             turn.push(Stmt::Let { var, mutable: false, value });
             var
         });
+        let x = match product.0.input_first {
+            true => X::Sums(x),
+            false => X::Elements(self.given_rows(&mut turn, "x", cell.x, x, cell.input_size)),
+        };
         let (h, c) = (row.h_state, row.c_state);
-        let one = Step { cell, rows: 1, backwards, x, h, c, a, out: Some(out), c_out: c, end: end.as_ref() };
+        let one =
+            Step { cell, rows: 1, backwards, x, h, c, c_given: false, a, out: Some(out), c_out: c, end: end.as_ref() };
         turn.extend(step(self, &one, product));
         turn.push(copy(out, row.h_state, units));
         if let (Some(length), Some(k)) = (length, number) {
@@ -348,16 +364,9 @@ impl<'m> Builder<'_, 'm> {
         self.call(activation, value)
     }
 
-    /// A new state, denormals flushed where that was asked for.
-    pub(super) fn state(&mut self, body: &mut Vec<Stmt>, value: Expr, lanes: usize) -> Expr {
-        if !self.lowering.plan.flush_denormals {
-            return value;
-        }
-        let value = self.let_(body, "state", lanes, value);
-        let bits = op(Operation::And, vec![op(Operation::ToBits, vec![value.clone()]), Expr::u32(0x7fff_ffff, lanes)]);
-        let magnitude = op(Operation::FromBits, vec![bits]);
-        let limit = Expr::f32(plan::FLUSH_BELOW, lanes);
-        op(Operation::SelectLess, vec![magnitude, limit, Expr::f32(0.0, lanes), value])
+    /// A new state, flushed unless denormals are kept.
+    pub(super) fn state(&mut self, value: Expr) -> Expr {
+        if self.lowering.plan.flush_below.is_some() { flush(value) } else { value }
     }
 }
 

@@ -19,14 +19,22 @@ impl<'m> Builder<'_, 'm> {
         let at_once = product.0.rows_at_once[self.lowering.isa_index];
         let body = for_tiles(self, dense.rows, at_once, &rows, |builder, count, places| {
             let end = end.at(&places[1..]);
-            let with = Operands { x: X::Elements(places[0]), h: None };
+            let mut body = Vec::new();
+            let x = builder.given_rows(&mut body, "x", dense.x, places[0], count * inputs);
+            let with = Operands { x: X::Elements(x), h: None };
             let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
-            Rows::new(builder, product, count, None).early(with, end.columns(), kept, |rows, body, panel, pass| {
-                for Sums { lane, lanes, mut values, .. } in pass {
-                    let value = values.pop().expect("plan: a dense layer has one sum");
-                    end.store(rows.builder, body, panel.columns, (lane, lanes), value);
-                }
-            })
+            body.extend(Rows::new(builder, product, count, None).early(
+                with,
+                end.columns(),
+                kept,
+                |rows, body, panel, pass| {
+                    for Sums { lane, lanes, mut values, .. } in pass {
+                        let value = values.pop().expect("plan: a dense layer has one sum");
+                        end.store(rows.builder, body, panel.columns, (lane, lanes), value);
+                    }
+                },
+            ));
+            body
         });
         (vec![format!("Dense layer, {inputs} to {outputs}{}.", end.names())], body)
     }

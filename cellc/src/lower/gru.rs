@@ -55,6 +55,7 @@ fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &Step<'_, '_>, sums: &Sums) ->
         None => z,
         Some(from) => {
             let a = Expr::Splat { from, lanes: sums.lanes };
+            let a = step.cell.a.map_or(a.clone(), |source| rows.builder.taken(source, a));
             op(Operation::Mul, vec![op(Operation::Sub, vec![Expr::f32(1.0, sums.lanes), a]), z])
         }
     }

@@ -71,6 +71,12 @@ impl<'m> Builder<'_, 'm> {
             let from = self.lowering.source(input);
             let len = self.lowering.len(input) / outer;
             let place = to.at(at);
+            if outer == 1 && self.lowering.is_given(input) {
+                body.extend(self.read(input, from, place));
+                at += len;
+                continue;
+            }
+            let from = self.given(&mut body, "input", input, from);
             // what was computed in its place already needs no copy
             if from.base == place.base && from != place {
                 // from one part of the whole to another

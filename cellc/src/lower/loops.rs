@@ -26,7 +26,9 @@ impl<'m> Builder<'_, 'm> {
         // a last value that trips hand on lies where they hand it on
         let mut settled: Vec<usize> = Vec::new();
         for carried in &body.carried {
-            let last = |r: &&LoopResult| r.pieces.is_none() && r.of == carried.next && !settled.contains(&r.out);
+            let flushed = self.lowering.is_flushed(carried.next);
+            let last =
+                |r: &&LoopResult| flushed && r.pieces.is_none() && r.of == carried.next && !settled.contains(&r.out);
             let place = match body.results.iter().find(last) {
                 Some(result) => {
                     settled.push(result.out);
@@ -35,7 +37,7 @@ impl<'m> Builder<'_, 'm> {
                 None => self.block("carried", self.lowering.len(Source::Value(carried.value))),
             };
             let initial = self.lowering.source(carried.initial);
-            before.push(copy(initial, place, self.lowering.len(carried.initial)));
+            before.extend(self.keep(carried.initial, initial, place));
             self.lowering.places[carried.value] = Some(place);
         }
         // pieces are computed where they belong, if they can be
@@ -66,7 +68,9 @@ impl<'m> Builder<'_, 'm> {
             let (place, mut walk) = self.walk("result_piece", of, len, true);
             walk.reverse = reverse;
             walks.push(walk);
-            if let Source::Value(value) = result.of {
+            if let Source::Value(value) = result.of
+                && !self.lowering.is_given(result.of)
+            {
                 wanted.entry(value).or_insert(place);
             }
             pieces.push((result, place));
@@ -81,7 +85,7 @@ impl<'m> Builder<'_, 'm> {
         for (result, place) in pieces {
             let from = self.lowering.source(result.of);
             if from != place {
-                trip.push(copy(from, place, self.lowering.len(result.of)));
+                trip.extend(self.read(result.of, from, place));
             }
         }
         // last values that lie where only this trip can see them, or where the next trip writes
@@ -89,7 +93,7 @@ impl<'m> Builder<'_, 'm> {
             let from = self.lowering.source(result.of);
             let to = self.lowering.source(Source::Value(result.out));
             if from != to {
-                trip.push(copy(from, to, self.lowering.len(result.of)));
+                trip.extend(self.read(result.of, from, to));
             }
         }
         self.hand_on(&mut trip, body);
@@ -120,7 +124,7 @@ impl<'m> Builder<'_, 'm> {
                 from = kept;
             }
             if from != to {
-                then.push(copy(from, to, len));
+                then.extend(self.keep(carried.next, from, to));
             }
         }
         trip.extend(then);

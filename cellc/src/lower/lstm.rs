@@ -1,6 +1,6 @@
 //! LSTMCell, the pointwise part: gates f, i, o, the candidate, `c' = f.c + i.c~` and `h' = o.h(c')`.
 
-use super::builder::{load, op};
+use super::builder::{flush, load, op};
 use super::cell::Step;
 use super::product::{Column, Operands, Panel, Rows, Sums};
 use crate::kernel::{Expr, Operation, Place, Stmt};
@@ -33,7 +33,7 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<S
         let (new, c) = panel.columns.split_at(own);
         let c_out = step.c_out.and(c.last().copied());
         for sums in pass {
-            let value = update(rows, body, step.cell, panel, &sums, (c[0], c_out));
+            let value = update(rows, body, step, panel, &sums, (c[0], c_out));
             step.store(rows.builder, body, new, (sums.lane, sums.lanes), value);
         }
     })
@@ -43,12 +43,13 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<S
 fn update(
     rows: &mut Rows<'_, '_, '_>,
     body: &mut Vec<Stmt>,
-    cell: &ValidCell,
+    step: &Step<'_, '_>,
     panel: &Panel<'_>,
     sums: &Sums,
     (c, c_out): (Place, Option<Place>),
 ) -> Expr {
     let (lane, lanes) = (sums.lane, sums.lanes);
+    let cell = step.cell;
     let product = rows.product();
     let [f, g, h] = [0, 1, 2].map(|i| cell.activations[i]);
     // the sum of a gate, with what its peephole sees of a cell state
@@ -65,7 +66,9 @@ fn update(
         })
     };
     let builder = &mut *rows.builder;
-    let c = builder.let_(body, "c", lanes, load(c.at(lane), lanes));
+    let c = load(c.at(lane), lanes);
+    let c = if step.c_given { flush(c) } else { c };
+    let c = builder.let_(body, "c", lanes, c);
     let forget = builder.activate(cell, f, sum("f", &c).expect("plan: an LSTM has a forget gate"));
     let forget = builder.let_(body, "f", lanes, forget);
     let input = match sum("i", &c) {
@@ -77,7 +80,7 @@ fn update(
     let new = builder.let_(body, "c_new", lanes, new);
     let output = builder.activate(cell, f, sum("o", &new).expect("plan: an LSTM has an output gate"));
     if let Some(to) = c_out {
-        let value = builder.state(body, new.clone(), lanes);
+        let value = builder.state(new.clone());
         body.push(Stmt::Store { to: to.at(lane), value });
     }
     let shown = builder.call(h, new);

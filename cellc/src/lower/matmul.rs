@@ -9,8 +9,11 @@ use crate::plan;
 impl<'m> Builder<'_, 'm> {
     pub(super) fn matmul(&mut self, matmul: &'m MatMul) -> (Vec<String>, Vec<Stmt>) {
         let MatMul { batch, rows, inner, columns, .. } = *matmul;
-        let a = self.lowering.source(matmul.a);
-        let b = self.lowering.source(matmul.b);
+        let mut before = Vec::new();
+        let [a, b] = [("a", matmul.a), ("b", matmul.b)].map(|(name, source)| {
+            let place = self.lowering.source(source);
+            self.given(&mut before, name, source, place)
+        });
         let out = self.stored(matmul.out);
         let epilogue = self.epilogue(matmul.out, columns);
         let by_column = epilogue.by_column();
@@ -21,7 +24,7 @@ impl<'m> Builder<'_, 'm> {
             ("out_matrix", out, rows * columns, true),
         ];
         whole.extend(operands.iter().filter_map(|(place, len)| len.map(|len| ("operand", *place, rows * len, false))));
-        let body = for_rows(self, batch, &whole, |builder, matrices| {
+        before.extend(for_rows(self, batch, &whole, |builder, matrices| {
             let mut row = vec![("a_row", matrices[0], inner, false), ("out_row", matrices[2], columns, true)];
             let mut moving = matrices[3..].iter();
             for (_, len) in &operands {
@@ -72,8 +75,8 @@ impl<'m> Builder<'_, 'm> {
                 }
                 body
             })
-        });
+        }));
         let names = epilogue.names();
-        (vec![format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}.")], body)
+        (vec![format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}.")], before)
     }
 }

@@ -22,15 +22,16 @@ mod storage;
 use std::collections::BTreeMap;
 
 use crate::kernel::{
-    Base, Buffer, BufferId, Element, Encoding, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Stmt, Type,
+    Base, Buffer, BufferId, Element, Encoding, Expr, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Type,
 };
 use crate::model::{
-    Activation, BiasPart, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource,
+    Activation, BiasPart, Denormals, ElementType, Lengths, Small, Source, ValidCell, ValidModel, ValidNode, ValidOp,
+    WeightSource,
 };
 use crate::options::WeightFormat;
 use crate::plan::{Blocks, Phase, Plan, Product, ProductPlan};
 use crate::target::Isa;
-use builder::Builder;
+use builder::{Builder, flush};
 use layout::copy;
 
 /// Lowers a model for one of the plan's instruction sets, given by its position in [`Plan::isas`].
@@ -60,6 +61,7 @@ struct PackedWeights {
 struct Lowering<'m> {
     model: &'m ValidModel,
     plan: &'m Plan,
+    denormals: Denormals,
     isa_index: usize,
     isa: &'static Isa,
     program: Program,
@@ -92,6 +94,7 @@ impl<'m> Lowering<'m> {
         let mut lowering = Self {
             model,
             plan,
+            denormals: Denormals::new(model, plan.flush_below),
             isa_index,
             isa: plan.isas[isa_index].0,
             program: Program::default(),
@@ -117,6 +120,8 @@ impl<'m> Lowering<'m> {
             let id = lowering.typed(format!("in{i}"), Role::Parameter(i), element, parameter.shape.iter().product());
             lowering.parameters.push(id);
         }
+        let before: Vec<_> = lowering.denormals.before().map(|i| lowering.parameters[i]).collect();
+        lowering.program.flushed_before = before;
         for (i, result) in model.results.iter().enumerate() {
             let id = lowering.buffer(format!("out{i}"), Role::Result(i), result.shape.iter().product());
             lowering.results.push(id);
@@ -209,6 +214,21 @@ impl<'m> Lowering<'m> {
 
     fn len(&self, source: Source) -> usize {
         self.model.len(source)
+    }
+
+    /// Whether whatever reads a tensor flushes it.
+    fn is_given(&self, source: Source) -> bool {
+        self.denormals.of(source) == Small::Given
+    }
+
+    /// An element that an operation reads.
+    fn taken(&self, source: Source, value: Expr) -> Expr {
+        if self.is_given(source) { flush(value) } else { value }
+    }
+
+    /// Whether nothing in it is small enough to be flushed.
+    fn is_flushed(&self, source: Source) -> bool {
+        self.denormals.of(source) == Small::Flushed
     }
 
     /// Which product of the plan an operation is, and its packed weights.
@@ -386,8 +406,10 @@ impl<'m> Lowering<'m> {
             let from = self.source(result.source);
             let to: Place = self.results[i].into();
             if from != to {
-                let body = vec![copy(from, to, self.len(result.source))];
-                self.copy_kernel("copy", "a result that is given as it comes", body);
+                let mut builder = Builder::new(self);
+                let body = builder.keep(result.source, from, to);
+                let name = builder.lowering.name("copy");
+                builder.finish(name, vec!["a result that is given as it comes".to_owned()], body, false);
             }
         }
     }
@@ -396,37 +418,37 @@ impl<'m> Lowering<'m> {
     fn assignments(&mut self) {
         let model = self.model;
         let mut first = Vec::new();
-        let mut then = Vec::new();
+        let mut then = Builder::new(self);
+        let mut body = Vec::new();
         for (i, variable) in model.variables.iter().enumerate() {
             let Some(next) = variable.next else { continue };
-            let len = self.len(next);
-            let mut from = self.source(next);
-            let to: Place = self.variables[i].into();
+            let lowering = &mut *then.lowering;
+            let len = lowering.len(next);
+            let mut from = lowering.source(next);
+            let to: Place = lowering.variables[i].into();
             // itself, or a view of all of it
             if from == to {
                 continue;
             }
             if let Base::Buffer(id) = from.base
-                && matches!(self.program.buffer(id).role, Role::Variable(_))
+                && matches!(lowering.program.buffer(id).role, Role::Variable(_))
             {
                 // which may have its own new value before this one is given
-                let kept = self.buffer(format!("kept{i}"), Role::Scratch, len);
+                let kept = lowering.buffer(format!("kept{i}"), Role::Scratch, len);
                 first.push(copy(from, kept.into(), len));
                 from = kept.into();
             }
-            then.push(copy(from, to, len));
+            body.extend(then.keep(next, from, to));
         }
         if !first.is_empty() {
-            self.copy_kernel("keep", "values of variables that others take over", first);
+            let doc = "values of variables that others take over";
+            let name = then.lowering.name("keep");
+            Builder::new(then.lowering).finish(name, vec![doc.to_owned()], first, false);
         }
-        if !then.is_empty() {
-            self.copy_kernel("assign", "variables take their new values", then);
+        if !body.is_empty() {
+            let name = then.lowering.name("assign");
+            then.finish(name, vec!["variables take their new values".to_owned()], body, false);
         }
-    }
-
-    fn copy_kernel(&mut self, kind: &'static str, doc: &str, body: Vec<Stmt>) {
-        let name = self.name(kind);
-        Builder::new(self).finish(name, vec![doc.to_owned()], body, false);
     }
 
     fn push(&mut self, kernel: Kernel) {

@@ -9,6 +9,8 @@ use crate::plan::{self, Along};
 /// The pointwise operations at the end of an operation whose result has rows of a fixed number of columns.
 #[derive(Clone)]
 pub(super) struct Epilogue<'m> {
+    /// The value of the operation.
+    root: usize,
     links: Vec<&'m Pointwise>,
     /// What they read besides, and how that lies along rows and columns.
     operands: Vec<(Source, Along)>,
@@ -98,7 +100,7 @@ impl<'m> Builder<'_, 'm> {
                 }
             }
         }
-        Epilogue { links, operands }
+        Epilogue { root, links, operands }
     }
 
     /// The same, with where it stores and where its operands lie.
@@ -156,6 +158,7 @@ impl<'m> Builder<'_, 'm> {
         lanes: usize,
         operands: &[Place],
     ) -> Expr {
+        value = self.made(epilogue.root, value);
         for (nth, link) in epilogue.links.iter().enumerate() {
             let inputs: Vec<Option<usize>> =
                 link.inputs.iter().map(|input| epilogue.operands.iter().position(|(s, _)| s == input)).collect();
@@ -166,13 +169,18 @@ impl<'m> Builder<'_, 'm> {
                 .into_iter()
                 .map(|input| match input {
                     None => value.clone(),
-                    Some(i) => match epilogue.operands[i].1 {
-                        Along::Both | Along::Columns => load(operands[i], lanes),
-                        Along::Rows | Along::Nothing => Expr::Splat { from: operands[i], lanes },
-                    },
+                    Some(i) => {
+                        let (source, along) = epilogue.operands[i];
+                        let operand = match along {
+                            Along::Both | Along::Columns => load(operands[i], lanes),
+                            Along::Rows | Along::Nothing => Expr::Splat { from: operands[i], lanes },
+                        };
+                        self.lowering.taken(source, operand)
+                    }
                 })
                 .collect();
             value = self.apply(body, link, args, lanes);
+            value = self.made(link.out, value);
         }
         value
     }
@@ -277,12 +285,13 @@ impl<'m> Builder<'_, 'm> {
                 .inputs
                 .iter()
                 .map(|input| match work.sources.iter().position(|s| s == input) {
-                    Some(i) if repeats[i] => Expr::Splat { from: places[i], lanes },
-                    Some(i) => load(places[i], lanes),
+                    Some(i) if repeats[i] => self.lowering.taken(*input, Expr::Splat { from: places[i], lanes }),
+                    Some(i) => self.lowering.taken(*input, load(places[i], lanes)),
                     None => value.clone().expect("plan: a link follows what it reads"),
                 })
                 .collect();
-            value = Some(self.apply(body, link, args, lanes));
+            let made = self.apply(body, link, args, lanes);
+            value = Some(self.made(link.out, made));
         }
         body.push(Stmt::Store { to: out, value: value.expect("lower: there is an operation") });
     }

@@ -15,9 +15,10 @@ impl<'m> Builder<'_, 'm> {
         let size = shape[softmax.axis];
         let outer: usize = shape[..softmax.axis].iter().product();
         let inner: usize = shape[softmax.axis + 1..].iter().product();
-        let from = self.lowering.source(softmax.input);
-        let to = self.lowering.source(Source::Value(softmax.out));
         let mut body = Vec::new();
+        let from = self.lowering.source(softmax.input);
+        let from = self.given(&mut body, "input", softmax.input, from);
+        let to = self.lowering.source(Source::Value(softmax.out));
         // rows must lie in order
         let (rows_in, rows_out) = match inner {
             1 => (from, to),
@@ -31,7 +32,7 @@ impl<'m> Builder<'_, 'm> {
         };
         let rows = [("row", rows_in, size, false), ("out_row", rows_out, size, true)];
         body.extend(for_rows(self, outer * inner, &rows, |builder, places| {
-            builder.softmax_row(softmax.log, size, places[0], places[1])
+            builder.softmax_row(softmax, size, places[0], places[1])
         }));
         if inner > 1 {
             let plane = (size * inner) as isize;
@@ -42,7 +43,8 @@ impl<'m> Builder<'_, 'm> {
         (vec![format!("{name}, {} of {size}.", counted(outer * inner, "row"))], body)
     }
 
-    fn softmax_row(&mut self, log: bool, size: usize, from: Place, to: Place) -> Vec<Stmt> {
+    fn softmax_row(&mut self, softmax: &Softmax, size: usize, from: Place, to: Place) -> Vec<Stmt> {
+        let log = softmax.log;
         let mut body = Vec::new();
         // one element for all lanes has to lie in memory
         let row_values: Place = self.scratch("row_values", 2).into();
@@ -73,14 +75,14 @@ impl<'m> Builder<'_, 'm> {
         };
         body.push(Stmt::Store { to: at_sum, value: total });
         let last = if log { Operation::Sub } else { Operation::Div };
-        self.vectors(&mut body, size, to, to, |_, value, lanes| {
-            op(last, vec![value, Expr::Splat { from: at_sum, lanes }])
+        self.vectors(&mut body, size, to, to, |builder, value, lanes| {
+            builder.made(softmax.out, op(last, vec![value, Expr::Splat { from: at_sum, lanes }]))
         });
         body
     }
 
     /// `size` elements, vector by vector, from one place to another or in place.
-    fn vectors(
+    pub(super) fn vectors(
         &mut self,
         body: &mut Vec<Stmt>,
         size: usize,

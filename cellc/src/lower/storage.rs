@@ -18,7 +18,9 @@ impl<'m> Lowering<'m> {
     pub(super) fn wanted_by_results(&self) -> Wanted {
         let mut wanted = Wanted::new();
         for (result, buffer) in self.model.results.iter().zip(&self.results) {
-            if let Source::Value(value) = result.source {
+            if let Source::Value(value) = result.source
+                && self.is_flushed(result.source)
+            {
                 wanted.entry(value).or_insert((*buffer).into());
             }
         }
@@ -53,6 +55,7 @@ impl<'m> Lowering<'m> {
                     for &input in &concat.inputs {
                         if let Source::Value(value) = input
                             && own.contains(&value)
+                            && !self.is_given(input)
                         {
                             wanted.entry(value).or_insert(place.at(at));
                         }

@@ -5,6 +5,7 @@
 
 mod activation;
 mod cell;
+mod denormals;
 pub(crate) mod half;
 mod op;
 mod print;
@@ -13,6 +14,7 @@ mod valid;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Direction, LstmGateOrder, ResetGate, WeightLayout};
+pub use denormals::{Denormals, Small};
 pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
 pub use print::counted;
 pub use tensor::{ElementType, Tensor};

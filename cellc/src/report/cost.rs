@@ -11,6 +11,9 @@ use crate::target::Isa;
 /// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
 const DIVISION: u64 = 8;
 
+/// Of a flush: the magnitude, a comparison, a mask.
+const FLUSH: u64 = 3;
+
 /// What an element counts that is copied on its own, in operations: a load and a store.
 const ELEMENT: u64 = 2;
 
@@ -125,6 +128,7 @@ impl<'a> Counting<'a> {
                 let each = match operation {
                     Operation::Div => DIVISION,
                     Operation::ToBits | Operation::FromBits => 0,
+                    Operation::Flush => FLUSH,
                     _ => 1,
                 };
                 all(args).and(Cost::operations(each * vectors))

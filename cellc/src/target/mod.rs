@@ -54,6 +54,8 @@ pub struct CVector {
     pub min: &'static str,
     /// [`SelectLess`](crate::kernel::Operation::SelectLess).
     pub select_less: &'static str,
+    /// [`Flush`](crate::kernel::Operation::Flush).
+    pub flush: &'static str,
 }
 
 /// Bits that must be set for an instruction set to be usable.

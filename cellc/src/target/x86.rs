@@ -14,6 +14,7 @@ const LANES_16: CVector = CVector {
     max: "_mm512_max_ps({0}, {1})",
     min: "_mm512_min_ps({0}, {1})",
     select_less: "_mm512_mask_blend_ps(_mm512_cmp_ps_mask({0}, {1}, _CMP_LT_OQ), {3}, {2})",
+    flush: "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps({0}), _mm512_set1_ps({1}), _CMP_NLT_UQ), {0})",
 };
 
 /// Eight lanes; AVX and FMA.
@@ -28,6 +29,7 @@ const LANES_8: CVector = CVector {
     max: "_mm256_max_ps({0}, {1})",
     min: "_mm256_min_ps({0}, {1})",
     select_less: "_mm256_blendv_ps({3}, {2}, _mm256_cmp_ps({0}, {1}, _CMP_LT_OQ))",
+    flush: "_mm256_andnot_ps(_mm256_cmp_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0}), _mm256_set1_ps({1}), _CMP_LT_OQ), {0})",
 };
 
 /// Four lanes; AVX and FMA.
@@ -42,6 +44,7 @@ const LANES_4: CVector = CVector {
     max: "_mm_max_ps({0}, {1})",
     min: "_mm_min_ps({0}, {1})",
     select_less: "_mm_blendv_ps({3}, {2}, _mm_cmplt_ps({0}, {1}))",
+    flush: "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), {0}), _mm_set1_ps({1})), {0})",
 };
 
 /// AVX2 with FMA.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::{File, block_comment, defined, pool, wrap};
 use crate::emit::names::{Field, StateField, c_type};
-use crate::kernel::{BufferId, Element, Move, Role};
+use crate::emit::walk::decimal;
+use crate::kernel::{BufferId, Element, FLUSH_BELOW, Move, Role};
 use crate::target::Isa;
 
 impl File<'_> {
@@ -354,8 +355,24 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
     if !file.is_baked() {
         pack(out, file);
     }
+    if flushed_before(file).next().is_some() {
+        let _ = write!(
+            out,
+            "
+/* What is left of a state: 0 in place of a magnitude below 2^-100. */
+{}_INLINE void {prefix}_flush(float *restrict to, const float *restrict from, size_t count) {{
+    for (size_t i = 0; i < count; i++) {{
+        to[i] = __builtin_fabsf(from[i]) < {}f ? 0.0f : from[i];
+    }}
+}}
+",
+            file.upper(),
+            decimal(FLUSH_BELOW)
+        );
+    }
     let args = format!("{}{}", if file.interface.pool { "pool, " } else { "" }, file.run_args());
     let _ = write!(out, "\nvoid {prefix}_run({prefix}_isa isa, {}{}) {{\n", pool_param(file), file.run_params());
+    flush(out, file);
     out.push_str("    switch (");
     let _ = writeln!(out, "{prefix}_isa_available(isa) ? isa : {}) {{", file.enumerator(file.programs[0].0));
     let special: Vec<_> = file.special().collect();
@@ -376,6 +393,34 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
         file.programs[0].0.name
     );
     structure(out, file);
+}
+
+/// The inputs that are flushed before the kernels run.
+fn flushed_before<'a>(file: &'a File<'_>) -> impl Iterator<Item = &'a Field> {
+    let program = &file.programs[0].1;
+    let is_flushed =
+        |f: &&Field| program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(f.index));
+    file.interface.inputs.iter().filter(is_flushed)
+}
+
+/// Flushes them, and takes the result for the inputs.
+fn flush(out: &mut String, file: &File<'_>) {
+    let prefix = file.prefix();
+    let flushed: Vec<_> = flushed_before(file).map(|field| (&field.name, file.size(field))).collect();
+    if flushed.is_empty() {
+        return;
+    }
+    for (name, size) in &flushed {
+        let _ = writeln!(out, "    float flushed_{name}[{size}];");
+    }
+    let _ = writeln!(out, "    {prefix}_inputs flushed = *inputs;");
+    for (name, size) in &flushed {
+        let _ = write!(
+            out,
+            "    {prefix}_flush(flushed_{name}, inputs->{name}, {size});\n    flushed.{name} = flushed_{name};\n"
+        );
+    }
+    out.push_str("    inputs = &flushed;\n");
 }
 
 /// Which instruction sets the machine has.

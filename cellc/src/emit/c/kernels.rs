@@ -111,7 +111,7 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
 }
 
 /// The attribute of an instruction set, followed by a space.
-fn spaced(prefix: &str, isa: &Isa) -> String {
+pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
     let attribute = attribute(prefix, isa);
     if attribute.is_empty() { attribute } else { attribute + " " }
 }
@@ -451,7 +451,7 @@ fn is_product(text: &str) -> bool {
 }
 
 /// Puts arguments into a template of the target table.
-fn fill(template: &str, args: &[String]) -> String {
+pub(super) fn fill(template: &str, args: &[String]) -> String {
     let mut out = String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -536,6 +536,11 @@ impl Dialect for C<'_> {
             O::Max => self.template(|v| v.max, VectorFunction::Max(lanes), lanes, args),
             O::Min => self.template(|v| v.min, VectorFunction::Min(lanes), lanes, args),
             O::SelectLess => self.template(|v| v.select_less, VectorFunction::SelectLess(lanes), lanes, args),
+            O::Flush => {
+                let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+                let function = self.name(VectorFunction::Flush(lanes, self.isa.name));
+                Text::atom(format!("{function}({})", args.join(", ")))
+            }
             O::ToBits | O::FromBits => {
                 let value = args.remove(0);
                 if lanes == 1 {
@@ -692,7 +697,7 @@ mod tests {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in target::ALL.iter().flat_map(|isa| isa.c_vectors) {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
-            let two = [vector.store, vector.max, vector.min];
+            let two = [vector.store, vector.max, vector.min, vector.flush];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
             for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]) {
                 let args: Vec<_> = ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{attribute, wrap};
+use super::kernels::{fill, spaced};
+use super::{guarded, wrap};
 use crate::emit::names::c_type;
-use crate::kernel::Element;
+use crate::emit::walk::decimal;
+use crate::kernel::{Element, FLUSH_BELOW};
 use crate::target::Isa;
 
 /// Something that the bodies use and that the top of the file then declares, by number of lanes.
@@ -26,6 +28,8 @@ pub(super) enum VectorFunction {
     Length(Element),
     /// On the instruction set of that name.
     MulAdd(usize, &'static str),
+    /// On the instruction set of that name.
+    Flush(usize, &'static str),
 }
 
 impl VectorFunction {
@@ -48,6 +52,7 @@ impl VectorFunction {
             Self::FromBits => format!("{prefix}_from_bits"),
             Self::Length(element) => format!("{prefix}_length_{element}"),
             Self::MulAdd(lanes, isa) => format!("{prefix}_mul_add{lanes}_{isa}"),
+            Self::Flush(lanes, isa) => format!("{prefix}_flush{lanes}_{isa}"),
         }
     }
 
@@ -55,7 +60,7 @@ impl VectorFunction {
         match self {
             Self::Type(lanes) | Self::Load(lanes) | Self::Store(lanes) | Self::Splat(lanes) | Self::Max(lanes) => lanes,
             Self::Min(lanes) | Self::SelectLess(lanes) | Self::MulAdd(lanes, _) => lanes,
-            Self::LoadF16(lanes) | Self::LoadI8(lanes) => lanes,
+            Self::LoadF16(lanes) | Self::LoadI8(lanes) | Self::Flush(lanes, _) => lanes,
             Self::ToBits | Self::FromBits | Self::Length(_) => 1,
         }
     }
@@ -211,21 +216,47 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 )
             }
             Self::MulAdd(_, isa) => {
-                let isa = Isa::from_name(isa).expect("emit: an instruction set has its own name");
-                let attribute = attribute(prefix, isa);
+                let (isa, attribute) = on(isa, prefix);
                 let each: Vec<_> = (0..lanes).map(|i| format!("__builtin_fmaf(a[{i}], b[{i}], c[{i}])")).collect();
-                let mut text = format!(
-                    "\n/* a * b + c, rounded once. */\n{inline} {attribute} {float} {name}({float} a, {float} b, {float} c) {{
+                let text = format!(
+                    "/* a * b + c, rounded once. */\n{inline} {attribute}{float} {name}({float} a, {float} b, {float} c) {{
     return ({float}){{{}}};\n}}\n",
                     each.join(", ")
                 );
-                if let Some(arch) = isa.arch {
-                    text = format!("\n#if {}{text}#endif\n", super::defined(arch));
-                }
-                write!(out, "{text}")
+                of(isa, out, &text)
+            }
+            Self::Flush(_, isa) => {
+                let (isa, attribute) = on(isa, prefix);
+                let limit = format!("{}f", decimal(FLUSH_BELOW));
+                let body = match isa.c_vectors.iter().find(|v| v.lanes == lanes) {
+                    Some(vector) => format!("    return {};\n", fill(vector.flush, &["a".to_owned(), limit])),
+                    None if lanes == 1 => format!("    return __builtin_fabsf(a) < {limit} ? 0.0f : a;\n"),
+                    None => format!(
+                        "    const {bits} magnitude = ({bits})a & 0x7fffffffu;
+    const {bits} small = ({bits})(({float})magnitude < {limit});
+    return ({float})(~small & ({bits})a);\n"
+                    ),
+                };
+                let text = format!(
+                    "/* a, or 0 where its magnitude is below 2^-100. */\n{inline} {attribute}{float} {name}({float} a) {{\n{body}}}\n"
+                );
+                of(isa, out, &text)
             }
         };
     }
+}
+
+/// An instruction set, and its attribute, followed by a space.
+fn on(isa: &str, prefix: &str) -> (&'static Isa, String) {
+    let isa = Isa::from_name(isa).expect("emit: an instruction set has its own name");
+    (isa, spaced(prefix, isa))
+}
+
+/// Writes a function for one instruction set.
+fn of(isa: &Isa, out: &mut String, text: &str) -> std::fmt::Result {
+    out.push('\n');
+    guarded(out, isa, text);
+    Ok(())
 }
 
 /// Declares what is used.
@@ -260,7 +291,7 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &Isa) -> Vec<String> {
         [V::Load(lanes), V::Store(lanes), V::Splat(lanes), V::Max(lanes), V::Min(lanes), V::SelectLess(lanes)];
     let lengths = [Element::I32, Element::I64, Element::U32].map(V::Length);
     let narrow = [V::LoadF16(lanes), V::LoadI8(lanes)];
-    let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa.name)];
+    let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa.name), V::Flush(lanes, isa.name)];
     let mut names: Vec<_> =
         functions.iter().chain(&narrow).chain(&others).chain(&lengths).map(|f| f.name(prefix)).collect();
     names.extend([float(prefix, lanes), bits(prefix, lanes)]);

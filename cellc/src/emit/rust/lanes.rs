@@ -72,7 +72,8 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "turn_by_turn",
-        text: "/// Nothing, but LLVM does not know: else it may take several turns of a loop at once, one lane of each, which takes longer.
+        text: "/// Nothing, but LLVM does not know: else it may take several turns of a loop at once, one lane of each, or put off what is to be
+            /// stored, which takes longer.
             #[inline]
             fn turn_by_turn() { core::hint::black_box(()); }",
         lane: "",
@@ -246,11 +247,13 @@ pub(super) const HELPERS: &[Helper] = &[
         lane_text: "",
     },
     Helper {
-        name: "and",
-        text: "/// a and b, bit by bit.
+        name: "flush",
+        text: "/// a, or 0 where its magnitude is below 2^-100.
             #[inline]
-            fn and<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
-                for (a, b) in a.iter_mut().pairs(&b) { *a &= *b; }
+            fn flush<const L: usize>(mut a: [f32; L]) -> [f32; L] {
+                for a in a.iter_mut() {
+                    if a.abs() < FLUSH_BELOW { *a = 0.0; }
+                }
                 a
             }",
         lane: "",

@@ -1,0 +1,178 @@
+//! Where values of tiny magnitude become 0: where a step reads an input, keeps a state and writes an output.
+//!
+//! Which values these are is a matter of the model alone, so that no plan changes a bit. A float Parameter is flushed by
+//! whatever reads it, or before any kernel runs where it is a state that the struct keeps: what the struct keeps needs no flush
+//! then. What a variable, the next trip of a loop or a Result takes over is flushed where it is computed: everything that reads it
+//! sees it so. A cell flushes its new states itself, at every step. Weights and constants stay as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Source, ValidModel, ValidNode, ValidOp, View};
+
+/// Elements of a state up to which it is flushed before any kernel runs: 16 KiB, which a stack has room for.
+const MOST_BEFORE: usize = 4096;
+
+/// What is known of small magnitudes in a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Small {
+    /// As it was given, or moved from there: what reads it flushes it.
+    Given,
+    /// There may be some, and they are computed with.
+    Kept,
+    /// There is none.
+    Flushed,
+}
+
+/// What of a model is flushed, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Denormals {
+    /// None where denormals are kept: nothing is done then.
+    known: Option<Known>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    parameters: Vec<Small>,
+    /// Those that are flushed before any kernel runs.
+    before: BTreeSet<usize>,
+    constants: Vec<Small>,
+    /// By value: of those that are computed.
+    values: BTreeMap<usize, Small>,
+    /// What is flushed by the operation that computes it.
+    at: BTreeSet<usize>,
+}
+
+impl Denormals {
+    /// For a model in which magnitudes below a limit become 0; none: all are kept.
+    pub fn new(model: &ValidModel, limit: Option<f32>) -> Self {
+        let Some(limit) = limit else { return Self::default() };
+        let read = |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
+        let states = model.states.iter().map(|state| state.parameter).filter(read);
+        let before: BTreeSet<_> = states.filter(|i| model.len(Source::Parameter(*i)) <= MOST_BEFORE).collect();
+        let parameter = |i: usize| match read(&i) && !before.contains(&i) {
+            true => Small::Given,
+            false => Small::Flushed,
+        };
+        let constant = |tensor: &super::Tensor| {
+            let is_small = |v: f32| v != 0.0 && v.abs() < limit;
+            match tensor.element().is_float() && (0..tensor.len()).any(|i| is_small(tensor.get_f32(i))) {
+                true => Small::Kept,
+                false => Small::Flushed,
+            }
+        };
+        let mut known = Known {
+            parameters: (0..model.parameters.len()).map(parameter).collect(),
+            before,
+            constants: model.constants.iter().map(constant).collect(),
+            ..Known::default()
+        };
+        let results = model.results.iter().map(|result| result.source);
+        let mut wanted: BTreeSet<usize> =
+            results.chain(model.variables.iter().filter_map(|v| v.next)).filter_map(value).collect();
+        known.places(&model.nodes, &mut wanted);
+        known.level(&model.nodes);
+        Self { known: Some(known) }
+    }
+
+    /// What is known of a tensor.
+    pub fn of(&self, source: Source) -> Small {
+        self.known.as_ref().map_or(Small::Flushed, |known| known.of(source))
+    }
+
+    /// The parameters that are flushed before any kernel runs.
+    pub fn before(&self) -> impl Iterator<Item = usize> {
+        self.known.iter().flat_map(|known| known.before.iter().copied())
+    }
+
+    /// Whether a tensor is flushed when it is read, or before.
+    pub fn is_input(&self, source: Source) -> bool {
+        self.of(source) == Small::Given || self.before().any(|i| source == Source::Parameter(i))
+    }
+
+    /// Whether the operation that computes a value flushes it.
+    pub fn is_flushed_at(&self, value: usize) -> bool {
+        self.known.as_ref().is_some_and(|known| known.at.contains(&value))
+    }
+}
+
+impl Known {
+    /// Where what is `wanted` flushed is computed: it, or what it is made of without arithmetic.
+    fn places(&mut self, nodes: &[ValidNode], wanted: &mut BTreeSet<usize>) {
+        for node in nodes.iter().rev() {
+            match &node.op {
+                ValidOp::Cell(_) => {}
+                ValidOp::View(View { input, out, .. }) => {
+                    if wanted.contains(out) {
+                        wanted.extend(value(*input));
+                    }
+                }
+                ValidOp::Concat(concat) => {
+                    if wanted.contains(&concat.out) {
+                        wanted.extend(concat.inputs.iter().copied().filter_map(value));
+                    }
+                }
+                ValidOp::Loop(body) => {
+                    let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
+                    let taken: Vec<_> = results.chain(body.carried.iter().map(|c| c.next)).filter_map(value).collect();
+                    wanted.extend(taken);
+                    self.places(&body.body, wanted);
+                    let slices = body.slices.iter().filter(|slice| wanted.contains(&slice.piece)).map(|slice| slice.of);
+                    let taken: Vec<_> = slices.filter_map(value).collect();
+                    wanted.extend(taken);
+                }
+                computed => self.at.extend(computed.outputs().into_iter().filter(|out| wanted.contains(out))),
+            }
+        }
+    }
+
+    fn level(&mut self, nodes: &[ValidNode]) {
+        for node in nodes {
+            match &node.op {
+                ValidOp::View(View { input, out, .. }) => {
+                    self.values.insert(*out, self.of(*input));
+                }
+                ValidOp::Concat(concat) => {
+                    // what was given is flushed when it is put in its place
+                    let kept = concat.inputs.iter().any(|input| self.of(*input) == Small::Kept);
+                    self.values.insert(concat.out, if kept { Small::Kept } else { Small::Flushed });
+                }
+                ValidOp::Loop(body) => {
+                    for slice in &body.slices {
+                        self.values.insert(slice.piece, self.of(slice.of));
+                    }
+                    self.values.extend(body.carried.iter().map(|c| (c.value, Small::Flushed)));
+                    self.level(&body.body);
+                    for result in &body.results {
+                        // as of a Concat
+                        let of = self.of(result.of);
+                        self.values.insert(result.out, if of == Small::Kept { of } else { Small::Flushed });
+                    }
+                }
+                ValidOp::Cell(_) => self.values.extend(node.op.outputs().into_iter().map(|out| (out, Small::Flushed))),
+                computed => {
+                    for out in computed.outputs() {
+                        let small = if self.at.contains(&out) { Small::Flushed } else { Small::Kept };
+                        self.values.insert(out, small);
+                    }
+                }
+            }
+        }
+    }
+
+    fn of(&self, source: Source) -> Small {
+        match source {
+            Source::Parameter(i) => self.parameters[i],
+            // flushed by the step before, unless it was set
+            Source::Variable(_) => Small::Kept,
+            Source::Constant(i) => self.constants[i],
+            Source::Value(value) => self.values[&value],
+        }
+    }
+}
+
+fn value(source: Source) -> Option<usize> {
+    match source {
+        Source::Value(value) => Some(value),
+        _ => None,
+    }
+}
