@@ -285,18 +285,16 @@ fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
         return advice(is, help, NONE);
     }
     let tensors = format!("{stem}.safetensors");
-    let load = format!("weights = json.load(open({literal}))[\"state_dict\"]");
-    let save = format!(
-        "safetensors.numpy.save_file({{name: numpy.array(values, \"float32\") for name, values in weights.items()}}, {})",
-        in_python(&tensors)
-    );
-    let python = python(&["import json, numpy, safetensors.numpy", &load, &save]);
-    let compile = format!(
-        "cellc {} --cell lstm --prefix rec --head lin -o {}",
-        in_shell(&tensors),
-        in_shell(&format!("{stem}.rs"))
-    );
-    let help = "put the weights into a .safetensors file; unit_type says which cell it is, and skip: 1 that the input is added to the output";
+    let load = format!("model = json.load(open({literal}))");
+    // by its numbers, so that no other is taken for one of them
+    let skip = "skip = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
+    let about = "about = {\"cellc.cell\": data[\"unit_type\"].lower(), \"cellc.prefix\": \"rec\", \"cellc.head\": \"lin\", \"cellc.skip\": skip}";
+    let arrays = "weights = {name: numpy.array(values, \"float32\") for name, values in model[\"state_dict\"].items()}";
+    let save = format!("safetensors.numpy.save_file(weights, {}, metadata=about)", in_python(&tensors));
+    let data = "data = model[\"model_data\"]";
+    let python = python(&["import json, numpy, safetensors.numpy", &load, data, skip, about, arrays, &save]);
+    let compile = format!("cellc {} -o {}", in_shell(&tensors), in_shell(&format!("{stem}.rs")));
+    let help = "put the weights into a .safetensors file, and with them what the JSON says of the cell and of the skip";
     advice(is, help, [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat())
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::advice::is_foreign;
 use super::{archive, protobuf};
 
 /// As much of a file's start is looked at, in bytes.
@@ -58,6 +59,38 @@ fn is_readable(name: &str) -> bool {
     [".xml", ".nam", ".json", ".safetensors"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending))
 }
 
+/// Whether a file is a model that is read, and no other file of the same format.
+fn is_model(path: &Path) -> io::Result<bool> {
+    if path.file_name().is_none_or(|name| !is_readable(&name.to_string_lossy())) {
+        return Ok(false);
+    }
+    Ok(match Content::of(path)? {
+        Content::SafeTensors => true,
+        Content::Json(keys) => {
+            !is_foreign(&keys) && keys.iter().any(|key| ["architecture", "in_shape", "layers"].contains(&&key[..]))
+        }
+        Content::Xml => {
+            let mut head = head(&mut File::open(path)?)?;
+            // UTF-16 has a zero with each letter
+            head.retain(|&byte| byte != 0);
+            head.windows(4).any(|word| word == b"<net")
+        }
+        _ => false,
+    })
+}
+
+fn is_onnx(path: &Path) -> io::Result<bool> {
+    let named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"));
+    Ok(named && Content::of(path)? == Content::Onnx)
+}
+
+/// The start of a file.
+fn head(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(HEAD);
+    file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
 impl Content {
     /// Of a regular file or a folder.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
@@ -66,8 +99,7 @@ impl Content {
         }
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
-        let mut head = Vec::with_capacity(HEAD);
-        file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+        let head = head(&mut file)?;
         if let Some(content) = Self::by_magic(&head, len) {
             return Ok(content);
         }
@@ -98,8 +130,15 @@ impl Content {
         } else if has("coremldata.bin") || has("Manifest.json") && has("Data") {
             Self::CoreMl
         } else {
-            names.retain(|name| is_readable(name) || name.to_ascii_lowercase().ends_with(".onnx"));
-            Self::Folder(names)
+            // what is read, or else what can be converted
+            let files = |is: fn(&Path) -> io::Result<bool>| -> Vec<String> {
+                let holds = |name: &&String| {
+                    Some(path.join(name)).is_some_and(|path| path.is_file() && is(&path).unwrap_or(false))
+                };
+                names.iter().filter(holds).cloned().collect()
+            };
+            let models = files(is_model);
+            Self::Folder(if models.is_empty() { files(is_onnx) } else { models })
         })
     }
 

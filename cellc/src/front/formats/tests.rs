@@ -183,7 +183,14 @@ fn folders_and_files_of_no_format() {
     let files = Files::new();
     let folder = |name: &str, inside: &[&str]| {
         for file in inside {
-            files.with(&format!("{name}/{file}"), "<net>");
+            let content = match file.rsplit_once('.') {
+                Some((_, "nam")) => "{\"architecture\": \"LSTM\"}",
+                Some((_, "json")) => "{\"name\": \"a case\"}",
+                Some((_, "onnx")) => str::from_utf8(ONNX).unwrap(),
+                _ if file.starts_with("other") => "<svg>",
+                _ => "<?xml version=\"1.0\"?><net>",
+            };
+            files.with(&format!("{name}/{file}"), content);
         }
         files.of(&files.0.path().join(name))
     };
@@ -191,7 +198,9 @@ fn folders_and_files_of_no_format() {
     let said = [
         files.of(&files.0.path().join("nothing")),
         folder("one", &["model.xml", "model.bin"]),
-        folder("several", &["a.xml", "b.nam", "readme.md"]),
+        folder("several", &["a.xml", "b.nam", "case.json", "d.onnx", "other.xml", "readme.md"]),
+        folder("others", &["case.json", "other.xml"]),
+        folder("to_convert", &["case.json", "d.onnx"]),
         folder("saved", &["saved_model.pb", "variables/variables.index"]),
         folder("amp.mlpackage", &["Manifest.json", "Data/model.mlmodel"]),
         files.said("amp.onnx", "<!doctype html>"),
