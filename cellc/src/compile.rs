@@ -1,9 +1,7 @@
 //! The pipeline, on one screen.
 
 use crate::diagnostic::Diagnostics;
-use crate::emit::{self, OutputFile, names::Interface};
-use crate::free_run;
-use crate::header;
+use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
 use crate::model::{Model, ValidModel};
@@ -11,8 +9,11 @@ use crate::options::{Options, Threads};
 use crate::pack::{Packed, pack};
 use crate::pass;
 use crate::plan::{Plan, plan};
+use crate::summary;
 use crate::target::Isa;
 use crate::validate::validate;
+#[cfg(feature = "builder")]
+use crate::{free_run, header};
 
 /// A compiled model, every stage of it.
 #[derive(Clone, Debug)]
@@ -30,8 +31,10 @@ pub struct Compilation {
     /// What generated code calls things.
     pub interface: Interface,
     /// The comment at the top of the output, by line.
+    #[cfg(feature = "builder")]
     pub header: Vec<String>,
     /// What the activations are off by, by line, where less than the default was asked for.
+    #[cfg(feature = "builder")]
     pub activations: Vec<String>,
     /// What the type's documentation says of the model, by line.
     pub summary: Vec<String>,
@@ -49,12 +52,25 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.threads == Threads::Two;
     let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name, pool);
-    let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
-    let header = header::lines(&model, &plan, options, &interface, block);
-    let activations = header::activations(&model, plan.accuracy);
-    let summary = header::summary(&model, options);
-    let options = options.clone();
-    Ok(Compilation { options, model, plan, programs, packed, interface, header, activations, summary, warnings })
+    #[cfg(feature = "builder")]
+    let header = {
+        let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
+        header::lines(&model, &plan, options, &interface, block)
+    };
+    Ok(Compilation {
+        options: options.clone(),
+        #[cfg(feature = "builder")]
+        header,
+        #[cfg(feature = "builder")]
+        activations: header::activations(&model, plan.accuracy),
+        summary: summary::lines(&model, options),
+        model,
+        plan,
+        programs,
+        packed,
+        interface,
+        warnings,
+    })
 }
 
 fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
@@ -80,11 +96,13 @@ fn check(program: &Program, pass: &str) {
 
 impl Compilation {
     /// The files of the output under a stem, weights first, the source last.
-    pub fn emit(&self, stem: &str) -> Vec<OutputFile> {
+    #[cfg(feature = "builder")]
+    pub fn emit(&self, stem: &str) -> Vec<emit::OutputFile> {
         emit::files(&self.contents(), stem)
     }
 
     /// Measures how far the model's own rounding carries it in many steps, and says so in the header: a tenth of a second at most.
+    #[cfg(feature = "builder")]
     pub fn measure(&mut self) {
         let (_, program) = &self.programs[self.programs.len() - 1];
         let fused = self.plan.isas.last().is_some_and(|(_, fused)| *fused);
@@ -98,7 +116,14 @@ impl Compilation {
     }
 
     fn contents(&self) -> emit::Contents<'_> {
-        let Self { options, programs, packed, interface, header, summary, .. } = self;
-        emit::Contents { options, programs, packed, interface, header, summary }
+        emit::Contents {
+            options: &self.options,
+            programs: &self.programs,
+            packed: &self.packed,
+            interface: &self.interface,
+            #[cfg(feature = "builder")]
+            header: &self.header,
+            summary: &self.summary,
+        }
     }
 }

@@ -139,7 +139,7 @@ fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Optio
 }
 
 /// What is declared, with the weights that a file of tensors has for it.
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
     use crate::front::safetensors;
     use crate::front::weights_file::{self, Key};
@@ -198,7 +198,7 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
 }
 
 /// Apple's operation with the weights of a file.
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 fn of_apple(
     declaration: &Declaration,
     file: &Said<String>,
@@ -212,7 +212,7 @@ fn of_apple(
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 
-#[cfg(not(feature = "safetensors"))]
+#[cfg(not(feature = "read-safetensors"))]
 fn with_tensors(_: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
     let found = "this cellc was built without its feature `safetensors`";
     problems.push(Diagnostic::error(file.origin.clone(), found));
@@ -347,7 +347,7 @@ fn message(problem: &Diagnostic) -> String {
     message
 }
 
-#[cfg(all(test, feature = "safetensors"))]
+#[cfg(all(test, feature = "read-safetensors"))]
 mod tests {
     use super::*;
 

@@ -1,7 +1,6 @@
 //! The comment at the top of a generated file: what it was made from, what it computes, how exactly.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use crate::activation;
 use crate::bound::{self, Profile};
@@ -9,11 +8,12 @@ use crate::emit::names::Interface;
 use crate::encoding::Loss;
 use crate::free_run::{FreeRun, Gathered, SEED};
 use crate::model::{
-    CellKind, ElementType, Lengths, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
-    WeightSource, counted,
+    CellKind, ElementType, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout, WeightSource,
+    counted,
 };
 use crate::options::{Accuracy, Fma, Options, WeightFormat};
 use crate::plan::Plan;
+use crate::summary::{denormals, escape, title};
 
 /// The longest line.
 const COLUMNS: usize = 110;
@@ -119,14 +119,6 @@ pub(crate) fn lines(
     lines.into_iter().flat_map(wrap).collect()
 }
 
-/// What becomes of values too small to matter.
-fn denormals(options: &Options) -> &'static str {
-    match options.keep_denormals {
-        true => "Denormals are kept.",
-        false => "Inputs, states and outputs below 2^-100 in magnitude become 0.",
-    }
-}
-
 /// What the activations are off by, where less than the default was asked for.
 pub(crate) fn activations(model: &ValidModel, accuracy: Accuracy) -> Vec<String> {
     if accuracy == Accuracy::Exact {
@@ -214,19 +206,6 @@ fn rounded_up(bound: f64) -> String {
     if near.parse().is_ok_and(|near: f64| near >= bound) { near } else { format!("{:.2e}", bound * 1.0051) }
 }
 
-/// What the type is, a line for each cell, and what becomes of denormals.
-pub(crate) fn summary(model: &ValidModel, options: &Options) -> Vec<String> {
-    let mut lines = Vec::new();
-    for cell in model.cells() {
-        lines.push(format!("{}.", title(cell, model.steps.is_some())));
-    }
-    if lines.is_empty() {
-        lines.push("A model without cells.".to_string());
-    }
-    lines.push(denormals(options).to_string());
-    lines
-}
-
 /// How many operations there are beside the cells, by kind.
 fn operations(model: &ValidModel) -> Vec<String> {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
@@ -241,27 +220,6 @@ fn operations(model: &ValidModel) -> Vec<String> {
         .map(|(kind, n)| if n == 1 { escape(kind) } else { format!("{n} {}", escape(kind)) })
         .collect();
     vec![String::new(), format!("Other operations: {}.", kinds.join(", "))]
-}
-
-/// `open`: as many steps as a call gives, of which a cell of one step is made.
-fn title(cell: &ValidCell, open: bool) -> String {
-    let ValidCell { batch, input_size, hidden_size, .. } = cell;
-    let name = escape(&cell.name);
-    let (op, steps) = match &cell.sequence {
-        None if open => (cell.kind.sequence_name(), ", one step at a time".to_string()),
-        None => (cell.kind.op_name(), String::new()),
-        Some(sequence) => {
-            let direction = if sequence.reverse { ", in reverse" } else { "" };
-            let lengths = match &sequence.lengths {
-                Lengths::Full => "",
-                Lengths::Constant(_) => ", lengths of the model",
-                Lengths::Parameter(_) => ", lengths given at every call",
-            };
-            (cell.kind.sequence_name(), format!(", {}{direction}{lengths}", counted(sequence.steps, "step")))
-        }
-    };
-    // escaped already
-    format!("{op} \"{name}\"{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}")
 }
 
 fn equation(cell: &ValidCell) -> Vec<String> {
@@ -336,27 +294,6 @@ fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
     format!("{order}; B {}", parts.collect::<Vec<_>>().join(", "))
 }
 
-/// Text of the input as it may stand in a comment: printable ASCII, not long, without comment signs.
-pub(crate) fn escape(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let mut out = String::new();
-    for (i, c) in text.chars().enumerate() {
-        if i == LONGEST {
-            out.push_str("...");
-            break;
-        }
-        match c {
-            '\\' => out.push_str("\\\\"),
-            // no star or question mark: neither the sign that ends a comment nor a trigraph can come to stand
-            c if c.is_ascii_alphanumeric() || " _-/.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => out.push(c),
-            c => {
-                let _ = write!(out, "{}", c.escape_unicode());
-            }
-        }
-    }
-    out
-}
-
 /// A line in pieces that fit, the later ones indented.
 fn wrap(line: String) -> Vec<String> {
     let indent = " ".repeat(line.len() - line.trim_start().len() + 4);
@@ -375,13 +312,6 @@ fn wrap(line: String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_stay_readable_and_end_no_comment() {
-        let torch = "__module.r/aten::gru/GRUSequence";
-        assert_eq!(escape(torch), torch);
-        assert_eq!(escape("a*/b\n??/"), "a\\u{2a}/b\\u{a}\\u{3f}\\u{3f}/");
-    }
 
     #[test]
     fn bounds_are_rounded_up() {

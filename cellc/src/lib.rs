@@ -2,6 +2,7 @@
 
 #[doc(hidden)]
 pub mod activation;
+#[cfg(feature = "builder")]
 #[doc(hidden)]
 pub mod bound;
 #[doc(hidden)]
@@ -12,6 +13,7 @@ pub mod diagnostic;
 pub mod emit;
 #[doc(hidden)]
 pub mod encoding;
+#[cfg(feature = "builder")]
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
@@ -30,8 +32,10 @@ pub mod pack;
 pub mod pass;
 #[doc(hidden)]
 pub mod plan;
+#[cfg(any(test, feature = "builder"))]
 #[doc(hidden)]
 pub mod random;
+#[cfg(any(test, feature = "builder"))]
 #[doc(hidden)]
 pub mod reference;
 #[cfg(feature = "cli")]
@@ -44,15 +48,22 @@ pub mod timing;
 #[doc(hidden)]
 pub mod validate;
 
+#[cfg(feature = "builder")]
 mod error;
+#[cfg(any(test, feature = "builder"))]
 mod evaluate;
 mod expand;
+#[cfg(feature = "builder")]
 mod free_run;
+#[cfg(feature = "builder")]
 mod header;
 mod interface;
+mod summary;
 
+#[cfg(feature = "builder")]
 pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
+#[cfg(feature = "builder")]
 pub use front::builder::Builder;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};

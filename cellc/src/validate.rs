@@ -29,7 +29,7 @@ mod weight_format;
 
 use std::collections::HashMap;
 
-#[cfg(feature = "openvino")]
+#[cfg(feature = "read-openvino")]
 use crate::diagnostic::Severity;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{
@@ -37,7 +37,7 @@ use crate::model::{
     ValidValue, ValueId, shape_text,
 };
 use crate::options::Options;
-#[cfg(feature = "openvino")]
+#[cfg(feature = "read-openvino")]
 use crate::options::State;
 use interface::names;
 use limits::{MOST_COMPUTED, MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_LOOKED_AT, MOST_OPERATIONS};
@@ -78,7 +78,7 @@ pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnos
 }
 
 /// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.
-#[cfg(feature = "openvino")]
+#[cfg(feature = "read-openvino")]
 pub(crate) fn problems(model: &Model) -> Diagnostics {
     let options = Options { state: State::None, ..Options::default() };
     let mut validation = Validation::new(model, &options, true);

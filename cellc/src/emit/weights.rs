@@ -4,11 +4,12 @@ use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 
 use super::rust::WEIGHTS;
 
-/// Columns of the source that a line of weights fills.
-const COLUMNS: usize = 120;
-
 /// Appends `b"..."` over several lines.
+#[cfg(feature = "builder")]
 pub(super) fn byte_string(bytes: &[u8], out: &mut String) {
+    /// Columns of the source that a line of weights fills.
+    const COLUMNS: usize = 120;
+
     out.reserve(bytes.len() * 3 + bytes.len() / 16);
     out.push_str("b\"");
     let mut column = COLUMNS;
@@ -51,7 +52,7 @@ pub(super) fn fill(tokens: TokenStream, bytes: &[u8]) -> TokenStream {
         .collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "builder"))]
 mod tests {
     use super::*;
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::apple::{AppleGru, AppleResetGate};
 use super::declared::{Baked, CellWeights, Declared, Family, Said, in_words_of};
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 use super::layout::GateOrder;
 use super::layout::{Framework, Named, WeightSet, convert};
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 use super::safetensors::{self, Selection};
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 use super::weights_file::{self, Key, Keys};
 use crate::Error;
 use crate::compile::{Compilation, compile};
@@ -27,12 +27,12 @@ use crate::target::Isa;
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
 /// ```no_run
-/// # #[cfg(any(feature = "openvino", feature = "json"))]
+/// # #[cfg(any(feature = "read-openvino", feature = "json"))]
 /// fn main() -> Result<(), cellc::Error> {
 ///     cellc::Builder::new("model/denoiser.xml").name("denoiser").compile()?;
 ///     Ok(())
 /// }
-/// # #[cfg(not(any(feature = "openvino", feature = "json")))]
+/// # #[cfg(not(any(feature = "read-openvino", feature = "json")))]
 /// # fn main() {}
 /// ```
 ///
@@ -51,7 +51,7 @@ use crate::target::Isa;
 /// So can a sequence, several layers, and a dense layer behind them, with weights that PyTorch saved:
 ///
 /// ```no_run
-/// # #[cfg(feature = "safetensors")]
+/// # #[cfg(feature = "read-safetensors")]
 /// # fn main() -> Result<(), cellc::Error> {
 /// use cellc::{Activation, Builder};
 ///
@@ -59,7 +59,7 @@ use crate::target::Isa;
 /// net.head("fc").head_activation(Activation::Sigmoid).name("denoiser").compile()?;
 /// # Ok(())
 /// # }
-/// # #[cfg(not(feature = "safetensors"))]
+/// # #[cfg(not(feature = "read-safetensors"))]
 /// # fn main() {}
 /// ```
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ pub struct Builder {
 
 #[derive(Clone, Debug)]
 enum Source {
-    #[cfg(any(feature = "openvino", feature = "json"))]
+    #[cfg(any(feature = "read-openvino", feature = "json"))]
     File {
         xml: PathBuf,
         weights: Option<PathBuf>,
@@ -95,11 +95,11 @@ enum Given {
     /// The tensors of every layer and every direction.
     Of(Framework, Vec<Vec<Vec<f32>>>),
     /// What a file has.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     File(TensorFile),
 }
 
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 #[derive(Clone, Debug, Default)]
 struct TensorFile {
     path: PathBuf,
@@ -118,7 +118,7 @@ impl Builder {
     /// the `.json` of RTNeural and AIDA-X (feature `json`). What the file holds says what it is.
     ///
     /// The weights of an IR are read from the `.bin` beside it, unless [`Builder::weights`] names another file.
-    #[cfg(any(feature = "openvino", feature = "json"))]
+    #[cfg(any(feature = "read-openvino", feature = "json"))]
     pub fn new(model: impl Into<PathBuf>) -> Self {
         Self::of(Source::File { xml: model.into(), weights: None })
     }
@@ -184,13 +184,13 @@ impl Builder {
 
     /// The cell, for an attribute that only a declared cell takes.
     #[cfg_attr(
-        not(any(feature = "openvino", feature = "json")),
+        not(any(feature = "read-openvino", feature = "json")),
         expect(unused_variables, reason = "every cell is declared")
     )]
     fn attribute(mut self, name: &str, set: impl FnOnce(&mut Declared)) -> Self {
         match &mut self.source {
             Source::Cell { cell, .. } => set(cell),
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, .. } => self.problems.push(
                 Diagnostic::error(Origin::Unknown, format!("`{name}` is set, and {} has its own", xml.display()))
                     .help(format!("remove `.{name}(..)`: attributes are read from the file")),
@@ -324,7 +324,7 @@ impl Builder {
         match &mut self.source {
             Source::Cell { weights: Given::Of(of, sets), .. } if *of == framework => sets.push(set),
             Source::Cell { weights, .. } => *weights = Given::Of(framework, vec![set]),
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, .. } => {
                 let found = format!("`weights_of` is set, and {} has its own", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"));
@@ -340,13 +340,13 @@ impl Builder {
     /// Elements are f32, f16, bf16 or f64, and become f32. PyTorch's GRU is `linear_before_reset`. Every tensor of the file must be one of those that are
     /// named here, unless [`Builder::prefix`] says which module is meant: then every tensor of that module. Without [`Builder::layers`] all layers of the file
     /// are taken. What is not said here is taken from the file's metadata, where they say it (`cellc.prefix`, `cellc.head` and their like); what contradicts them is refused.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
             Source::Cell { weights, .. } => {
                 *weights = Given::File(TensorFile { path: file.into(), ..TensorFile::default() });
             }
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, .. } => {
                 let found = format!("`safetensors` is set, and {} has its own weights", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"));
@@ -356,31 +356,31 @@ impl Builder {
     }
 
     /// The name of the recurrent module in a file of tensors: `gru` for `gru.weight_ih_l0`.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub fn prefix(self, module: impl Into<String>) -> Self {
         self.of_file("prefix", |file| file.prefix = Some(module.into()))
     }
 
     /// The name of a dense layer (`torch.nn.Linear`) in a file of tensors, behind the last recurrent layer: `fc` for `fc.weight [outputs, D *
     /// hidden_size]` and, where there is one, `fc.bias [outputs]`. The one output is then `out [batch, outputs]`, of a sequence `[batch, steps, outputs]`.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub fn head(self, module: impl Into<String>) -> Self {
         self.of_file("head", |file| file.head = Some(module.into()))
     }
 
     /// What is computed on each output of the [`Builder::head`].
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub fn head_activation(self, activation: Activation) -> Self {
         self.of_file("head_activation", |file| file.head_activation = Some(activation))
     }
 
     /// The order in which a file of tensors has the gates, where it is not PyTorch's own (`ifco` of an LSTM, `rzn` of a GRU).
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub fn gate_order(self, order: GateOrder) -> Self {
         self.of_file("gate_order", |file| file.gate_order = Some(order))
     }
 
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     fn of_file(mut self, name: &str, set: impl FnOnce(&mut TensorFile)) -> Self {
         match &mut self.source {
             Source::Cell { weights: Given::File(file), .. } => set(file),
@@ -401,7 +401,7 @@ impl Builder {
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
             Source::Cell { weights, .. } => *weights = Given::Values([w, r, b].map(<[f32]>::to_vec)),
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, .. } => {
                 let found = format!("`weight_values` is set, and {} has its own", xml.display());
                 let help = "remove `.weight_values(..)`, or name another `.bin` by `.weights(..)`";
@@ -412,7 +412,7 @@ impl Builder {
     }
 
     /// The `.bin` of a model in a file, if it is not the one beside the `.xml`.
-    #[cfg(any(feature = "openvino", feature = "json"))]
+    #[cfg(any(feature = "read-openvino", feature = "json"))]
     pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
             Source::File { weights, .. } => *weights = Some(file.into()),
@@ -471,7 +471,7 @@ impl Builder {
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
             Source::Cell { cell, .. } => cell.batch = Some(unplaced(rows)),
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { .. } => self.options.batch = Some(rows),
         }
         self
@@ -584,12 +584,12 @@ impl Builder {
     /// The files that the output depends on.
     fn files(&self) -> Result<Vec<String>, Error> {
         let files = match &self.source {
-            #[cfg(feature = "safetensors")]
+            #[cfg(feature = "read-safetensors")]
             Source::Cell { weights: Given::File(file), .. } => vec![file.path.clone()],
             Source::Cell { .. } => Vec::new(),
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, weights: None } => {
                 // a model whose weights are all given at run time has no such file, and one that is missing is never fresh
                 let beside = Some(xml.with_extension("bin")).filter(|file| file.exists());
@@ -642,7 +642,7 @@ impl Builder {
         let name = match (&self.options.name, &self.source) {
             (Some(name), _) => name.clone(),
             (None, Source::Cell { cell, .. }) => cell.name.value.clone(),
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             (None, Source::File { xml, .. }) => xml.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         };
         if Path::new(&name).file_name() == Some(OsStr::new(&name)) && !name.contains(char::is_control) {
@@ -674,7 +674,7 @@ impl Builder {
                         }
                         Some(converted(&cell, *framework, sets, problems)?)
                     }
-                    #[cfg(feature = "safetensors")]
+                    #[cfg(feature = "read-safetensors")]
                     Given::File(file) => Some(from_file(&mut cell, file, problems)?),
                 };
                 if let Some(baked) = baked {
@@ -691,7 +691,7 @@ impl Builder {
                 problems.extend(wrong);
                 (!fatal).then(|| cell.model())
             }
-            #[cfg(any(feature = "openvino", feature = "json"))]
+            #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, weights } => {
                 let (model, found) = match super::formats::read(xml, weights.as_deref()) {
                     Ok((model, warnings)) => (Some(model), warnings),
@@ -789,7 +789,7 @@ fn converted(
 }
 
 /// The weights in a file of tensors; makes the cell what the file is for.
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics) -> Option<Baked> {
     let found = safetensors::read(&file.path).and_then(|tensors| {
         if let Some(apple) = cell.apple.clone() {
@@ -827,7 +827,7 @@ fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics)
 }
 
 /// The weights of Apple's `gru` in a file of tensors.
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 fn of_apple(
     cell: &mut Declared,
     gate: AppleResetGate,
@@ -916,7 +916,7 @@ mod tests {
         assert!(text.contains("ONNX"), "{text}");
     }
 
-    #[cfg(any(feature = "openvino", feature = "json"))]
+    #[cfg(any(feature = "read-openvino", feature = "json"))]
     #[test]
     fn attributes_of_a_file_are_not_overruled() {
         let text = refused(&Builder::new("nowhere.xml").clip(1.0).weight_values(&[], &[], &[]));
@@ -982,15 +982,15 @@ mod tests {
         let not_found = Some(io::ErrorKind::NotFound);
         assert_eq!(kinds(Builder::gru(0, 1), &missing), (ErrorKind::Refused, None));
         assert_eq!(kinds(Builder::gru(2, 1), &missing), (ErrorKind::Write, not_found));
-        #[cfg(feature = "openvino")]
+        #[cfg(feature = "read-openvino")]
         assert_eq!(kinds(Builder::new(missing.join("m.xml")), &missing), (ErrorKind::Read, not_found));
-        #[cfg(feature = "openvino")]
+        #[cfg(feature = "read-openvino")]
         {
             let xml = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/gru_cell_lbr0/model.xml");
             let builder = Builder::new(xml).weights(missing.join("m.bin"));
             assert_eq!(kinds(builder, &missing), (ErrorKind::Read, not_found));
         }
-        #[cfg(feature = "safetensors")]
+        #[cfg(feature = "read-safetensors")]
         {
             let builder = Builder::gru(2, 1).safetensors(missing.join("m.safetensors"));
             assert_eq!(kinds(builder, &missing), (ErrorKind::Read, not_found));
@@ -1133,7 +1133,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     #[test]
     fn metadata_of_a_file_say_what_the_builder_need_not() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/pytorch/model/net.safetensors");
@@ -1165,7 +1165,7 @@ mod tests {
         assert!(!text.contains("Builder::layers"), "{text}");
         let text = refused(&builder.layers(1));
         assert!(text.contains("leave out `Builder::layers`, and all are taken"), "{text}");
-        #[cfg(feature = "openvino")]
+        #[cfg(feature = "read-openvino")]
         {
             let (compilation, files) = Builder::new(&file).generate().expect("a network");
             assert_eq!(compilation.model.results[0].shape, [1, 1]);
@@ -1173,7 +1173,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     #[test]
     fn files_of_tensors() {
         let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks").join(name);

@@ -11,10 +11,10 @@ use syn::{Attribute, Expr, Lit, Token, UnOp, Visibility};
 use super::apple::{AppleGru, AppleResetGate};
 use super::declared::{Declared, Family, Said, clip_bound};
 use super::layout::GateOrder;
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 use super::safetensors::Selection;
 use super::underflows;
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 use super::weights_file::{self, Keys};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{Activation, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
@@ -714,19 +714,19 @@ impl Declaration {
     }
 
     /// What Apple's operation says.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub(crate) fn apple(&self) -> Option<&AppleGru> {
         (self.called == Macro::AppleGru).then_some(&self.apple)
     }
 
     /// The tensors of a file that Apple's operation takes.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub(crate) fn of_apple(&self) -> Selection<'_> {
         Selection { prefix: self.prefix.as_ref().map(|said| &said.value[..]), ..Selection::default() }
     }
 
     /// What is said of a file of PyTorch's weights; none where a key is missing.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub(crate) fn keys(&self) -> Option<Keys> {
         let mut keys = Keys::default();
         keys.of_declared(&self.declared(Some((1, 1)))?);
@@ -740,7 +740,7 @@ impl Declaration {
     }
 
     /// Sizes that are others in a file of Apple's tensors.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub(crate) fn disagreements_with_tensors(&self, file: &Said<String>, hidden: usize, input: usize) -> Diagnostics {
         let sizes = [
             disagreement(file, Key::HiddenSize, &self.hidden_size, &hidden, usize::to_string),
@@ -750,7 +750,7 @@ impl Declaration {
     }
 
     /// Whether it is one step, and a file's metadata say that it is a sequence.
-    #[cfg(feature = "safetensors")]
+    #[cfg(feature = "read-safetensors")]
     pub(crate) fn sequence_of_file(&self, file: &Said<String>, read: &Declared) -> Option<Diagnostic> {
         let steps = read.steps.as_ref().filter(|_| !self.called.is_sequence())?.value;
         let sequence =

@@ -89,7 +89,7 @@ pub(crate) struct Baked {
     pub(crate) file: Option<InputFile>,
 }
 
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 impl Baked {
     /// How many values they hold.
     pub(crate) fn len(&self) -> usize {

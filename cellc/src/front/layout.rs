@@ -360,7 +360,7 @@ fn transposed(tensors: &[&Tensor], hidden: usize, columns: usize, places: &[usiz
 }
 
 /// The same values as f32.
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 pub(super) fn in_f32(tensor: &Tensor) -> Tensor {
     blocks(&[tensor], tensor.len(), &[0], tensor.shape().to_vec())
 }
@@ -392,5 +392,5 @@ fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
     of_f32(bytes, shape)
 }
 
-#[cfg(all(test, feature = "safetensors"))]
+#[cfg(all(test, feature = "read-safetensors"))]
 mod tests;

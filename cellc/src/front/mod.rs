@@ -3,18 +3,19 @@
 #[cfg(feature = "json")]
 mod amplifier;
 pub mod apple;
+#[cfg(feature = "builder")]
 pub mod builder;
 pub mod declaration;
 pub(crate) mod declared;
 pub mod formats;
 mod graph;
 pub mod layout;
-#[cfg(feature = "openvino")]
+#[cfg(feature = "read-openvino")]
 pub mod openvino;
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 pub(crate) mod safetensors;
 pub(crate) mod stack;
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 pub mod weights_file;
 
 /// Whether a number that is written as something else than 0 has become 0 in f32.
@@ -24,13 +25,25 @@ fn underflows(written: &str, number: f32) -> bool {
 }
 
 /// Whether a number that is written in digits has become infinite in f32; the word inf is none.
-#[cfg(feature = "openvino")]
+#[cfg(feature = "read-openvino")]
 fn overflows(written: &str, number: f32) -> bool {
     number.is_infinite() && written.contains(|c: char| c.is_ascii_digit())
 }
 
+/// What the header says of a file that was read.
+#[cfg(any(feature = "read-openvino", feature = "read-safetensors", feature = "json"))]
+fn input_file(name: String, bytes: &[u8]) -> crate::model::InputFile {
+    #[cfg(not(feature = "builder"))]
+    let _ = bytes;
+    crate::model::InputFile {
+        name,
+        #[cfg(feature = "builder")]
+        sha256: sha256(bytes),
+    }
+}
+
 /// SHA-256 of a file's bytes, lower-case hexadecimal.
-#[cfg(any(feature = "openvino", feature = "safetensors", feature = "json"))]
+#[cfg(all(feature = "builder", any(feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
 fn sha256(bytes: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     use std::fmt::Write;
@@ -44,7 +57,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 /// A file's name without its folders.
-#[cfg(any(feature = "openvino", feature = "json"))]
+#[cfg(any(feature = "read-openvino", feature = "json"))]
 fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -92,7 +92,7 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
     let bytes = fs::read(path).map_err(unreadable)?;
     let (header, table) = SafeTensors::read_metadata(&bytes).map_err(|e| refuse(e.to_string()))?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let file = InputFile { name, sha256: super::sha256(&bytes) };
+    let file = super::input_file(name, &bytes);
     let bytes = Arc::new(bytes);
     let mut tensors = BTreeMap::new();
     for (name, info) in table.tensors() {

@@ -3,11 +3,11 @@
 //! The one input is x, the one output what the last layer gives. The states are variables, which the generated type holds and which start at zero or
 //! at what is given. A layer that runs through time other than forward starts every call anew.
 
-#[cfg(any(all(test, feature = "safetensors"), feature = "json"))]
+#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::declared::Baked;
 use super::declared::{Declared, Place, Said};
 use super::graph::Graph;
-#[cfg(any(all(test, feature = "safetensors"), feature = "json"))]
+#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{Activation, Elementwise, InputFile, Model, Op, Tensor, ValueId, shape_text};
@@ -83,7 +83,7 @@ impl Stack {
     ///
     /// # Errors
     /// If a tensor does not fit, or `framework` has no such layer.
-    #[cfg(any(all(test, feature = "safetensors"), feature = "json"))]
+    #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
     pub(crate) fn add_recurrent(
         &mut self,
         mut layer: Declared,
@@ -260,7 +260,7 @@ impl DenseLayer {
     }
 }
 
-#[cfg(all(test, feature = "safetensors"))]
+#[cfg(all(test, feature = "read-safetensors"))]
 mod tests {
     use super::*;
     use crate::front::declared::Family;

@@ -6,13 +6,17 @@
 //! last, which are scratch.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 
+#[cfg(any(test, feature = "builder"))]
 mod interpret;
+#[cfg(any(test, feature = "builder"))]
 mod print;
 #[cfg(test)]
 mod tests;
 mod verify;
 
+#[cfg(any(test, feature = "builder"))]
 pub use interpret::{evaluate, interpret};
 pub use verify::verify;
 
@@ -77,6 +81,29 @@ pub enum Element {
     F16,
     /// Two's complement: as F16.
     I8,
+}
+
+impl Display for Type {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.scalar {
+            Scalar::F32 => "f32",
+            Scalar::U32 => "u32",
+        })?;
+        if self.lanes == 1 { Ok(()) } else { write!(f, "x{}", self.lanes) }
+    }
+}
+
+impl Display for Element {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::U32 => "u32",
+            Self::F16 => "f16",
+            Self::I8 => "i8",
+        })
+    }
 }
 
 impl Element {

@@ -7,32 +7,9 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, BufferId, Copied, Element, Encoding, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar,
-    Stmt, Type, Var, Walk,
+    Base, BufferId, Copied, Encoding, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt,
+    Var, Walk,
 };
-
-impl Display for Type {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.scalar {
-            Scalar::F32 => "f32",
-            Scalar::U32 => "u32",
-        })?;
-        if self.lanes == 1 { Ok(()) } else { write!(f, "x{}", self.lanes) }
-    }
-}
-
-impl Display for Element {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::I32 => "i32",
-            Self::I64 => "i64",
-            Self::U32 => "u32",
-            Self::F16 => "f16",
-            Self::I8 => "i8",
-        })
-    }
-}
 
 impl Display for Encoding {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -8,6 +8,7 @@ mod cell;
 mod denormals;
 pub(crate) mod half;
 mod op;
+#[cfg(feature = "builder")]
 mod print;
 mod tensor;
 mod valid;
@@ -16,7 +17,6 @@ pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
 pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
-pub use print::counted;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
     Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,
@@ -97,6 +97,7 @@ pub struct InputFile {
     /// Its name without folders.
     pub name: String,
     /// SHA-256 of its bytes, lower-case hexadecimal.
+    #[cfg(feature = "builder")]
     pub sha256: String,
 }
 
@@ -126,6 +127,11 @@ impl fmt::Display for Dim {
             Self::Dynamic { min, max: Some(max) } => write!(f, "{min}..{max}"),
         }
     }
+}
+
+/// A number of things: "1 row", "2 rows".
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A shape for messages: `[?, 16]`. It may have any number of sizes, so it is cut when long.

@@ -3,14 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    ElementType, Lengths, PointwiseFunction, ResetGate, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
-    WeightSource,
+    ElementType, Lengths, ResetGate, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, WeightSource,
+    counted,
 };
-
-/// A number of things: "1 row", "2 rows".
-pub fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
 
 impl Display for ValidModel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -117,22 +112,6 @@ impl ValidModel {
 
 fn sources(list: &[Source]) -> String {
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-impl PointwiseFunction {
-    /// What text calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Activation(activation) => activation.name(),
-            Self::Add => "add",
-            Self::Subtract => "subtract",
-            Self::Multiply => "multiply",
-            Self::Divide => "divide",
-            Self::Maximum => "maximum",
-            Self::Minimum => "minimum",
-            Self::PRelu => "prelu",
-        }
-    }
 }
 
 /// The operation, its attributes, its inputs and what each attribute of the input was taken to mean.

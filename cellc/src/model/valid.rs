@@ -300,6 +300,22 @@ pub enum PointwiseFunction {
     PRelu,
 }
 
+impl PointwiseFunction {
+    /// What text calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Activation(activation) => activation.name(),
+            Self::Add => "add",
+            Self::Subtract => "subtract",
+            Self::Multiply => "multiply",
+            Self::Divide => "divide",
+            Self::Maximum => "maximum",
+            Self::Minimum => "minimum",
+            Self::PRelu => "prelu",
+        }
+    }
+}
+
 /// `exp(v) / sum exp(v)` or its logarithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Softmax {

@@ -14,9 +14,9 @@ use std::path::Path;
 
 use super::declared::Said;
 use super::stack::Stack;
-use super::{file_name, sha256};
+use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{InputFile, LedgerEntry, Model, Op};
+use crate::model::{LedgerEntry, Model, Op};
 use json::{Json, Object};
 
 /// The largest file that is read.
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = fs::read(path).map_err(|error| refused(format!("cannot read {shown}: {error}")))?;
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let (mut model, warnings) = read_bytes(&path.to_string_lossy(), &name, &bytes)?;
-    model.files.push(InputFile { name: file_name(path), sha256: sha256(&bytes) });
+    model.files.push(input_file(file_name(path), &bytes));
     Ok((model, warnings))
 }
 

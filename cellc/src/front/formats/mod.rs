@@ -72,23 +72,23 @@ pub fn read(path: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics),
     }
 }
 
-#[cfg(feature = "openvino")]
+#[cfg(feature = "read-openvino")]
 fn openvino(path: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     super::openvino::read(path, weights)
 }
 
-#[cfg(not(feature = "openvino"))]
+#[cfg(not(feature = "read-openvino"))]
 fn openvino(_: &Path, _: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, "this cellc was built without its feature `openvino`")]))
 }
 
 /// PyTorch's weights whose metadata say what is computed with them.
-#[cfg(feature = "safetensors")]
+#[cfg(feature = "read-safetensors")]
 fn weights_file(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
     super::weights_file::read(path, super::weights_file::Keys::default())
 }
 
-#[cfg(not(feature = "safetensors"))]
+#[cfg(not(feature = "read-safetensors"))]
 fn weights_file(_: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
     let found = "this cellc was built without its feature `safetensors`";
     Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)]))

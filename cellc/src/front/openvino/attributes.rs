@@ -318,8 +318,8 @@ impl<'a> Lowering<'a, '_> {
             None => None,
             Some(given) => match given.text.trim().parse::<f32>() {
                 Ok(number)
-                    if !overflows(given.text, number)
-                        && !(number.is_sign_positive() && underflows(given.text, number)) =>
+                    if !(overflows(given.text, number)
+                        || number.is_sign_positive() && underflows(given.text, number)) =>
                 {
                     Some(number)
                 }

@@ -15,9 +15,9 @@ mod xml;
 use std::io;
 use std::path::Path;
 
-use super::{file_name, sha256};
+use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{InputFile, Model};
+use crate::model::Model;
 use crate::validate;
 pub use supported::{SUPPORTED, Supported};
 use weights::{Place, Weights};
@@ -68,7 +68,7 @@ fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: Weights) -> Resu
         diagnostics.extend(validate::problems(&model));
         return Err(diagnostics);
     }
-    model.files.push(InputFile { name: name.to_owned(), sha256: sha256(bytes) });
+    model.files.push(input_file(name.to_owned(), bytes));
     model.files.extend(weights.into_file());
     Ok((model, diagnostics))
 }

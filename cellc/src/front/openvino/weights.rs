@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::front::{file_name, input_file};
 use crate::model::InputFile;
 
 /// The largest file of weights that is read.
@@ -82,7 +83,7 @@ impl Weights {
     /// What was read.
     pub(super) fn into_file(self) -> Option<InputFile> {
         let Contents { name, bytes } = self.loaded?.ok()?;
-        Some(InputFile { name: super::file_name(Path::new(&name)), sha256: super::sha256(&bytes) })
+        Some(input_file(file_name(Path::new(&name)), &bytes))
     }
 }
 

@@ -1,0 +1,127 @@
+//! The files of an output: Rust, formatted, or C, a comment at the top, and the weights beside it where they are many.
+
+use std::sync::Arc;
+
+use super::{Contents, c, items, rust, weights};
+use crate::options::{Language, WeightsAs};
+
+/// A file of the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile {
+    /// Its name: the stem that was asked for and an extension.
+    pub name: String,
+    /// Its contents.
+    pub bytes: Arc<Vec<u8>>,
+}
+
+/// Weights up to this many bytes stand in the source unless asked otherwise.
+const INLINE_LIMIT: usize = 1 << 20;
+
+/// Whether the weights stand in the source.
+pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
+    match contents.options.weights_as {
+        WeightsAs::Auto => contents.packed.bytes.len() <= INLINE_LIMIT,
+        WeightsAs::Inline => true,
+        WeightsAs::File => contents.packed.bytes.is_empty(),
+    }
+}
+
+/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem.
+pub(crate) fn weights_file(stem: &str) -> String {
+    format!("{stem}.weights.bin")
+}
+
+/// The files of the output, in the order in which they must appear: weights first, the source last.
+pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
+    let mut files = Vec::new();
+    if !is_inline(contents) {
+        files.push(OutputFile { name: weights_file(stem), bytes: Arc::clone(&contents.packed.bytes) });
+    }
+    match contents.options.language {
+        Language::Rust => {
+            let text = rust(contents, stem);
+            files.push(OutputFile { name: format!("{stem}.rs"), bytes: Arc::new(text.into_bytes()) });
+        }
+        Language::C => {
+            let file = c::File {
+                interface: contents.interface,
+                programs: contents.programs,
+                packed: contents.packed,
+                comment: contents.header,
+                summary: contents.summary,
+                stem,
+                inline: is_inline(contents),
+            };
+            files.push(OutputFile { name: format!("{stem}.h"), bytes: Arc::new(file.header().into_bytes()) });
+            files.push(OutputFile { name: format!("{stem}.c"), bytes: Arc::new(file.source().into_bytes()) });
+        }
+    }
+    files
+}
+
+/// The Rust source: header comment, then the items, formatted.
+fn rust(contents: &Contents<'_>, stem: &str) -> String {
+    let items = items(contents);
+    let (items, comments) = hide_comments(&items);
+    let file = syn::parse_file(&items).expect("emit: generated Rust parses");
+    let items = show_comments(&prettyplease::unparse(&file), &comments);
+    let mut text = String::new();
+    for line in contents.header {
+        text.push_str(if line.is_empty() { "//" } else { "// " });
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push('\n');
+    match items.split_once(rust::WEIGHTS) {
+        None => text.push_str(&items),
+        Some((before, after)) => {
+            text.push_str(before);
+            if is_inline(contents) {
+                text.push('*');
+                weights::byte_string(&contents.packed.bytes, &mut text);
+            } else {
+                text.push_str(&format!("*include_bytes!({:?})", weights_file(stem)));
+            }
+            text.push_str(after);
+        }
+    }
+    text
+}
+
+/// Stands for a comment inside a function until formatting is done: prettyplease drops comments.
+const COMMENT: &str = "cellc_comment!(";
+
+/// Comments on lines of their own become calls of [`COMMENT`], by number.
+fn hide_comments(items: &str) -> (String, Vec<&str>) {
+    let mut comments = Vec::new();
+    let mut text = String::with_capacity(items.len());
+    for line in items.lines() {
+        let comment = line.trim_start();
+        if comment.starts_with("// ") {
+            text.push_str(&format!("{COMMENT}{});", comments.len()));
+            comments.push(comment);
+        } else {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    (text, comments)
+}
+
+/// The comments in their places again.
+fn show_comments(items: &str, comments: &[&str]) -> String {
+    let mut text = String::with_capacity(items.len());
+    for line in items.lines() {
+        let call = line.trim_start();
+        let number = call.strip_prefix(COMMENT).and_then(|rest| rest.strip_suffix(");")?.parse::<usize>().ok());
+        match number {
+            Some(number) => {
+                text.push_str(&line[..line.len() - call.len()]);
+                text.push_str(comments[number]);
+            }
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
+}

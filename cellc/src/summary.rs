@@ -1,0 +1,81 @@
+//! What a model is, in a line for each cell.
+
+use std::fmt::Write;
+
+use crate::model::{Lengths, ValidCell, ValidModel, counted};
+use crate::options::Options;
+
+/// What the type is, a line for each cell, and what becomes of denormals.
+pub(crate) fn lines(model: &ValidModel, options: &Options) -> Vec<String> {
+    let mut lines = Vec::new();
+    for cell in model.cells() {
+        lines.push(format!("{}.", title(cell, model.steps.is_some())));
+    }
+    if lines.is_empty() {
+        lines.push("A model without cells.".to_string());
+    }
+    lines.push(denormals(options).to_string());
+    lines
+}
+
+/// What becomes of values too small to matter.
+pub(crate) fn denormals(options: &Options) -> &'static str {
+    match options.keep_denormals {
+        true => "Denormals are kept.",
+        false => "Inputs, states and outputs below 2^-100 in magnitude become 0.",
+    }
+}
+
+/// `open`: as many steps as a call gives, of which a cell of one step is made.
+pub(crate) fn title(cell: &ValidCell, open: bool) -> String {
+    let ValidCell { batch, input_size, hidden_size, .. } = cell;
+    let name = escape(&cell.name);
+    let (op, steps) = match &cell.sequence {
+        None if open => (cell.kind.sequence_name(), ", one step at a time".to_string()),
+        None => (cell.kind.op_name(), String::new()),
+        Some(sequence) => {
+            let direction = if sequence.reverse { ", in reverse" } else { "" };
+            let lengths = match &sequence.lengths {
+                Lengths::Full => "",
+                Lengths::Constant(_) => ", lengths of the model",
+                Lengths::Parameter(_) => ", lengths given at every call",
+            };
+            (cell.kind.sequence_name(), format!(", {}{direction}{lengths}", counted(sequence.steps, "step")))
+        }
+    };
+    // escaped already
+    format!("{op} \"{name}\"{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}")
+}
+
+/// Text of the input as it may stand in a comment: printable ASCII, not long, without comment signs.
+pub(crate) fn escape(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut out = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == LONGEST {
+            out.push_str("...");
+            break;
+        }
+        match c {
+            '\\' => out.push_str("\\\\"),
+            // no star or question mark: neither the sign that ends a comment nor a trigraph can come to stand
+            c if c.is_ascii_alphanumeric() || " _-/.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => out.push(c),
+            c => {
+                let _ = write!(out, "{}", c.escape_unicode());
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_readable_and_end_no_comment() {
+        let torch = "__module.r/aten::gru/GRUSequence";
+        assert_eq!(escape(torch), torch);
+        assert_eq!(escape("a*/b\n??/"), "a\\u{2a}/b\\u{a}\\u{3f}\\u{3f}/");
+    }
+}
