@@ -30,8 +30,21 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: Profile) -> Vec<Valu
     if sum_growth.is_nan() || sum_growth > 0.5 {
         return vec![nothing; values.len()];
     }
-    let element = |(i, v): (usize, &Value)| {
-        let others = || values.iter().enumerate().filter(move |(k, _)| *k != i).map(|(_, other)| other);
+    // the least that the exponentials are together, but for each one's own, as a multiple of that of the largest `low`
+    let largest = values.iter().map(|v| v.low()).fold(f64::NEG_INFINITY, f64::max);
+    let least = |v: &Value| (v.low() - largest).exp();
+    let mut others = vec![0.0; values.len()];
+    let mut before = 0.0;
+    for (v, others) in values.iter().zip(&mut others) {
+        *others = before;
+        before += least(v);
+    }
+    let mut behind = 0.0;
+    for (v, others) in values.iter().zip(&mut others).rev() {
+        *others += behind;
+        behind += least(v);
+    }
+    let element = |(v, others): (&Value, f64)| {
         if log {
             // v_i - log sum exp v_k: what the inputs' errors make of it; v - m; log s; the difference of the two
             let below_one = -(-sum_growth).ln_1p();
@@ -43,12 +56,34 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: Profile) -> Vec<Valu
             return Value::new(-magnitude - error, error, error);
         }
         // the largest share, whatever the others are
-        let sum: f64 = others().map(|other| (other.low() - v.high()).exp()).sum();
+        let sum = others * (largest - v.high()).exp();
         let share = 1.0 / (1.0 + sum);
         let shifted = -(-(v.error() + most_error)).exp_m1();
         let factor = (1.0 + exp_growth(depth(v))) * (1.0 + U) / (1.0 - sum_growth) - 1.0;
         let error = share * (shifted + factor) + 3.0 * exp_underflow + UNDERFLOW;
         Value::new(0.0, share + error, error)
     };
-    values.iter().enumerate().map(element).collect()
+    values.iter().zip(others).map(element).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::options::Options;
+
+    #[test]
+    fn the_time_for_an_element_does_not_grow_with_its_row() {
+        let mut row = vec![Value::within(1.0); 1 << 16];
+        row[7] = Value::within(30.0);
+        let profile = Profile::new(true, &Options::default());
+        let begin = Instant::now();
+        let shares = softmax(&row, false, profile);
+        let taken = begin.elapsed();
+        assert!(taken < Duration::from_secs(5), "{taken:?}");
+        // all others together are 65,535 times exp(-2) or so of the second, and exp(-31) of the eighth
+        assert!(shares[1].high() > 1.0 / 65_536.0 && shares[1].high() < 1e-3, "{}", shares[1].high());
+        assert!(shares[7].high() > 0.999 && shares[7].high() < 1.01, "{}", shares[7].high());
+    }
 }
