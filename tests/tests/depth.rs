@@ -110,7 +110,7 @@ fn views() {
             }
             2 => {
                 let axis = file.integers(&[1], &[0]);
-                file.operation("Squeeze", "opset1", "", &[x, &axis], &x.shape[1..].to_vec())
+                file.operation("Squeeze", "opset1", "", &[x, &axis], &x.shape[1..])
             }
             _ => {
                 let to = file.integers(&[2], &[2, 3]);
@@ -171,7 +171,7 @@ fn cells_one_after_the_other() {
 
 /// What a refusal says, in one text.
 fn refusal(file: ModelFile) -> String {
-    let problems = compiled(file).err().expect("it is refused");
+    let problems = compiled(file).expect_err("it is refused");
     problems.0.iter().map(|problem| format!("{problem:?}\n")).collect()
 }
 
