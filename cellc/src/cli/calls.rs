@@ -72,12 +72,21 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     }
 }
 
-/// Gives the Parameters the sizes that one call has.
-pub(crate) fn fix_shapes(model: &mut Model, shapes: &[Vec<usize>]) {
+/// Gives the Parameters the sizes that one call has. The options in which `--shape` leaves no size open any more.
+pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usize>]) -> Options {
+    let mut options = options.clone();
+    for (name, sizes) in &mut options.shapes {
+        let names = |place: &&usize| parameter_names(model, **place).contains(name);
+        let Some(input) = model.parameters.iter().position(|place| names(&place)) else { continue };
+        for (size, &known) in sizes.iter_mut().zip(&shapes[input]) {
+            size.get_or_insert(known);
+        }
+    }
     for (&node, shape) in model.parameters.iter().zip(shapes) {
         let value = model.nodes[node].outputs[0];
         model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
     }
+    options
 }
 
 /// The elements of an input as generated code takes them.

@@ -26,9 +26,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
     let (mut model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
-    let options = Options { name: Some("model".to_owned()), ..arguments.options() };
+    let mut options = Options { name: Some("model".to_owned()), ..arguments.options() };
     let mut inputs = match &arguments.inputs {
-        Some(folder) => Inputs::from_files(folder, &mut model, &options)?,
+        Some(folder) => Inputs::from_files(folder, &mut model, &mut options)?,
         None => Inputs::Drawn { random: Random::new(arguments.seed), range: arguments.range },
     };
     progress.stage("compiling");
@@ -109,13 +109,13 @@ enum Inputs {
 }
 
 impl Inputs {
-    fn from_files(folder: &Path, model: &mut Model, options: &Options) -> Result<Self, Failure> {
+    fn from_files(folder: &Path, model: &mut Model, options: &mut Options) -> Result<Self, Failure> {
         let expected = calls::expected(model, options)?;
         let calls = Calls::find(folder, &expected)?.files;
         // Sizes that the model leaves open; a later call that differs is refused when it is read.
         let shape = |(path, expected): (&PathBuf, _)| Ok(calls::read(path, expected)?.shape().to_vec());
         let shapes = calls[0].iter().zip(&expected).map(shape).collect::<Result<Vec<_>, Failure>>()?;
-        calls::fix_shapes(model, &shapes);
+        *options = calls::fix_shapes(model, options, &shapes);
         let expected = calls::expected(model, options)?;
         Ok(Self::Files { calls, expected })
     }

@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             Entry::Occupied(running) => running.into_mut(),
             Entry::Vacant(place) => {
                 progress.stage("compiling");
-                calls::fix_shapes(&mut model, &shapes[shape]);
+                let options = calls::fix_shapes(&mut model, &options, &shapes[shape]);
                 let compilation = compile::compile(&model, &options)?;
                 if !warned {
                     progress.suspend(|| report(&compilation.warnings));

@@ -239,8 +239,8 @@ fn pointwise_by_hand() {
         (P::Minimum, 1.0, 4.0, 1.0),
         (P::PRelu, 3.0, 0.5, 3.0),
         (P::PRelu, -3.0, 0.5, -1.5),
-        // the second where either is NaN
-        (P::Maximum, nan, 4.0, 4.0),
+        // NaN where either is
+        (P::Maximum, nan, 4.0, nan),
         (P::Minimum, 4.0, nan, nan),
     ] {
         let mut model = Written::default();

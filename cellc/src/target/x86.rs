@@ -29,7 +29,7 @@ const LANES_8: CVector = CVector {
     max: "_mm256_max_ps({0}, {1})",
     min: "_mm256_min_ps({0}, {1})",
     select_less: "_mm256_blendv_ps({3}, {2}, _mm256_cmp_ps({0}, {1}, _CMP_LT_OQ))",
-    flush: "_mm256_andnot_ps(_mm256_cmp_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0}), _mm256_set1_ps({1}), _CMP_LT_OQ), {0})",
+    flush: "_mm256_andnot_ps(\n        _mm256_cmp_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0}), _mm256_set1_ps({1}), _CMP_LT_OQ),\n        {0}\n    )",
 };
 
 /// Four lanes; AVX and FMA.

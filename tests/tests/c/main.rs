@@ -458,8 +458,10 @@ int main(void) {{
     run_time_pack(&weights, &packed);
     run_time_init(&cell, &packed);
     baked_init(&same);
-    run_time_step(&cell, input, initial_hidden_states, outputs[0], states[0]);
-    baked_step(&same, input, initial_hidden_states, outputs[1], states[1]);
+    memcpy(cell.initial_hidden_states, initial_hidden_states, sizeof cell.initial_hidden_states);
+    memcpy(same.initial_hidden_states, initial_hidden_states, sizeof same.initial_hidden_states);
+    run_time_step(&cell, input, outputs[0], states[0]);
+    baked_step(&same, input, outputs[1], states[1]);
     if (outputs[0][39] == 0) return 2;
     return memcmp(outputs[0], outputs[1], sizeof outputs[0]) || memcmp(states[0], states[1], sizeof states[0]);
 }}

@@ -11,7 +11,7 @@ mod protobuf;
 mod tests;
 
 use std::ffi::OsStr;
-use std::fmt::Display;
+use std::io;
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
@@ -34,7 +34,7 @@ pub enum Format {
 /// # Errors
 /// If there is no such file, or if it is not read: what it is, and how to make of it a file that is.
 pub fn recognise(path: &Path) -> Result<Format, Diagnostics> {
-    let unreadable = |error| Diagnostics(vec![unreadable(path, &error)]);
+    let unreadable = |error| Diagnostics(vec![unreadable(path, error)]);
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() && !metadata.is_dir() {
         // a pipe can be read only once: its reader judges it
@@ -107,7 +107,8 @@ fn amplifier(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
 }
 
 /// A file that cannot be opened.
-fn unreadable(path: &Path, error: &dyn Display) -> Diagnostic {
+fn unreadable(path: &Path, error: io::Error) -> Diagnostic {
     let found = format!("cannot read {}: {error}", quoted(&path.to_string_lossy()));
-    Diagnostic::error(Origin::Unknown, found).valid(advice::READ).help("check the path, and that the file may be read")
+    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(advice::READ);
+    diagnostic.help("check the path, and that the file may be read").cause(error)
 }
