@@ -744,6 +744,8 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
     let case = "torch_gru2_head";
     let done = place.cellc(arguments![model(case), "-o", "net.rs"]);
     done.failed(1, &["help: leave the number of steps open, --shape x=1,?,10, and the state goes on"]);
+    let done = place.cellc(arguments![model(case), "--shape=x=1,?,11", "-o", "net.rs"]);
+    done.failed(1, &["[1, ?, 11] is given for the input, but the weights take 10", "help: correct --shape"]);
     fs::create_dir(place.path("in")).unwrap();
     let raw = fs::read(corpus(case).join("r1_in0.bin")).unwrap();
     fs::write(place.path("in/r0_in0.npy"), npy("<f4", &[1, 1, 10], &raw[..40])).unwrap();

@@ -47,6 +47,7 @@ impl File<'_> {
         } else {
             api::header(&mut out, self);
         }
+        out.push_str("\n#ifdef __cplusplus\n#error \"compile this file as C, and include its header in C++\"\n#else\n");
         self.preamble(&mut out);
         vectors::write(&mut out, self.prefix(), &used);
         weights::write(&mut out, self);
@@ -55,7 +56,7 @@ impl File<'_> {
         }
         out.push_str(&bodies);
         api::source(&mut out, self);
-        out.push_str("\n#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n");
+        out.push_str("\n#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n#endif\n");
         out
     }
 

@@ -127,6 +127,15 @@ impl Validation<'_> {
                 // the options may yet fix it
                 (None, Dim::Dynamic { .. }, _) if self.partial => return None,
                 (None, Dim::Dynamic { .. }, _) => {
+                    if let (Some(given), Some(features)) = (given, self.other_features(index, given)) {
+                        let found = format!(
+                            "the shape {} is given for the input, but the weights take {features} in its last axis",
+                            given_text(given)
+                        );
+                        let right = format!("{features} as the last size");
+                        self.error(node, &value.origin, found, right, "correct --shape");
+                        return None;
+                    }
                     let sizes = self.likely(index, &stated, given);
                     let is_open = |axis: &usize| matches!(sizes[*axis], Dim::Dynamic { .. });
                     // a row of a cell is the last axis, and what has rows and no other axes has no steps
@@ -198,6 +207,12 @@ impl Validation<'_> {
 }
 
 impl Validation<'_> {
+    /// What the weights take as the last size of an input, where the shape that is given has another one.
+    fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
+        let last = given?.last().copied()??;
+        self.uses[index].features.filter(|&features| features != last)
+    }
+
     /// The sizes of an input, those that are open as the options or the weights have them where they do.
     fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {

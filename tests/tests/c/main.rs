@@ -187,6 +187,21 @@ fn fast_math_is_refused_with_its_remedy() {
     }
 }
 
+/// One line says so, and nothing else is said.
+#[test]
+fn the_source_is_no_cpp() {
+    let compilation = cases::compiled("gru_cell_min", &Options::default());
+    let folder = folder("source-as-cpp");
+    cases::write(&folder, &compilation, "net");
+    for compiler in compilers() {
+        let output = run(&folder, compiler.cpp, &["-x", "c++", "-c", "net.c"]);
+        assert!(!output.status.success(), "{}", compiler.cpp);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("compile this file as C, and include its header in C++"), "{text}");
+        assert_eq!(text.matches("error:").count(), 1, "{text}");
+    }
+}
+
 /// The line for CMake, in a project whose other files are compiled with -ffast-math, one of them C++.
 #[test]
 fn the_line_for_cmake_helps() {
