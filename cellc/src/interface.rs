@@ -132,11 +132,11 @@ impl Interface {
         }
         let (asked, function, type_name) = (quoted(asked), &self.function, &self.type_name);
         let (what, help) = match by_option {
-            true => ("--name", "choose another name"),
-            false => ("the name of the file", "choose a name with --name"),
+            true => (format!("--name {asked} cannot be kept"), "choose another name"),
+            false => (format!("the code cannot have the name of the file, {asked}"), "choose a name with --name"),
         };
-        let found = format!("{what} {asked} cannot be kept: the code is called `{function}`, its type `{type_name}`");
-        let valid = "letters of ASCII, digits and _, a letter first; no word of Rust, C or C++, and nothing that the generated file declares or includes";
+        let found = format!("{what}: the code is called `{function}`, its type `{type_name}`");
+        let valid = "letters of ASCII, digits and _, a letter first; no word of Rust, C or C++, and nothing that the generated file declares or includes; what is longer than 40 characters is cut";
         Some(Diagnostic::notice(Origin::Unknown, found).valid(valid).help(help))
     }
 }

@@ -6,7 +6,7 @@ from safetensors.torch import save_file
 def save_for_cellc(path, module, recurrent, head=None, **options):
     """Saves the RNN, GRU or LSTM `recurrent` of a module, the Linear `head` behind it, and what cellc has to know of them.
 
-    Options are those of `cellc --help` with underscores: head_activation="sigmoid", skip=True, sequence=100.
+    Options are those that `cellc --help` has for PyTorch's weights, with underscores: head_activation="sigmoid", skip=True, sequence=100.
     """
     layers = module.get_submodule(recurrent)
     said = {"cell": type(layers).__name__.removesuffix("Cell").lower(), "prefix": recurrent}

@@ -290,7 +290,10 @@ fn a_name_that_cannot_be_kept_is_said() {
         assert_eq!(said.is_empty(), kept, "{file}: {said}");
         assert!(kept || said.contains("the name of the file") && said.contains("--name"), "{said}");
     }
+    let said = place.cellc(arguments![gru, "-o", "gru.rs", "--name", "n".repeat(60)]).succeeded().stderr;
+    assert!(said.contains("longer than 40 characters is cut"), "{said}");
     let said = place.cellc(arguments![gru, "-o", "uint8_t.c"]).succeeded().stderr;
+    assert!(said.contains("the code cannot have the name of the file, \"uint8_t\": the code is called"), "{said}");
     assert!(said.contains("the code is called `uint8_t_cell`, its type `Uint8TCell`"), "{said}");
     assert!(fs::read_to_string(place.path("uint8_t.h")).unwrap().contains("} uint8_t_cell;"));
     assert_eq!(place.cellc(arguments![gru, "--emit=plan", "--name=fn"]).succeeded().stderr, "");

@@ -308,6 +308,9 @@ fn options_go_with_the_files_that_they_are_for() {
         let name = wrong.split('=').next().unwrap();
         place.refused(2, &format!("said.safetensors {wrong} -o x.c"), &[name, "is needed"]);
     }
+    place.refused(2, "said.safetensors --sequence=? -o x.c", &["a whole number of steps from 1 is needed"]);
+    let said = place.cellc("said.safetensors --head-activation=bogus -o x.c").2;
+    assert!(said.contains("no activation has this name") && !said.contains("is needed"), "{said}");
     // what --activations meant before
     let exact = place.done(&format!("{gru} --accuracy fast --emit c -o -"));
     let (status, before, stderr) = place.cellc(&format!("{gru} --activations fast --emit c -o -"));

@@ -96,6 +96,12 @@ pub(super) fn option(key: Key) -> String {
 /// Reads the value of a key.
 pub(super) fn of(key: Key) -> ValueParser {
     clap::builder::StringValueParser::new()
-        .try_map(move |text| KeyValue::parse(key, &text).map_err(|valid| format!("{valid} is needed")))
+        .try_map(move |text| {
+            KeyValue::parse(key, &text).map_err(|valid| match key {
+                // a sentence of its own
+                Key::Activations | Key::HeadActivation => valid,
+                _ => format!("{valid} is needed"),
+            })
+        })
         .into()
 }

@@ -39,7 +39,7 @@ const KEYS: [(Key, &str, &str); 15] = [
     (Key::HiddenSize, "hidden_size", "a whole number from 1"),
     (Key::InputSize, "input_size", "a whole number from 1"),
     (Key::Batch, "batch", "a whole number from 1"),
-    (Key::Sequence, "sequence", "a whole number from 1: the steps of a call"),
+    (Key::Sequence, "sequence", "a whole number of steps from 1"),
     (Key::Direction, "direction", "forward, reverse or bidirectional"),
     (Key::Layers, "layers", "a whole number from 1"),
     (Key::LinearBeforeReset, "linear_before_reset", "true or false"),

@@ -38,7 +38,7 @@ impl Validation<'_> {
             let given = given.filter(|&given| given > most)?;
             Some(match most {
                 0 => format!("{key}={given} has no effect: the model has no cell and no dense layer"),
-                _ => format!("{key}={given} is more than the model has: {} count", counted(most, what)),
+                _ => format!("{key}={given} is more than the model has: {}", counted(most, what)),
             })
         };
         let switch = |key: &str, given: Option<bool>, applies: bool, why: &str| {

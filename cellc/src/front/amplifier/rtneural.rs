@@ -58,7 +58,7 @@ pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagno
             other => return Err(refusal("\"in_skip\"", format!("the skip is {other}")).valid("0 or 1").into()),
         };
         if on && (input_size, before) != (1, 1) {
-            let found = format!("a skip over {input_size} inputs and {before} outputs");
+            let found = format!("a skip over {} and {}", counted(input_size, "input"), counted(before, "output"));
             return Err(refusal("\"in_skip\"", found).valid("a skip where there is one input and one output").into());
         }
         stack.skip = on.then(|| unplaced(true));
