@@ -320,3 +320,27 @@ fn options_go_with_the_files_that_they_are_for() {
     let model = place.done("said.safetensors --activations relu --emit model");
     assert!(model.contains("RNNCell, relu"), "{model}");
 }
+
+#[test]
+fn a_number_that_f32_does_not_hold_is_refused() {
+    let place = Place::new();
+    let shapes: [(&str, &[usize]); 2] = [("weight_ih", &[2, 1]), ("weight_hh", &[2, 2])];
+    let write = |largest: f64| {
+        let numbers =
+            |len: usize| -> Vec<u8> { (0..len).flat_map(|k| (largest / (k + 1) as f64).to_le_bytes()).collect() };
+        let bytes = shapes.map(|(_, shape)| numbers(shape.iter().product()));
+        let tensors = shapes.iter().zip(&bytes).map(|((name, shape), bytes)| {
+            (*name, TensorView::new(Dtype::F64, shape.to_vec(), bytes).expect("as many numbers"))
+        });
+        let file = safetensors::serialize(tensors, None).expect("a file");
+        fs::write(place.path("net.safetensors"), file).expect("it is written");
+    };
+    write(3e38);
+    place.done("net.safetensors --cell rnn -o net.c");
+    write(1e60);
+    place.refused(
+        1,
+        "net.safetensors --cell rnn -o net.c",
+        &["\"weight_hh\"", "\"weight_ih\"", "1e60", "more than f32 holds"],
+    );
+}

@@ -204,7 +204,14 @@ impl Reading<'_> {
     fn module_tensor(&mut self, name: &str, shape: &str, option: &str) -> Option<Named> {
         self.taken.insert(name.to_owned());
         match self.file.tensors.get(name) {
-            Some(Ok(tensor)) => Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false }),
+            Some(Ok(tensor)) => match beyond_f32(tensor) {
+                None => Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false }),
+                Some(value) => {
+                    let found = format!("{} in {} holds {value:e}, more than f32 holds", quoted(name), self.file.shown);
+                    self.problems.push(error(found).valid("numbers of a magnitude up to 3.4e38"));
+                    None
+                }
+            },
             Some(Err(element)) => {
                 let found = format!("{} in {} has elements of type {element}", quoted(name), self.file.shown);
                 self.problems.push(error(found).valid("f32, f16, bf16, f64"));
@@ -249,6 +256,12 @@ impl Reading<'_> {
         let found = format!("nothing takes what {} has as {}{rest}", self.file.shown, listed.join(", "));
         self.problems.push(error(found).help(help(first)));
     }
+}
+
+/// The first finite number that becomes infinite in f32.
+fn beyond_f32(tensor: &Tensor) -> Option<f64> {
+    let all = if tensor.element() == ElementType::F64 { tensor.len() } else { 0 };
+    (0..all).map(|i| tensor.get_f64(i)).find(|value| value.is_finite() && (*value as f32).is_infinite())
 }
 
 fn with_dot(prefix: Option<&str>) -> String {
