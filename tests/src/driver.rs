@@ -269,6 +269,7 @@ fn spoilt<T: Value>() -> T {
 }
 
 /// What is left of a state that is set.
+// not called where no subject has a state
 #[allow(dead_code)]
 fn flushed<T: Value>(value: T) -> T {
     let mut all = Vec::new();
@@ -277,6 +278,7 @@ fn flushed<T: Value>(value: T) -> T {
     T::make(&mut || all.next().unwrap())
 }
 
+// not called where no subject has a state
 #[allow(dead_code)]
 fn same<T: Value>(a: &T, b: &T) -> bool {
     let list = |v: &T| {

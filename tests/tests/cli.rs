@@ -606,7 +606,7 @@ fn no_name_leaves_the_folder_of_the_results() {
     let place = Place::new();
     let mut file = ModelFile::default();
     let x = file.parameter("../../x", &[1, 2]);
-    let y = file.named("ReLU", "opset1", "", &[&x], &[("/tmp/../../y", &[1, 2])]).remove(0);
+    let y = file.named("ReLU", "opset1", "", &[&x], &[("/away/../../y", &[1, 2])]).remove(0);
     file.result(&y);
     write(&file, &place, "net");
     fs::create_dir(place.path("in")).unwrap();
@@ -614,8 +614,8 @@ fn no_name_leaves_the_folder_of_the_results() {
     place.cellc(["run", "net.xml", "--inputs=in", "--outputs=out/deep"]).succeeded();
     let mut found: Vec<_> = fs::read_dir(place.path("out/deep")).unwrap().map(|e| e.unwrap().file_name()).collect();
     found.sort();
-    assert_eq!(found, ["r0_out0.npy", "r0_tmp_y.npy"]);
-    place.cellc(["run", "net.xml", "--input=../../x=in/r0_x.npy", "--output=/tmp/../../y=y.npy"]).succeeded();
+    assert_eq!(found, ["r0_out0.npy", "r0_away_y.npy"]);
+    place.cellc(["run", "net.xml", "--input=../../x=in/r0_x.npy", "--output=/away/../../y=y.npy"]).succeeded();
     assert!(place.path("y.npy").exists());
 }
 

@@ -118,6 +118,7 @@ const RUST: &str = r#"
 // not every item of a module is called here
 #[allow(dead_code)]
 mod one;
+// nor of this one
 #[allow(dead_code)]
 mod two;
 
