@@ -614,7 +614,7 @@ fn no_name_leaves_the_folder_of_the_results() {
     place.cellc(["run", "net.xml", "--inputs=in", "--outputs=out/deep"]).succeeded();
     let mut found: Vec<_> = fs::read_dir(place.path("out/deep")).unwrap().map(|e| e.unwrap().file_name()).collect();
     found.sort();
-    assert_eq!(found, ["r0_out0.npy", "r0_away_y.npy"]);
+    assert_eq!(found, ["r0_away_y.npy", "r0_out0.npy"]);
     place.cellc(["run", "net.xml", "--input=../../x=in/r0_x.npy", "--output=/away/../../y=y.npy"]).succeeded();
     assert!(place.path("y.npy").exists());
 }
