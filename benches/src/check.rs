@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use cellc::arch::Isa;
 use cellc::bound::{Profile, bound};
 use cellc::front::openvino;
 use cellc::model::{Parameter, ValidModel};
 use cellc::options::Options;
 use cellc::reference::{Step, reference};
-use cellc::target::Isa;
 use cellc::timing::agreement::Agreement;
 use cellc::validate::validate;
 

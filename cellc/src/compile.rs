@@ -1,5 +1,6 @@
 //! The pipeline, on one screen.
 
+use crate::arch::Isa;
 use crate::diagnostic::Diagnostics;
 use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, verify};
@@ -10,7 +11,6 @@ use crate::pack::{Packed, pack};
 use crate::pass;
 use crate::plan::{Plan, plan};
 use crate::summary;
-use crate::target::Isa;
 use crate::validate::validate;
 #[cfg(feature = "builder")]
 use crate::{free_run, header};

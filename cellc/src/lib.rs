@@ -2,6 +2,7 @@
 
 #[doc(hidden)]
 pub mod activation;
+pub mod arch;
 #[cfg(feature = "builder")]
 #[doc(hidden)]
 pub mod bound;
@@ -41,7 +42,6 @@ pub mod reference;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod report;
-pub mod target;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod timing;
@@ -60,6 +60,7 @@ mod header;
 mod interface;
 mod summary;
 
+pub use arch::Isa;
 #[cfg(feature = "builder")]
 pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
@@ -68,7 +69,6 @@ pub use front::builder::Builder;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
 pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};
-pub use target::Isa;
 
 /// What the macro crate calls.
 #[doc(hidden)]

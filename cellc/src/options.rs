@@ -1,6 +1,6 @@
 //! What can be chosen about the generated code.
 
-use crate::target::{self, Isa};
+use crate::arch::{self, Isa};
 
 /// The language that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -312,7 +312,7 @@ impl Options {
 
     /// The instruction sets to write, generic first.
     pub fn isas(&self) -> Vec<&'static Isa> {
-        target::ALL
+        arch::ALL
             .into_iter()
             .filter(|isa| isa.arch.is_none() || self.isas.as_ref().is_none_or(|l| l.contains(isa)))
             .collect()

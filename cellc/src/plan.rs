@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
+use crate::arch::Isa;
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
 use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat};
-use crate::target::Isa;
 
 /// Weight blocks start at multiples of this many bytes: a cache line.
 const LINE: usize = 64;

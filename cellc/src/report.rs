@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::arch::Isa;
 use crate::compile::Compilation;
 use crate::kernel::{BufferId, Program, Role, Stmt};
 use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
-use crate::target::Isa;
 use cost::{Cost, FORMULA};
 
 /// A compiled model on one instruction set, in numbers. As JSON this is what `cellc inspect --json` prints.

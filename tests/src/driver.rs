@@ -12,9 +12,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use cellc::Language;
+use cellc::arch;
 use cellc::emit::names::Field;
 use cellc::kernel::Element;
-use cellc::target;
 
 use crate::skipped::{skip, starts};
 use crate::subject::{Subject, Values, Way, bits};
@@ -73,12 +73,12 @@ pub fn c_compilers() -> Vec<&'static str> {
     found
 }
 
-/// The instruction sets of [`target::ALL`] that this machine has, as its operating system says; the others are printed.
+/// The instruction sets of [`arch::ALL`] that this machine has, as its operating system says; the others are printed.
 pub fn isas() -> Vec<&'static str> {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = flags.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |feature: &str| line.split_whitespace().any(|flag| flag == feature);
-    let (have, lack): (Vec<&'static target::Isa>, Vec<_>) = target::ALL.into_iter().partition(|isa| {
+    let (have, lack): (Vec<&'static arch::Isa>, Vec<_>) = arch::ALL.into_iter().partition(|isa| {
         let here = isa.arch.is_none_or(|arch| arch == std::env::consts::ARCH);
         here && isa.rust_features.split(',').filter(|f| !f.is_empty()).all(has)
     });

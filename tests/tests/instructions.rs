@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use cellc::Activation::{Relu, Sigmoid};
-use cellc::{Builder, target};
+use cellc::{Builder, arch};
 use cellc_tests::driver::{isas, run_all, rustc};
 use cellc_tests::random::Random;
 use cellc_tests::skipped::has;
@@ -52,7 +52,7 @@ fn with_weights(builder: Builder, hidden_size: usize, input_size: usize, gates: 
 /// Writes a program to `folder` that makes as many steps as its argument says; gives what compiles it.
 fn program(folder: &Path, (_, builder, x, outputs): &Workload) -> Command {
     fs::create_dir_all(folder).expect("a folder");
-    builder.clone().isa([&target::AVX2]).runtime(false).name("counted").out_dir(folder).compile().expect("a kernel");
+    builder.clone().isa([&arch::AVX2]).runtime(false).name("counted").out_dir(folder).compile().expect("a kernel");
     let main = format!(
         "mod counted;\n\n\
          fn main() {{\n    \
@@ -63,7 +63,7 @@ fn program(folder: &Path, (_, builder, x, outputs): &Workload) -> Command {
                  cell.step(std::hint::black_box(&x), std::hint::black_box(&mut outputs));\n    \
              }}\n\
          }}\n",
-        target::AVX2.name
+        arch::AVX2.name
     );
     fs::write(folder.join("main.rs"), main).expect("a file");
     let mut command = rustc();
@@ -164,7 +164,7 @@ fn verdict(text: &str, compiler: &str, found: &[(&str, u64)], required: bool) ->
 
 #[test]
 fn no_kernel_takes_more_instructions_than_are_kept() {
-    if !isas().contains(&target::AVX2.name) || !has("valgrind") {
+    if !isas().contains(&arch::AVX2.name) || !has("valgrind") {
         return;
     }
     let (compiler, found) = (compiler(), count());

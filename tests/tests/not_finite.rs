@@ -6,7 +6,7 @@ use cellc::compile::compile;
 use cellc::front::openvino;
 use cellc::model::Activation;
 use cellc::options::Unroll;
-use cellc::{Accuracy, Options, target};
+use cellc::{Accuracy, Options, arch};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::subject::{Subject, assert_same};
@@ -68,7 +68,7 @@ fn subject(accuracy: Accuracy, calls: &[[Vec<f32>; 2]]) -> Subject {
         accuracy,
         unroll: Unroll::None,
         // the functions are what differs: one instruction set beside the generic one shows it
-        isas: (accuracy != Accuracy::Exact).then(|| vec![&target::AVX2]),
+        isas: (accuracy != Accuracy::Exact).then(|| vec![&arch::AVX2]),
         ..Options::default()
     };
     let compilation = compile(&model, &options);

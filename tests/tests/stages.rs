@@ -1,10 +1,10 @@
 //! Every stage of the pipeline on tiny models, as `--emit` prints it.
 
+use cellc::arch::Isa;
 use cellc::compile::{Compilation, compile};
 use cellc::front::openvino;
 use cellc::kernel::Program;
 use cellc::options::{Accuracy, Language, Options, Threads, Tuning};
-use cellc::target::Isa;
 use cellc_tests::corpus;
 use cellc_tests::model_file::ModelFile;
 use cellc_tests::tiny::{cell, head, iterator, sequence};

@@ -10,17 +10,17 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("diagnostic", &["diagnostic"]),
     ("model", &["diagnostic", "model"]),
     ("kernel", &["kernel"]),
-    ("target", &["kernel", "target"]),
-    ("options", &["target"]),
+    ("arch", &["arch", "kernel"]),
+    ("options", &["arch"]),
     ("front/amplifier", &["diagnostic", "front", "model"]),
     ("front/formats", &["diagnostic", "front", "model"]),
     ("front/openvino", &["diagnostic", "front", "model", "options", "validate"]),
-    ("front/declaration", &["diagnostic", "front", "model", "options", "target", "validate"]),
-    ("front/declared", &["diagnostic", "front", "model", "options", "target", "validate"]),
+    ("front/declaration", &["arch", "diagnostic", "front", "model", "options", "validate"]),
+    ("front/declared", &["arch", "diagnostic", "front", "model", "options", "validate"]),
     ("validate", &["diagnostic", "encoding", "model", "options", "validate"]),
-    ("plan", &["kernel", "model", "options", "plan", "target"]),
+    ("plan", &["arch", "kernel", "model", "options", "plan"]),
     ("activation", &["activation", "kernel", "model", "options"]),
-    ("lower", &["kernel", "lower", "model", "options", "plan", "target"]),
+    ("lower", &["arch", "kernel", "lower", "model", "options", "plan"]),
     ("pass", &["activation", "kernel", "model", "options", "pass", "plan"]),
     // what each format makes of a row of weights
     ("encoding", &["encoding", "kernel", "model", "options"]),
@@ -28,7 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("evaluate", &["evaluate", "model"]),
     ("reference", &["activation", "evaluate", "model", "reference"]),
     ("bound", &["activation", "bound", "evaluate", "model", "options", "plan", "reference"]),
-    ("emit", &["emit", "kernel", "options", "pack", "target"]),
+    ("emit", &["arch", "emit", "kernel", "options", "pack"]),
 ];
 
 /// Names that say nothing about what a file or folder holds.
@@ -38,7 +38,7 @@ const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "helper", "
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     (
         "isa.name ==",
-        &["cellc/src/target/mod.rs", "cellc/src/cli/check.rs"],
+        &["cellc/src/arch/mod.rs", "cellc/src/cli/check.rs"],
         "an instruction set is a table; nothing compares its name",
     ),
     ("todo!(", &[], "unfinished"),

@@ -138,7 +138,7 @@ mod linked {
                 $(
                     if workload.name == $workload {
                         // the enumerators of the generated C are numbered in this order
-                        for (number, isa) in (0..).zip(cellc::target::ALL) {
+                        for (number, isa) in (0..).zip(cellc::arch::ALL) {
                             // unsafe: it reads nothing but the processor's description
                             if unsafe { $available(number) } == 0 {
                                 continue;

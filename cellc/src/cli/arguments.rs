@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cellc::arch::{self, Isa};
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use cellc::front::formats::{self, Format};
 use cellc::front::weights_file::{self, Key, KeyValue, Keys};
@@ -10,7 +11,6 @@ use cellc::model::Model;
 use cellc::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
-use cellc::target::{self, Isa};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -309,7 +309,7 @@ pub(crate) struct InspectArguments {
     state: StateArguments,
 
     /// The instruction set whose kernels are looked at
-    #[arg(long, value_name = "NAME", value_parser = isa_names(), default_value = target::ALL[target::ALL.len() - 1].name)]
+    #[arg(long, value_name = "NAME", value_parser = isa_names(), default_value = arch::ALL[arch::ALL.len() - 1].name)]
     pub(crate) isa: String,
 
     /// Write a picture of the graph as compiled; - is standard output, in place of the table
@@ -733,7 +733,7 @@ impl InspectArguments {
 }
 
 fn isa_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(target::ALL.map(|isa| isa.name))
+    PossibleValuesParser::new(arch::ALL.map(|isa| isa.name))
 }
 
 fn positive(text: &str) -> Result<usize, String> {
@@ -813,7 +813,7 @@ mod tests {
             Options {
                 name: Some("a-b".into()),
                 language: Language::Rust,
-                isas: Some(vec![&target::GENERIC, &target::AVX2]),
+                isas: Some(vec![&arch::GENERIC, &arch::AVX2]),
                 unroll: Unroll::None,
                 tuning: Tuning {
                     panel_columns: Some(32),
@@ -896,7 +896,7 @@ mod tests {
         let line = CommandLine::try_parse_from(["cellc", "run", "m.xml", "--inputs=a", "--outputs=b", "--isa=avx2"]);
         let Ok(CommandLine { command: Some(Command::Run(run)), .. }) = line else { panic!("{line:?}") };
         assert_eq!(run.model.path(), Path::new("m.xml"));
-        assert_eq!(run.options().isas, Some(vec![&target::AVX2]));
+        assert_eq!(run.options().isas, Some(vec![&arch::AVX2]));
         // A file of that name is still within reach.
         let line = CommandLine::try_parse_from(["cellc", "--", "run"]).unwrap();
         assert_eq!(line.compile.model.path(), Path::new("run"));

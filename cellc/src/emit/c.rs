@@ -1,6 +1,6 @@
-//! C11 and its header: GNU vector types in named locals, a target's own intrinsics where lanes need more than operators.
+//! C11 and its header: GNU vector types in named locals, an architecture's own intrinsics where lanes need more than operators.
 //!
-//! What must be fused is written as the target's intrinsic, what must stay split is kept so by a pragma, so that the
+//! What must be fused is written as the intrinsic, what must stay split is kept so by a pragma, so that the
 //! bits do not depend on the compiler's flags. Nothing is called but `memcpy` and `memset`.
 
 mod api;
@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::names::Interface;
+use crate::arch::Isa;
 use crate::kernel::Program;
 use crate::pack::Packed;
-use crate::target::Isa;
 
 /// What a C file and its header are made from.
 pub(super) struct File<'a> {

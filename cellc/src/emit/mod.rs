@@ -13,10 +13,10 @@ mod weights;
 
 use proc_macro2::TokenStream;
 
+use crate::arch::Isa;
 use crate::kernel::Program;
 use crate::options::Options;
 use crate::pack::Packed;
-use crate::target::Isa;
 #[cfg(feature = "builder")]
 pub use files::OutputFile;
 #[cfg(feature = "builder")]

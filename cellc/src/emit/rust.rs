@@ -15,9 +15,9 @@ use std::fmt::Write;
 
 use super::names::{Field, Interface, POOL_MEMBERS};
 use super::walk::{Block, MOST_CALLED, Shared, Taken, decimal};
+use crate::arch::Isa;
 use crate::kernel::{Base, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
 use crate::pack::Packed;
-use crate::target::Isa;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
 use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};

@@ -14,6 +14,7 @@ use super::safetensors::{self, Selection};
 #[cfg(feature = "read-safetensors")]
 use super::weights_file::{self, Key, Keys};
 use crate::Error;
+use crate::arch::Isa;
 use crate::compile::{Compilation, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
@@ -22,7 +23,6 @@ use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
 use crate::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
-use crate::target::Isa;
 
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
@@ -431,12 +431,12 @@ impl Builder {
         self.option(|options| options.name = Some(name.into()))
     }
 
-    /// The instruction sets for which bodies are written beside the generic one; without it, all of [`crate::target::ALL`].
+    /// The instruction sets for which bodies are written beside the generic one; without it, all of [`crate::arch::ALL`].
     ///
     /// ```
-    /// use cellc::{Builder, target};
+    /// use cellc::{Builder, arch};
     ///
-    /// let builder = Builder::gru(128, 16).isa([&target::AVX2]);
+    /// let builder = Builder::gru(128, 16).isa([&arch::AVX2]);
     /// ```
     pub fn isa(self, isas: impl IntoIterator<Item = &'static Isa>) -> Self {
         self.option(|options| options.isas = Some(isas.into_iter().collect()))
@@ -896,7 +896,7 @@ mod tests {
         let (compilation, files) = builder.generate().expect("a cell");
         assert_eq!(files.last().map(|file| &file.name[..]), Some("rnn.rs"));
         assert!(compilation.programs.len() > 2, "all instruction sets");
-        assert_eq!(builder.isa([&crate::target::AVX2]).generate().expect("a cell").0.programs.len(), 2);
+        assert_eq!(builder.isa([&crate::arch::AVX2]).generate().expect("a cell").0.programs.len(), 2);
         assert!(compilation.packed.is_baked());
     }
 

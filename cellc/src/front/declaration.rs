@@ -16,10 +16,10 @@ use super::safetensors::Selection;
 use super::underflows;
 #[cfg(feature = "read-safetensors")]
 use super::weights_file::{self, Keys};
+use crate::arch::{self, Isa};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{Activation, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat, WeightsAs};
-use crate::target::{self, Isa};
 
 /// Which macro was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -1136,7 +1136,7 @@ impl Reader<'_> {
 
     fn isas(&mut self, value: &Expr) -> Option<Vec<&'static Isa>> {
         let elements = self.list(value)?;
-        let valid = || target::ALL.map(|isa| isa.name).join(", ");
+        let valid = || arch::ALL.map(|isa| isa.name).join(", ");
         self.elements(&elements, "an instruction set", |e| word(e).and_then(|w| Isa::from_name(&w)), valid)
     }
 
@@ -1227,7 +1227,7 @@ mod tests {
         let options = &declaration.options;
         assert_eq!((options.unroll, options.fma, options.keep_denormals), (Unroll::None, Fma::Off, true));
         assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
-        assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&target::AVX2])));
+        assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&arch::AVX2])));
         assert_eq!(options.name.as_deref(), Some("A"));
     }
 

@@ -21,6 +21,7 @@ mod storage;
 
 use std::collections::BTreeMap;
 
+use crate::arch::Isa;
 use crate::kernel::{
     Base, Buffer, BufferId, Element, Encoding, Expr, Function, Kernel, Local, Move, MoveDim, Place, Program, Role, Type,
 };
@@ -30,7 +31,6 @@ use crate::model::{
 };
 use crate::options::WeightFormat;
 use crate::plan::{Blocks, Phase, Plan, Product, ProductPlan};
-use crate::target::Isa;
 use builder::{Builder, flush};
 use layout::copy;
 

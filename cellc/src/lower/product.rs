@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::PackedWeights;
 use super::builder::{Builder, load, op};
 use super::layout::copy;
+use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};
 use crate::options::WeightFormat;
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
-use crate::target::Isa;
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {

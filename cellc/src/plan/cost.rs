@@ -5,9 +5,9 @@
 //! packed, once for all instruction sets, so what chooses them knows no instruction set.
 
 use super::{LINE, Panels, Phase, Product};
+use crate::arch::Isa;
 use crate::model::counted;
 use crate::options::WeightFormat;
-use crate::target::Isa;
 
 /// Bytes of the first level that a panel may take: that of the smallest machine with vectors.
 pub(super) const L1: usize = 32 << 10;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::arch::Isa;
 use crate::kernel::{Base, BufferId, Copied, Expr, Kernel, Local, Operation, Place, Program, Role, Stmt, WindowId};
-use crate::target::Isa;
 
 /// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
 const DIVISION: u64 = 8;

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use super::turns::{Samples, Turn, timed};
+use crate::arch;
 use crate::model::{Source, ValidModel, ValidNode, ValidOp, WeightSource};
-use crate::target;
 
 /// What a call has to do at least.
 #[derive(Default)]
@@ -166,7 +166,7 @@ impl Floor {
 
 /// The floors of the instruction sets that this machine has, the widest vectors last.
 pub fn floors() -> Vec<Floor> {
-    target::ALL.iter().filter_map(|isa| floor(isa.name)).collect()
+    arch::ALL.iter().filter_map(|isa| floor(isa.name)).collect()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -320,7 +320,7 @@ loops!(
 #[cfg(test)]
 mod tests {
     use super::{CHAINS, Line, Part, floors};
-    use crate::target::Isa;
+    use crate::arch::Isa;
 
     /// A bit that only one weight has is seen, wherever that weight is: nothing is left out of the stream.
     #[test]

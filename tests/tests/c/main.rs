@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use cellc::options::{Fma, Options, Unroll, WeightsAs};
-use cellc::{AppleResetGate, Builder, Framework, Language, target};
+use cellc::{AppleResetGate, Builder, Framework, Language, arch};
 use cellc_tests::skipped::{has, skip};
 
 use toolchain::{GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
@@ -362,7 +362,7 @@ fn no_name_becomes_code() {
         let options = Options {
             name: Some("net".to_owned()),
             language: cellc::options::Language::C,
-            isas: Some(vec![if i % 2 == 0 { &target::AVX2 } else { &target::AVX512 }]),
+            isas: Some(vec![if i % 2 == 0 { &arch::AVX2 } else { &arch::AVX512 }]),
             ..Options::default()
         };
         let compilation = cellc::compile::compile(&model, &options).expect("any name is compiled");
@@ -414,7 +414,7 @@ fn same_input_same_bytes() {
 /// Each body where it is the only special one, and the generic one alone.
 #[test]
 fn any_list_of_instruction_sets() {
-    for isas in [vec![], vec![&target::AVX2], vec![&target::AVX512]] {
+    for isas in [vec![], vec![&arch::AVX2], vec![&arch::AVX512]] {
         let folder = folder(&format!("isas-{}", isas.first().map_or("none", |isa| isa.name)));
         let only = isas.is_empty();
         let compilation = cases::compiled("gru_cell_relu", &Options { isas: Some(isas), ..Options::default() });

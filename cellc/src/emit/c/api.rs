@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::{File, block_comment, defined, pool, wrap};
+use crate::arch::Isa;
 use crate::emit::names::{Field, StateField, c_type};
 use crate::emit::walk::decimal;
 use crate::kernel::{BufferId, Element, FLUSH_BELOW, Move, Role};
-use crate::target::Isa;
 
 impl File<'_> {
     /// The macro for the number of elements of a field.

@@ -7,9 +7,9 @@ use super::super::walk::{Block, Context, Copying, Dialect, Shared, Taken, Text, 
 use super::vectors::{self, VectorFunction};
 use super::weights;
 use super::{File, attribute, block_comment, guarded, wrap};
+use crate::arch::{CVector, Isa};
 use crate::emit::names::c_type;
 use crate::kernel::{BufferId, Element, Operation, Program, Role, Scalar, Type};
-use crate::target::{CVector, Isa};
 
 /// How many loops may stand within each other: more than lowering ever makes.
 const DEEPEST: usize = 24;
@@ -670,7 +670,7 @@ impl Dialect for C<'_> {
 #[cfg(test)]
 mod tests {
     use super::{fill, is_literal, is_product};
-    use crate::target;
+    use crate::arch;
 
     #[test]
     fn literals_are_told_from_expressions() {
@@ -695,7 +695,7 @@ mod tests {
     #[test]
     fn templates_take_as_many_arguments_as_they_should() {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
-        for vector in target::ALL.iter().flat_map(|isa| isa.c_vectors) {
+        for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
             let two = [vector.store, vector.max, vector.min, vector.flush];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use super::kernels::{fill, spaced};
 use super::{guarded, wrap};
+use crate::arch::Isa;
 use crate::emit::names::c_type;
 use crate::emit::walk::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
-use crate::target::Isa;
 
 /// Something that the bodies use and that the top of the file then declares, by number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,9 @@
 //! Types, values and attributes as Rust spells them.
 
+use crate::arch::Isa;
 use crate::emit::names::{Field, Interface};
 use crate::emit::walk::Block;
 use crate::kernel::Element;
-use crate::target::Isa;
 
 /// The type that `step` takes when it takes several inputs.
 pub(in crate::emit) fn step_inputs_type(interface: &Interface) -> Option<&'static str> {

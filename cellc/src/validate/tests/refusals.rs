@@ -234,7 +234,7 @@ fn choices_that_cannot_apply_are_said() {
         halves: Some(true),
     };
     let fits = Tuning { panel_columns: Some(5), rows_at_once: Some(2), ..Tuning::default() };
-    let twice = Options { isas: Some(vec![&crate::target::AVX2, &crate::target::AVX2]), ..Options::default() };
+    let twice = Options { isas: Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]), ..Options::default() };
     let shape = |sizes: &[Option<usize>]| Options { shapes: vec![("x".into(), sizes.to_vec())], ..Options::default() };
     let large = Options { batch: Some(10_000_000), ..Options::default() };
     let mut batch = Graph::default();
