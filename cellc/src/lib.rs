@@ -49,6 +49,8 @@ pub mod timing;
 pub mod validate;
 
 #[cfg(feature = "builder")]
+mod builder;
+#[cfg(feature = "builder")]
 mod error;
 #[cfg(any(test, feature = "builder"))]
 mod evaluate;
@@ -62,10 +64,10 @@ mod summary;
 
 pub use arch::Isa;
 #[cfg(feature = "builder")]
+pub use builder::Builder;
+#[cfg(feature = "builder")]
 pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
-#[cfg(feature = "builder")]
-pub use front::builder::Builder;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
 pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};

@@ -3,8 +3,6 @@
 #[cfg(feature = "json")]
 mod amplifier;
 pub mod apple;
-#[cfg(feature = "builder")]
-pub mod builder;
 pub mod declaration;
 pub(crate) mod declared;
 pub mod formats;

@@ -1,0 +1,142 @@
+use super::*;
+
+fn declared(called: Macro, text: &str) -> Declaration {
+    let parsed = parse(called, text.parse().expect("tokens"));
+    assert_eq!(parsed.problems, Diagnostics::default(), "{text}");
+    parsed.declaration.expect("a declaration")
+}
+
+fn found(called: Macro, text: &str) -> Vec<(String, String)> {
+    let parsed = parse(called, text.parse().expect("tokens"));
+    let at = |problem: &Diagnostic| parsed.tokens.get(&problem.origin).map(ToString::to_string).unwrap_or_default();
+    parsed.problems.0.iter().map(|problem| (at(problem), problem.found.clone())).collect()
+}
+
+#[test]
+fn every_key_is_read() {
+    let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
+        activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, flush_denormals = false, \
+        weight_format = bf16_pair, threads = 2>";
+    let declaration = declared(Macro::GruCell, text);
+    let cell = declaration.declared(None).expect("all sizes are known");
+    assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
+    assert_eq!(cell.batch.map(|said| said.value), Some(10));
+    assert_eq!(cell.clip.map(|said| said.value), Some(3.0));
+    assert_eq!(cell.activations.map(|said| said.value), Some(vec![Activation::Relu, Activation::Tanh]));
+    let options = &declaration.options;
+    assert_eq!((options.unroll, options.fma, options.keep_denormals), (Unroll::None, Fma::Off, true));
+    assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
+    assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&arch::AVX2])));
+    assert_eq!(options.name.as_deref(), Some("A"));
+}
+
+#[test]
+fn a_skip_adds_the_input_to_the_output() {
+    let cell = |text: &str| declared(Macro::GruCell, text).declared(None).expect("all sizes are known");
+    let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model();
+    let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
+    assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
+    assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems().0.is_empty());
+    let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems();
+    assert_eq!(wrong.0[0].found, "`skip` adds 2 inputs to 4 outputs");
+    let problems = found(Macro::GruCell, "A<model = \"a.xml\", skip = true>");
+    assert_eq!(problems[0].1, "`skip` is given beside `model`");
+}
+
+#[test]
+fn an_order_of_gates_belongs_to_a_file_of_weights() {
+    let declaration = declared(Macro::LstmCell, "A<weights = \"a.safetensors\", gate_order = icfo>");
+    assert_eq!(declaration.gate_order.map(|said| said.value), GateOrder::new("icfo"));
+    let problems = found(Macro::GruCell, "A<hidden_size = 4, input_size = 2, gate_order = zrn>");
+    assert_eq!(problems[0].1, "`gate_order` is given without a file of tensors");
+    let problems = found(Macro::GruCell, "A<weights = \"a.safetensors\", gate_order = zrr>");
+    assert_eq!(problems[0].1, "`gate_order` cannot be `zrr`");
+    let problems = found(Macro::RnnCell, "A<weights = \"a.safetensors\", gate_order = zrn>");
+    assert_eq!(problems[0].1, "`gate_order` is not a key of rnn_cell!");
+}
+
+#[test]
+fn the_model_has_what_the_cell_takes() {
+    let model = |text: &str| declared(Macro::GruCell, text).declared(None).expect("all sizes are known").model();
+    let shapes = |model: &Model| {
+        let shape = |node: &usize| model.values[model.nodes[*node].outputs[0].0].shape.clone().expect("a shape");
+        model.parameters.iter().map(shape).collect::<Vec<_>>()
+    };
+    let fixed = |sizes: &[&[usize]]| -> Vec<Vec<Dim>> {
+        sizes.iter().map(|shape| shape.iter().map(|&size| Dim::Fixed(size)).collect()).collect()
+    };
+    assert_eq!(
+        shapes(&model("A<hidden_size = 4, input_size = 2>")),
+        fixed(&[&[1, 2], &[1, 4], &[12, 2], &[12, 4], &[12]])
+    );
+    assert_eq!(
+        shapes(&model("A<hidden_size = 4, input_size = 2, batch = 3, linear_before_reset = true>")),
+        fixed(&[&[3, 2], &[3, 4], &[12, 2], &[12, 4], &[16]])
+    );
+}
+
+#[test]
+fn problems_keep_their_tokens() {
+    let problems = found(
+        Macro::RnnCell,
+        "A<hidden_size = 0, linear_before_reset = true, clip = 1, clip = 2, activations = [tan]>",
+    );
+    let at: Vec<&str> = problems.iter().map(|(at, _)| &at[..]).collect();
+    assert_eq!(at, ["hidden_size = 0", "linear_before_reset", "clip", "tan", "A"]);
+    assert!(problems[4].1.contains("`input_size` is missing"), "{problems:?}");
+
+    let problems = found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = 1e-50>");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].1.contains("`clip` cannot be `1e-50`, which is 0 in f32"), "{problems:?}");
+}
+
+#[test]
+fn activations_take_numbers() {
+    let list = |text: &str| {
+        let text = format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>");
+        declared(Macro::GruCell, &text).declared(None).expect("all sizes are known").activations.map(|said| said.value)
+    };
+    assert_eq!(
+        list("hard_sigmoid(0.2, 0.5), leaky_relu(-1)"),
+        Some(vec![Activation::HardSigmoid { alpha: 0.2, beta: 0.5 }, Activation::LeakyRelu { alpha: -1.0 }])
+    );
+    assert_eq!(
+        list("hardsigmoid(0.25), ScaledTanh(2, 1e-3)"),
+        Some(vec![
+            Activation::HardSigmoid { alpha: 0.25, beta: 0.5 },
+            Activation::ScaledTanh { alpha: 2.0, beta: 1e-3 }
+        ])
+    );
+    assert_eq!(list("elu, softplus()"), Some(vec![Activation::Elu { alpha: 1.0 }, Activation::Softplus]));
+    for (text, at, says) in [
+        ("exp", "exp", "is not an activation"),
+        ("soft_max(1)", "soft_max", "is not an activation"),
+        ("tanh(1.5)", "1.5", "one number too many for tanh"),
+        ("elu(1, 2.5)", "2.5", "one number too many for elu"),
+        ("elu(x)", "x", "is not a finite number"),
+        ("elu(1e39)", "1e39", "is not a finite number"),
+        ("scaled_tanh(1)", "scaled_tanh (1)", "beta is missing"),
+        ("scaled_tanh", "scaled_tanh", "alpha is missing"),
+        ("\"tanh\"", "\"tanh\"", "is not an activation"),
+        ("a::tanh", "a :: tanh", "is not an activation"),
+    ] {
+        let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
+        let [(place, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
+        assert_eq!(place, at, "{text}");
+        assert!(problem.contains(says), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn a_misspelt_key_is_not_missing_as_well() {
+    assert_eq!(found(Macro::GruCell, "A<hiden_size = 4, input_size = 2>").len(), 1);
+    assert_eq!(closest(Macro::GruCell, "colour"), None);
+    assert_eq!(closest(Macro::RnnCell, "linear_before_rest"), None);
+}
+
+#[test]
+fn the_edit_distance_is_a_distance() {
+    for (a, b, distance) in [("", "abc", 3), ("clip", "clip", 0), ("clip", "klip", 1), ("kitten", "sitting", 3)] {
+        assert_eq!((edit_distance(a, b), edit_distance(b, a)), (distance, distance));
+    }
+}
