@@ -45,6 +45,11 @@ pub struct Compilation {
 /// Compiles a model; refused with everything that is wrong with it.
 pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnostics> {
     let (model, warnings) = validate(model, options)?;
+    Ok(Compilation { warnings, ..compile_validated(model, options) })
+}
+
+/// Compiles a model that has been judged under the same options; its warnings are the caller's.
+pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
     let plan = plan(&model, options);
     let programs: Vec<_> =
         plan.isas.iter().enumerate().map(|(i, (isa, _))| (*isa, program(&model, &plan, i))).collect();
@@ -57,7 +62,7 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
         let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
         header::lines(&model, &plan, options, &interface, block)
     };
-    Ok(Compilation {
+    Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]
         header,
@@ -69,8 +74,8 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
         programs,
         packed,
         interface,
-        warnings,
-    })
+        warnings: Diagnostics::default(),
+    }
 }
 
 fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {

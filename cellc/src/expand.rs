@@ -8,13 +8,13 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Attribute;
 use syn::ext::IdentExt;
 
-use crate::compile::compile;
+use crate::compile::compile_validated;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Macro, Parsed, TokenTable};
 use crate::front::declared::{Declared, Said, in_words_of};
 use crate::front::formats;
-use crate::model::Model;
+use crate::model::{Model, ValidModel};
 use crate::options::Options;
 use crate::validate::validate;
 
@@ -42,24 +42,19 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
         return errors(&problems, &tokens, &place);
     };
-    match compile(&model, &options) {
-        // what can be refused has been, above
-        Err(refused) => errors(&refused, &tokens, &place),
-        Ok(compilation) => {
-            let interface = &compilation.interface;
-            let module = module_name(&declaration.name, interface);
-            if declaration.name == module {
-                let found = format!("`{module}` is what the module of the generated code will be called");
-                let valid = format!("the name of a type: {}", interface.type_name);
-                let taken = Diagnostic::error(Origin::Token(0), found).valid(valid);
-                return errors(&Diagnostics(vec![taken]), &tokens, &place);
-            }
-            let body = with_attributes(compilation.tokens(), &interface.type_name, &declaration.attributes);
-            let warnings = warnings(&problems, &tokens, &place);
-            let item = item(&declaration, &module, &interface.type_name, body);
-            quote!(#item #warnings)
-        }
+    let compilation = compile_validated(model, &options);
+    let interface = &compilation.interface;
+    let module = module_name(&declaration.name, interface);
+    if declaration.name == module {
+        let found = format!("`{module}` is what the module of the generated code will be called");
+        let valid = format!("the name of a type: {}", interface.type_name);
+        let taken = Diagnostic::error(Origin::Token(0), found).valid(valid);
+        return errors(&Diagnostics(vec![taken]), &tokens, &place);
     }
+    let body = with_attributes(compilation.tokens(), &interface.type_name, &declaration.attributes);
+    let warnings = warnings(&problems, &tokens, &place);
+    let item = item(&declaration, &module, &interface.type_name, body);
+    quote!(#item #warnings)
 }
 
 /// The name of the type in snake_case, as the function in the module has it; generated code is ASCII, what is around it need not be.
@@ -80,8 +75,8 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
     module
 }
 
-/// The model and the options with which to compile it, everything that is wrong with them reported.
-fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Model, Options)> {
+/// The model, judged, and the options with which to compile it; everything that is wrong with them is reported.
+fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(ValidModel, Options)> {
     let (model, options) = match &declaration.model {
         None if !declaration.readable => return None,
         None => {
@@ -113,7 +108,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Model
         Ok((valid, warnings)) => {
             problems.extend(warnings);
             problems.extend(declaration.check(&valid));
-            Some((model, options))
+            Some((valid, options))
         }
         Err(refused) => {
             problems.extend(refused);
