@@ -1,12 +1,12 @@
 //! Weights from `.safetensors` files: PyTorch's by the names that a `state_dict` has for them, and Apple's by the names of its arguments.
 
+mod header;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-
-use safetensors::tensor::{Dtype, SafeTensors};
 
 use super::apple::AppleResetGate;
 use super::declared::{Baked, CellWeights};
@@ -29,7 +29,7 @@ pub(crate) struct TensorFile {
     file: InputFile,
     metadata: BTreeMap<String, String>,
     /// The ones whose elements are of a type that no model has, by that type's name.
-    tensors: BTreeMap<String, Result<Tensor, String>>,
+    tensors: BTreeMap<String, Result<Tensor, &'static str>>,
 }
 
 /// Which of a file's tensors are meant, and what is known of them.
@@ -90,25 +90,22 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
         return Err(refuse(format!("it has {} bytes, and at most {LARGEST} are read", about.len())));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
-    let (header, table) = SafeTensors::read_metadata(&bytes).map_err(|e| refuse(e.to_string()))?;
+    let header = header::read(&bytes).map_err(refuse)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let file = super::input_file(name, &bytes);
     let bytes = Arc::new(bytes);
     let mut tensors = BTreeMap::new();
-    for (name, info) in table.tensors() {
-        let tensor = match element_type(info.dtype) {
-            None => Err(format!("{:?}", info.dtype)),
-            Some(element) => {
-                // behind the length of the header and the header
-                let (start, end) = (8 + header + info.data_offsets.0, 8 + header + info.data_offsets.1);
-                let tensor = Tensor::new(info.shape.clone(), element, bytes.clone(), start..end);
-                Ok(tensor.ok_or_else(|| refuse(format!("the tensor {} is cut", quoted(&name))))?)
+    for info in header.tensors {
+        let tensor = match info.element {
+            (name, None) => Err(name),
+            (_, Some(element)) => {
+                let tensor = Tensor::new(info.shape, element, bytes.clone(), info.bytes);
+                Ok(tensor.ok_or_else(|| refuse(format!("the tensor {} is cut", quoted(&info.name))))?)
             }
         };
-        tensors.insert(name, tensor);
+        tensors.insert(info.name, tensor);
     }
-    let metadata = table.metadata().clone().unwrap_or_default().into_iter().collect();
-    Ok(TensorFile { shown, file, metadata, tensors })
+    Ok(TensorFile { shown, file, metadata: header.metadata, tensors })
 }
 
 impl TensorFile {
@@ -168,20 +165,6 @@ impl TensorFile {
         let of = if module.is_empty() { String::new() } else { format!(" in {}", quoted(module)) };
         format!("{}{of}", listed.join(", "))
     }
-}
-
-fn element_type(dtype: Dtype) -> Option<ElementType> {
-    Some(match dtype {
-        Dtype::F16 => ElementType::F16,
-        Dtype::BF16 => ElementType::Bf16,
-        Dtype::F32 => ElementType::F32,
-        Dtype::F64 => ElementType::F64,
-        Dtype::I8 => ElementType::I8,
-        Dtype::U8 => ElementType::U8,
-        Dtype::I32 => ElementType::I32,
-        Dtype::I64 => ElementType::I64,
-        _ => return None,
-    })
 }
 
 /// Cells of PyTorch, how many gates they have, and what the command calls them.
