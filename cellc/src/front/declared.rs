@@ -9,7 +9,7 @@ use super::layout::{Framework, Wanted, layout};
 use super::stack::{DenseLayer, Stack};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, InputFile, LedgerEntry, LstmGateOrder, Model, Node, Op, ResetGate, Tensor,
+    Activation, Cell, CellKind, Direction, InputFile, LedgerEntry, LstmGateOrder, Model, Op, ResetGate, Tensor,
     ValueId, WeightLayout,
 };
 
@@ -563,15 +563,7 @@ impl Declared {
             Some(_) => Op::Sequence(cell, self.direction()),
             None => Op::Cell(cell),
         };
-        graph.model.nodes.push(Node {
-            name: numbered(&self.name.value),
-            kind: self.declared_by.to_owned(),
-            op,
-            inputs,
-            outputs,
-            ledger,
-            origin: name.clone(),
-        });
+        graph.node(&numbered(&self.name.value), op, inputs, outputs, ledger, name);
         if in_stack && self.direction() == Direction::Forward {
             for ((state, _), (_, value)) in state_names.iter().zip(&states) {
                 graph.assign(&numbered(state), *value, name);

@@ -1,61 +1,66 @@
-//! A graph of what is declared, built node by node.
+//! The graph of a model under construction, for every way in.
 
 use crate::diagnostic::Origin;
-use crate::model::{Dim, ElementType, Elementwise, Model, Node, Op, Tensor, Value, ValueId};
+use crate::model::{Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Tensor, Value, ValueId};
 
 /// A model under construction; values and nodes in the order in which they are added.
 pub(super) struct Graph {
-    declared_by: &'static str,
+    /// What diagnostics call the nodes that are added: `gru_cell!`, `GRUCell, id 8`.
+    pub(super) kind: String,
     pub(super) model: Model,
 }
 
 impl Graph {
-    /// An empty one; `declared_by` is what diagnostics call its nodes.
-    pub(super) fn new(declared_by: &'static str) -> Self {
-        Self { declared_by, model: Model::default() }
+    /// An empty one.
+    pub(super) fn new(kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), model: Model::default() }
     }
 
-    pub(super) fn value(&mut self, name: &str, shape: Option<Vec<usize>>, origin: &Origin) -> ValueId {
-        self.model.values.push(Value {
-            names: vec![name.to_owned()],
-            shape: shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect()),
-            element: ElementType::F32,
-            origin: origin.clone(),
-        });
+    /// A tensor.
+    pub(super) fn add(&mut self, value: Value) -> ValueId {
+        self.model.values.push(value);
         ValueId(self.model.values.len() - 1)
     }
 
-    pub(super) fn node(&mut self, name: &str, op: Op, inputs: Vec<ValueId>, outputs: Vec<ValueId>, origin: &Origin) {
-        let kind = self.declared_by.to_owned();
-        self.model.nodes.push(Node {
-            name: name.to_owned(),
-            kind,
-            op,
-            inputs,
-            outputs,
-            ledger: Vec::new(),
-            origin: origin.clone(),
-        });
+    /// A tensor of f32 with one name; without a shape, it is left to be found.
+    pub(super) fn value(&mut self, name: &str, shape: Option<Vec<usize>>, origin: &Origin) -> ValueId {
+        let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());
+        self.add(Value { names: vec![name.to_owned()], shape, element: ElementType::F32, origin: origin.clone() })
+    }
+
+    /// An operation; its place among the nodes is returned.
+    pub(super) fn node(
+        &mut self,
+        name: &str,
+        op: Op,
+        inputs: Vec<ValueId>,
+        outputs: Vec<ValueId>,
+        ledger: Vec<LedgerEntry>,
+        origin: &Origin,
+    ) -> usize {
+        let (name, kind, origin) = (name.to_owned(), self.kind.clone(), origin.clone());
+        self.model.nodes.push(Node { name, kind, op, inputs, outputs, ledger, origin });
+        self.model.nodes.len() - 1
     }
 
     pub(super) fn input(&mut self, name: &str, shape: Vec<usize>, origin: &Origin) -> ValueId {
         let value = self.value(name, Some(shape), origin);
-        self.model.parameters.push(self.model.nodes.len());
-        self.node(name, Op::Parameter, Vec::new(), vec![value], origin);
+        let node = self.node(name, Op::Parameter, Vec::new(), vec![value], Vec::new(), origin);
+        self.model.parameters.push(node);
         value
     }
 
     pub(super) fn result(&mut self, name: &str, value: ValueId, origin: &Origin) {
         // a value's own name is what the generated code calls it
         self.model.values[value.0].names = vec![name.to_owned()];
-        self.model.results.push(self.model.nodes.len());
-        self.node(name, Op::Result, vec![value], Vec::new(), origin);
+        let node = self.node(name, Op::Result, vec![value], Vec::new(), Vec::new(), origin);
+        self.model.results.push(node);
     }
 
     pub(super) fn constant(&mut self, name: &str, tensor: &Tensor, origin: &Origin) -> ValueId {
         let value = self.value(name, Some(tensor.shape().to_vec()), origin);
         self.model.values[value.0].element = tensor.element();
-        self.node(name, Op::Constant(tensor.clone()), Vec::new(), vec![value], origin);
+        self.node(name, Op::Constant(tensor.clone()), Vec::new(), vec![value], Vec::new(), origin);
         value
     }
 
@@ -69,17 +74,17 @@ impl Graph {
     pub(super) fn computed(&mut self, name: &str, op: Op, inputs: Vec<ValueId>, origin: &Origin) -> ValueId {
         let value = self.value(name, None, origin);
         let kind = match &op {
-            Op::Transpose => "Transpose",
-            Op::Reshape { .. } => "Reshape",
-            Op::MatMul { .. } => "MatMul",
-            Op::Elementwise(Elementwise::Add) => "Add",
-            Op::Elementwise(Elementwise::Multiply) => "Multiply",
-            Op::Elementwise(Elementwise::Activation(activation)) => activation.name(),
-            _ => self.declared_by,
+            Op::Transpose => Some("Transpose"),
+            Op::Reshape { .. } => Some("Reshape"),
+            Op::MatMul { .. } => Some("MatMul"),
+            Op::Elementwise(Elementwise::Add) => Some("Add"),
+            Op::Elementwise(Elementwise::Multiply) => Some("Multiply"),
+            Op::Elementwise(Elementwise::Activation(activation)) => Some(activation.name()),
+            _ => None,
         };
-        self.node(name, op, inputs, vec![value], origin);
-        if let Some(node) = self.model.nodes.last_mut() {
-            node.kind = kind.to_owned();
+        let node = self.node(name, op, inputs, vec![value], Vec::new(), origin);
+        if let Some(kind) = kind {
+            self.model.nodes[node].kind = kind.to_owned();
         }
         value
     }
@@ -105,18 +110,13 @@ impl Graph {
         let inputs = initial.map(|tensor| self.constant(&format!("{name}_initial"), tensor, origin));
         let value = self.value(name, Some(shape), origin);
         let op = Op::ReadValue { variable: name.to_owned(), shape: None, element: None };
-        self.node(name, op, inputs.into_iter().collect(), vec![value], origin);
+        self.node(name, op, inputs.into_iter().collect(), vec![value], Vec::new(), origin);
         value
     }
 
     pub(super) fn assign(&mut self, name: &str, next: ValueId, origin: &Origin) {
-        let passed_on = self.value(&format!("{name}_next"), None, origin);
-        self.node(
-            &format!("{name}_next"),
-            Op::Assign { variable: name.to_owned() },
-            vec![next],
-            vec![passed_on],
-            origin,
-        );
+        let (name, variable) = (format!("{name}_next"), name.to_owned());
+        let passed_on = self.value(&name, None, origin);
+        self.node(&name, Op::Assign { variable }, vec![next], vec![passed_on], Vec::new(), origin);
     }
 }

@@ -1,19 +1,25 @@
-//! The attributes of a layer's `data` element, and what each text means for inputs, constants and recurrent cells.
+//! The attributes of a layer's `data` element: which are there, and texts as words, numbers and truth values.
 
 use std::collections::HashSet;
 
-use super::lower::{Lowering, SAVE_AGAIN};
-use super::operations::COMPUTED;
-use super::supported::{Kind, Recurrent};
-use super::text::{cut, parse_integer, parse_shape};
-use super::weights::Contents;
+use super::layers::{GraphReader, SAVE_AGAIN};
+use super::text::{MOST_DIMS, parse_integer, parse_signed};
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::front::{overflows, underflows};
-use crate::model::{
-    Activation, ActivationError, Cell, CellKind, Dim, Direction, ElementType, LedgerEntry, LstmGateOrder, PARAMETERS,
-    ResetGate, Tensor, WeightLayout,
-};
+use crate::model::ElementType;
+
+/// The types of tensors that are not constants.
+pub(super) const COMPUTED: [ElementType; 9] = [
+    ElementType::F32,
+    ElementType::F16,
+    ElementType::Bf16,
+    ElementType::F64,
+    ElementType::I8,
+    ElementType::U8,
+    ElementType::I32,
+    ElementType::I64,
+    ElementType::Bool,
+];
 
 /// An attribute that was given.
 pub(super) struct Given<'a> {
@@ -51,7 +57,7 @@ impl Data {
     }
 }
 
-impl<'a> Lowering<'a, '_> {
+impl<'a> GraphReader<'a, '_> {
     pub(super) fn data(&self, index: usize) -> Data {
         let element = self.layers[index].element;
         let data = self.document.children_named(element, "data").next();
@@ -113,426 +119,128 @@ impl<'a> Lowering<'a, '_> {
         element
     }
 
-    pub(super) fn parameter(&mut self, index: usize, data: &mut Data) -> Option<(ElementType, Vec<Dim>)> {
-        let element = self.element_type(index, data, "element_type", &COMPUTED);
-        const VALID: &str = "sizes separated by commas, ? where a size is not known: 1,16 or ?,16";
-        let given = self.required(index, data, "shape", VALID)?;
-        let shape = parse_shape(given.text);
-        if shape.is_none() {
-            self.error(index, given.origin, format!("shape={}", quoted(given.text)), VALID, "correct the shape");
-        }
-        Some((element?, shape?))
-    }
-
-    pub(super) fn constant(&mut self, index: usize, data: &mut Data) -> Option<Tensor> {
-        const INTEGER: &str = "an integer of 0 or more: bytes";
-        let element = self.element_type(index, data, "element_type", &ElementType::ALL);
-        let shape = self.constant_shape(index, data);
-        let [offset, size] = ["offset", "size"].map(|name| {
-            let given = self.required(index, data, name, INTEGER)?;
-            let value = parse_integer(given.text);
-            if value.is_none() {
-                self.error(index, given.origin.clone(), format!("{name}={}", quoted(given.text)), INTEGER, SAVE_AGAIN);
-            }
-            Some((value?, given.origin))
-        });
-        let (element, (shape, shape_origin), (offset, offset_origin), (size, size_origin)) =
-            (element?, shape?, offset?, size?);
-        let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-        let Some(need) = count.and_then(|count| element.bytes(count)) else {
-            let found = format!("shape {shape:?} of {} has more elements than can be addressed", element.name());
-            self.error(index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
-            return None;
-        };
-        if size < need as u64 {
-            let found = format!("size is {size} bytes, but shape {shape:?} of {} needs {need}", element.name());
-            self.error(index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
-            return None;
-        }
-        let Contents { name: file, bytes } = match self.weights.bytes(&offset_origin) {
-            Ok(loaded) => loaded,
-            Err(diagnostic) => {
-                if let Some(diagnostic) = diagnostic {
-                    self.report(index, diagnostic);
-                }
-                return None;
-            }
-        };
-        let end = offset.checked_add(size);
-        let tensor = end
-            .filter(|&end| end <= bytes.len() as u64)
-            .and_then(|end| Tensor::new(shape, element, bytes.clone(), offset as usize..end as usize));
-        if tensor.is_none() {
-            let end = end.map_or_else(|| "past every file".to_owned(), |end| format!("to byte {end}"));
-            let found =
-                format!("offset {offset} and size {size} reach {end}, but {} has {} bytes", quoted(&file), bytes.len());
-            let diagnostic = Diagnostic::error(offset_origin, found)
-                .valid("a range inside the .bin file")
-                .help("check that the .bin file belongs to this model and was written to its end");
-            self.report(index, diagnostic);
-        }
-        tensor
-    }
-
-    fn constant_shape(&mut self, index: usize, data: &mut Data) -> Option<(Vec<usize>, Origin)> {
-        const VALID: &str = "sizes separated by commas: 9, 2";
-        let given = self.required(index, data, "shape", VALID)?;
-        let shape: Option<Vec<usize>> = parse_shape(given.text).and_then(|dims| {
-            dims.into_iter()
-                .map(|dim| match dim {
-                    Dim::Fixed(size) => Some(size),
-                    Dim::Dynamic { .. } => None,
-                })
-                .collect()
-        });
-        if shape.is_none() {
-            let found = format!("shape={}", quoted(given.text));
-            self.error(index, given.origin.clone(), found, VALID, "correct the shape");
-        }
-        Some((shape?, given.origin))
-    }
-
-    /// The attributes of a recurrent cell or sequence, by the definition of the operation set `set`.
-    pub(super) fn cell(
-        &mut self,
-        index: usize,
-        set: u64,
-        data: &mut Data,
-    ) -> Option<(Cell, Direction, Vec<LedgerEntry>)> {
-        let mut ledger = Ledger::default();
-
-        const HIDDEN_SIZE: &str = "an integer of 1 or more";
-        let hidden_size =
-            self.required(index, data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
-                match parse_integer(given.text).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
-                    Some(size) => {
-                        ledger.add("hidden_size", Some(&given), size.to_string());
-                        Some(size)
-                    }
-                    None => {
-                        let found = format!("hidden_size={}", quoted(given.text));
-                        self.error(index, given.origin, found, HIDDEN_SIZE, "write the length of the state h");
-                        None
-                    }
-                }
-            });
-
-        let (recurrent, is_sequence) = match self.layers[index].kind {
-            Kind::Sequence(recurrent) => (recurrent, true),
-            Kind::Cell(recurrent) => (recurrent, false),
-            _ => return None,
-        };
-        let kind = match recurrent {
-            Recurrent::Rnn => Some(CellKind::Rnn),
-            Recurrent::Gru => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Gru),
-            Recurrent::Augru => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Augru),
-            Recurrent::Lstm => Some(CellKind::Lstm),
-        };
-        let defaults = kind.unwrap_or(CellKind::Gru(ResetGate::BeforeMatMul)).default_activations();
-        let activations = self.activations(index, data, defaults, &mut ledger);
-
-        let clip = self.clip(index, data, &mut ledger);
-        let direction = if is_sequence { self.direction(index, data, &mut ledger) } else { Some(Direction::Forward) };
-        let activations = match direction {
-            Some(Direction::Bidirectional) => self.of_one_direction(index, data, activations, defaults.len()),
-            _ => activations,
-        };
-        let (gate_order, input_forget) = match recurrent {
-            Recurrent::Lstm if set < 4 => {
-                (self.weights_format(index, data, &mut ledger), self.input_forget(index, data, &mut ledger))
-            }
-            _ => (Some(LstmGateOrder::default()), Some(false)),
-        };
-        let (kind, direction, gate_order, input_forget) = (kind?, direction?, gate_order?, input_forget?);
-        if recurrent == Recurrent::Lstm && !is_sequence && set >= 4 && self.port_ids(index, "input").len() == 5 {
-            let help = "connect a B of zeros if the cell has no bias; only LSTMCell of opset1 may go without";
-            self.error(index, self.origin(index), "LSTMCell without B", "B of shape [4 * hidden_size]", help);
-            return None;
-        }
-        // x, h, c, W, R, B, P
-        let peepholes = recurrent == Recurrent::Lstm && set < 4 && self.port_ids(index, "input").len() == 7;
-        let layout = WeightLayout::new(kind, gate_order);
-        let cell = Cell { activations, clip, layout, input_forget, peepholes, ..Cell::new(kind, hidden_size?) };
-        if recurrent == Recurrent::Augru {
-            self.augru(index, data, &cell, direction);
-        }
-        Some((cell, direction, ledger.0))
-    }
-
-    /// The only values that the attributes of AUGRUCell and AUGRUSequence have in their specification.
-    fn augru(&mut self, index: usize, data: &Data, cell: &Cell, direction: Direction) {
-        let refusals = [
-            (cell.kind != CellKind::Augru(ResetGate::BeforeMatMul), "linear_before_reset", "false"),
-            (cell.activations != cell.kind.default_activations(), "activations", "sigmoid, tanh"),
-            (cell.clip.is_some(), "clip", "0: no clipping"),
-            (direction != Direction::Forward, "direction", "forward"),
-        ];
-        for (_, name, valid) in refusals.into_iter().filter(|(refused, ..)| *refused) {
-            let given = data.peek(self.document, name).unwrap_or_default();
-            let found = format!("{name}={}, which the specification of this operation does not have", quoted(given));
-            let origin = data.origin_of(self.document, name).unwrap_or_else(|| self.origin(index));
-            self.error(index, origin, found, valid, "correct the attribute, or build the cell of other operations");
-        }
-    }
-
-    fn direction(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<Direction> {
-        let words = Direction::ALL.map(|direction| (direction.name(), direction));
-        let direction = self.word(index, data, "direction", Direction::Forward.name(), &words)?;
-        let given = self.given(data, "direction");
-        let default = if given.is_none() { ", the default" } else { "" };
-        ledger.add("direction", given.as_ref(), format!("{}{default}", direction.name()));
-        Some(direction)
-    }
-
-    fn weights_format(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<LstmGateOrder> {
-        let words = LstmGateOrder::ALL.map(|order| (order.name(), order));
-        let order = self.word(index, data, "weights_format", LstmGateOrder::default().name(), &words)?;
-        let given = self.given(data, "weights_format");
-        let default = if given.is_none() { ", the default" } else { "" };
-        ledger.add("weights_format", given.as_ref(), format!("{}{default}", order.name()));
-        Some(order)
-    }
-
-    fn input_forget(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<bool> {
-        let coupled = self.boolean(index, data, "input_forget", Some(false))?;
-        let given = self.given(data, "input_forget");
-        let taken = match (coupled, &given) {
-            (true, _) => "true: i = 1 - f",
-            (false, Some(_)) => "false: i has weights of its own",
-            (false, None) => "false, the default: i has weights of its own",
-        };
-        ledger.add("input_forget", given.as_ref(), taken.to_owned());
-        Some(coupled)
-    }
-
     /// An attribute that has been taken.
-    fn given(&self, data: &Data, name: &str) -> Option<Given<'a>> {
+    pub(super) fn given(&self, data: &Data, name: &str) -> Option<Given<'a>> {
         let origin = data.origin_of(self.document, name)?;
         let text = self.document.attribute(data.element, name).map(|attribute| self.document.value(attribute))?;
         Some(Given { text, origin })
     }
 
-    fn clip(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {
-        let given = data.take(self.document, "clip");
-        let number = match &given {
-            None => None,
-            Some(given) => match given.text.trim().parse::<f32>() {
-                Ok(number)
-                    if !(overflows(given.text, number)
-                        || number.is_sign_positive() && underflows(given.text, number)) =>
-                {
-                    Some(number)
-                }
-                wrong => {
-                    let problem = match wrong {
-                        Ok(number) if number.is_infinite() => "beyond the range of f32",
-                        Ok(_) => "0 in f32",
-                        Err(_) => "not a number",
-                    };
-                    let found = format!("clip={} is {problem}", quoted(given.text));
-                    let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
-                    let help = "correct the number, or remove the attribute for no clipping";
-                    self.error(index, given.origin.clone(), found, valid, help);
-                    return None;
-                }
-            },
-        };
-        let clip = number.filter(|clip| clip.is_finite() && *clip > 0.0);
-        let taken = match clip {
-            Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
-            None => "no clipping".to_owned(),
-        };
-        ledger.add("clip", given.as_ref(), taken);
-        clip
-    }
-
-    fn linear_before_reset(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {
-        let given = data.take(self.document, "linear_before_reset");
-        // spaces are not trimmed: OpenVINO would ignore such a text
-        let text = given.as_ref().map(|given| given.text.to_ascii_lowercase());
-        let (reset, taken) = match text.as_deref() {
-            Some("true" | "1") => (ResetGate::AfterMatMul, "true: the reset gate stands after the matrix product"),
-            Some("false" | "0") => (ResetGate::BeforeMatMul, "false: the reset gate stands before the matrix product"),
-            None => (ResetGate::BeforeMatMul, "false, the default: the reset gate stands before the matrix product"),
-            Some(_) => {
-                if let Some(given) = given {
-                    let found = format!("linear_before_reset={} is not a truth value", quoted(given.text));
-                    self.error(index, given.origin, found, "true, false, 1, 0", "write one of these");
-                }
-                return None;
-            }
-        };
-        ledger.add("linear_before_reset", given.as_ref(), taken.to_owned());
-        Some(reset)
-    }
-
-    /// `activations`, and by position what `activations_alpha` and `activations_beta` give each of them.
-    fn activations(
+    /// One of several words, in any letter case.
+    pub(super) fn word<T: Copy>(
         &mut self,
         index: usize,
         data: &mut Data,
-        defaults: &[Activation],
-        ledger: &mut Ledger,
-    ) -> Vec<Activation> {
-        let given = data.take(self.document, "activations");
-        let names: Option<Vec<&str>> = match &given {
-            None => Some(defaults.iter().map(|a| a.name()).collect()),
-            Some(given) => self.activation_names(index, given),
-        };
-        let parameters = PARAMETERS.map(|parameter| {
-            let attribute = format!("activations_{parameter}");
-            let given = data.take(self.document, &attribute);
-            let numbers = match &given {
-                None => Some(Vec::new()),
-                Some(given) => self.activation_numbers(index, &attribute, given),
-            };
-            (attribute, given, numbers)
-        });
-        // what is wrong with them has been said
-        let [(alpha, alpha_given, Some(alphas)), (beta, beta_given, Some(betas))] = parameters else {
-            return defaults.to_vec();
-        };
-        let Some(names) = names else { return defaults.to_vec() };
-        let parameters = [(alpha, alpha_given, alphas), (beta, beta_given, betas)];
-        let activations: Option<Vec<Activation>> =
-            (0..names.len()).map(|at| self.activation(index, &names, at, given.as_ref(), &parameters)).collect();
-        let Some(activations) = activations else { return defaults.to_vec() };
-
-        let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
-        let default = if given.is_none() { ", the default" } else { "" };
-        ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&labels.join(", "))));
-        for (place, (attribute, given, numbers)) in parameters.iter().enumerate() {
-            if let Some(given) = given.as_ref().filter(|_| numbers.len() > names.len()) {
-                let found = format!("{attribute} holds {} numbers, but there are {}", numbers.len(), counted(&names));
-                let valid = format!("{} or fewer numbers: one for each activation, by position", names.len());
-                self.error(index, given.origin.clone(), found, valid, "remove what belongs to no activation");
-            }
-            let (with, without): (Vec<_>, Vec<_>) = std::iter::zip(&activations, numbers)
-                .map(|(activation, number)| (activation.name(), number))
-                .partition(|(name, _)| Activation::takes(name).is_some_and(|takes| takes > place));
-            if let Some(given) = given.as_ref().filter(|_| !without.is_empty()) {
-                let named = |name: &&str| without.iter().any(|(other, _)| other == name);
-                let names: Vec<&str> = Activation::NAMES.into_iter().filter(named).collect();
-                let found = format!(
-                    "{attribute} has no effect on {}: numbers belong to activations by position",
-                    names.join(" and ")
-                );
-                self.warning(index, given.origin.clone(), found);
-            }
-            let taken: Vec<String> = with.iter().map(|(name, number)| format!("{number:?} for {name}")).collect();
-            let taken = match (&taken[..], &without[..]) {
-                ([], []) => "none".to_owned(),
-                ([], _) => "no effect".to_owned(),
-                (taken, _) => taken.join(", "),
-            };
-            ledger.add(attribute, given.as_ref(), taken);
+        name: &'static str,
+        default: &'static str,
+        words: &[(&'static str, T)],
+    ) -> Option<T> {
+        let given = data.take(self.document, name);
+        let text = given.as_ref().map_or(default, |given| given.text.trim());
+        let meant = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meant)| *meant);
+        if let (None, Some(given)) = (meant, given) {
+            let valid = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "write one of these");
         }
-        activations
+        meant
     }
 
-    /// The activations of both directions, from a list as ONNX has it: those of one direction after those of the other.
-    fn of_one_direction(
+    /// A truth value; without a default it must be there.
+    pub(super) fn boolean(
         &mut self,
         index: usize,
-        data: &Data,
-        mut activations: Vec<Activation>,
-        count: usize,
-    ) -> Vec<Activation> {
-        if activations.len() == 2 * count {
-            let reverse = activations.split_off(count);
-            if reverse != activations {
-                let origin = data.origin_of(self.document, "activations").unwrap_or_else(|| self.origin(index));
-                let found = "activations that differ between the directions";
-                let valid = "the same for both, given once or twice";
-                self.error(index, origin, found, valid, "write a forward and a reverse sequence of their own");
+        data: &mut Data,
+        name: &'static str,
+        default: Option<bool>,
+    ) -> Option<bool> {
+        const VALID: &str = "true, false, 1, 0";
+        let given = match default {
+            Some(default) => match data.take(self.document, name) {
+                Some(given) => given,
+                None => return Some(default),
+            },
+            None => self.required(index, data, name, VALID)?,
+        };
+        // spaces are not trimmed: OpenVINO would ignore such a text
+        match given.text.to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => {
+                let found = format!("{name}={} is not a truth value", quoted(given.text));
+                self.error(index, given.origin, found, VALID, "write one of these");
+                None
             }
         }
-        activations
     }
 
-    /// The activation at a position of the list.
-    fn activation(
+    /// A whole number; without a default it must be there.
+    pub(super) fn whole(
         &mut self,
         index: usize,
-        names: &[&str],
-        at: usize,
-        given: Option<&Given<'_>>,
-        parameters: &[(String, Option<Given<'_>>, Vec<f32>); 2],
-    ) -> Option<Activation> {
-        let name = names[at];
-        let takes = Activation::takes(name).unwrap_or_default();
-        let number = |place: usize| parameters[place].2.get(at).copied().filter(|_| place < takes);
-        let error = match Activation::new(name, number(0), number(1)) {
-            Ok(activation) => return Some(activation),
-            Err(error) => error,
+        data: &mut Data,
+        name: &'static str,
+        default: Option<i64>,
+        range: std::ops::RangeInclusive<i64>,
+    ) -> Option<i64> {
+        let valid = match *range.start() {
+            i64::MIN => "an integer".to_owned(),
+            first => format!("an integer of {first} or more"),
         };
-        let place = match &error {
-            ActivationError::Missing(parameter) | ActivationError::NotFinite(parameter) => {
-                PARAMETERS.iter().position(|p| p == parameter).unwrap_or_default()
-            }
-            _ => 0,
+        let given = match default {
+            Some(default) => match data.take(self.document, name) {
+                Some(given) => given,
+                None => return Some(default),
+            },
+            None => self.required(index, data, name, &valid)?,
         };
-        let (attribute, numbers, _) = &parameters[place];
-        let origin =
-            numbers.as_ref().or(given).map_or(self.document.origin(self.layers[index].element), |g| g.origin.clone());
-        let found = format!("activation {} of the list, {}: {error}", at + 1, quoted(name.trim()));
-        let help = format!("write {attribute} with a number for every activation up to this one");
-        self.error(index, origin, found, "finite numbers, one for each activation, by position", help);
-        None
-    }
-
-    /// The names of the list, all of them known.
-    fn activation_names<'t>(&mut self, index: usize, given: &Given<'t>) -> Option<Vec<&'t str>> {
-        const MOST_NAMED: usize = 5;
-        // an empty text is an empty list; validate says how many are wanted
-        let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
-        let unknown: Vec<&str> = texts.clone().filter(|t| Activation::takes(t).is_none()).collect();
-        if unknown.is_empty() {
-            return Some(texts.collect());
+        let value = parse_signed(given.text).filter(|value| range.contains(value));
+        if value.is_none() {
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "correct the number");
         }
-        let mut names: Vec<String> = unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
-        if unknown.len() > MOST_NAMED {
-            names.push(format!("and {} more", unknown.len() - MOST_NAMED));
+        value
+    }
+
+    /// A number that must be there.
+    pub(super) fn number(&mut self, index: usize, data: &mut Data, name: &'static str) -> Option<f64> {
+        const VALID: &str = "a number, with a point where it has a fraction";
+        let given = self.required(index, data, name, VALID)?;
+        let value = given.text.trim().parse::<f64>().ok();
+        if value.is_none() {
+            let found = format!("{name}={} is not a number", quoted(given.text));
+            self.error(index, given.origin, found, VALID, "correct the number");
         }
-        let plural = if unknown.len() > 1 { "s" } else { "" };
-        let found = format!("unknown activation{plural} {}", names.join(", "));
-        let valid = format!("{}, in any letter case, separated by commas", Activation::NAMES.join(", "));
-        self.error(index, given.origin.clone(), found, valid, "correct the name");
-        None
+        value
     }
 
-    /// The numbers of `activations_alpha` or `activations_beta`.
-    fn activation_numbers(&mut self, index: usize, attribute: &str, given: &Given<'_>) -> Option<Vec<f32>> {
-        let texts = given.text.split(',').map(str::trim).filter(|_| !given.text.trim().is_empty());
-        if let Some(bad) = texts.clone().find(|text| text.parse::<f32>().is_err()) {
-            let found = format!("{attribute} holds {}, which is not a number", quoted(bad));
-            let valid = "numbers separated by commas, with a point where they have a fraction, or nothing";
-            let help = "correct the number, or remove the attribute for what ONNX takes";
-            self.error(index, given.origin.clone(), found, valid, help);
-            return None;
+    /// Zeros and ones separated by commas; none at all where the text is empty.
+    pub(super) fn mask(
+        &mut self,
+        index: usize,
+        data: &mut Data,
+        name: &'static str,
+        required: bool,
+    ) -> Option<Vec<bool>> {
+        const VALID: &str = "0 and 1 separated by commas, one for each dimension, or nothing";
+        let given = match required {
+            true => self.required(index, data, name, VALID)?,
+            false => match data.take(self.document, name) {
+                Some(given) => given,
+                None => return Some(Vec::new()),
+            },
+        };
+        if given.text.trim().is_empty() {
+            return Some(Vec::new());
         }
-        Some(texts.filter_map(|text| text.parse().ok()).collect())
-    }
-}
-
-/// How many activations.
-fn counted(names: &[&str]) -> String {
-    match names.len() {
-        1 => "1 activation".to_owned(),
-        n => format!("{n} activations"),
-    }
-}
-
-#[derive(Default)]
-struct Ledger(Vec<LedgerEntry>);
-
-impl Ledger {
-    fn add(&mut self, attribute: &str, given: Option<&Given<'_>>, taken: String) {
-        self.0.push(LedgerEntry {
-            attribute: attribute.to_owned(),
-            given: given.map(|g| cut(g.text)),
-            taken,
-            origin: given.map_or(Origin::Unknown, |g| g.origin.clone()),
+        let bits = given.text.split(',').map(|text| match parse_integer(text) {
+            Some(0) => Some(false),
+            Some(1) => Some(true),
+            _ => None,
         });
+        let mask: Option<Vec<bool>> = bits.take(MOST_DIMS + 1).collect();
+        let mask = mask.filter(|mask| mask.len() <= MOST_DIMS);
+        if mask.is_none() {
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
+        }
+        mask
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::lower::{Lowering, SAVE_AGAIN};
+use super::layers::{GraphReader, SAVE_AGAIN};
 use super::supported::Kind;
 use super::text::{parse_integer, parse_signed};
 use super::xml::ElementId;
@@ -40,9 +40,15 @@ struct Outside {
     outputs: HashMap<u64, usize>,
 }
 
-impl Lowering<'_, '_> {
+impl GraphReader<'_, '_> {
     /// The body of a TensorIterator, or of a Loop where `counted`, and the element types of the layer's outputs. `None` after an error.
-    pub(super) fn repeated(&mut self, index: usize, counted: bool) -> Option<(Loop, Vec<ElementType>)> {
+    /// `read` takes in the graph inside an element.
+    pub(super) fn repeated(
+        &mut self,
+        index: usize,
+        counted: bool,
+        read: fn(&mut GraphReader<'_, '_>, ElementId),
+    ) -> Option<(Loop, Vec<ElementType>)> {
         let document = self.document;
         let element = self.layers[index].element;
         if self.around.len() >= MOST_LEVELS {
@@ -60,7 +66,7 @@ impl Lowering<'_, '_> {
             }
         }
         let (port_map, body) = (port_map?, body?);
-        let body = self.body(index, body)?;
+        let body = self.body(index, body, read)?;
         let [inputs, outputs] = ["input", "output"]
             .map(|side| self.port_ids(index, side).into_iter().enumerate().map(|(place, id)| (id, place)).collect());
         let outside = Outside { inputs, outputs };
@@ -91,7 +97,12 @@ impl Lowering<'_, '_> {
     }
 
     /// Reads a body. Its ids are its own; the file of weights is the model's.
-    fn body(&mut self, index: usize, element: ElementId) -> Option<Body> {
+    fn body(
+        &mut self,
+        index: usize,
+        element: ElementId,
+        read: fn(&mut GraphReader<'_, '_>, ElementId),
+    ) -> Option<Body> {
         let document = self.document;
         for child in document.children(element) {
             if !matches!(document.name(child), "layers" | "edges" | "rt_info") {
@@ -100,13 +111,13 @@ impl Lowering<'_, '_> {
             }
         }
         let before = self.errors;
-        let mut inner = Lowering::new(document, &mut *self.weights);
+        let mut inner = GraphReader::new(document, &mut *self.weights);
         inner.diagnostics = std::mem::take(&mut self.diagnostics);
         inner.errors = before;
         inner.around.clone_from(&self.around);
         inner.around.push(self.layers[index].id);
-        inner.graph(element);
-        let Lowering { model, diagnostics, errors, layers, .. } = inner;
+        read(&mut inner, element);
+        let GraphReader { graph, diagnostics, errors, layers, .. } = inner;
         self.diagnostics = diagnostics;
         self.errors = errors;
         if errors > before {
@@ -114,7 +125,7 @@ impl Lowering<'_, '_> {
         }
         let ids = |kind: Kind| layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some());
         let places = |kind: Kind| ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect();
-        Some(Body { parameters: places(Kind::Parameter), results: places(Kind::Result), model })
+        Some(Body { parameters: places(Kind::Parameter), results: places(Kind::Result), model: graph.model })
     }
 
     fn port_map(&mut self, index: usize, port_map: ElementId, counted: bool, outside: &Outside, body: &Body) -> Map {

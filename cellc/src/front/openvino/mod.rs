@@ -2,10 +2,13 @@
 
 mod attributes;
 mod bodies;
-mod lower;
+mod cells;
+mod layers;
+mod net;
 mod operations;
 mod order;
 mod supported;
+mod tensors;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -62,7 +65,7 @@ pub fn read_bytes(
 
 fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: Weights) -> Result<(Model, Diagnostics), Diagnostics> {
     let document = xml::Document::parse(path, bytes).map_err(|d| Diagnostics(vec![d]))?;
-    let (mut model, mut diagnostics) = lower::lower(&document, &mut weights);
+    let (mut model, mut diagnostics) = net::read(&document, &mut weights);
     if diagnostics.has_errors() {
         // what is wrong with the rest is said too
         diagnostics.extend(validate::problems(&model));

@@ -1,11 +1,11 @@
-//! What each type of layer becomes, and its attributes; those of recurrent cells stand in [`super::attributes`].
+//! What each type of layer becomes, and its attributes; those of recurrent cells stand in [`super::cells`].
 
-use super::attributes::Data;
-use super::lower::{Lowering, SAVE_AGAIN};
+use super::attributes::{COMPUTED, Data};
+use super::layers::{GraphReader, SAVE_AGAIN};
 use super::supported::{Kind, Recurrent};
-use super::text::{MOST_DIMS, parse_integer, parse_shape, parse_signed};
+use super::text::parse_shape;
 use crate::diagnostic::quoted;
-use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Op, Value, ValueId};
+use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, Value, ValueId};
 
 /// The element types of an operation's outputs.
 pub(super) enum Element {
@@ -52,6 +52,12 @@ impl Operation {
         Self { op, element, shape: None, ports, ledger: Vec::new(), then: Then::Nothing }
     }
 
+    /// TensorIterator or Loop, with the types of its outputs.
+    pub(super) fn repeated(body: Loop, elements: Vec<ElementType>) -> Self {
+        let ports = Ports::Exactly(elements.len());
+        Self::new(Op::Loop(Box::new(body))).of(Element::Each(elements)).ports(ports)
+    }
+
     fn of(self, element: Element) -> Self {
         Self { element, ..self }
     }
@@ -64,19 +70,6 @@ impl Operation {
         Self { then, ..self }
     }
 }
-
-/// The types of tensors that are not constants.
-pub(super) const COMPUTED: [ElementType; 9] = [
-    ElementType::F32,
-    ElementType::F16,
-    ElementType::Bf16,
-    ElementType::F64,
-    ElementType::I8,
-    ElementType::U8,
-    ElementType::I32,
-    ElementType::I64,
-    ElementType::Bool,
-];
 
 /// The element type of what an operation computes of two tensors.
 fn element_of(elementwise: Elementwise) -> Element {
@@ -93,7 +86,7 @@ fn element_of(elementwise: Elementwise) -> Element {
 
 const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
-impl Lowering<'_, '_> {
+impl GraphReader<'_, '_> {
     /// What a layer does, by the definition of the operation set `set`. `None` after an error.
     pub(super) fn operation(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Operation> {
         let kind = self.layers[index].kind;
@@ -252,12 +245,8 @@ impl Lowering<'_, '_> {
                 self.no_variables_here(index)?;
                 Operation::new(Op::Assign { variable: variable? })
             }
-            Kind::TensorIterator | Kind::Loop => {
-                let (inner, elements) = self.repeated(index, kind == Kind::Loop)?;
-                let ports = Ports::Exactly(elements.len());
-                Operation::new(Op::Loop(Box::new(inner))).of(Element::Each(elements)).ports(ports)
-            }
-            Kind::Unknown => return None,
+            // their bodies are graphs
+            Kind::TensorIterator | Kind::Loop | Kind::Unknown => return None,
         };
         Some(operation)
     }
@@ -318,13 +307,13 @@ impl Lowering<'_, '_> {
                     self.error(index, self.origin(index), found, "two inputs", SAVE_AGAIN);
                     return None;
                 };
-                operation.element = Element::Is(self.model.values[like.0].element);
+                operation.element = Element::Is(self.graph.model.values[like.0].element);
                 inputs.truncate(1);
             }
             Then::Truncate => {
                 // a - a mod b is a multiple of b, whichever way a quotient is rounded
                 let [a, b] = inputs[..] else { return Some(()) };
-                if !self.model.values[a.0].element.is_float() {
+                if !self.graph.model.values[a.0].element.is_float() {
                     let rest = self.extra(index, Op::Elementwise(Elementwise::Mod), vec![a, b]);
                     inputs[0] = self.extra(index, Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
                 }
@@ -335,8 +324,8 @@ impl Lowering<'_, '_> {
 
     /// A node that is not written down, on the way to a layer's own.
     fn extra(&mut self, index: usize, op: Op, inputs: Vec<ValueId>) -> ValueId {
-        let element = inputs.first().map_or(ElementType::I64, |input| self.model.values[input.0].element);
-        let value = self.value(Value { names: Vec::new(), shape: None, element, origin: self.origin(index) });
+        let element = inputs.first().map_or(ElementType::I64, |input| self.graph.model.values[input.0].element);
+        let value = self.graph.add(Value { names: Vec::new(), shape: None, element, origin: self.origin(index) });
         self.node(index, op, inputs, vec![value], Vec::new());
         value
     }
@@ -362,117 +351,5 @@ impl Lowering<'_, '_> {
             .map(|port| document.children_named(port, "dim").map(|dim| document.text(dim).trim()).collect::<Vec<_>>());
         let Some(first) = shapes.next() else { return true };
         !first.iter().any(|size| size.starts_with('-')) && shapes.all(|shape| shape == first)
-    }
-
-    /// One of several words, in any letter case.
-    pub(super) fn word<T: Copy>(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        name: &'static str,
-        default: &'static str,
-        words: &[(&'static str, T)],
-    ) -> Option<T> {
-        let given = data.take(self.document, name);
-        let text = given.as_ref().map_or(default, |given| given.text.trim());
-        let meant = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meant)| *meant);
-        if let (None, Some(given)) = (meant, given) {
-            let valid = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "write one of these");
-        }
-        meant
-    }
-
-    /// A truth value; without a default it must be there.
-    pub(super) fn boolean(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        name: &'static str,
-        default: Option<bool>,
-    ) -> Option<bool> {
-        const VALID: &str = "true, false, 1, 0";
-        let given = match default {
-            Some(default) => match data.take(self.document, name) {
-                Some(given) => given,
-                None => return Some(default),
-            },
-            None => self.required(index, data, name, VALID)?,
-        };
-        // spaces are not trimmed: OpenVINO would ignore such a text
-        match given.text.to_ascii_lowercase().as_str() {
-            "true" | "1" => Some(true),
-            "false" | "0" => Some(false),
-            _ => {
-                let found = format!("{name}={} is not a truth value", quoted(given.text));
-                self.error(index, given.origin, found, VALID, "write one of these");
-                None
-            }
-        }
-    }
-
-    /// A whole number; without a default it must be there.
-    fn whole(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        name: &'static str,
-        default: Option<i64>,
-        range: std::ops::RangeInclusive<i64>,
-    ) -> Option<i64> {
-        let valid = match *range.start() {
-            i64::MIN => "an integer".to_owned(),
-            first => format!("an integer of {first} or more"),
-        };
-        let given = match default {
-            Some(default) => match data.take(self.document, name) {
-                Some(given) => given,
-                None => return Some(default),
-            },
-            None => self.required(index, data, name, &valid)?,
-        };
-        let value = parse_signed(given.text).filter(|value| range.contains(value));
-        if value.is_none() {
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "correct the number");
-        }
-        value
-    }
-
-    /// A number that must be there.
-    pub(super) fn number(&mut self, index: usize, data: &mut Data, name: &'static str) -> Option<f64> {
-        const VALID: &str = "a number, with a point where it has a fraction";
-        let given = self.required(index, data, name, VALID)?;
-        let value = given.text.trim().parse::<f64>().ok();
-        if value.is_none() {
-            let found = format!("{name}={} is not a number", quoted(given.text));
-            self.error(index, given.origin, found, VALID, "correct the number");
-        }
-        value
-    }
-
-    /// Zeros and ones separated by commas; none at all where the text is empty.
-    fn mask(&mut self, index: usize, data: &mut Data, name: &'static str, required: bool) -> Option<Vec<bool>> {
-        const VALID: &str = "0 and 1 separated by commas, one for each dimension, or nothing";
-        let given = match required {
-            true => self.required(index, data, name, VALID)?,
-            false => match data.take(self.document, name) {
-                Some(given) => given,
-                None => return Some(Vec::new()),
-            },
-        };
-        if given.text.trim().is_empty() {
-            return Some(Vec::new());
-        }
-        let bits = given.text.split(',').map(|text| match parse_integer(text) {
-            Some(0) => Some(false),
-            Some(1) => Some(true),
-            _ => None,
-        });
-        let mask: Option<Vec<bool>> = bits.take(MOST_DIMS + 1).collect();
-        let mask = mask.filter(|mask| mask.len() <= MOST_DIMS);
-        if mask.is_none() {
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
-        }
-        mask
     }
 }

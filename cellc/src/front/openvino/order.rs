@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::lower::Lowering;
+use super::layers::GraphReader;
 use super::supported::Kind;
 use super::xml::ElementId;
 use crate::diagnostic::Diagnostic;
 
-impl Lowering<'_, '_> {
+impl GraphReader<'_, '_> {
     /// Marks the layers that are looked at, of the graph inside `root`.
     pub(super) fn reach(&mut self, root: ElementId) {
         let mut open: Vec<usize> = (0..self.layers.len())

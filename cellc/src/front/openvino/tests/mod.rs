@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use super::weights::{Place, Weights};
-use super::{SUPPORTED, lower, read, read_bytes, xml};
+use super::{SUPPORTED, net, read, read_bytes, xml};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{
     Activation, CellKind, ElementType, Model, Op, ResetGate, Source, ValidModel, ValidOp, ValueId, WeightSource,
@@ -180,7 +180,7 @@ fn lowered(text: &str) -> (Model, Diagnostics) {
         true => Place::Memory("model.bin".to_owned(), weights()),
         false => Place::Nowhere,
     };
-    lower::lower(&document, &mut Weights::new(place))
+    net::read(&document, &mut Weights::new(place))
 }
 
 /// What the reader says about each text, under its name.

@@ -2,90 +2,28 @@
 //!
 //! Only the Parameters and the layers that a Result or an Assign depends on are looked at.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::attributes::Data;
+use super::layers::{CONNECT, Edge, GraphReader, Layer, Port, SAVE_AGAIN};
 use super::operations::{Element, Operation, Ports};
 use super::supported::{self, Kind};
-use super::text::{MOST_DIMS, compatible, parse_dim, parse_integer, precision, split_names};
+use super::text::{compatible, precision, split_names};
 use super::weights::Weights;
-use super::xml::{AttributeId, Document, ElementId};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
-use crate::model::{Dim, ElementType, LedgerEntry, Model, Node, Op, Value, ValueId, shape_text};
-
-/// What to do about a file that OpenVINO would not have written.
-pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
-pub(super) const CONNECT: &str = "correct the edges, or save the model again with OpenVINO's save_model";
+use super::xml::{Document, ElementId};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::model::{ElementType, Model, Op, Value, ValueId, shape_text};
 
 /// The model that a document describes, and all that is wrong with it.
 ///
 /// After an error, what is not understood is missing from the model, or has a value that nothing produces in its place.
-pub(super) fn lower(document: &Document, weights: &mut Weights) -> (Model, Diagnostics) {
-    let mut lowering = Lowering::new(document, weights);
-    lowering.run();
-    (lowering.model, lowering.diagnostics)
+pub(super) fn read(document: &Document, weights: &mut Weights) -> (Model, Diagnostics) {
+    let mut reader = GraphReader::new(document, weights);
+    reader.run();
+    (reader.graph.model, reader.diagnostics)
 }
 
-pub(super) struct Layer<'a> {
-    pub(super) element: ElementId,
-    pub(super) id: u64,
-    pub(super) name: &'a str,
-    pub(super) type_name: &'a str,
-    pub(super) kind: Kind,
-    /// Indices into the edges that end here.
-    pub(super) incoming: Vec<usize>,
-    /// Whether it is looked at.
-    pub(super) reached: bool,
-    /// Where it became a node.
-    pub(super) node: Option<usize>,
-    /// The ports and the tensors that it produces, by ascending port, once it is lowered.
-    pub(super) outputs: Vec<(u64, ValueId)>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Edge {
-    pub(super) element: ElementId,
-    pub(super) from_layer: usize,
-    pub(super) from_port: u64,
-    pub(super) to_port: u64,
-}
-
-struct Port<'a> {
-    element: ElementId,
-    id: u64,
-    precision: Option<AttributeId>,
-    names: &'a str,
-    /// Empty where none is written: a scalar, or nothing said.
-    dims: Vec<Dim>,
-}
-
-pub(super) struct Lowering<'a, 'w> {
-    pub(super) document: &'a Document,
-    pub(super) weights: &'w mut Weights,
-    pub(super) model: Model,
-    pub(super) diagnostics: Diagnostics,
-    /// How many of the diagnostics were errors.
-    pub(super) errors: usize,
-    pub(super) layers: Vec<Layer<'a>>,
-    pub(super) edges: Vec<Edge>,
-    /// The ids of the layers around this graph, the outermost first; none for the model itself.
-    pub(super) around: Vec<u64>,
-}
-
-impl<'a, 'w> Lowering<'a, 'w> {
-    pub(super) fn new(document: &'a Document, weights: &'w mut Weights) -> Self {
-        Self {
-            document,
-            weights,
-            model: Model::default(),
-            diagnostics: Diagnostics::default(),
-            errors: 0,
-            layers: Vec::new(),
-            edges: Vec::new(),
-            around: Vec::new(),
-        }
-    }
-
+impl<'a, 'w> GraphReader<'a, 'w> {
     fn run(&mut self) {
         let document = self.document;
         let root = document.root();
@@ -99,7 +37,7 @@ impl<'a, 'w> Lowering<'a, 'w> {
             return;
         }
         self.net(root);
-        self.graph(root);
+        self.read_graph(root);
         if self.weights.given_in_vain() && !self.diagnostics.has_errors() {
             let found = "weights were given, but the model uses no constant: they were not read";
             self.push(Diagnostic::warning(Origin::Unknown, found));
@@ -107,7 +45,7 @@ impl<'a, 'w> Lowering<'a, 'w> {
     }
 
     /// The layers and edges inside an element become the model.
-    pub(super) fn graph(&mut self, root: ElementId) {
+    fn read_graph(&mut self, root: ElementId) {
         let document = self.document;
         let (Some(layers), Some(edges)) = (self.section(root, "layers"), self.section(root, "edges")) else { return };
         let Some(layers) = layers else {
@@ -130,16 +68,11 @@ impl<'a, 'w> Lowering<'a, 'w> {
         self.unknown_layers();
         for layer in &self.layers {
             match layer.kind {
-                Kind::Parameter => self.model.parameters.extend(layer.node),
-                Kind::Result => self.model.results.extend(layer.node),
+                Kind::Parameter => self.graph.model.parameters.extend(layer.node),
+                Kind::Result => self.graph.model.results.extend(layer.node),
                 _ => {}
             }
         }
-    }
-
-    /// Whether the graph is the body of a layer.
-    pub(super) fn is_body(&self) -> bool {
-        !self.around.is_empty()
     }
 
     /// The model as a whole: its name and version.
@@ -149,7 +82,7 @@ impl<'a, 'w> Lowering<'a, 'w> {
         for attribute in document.attributes(root) {
             let text = document.value(attribute);
             match document.attribute_name(attribute) {
-                "name" => self.model.name = Some(text.to_owned()).filter(|name| !name.is_empty()),
+                "name" => self.graph.model.name = Some(text.to_owned()).filter(|name| !name.is_empty()),
                 "version" if matches!(text.trim(), "10" | "11") => {}
                 "version" => self.push(
                     Diagnostic::error(document.attribute_origin(attribute), format!("IR version {}", quoted(text)))
@@ -266,62 +199,6 @@ impl<'a, 'w> Lowering<'a, 'w> {
         }
     }
 
-    /// An attribute that must be there and hold an integer; `layer` is the one around it, where there is one.
-    pub(super) fn integer(&mut self, layer: Option<usize>, element: ElementId, name: &str, what: &str) -> Option<u64> {
-        let document = self.document;
-        let (origin, found) = match document.attribute(element, name) {
-            None => (document.origin(element), format!("{what} without the attribute {name}")),
-            Some(attribute) => {
-                let text = document.value(attribute);
-                match parse_integer(text) {
-                    Some(value) => return Some(value),
-                    None => (document.attribute_origin(attribute), format!("{what} with {name}={}", quoted(text))),
-                }
-            }
-        };
-        let mut diagnostic = Diagnostic::error(origin, found).valid(format!("an integer of 0 or more for {name}"));
-        diagnostic.layer = layer.map(|index| self.label(index));
-        self.push(diagnostic.help(SAVE_AGAIN));
-        None
-    }
-
-    /// What a message calls a layer.
-    pub(super) fn label(&self, index: usize) -> String {
-        let layer = &self.layers[index];
-        format!("{} ({})", quoted(layer.name), self.kind_text(index))
-    }
-
-    fn kind_text(&self, index: usize) -> String {
-        let layer = &self.layers[index];
-        let type_name = quoted(layer.type_name);
-        let around: String = self.around.iter().rev().map(|id| format!(" in the body of id {id}")).collect();
-        format!("{}, id {}{around}", &type_name[1..type_name.len() - 1], layer.id)
-    }
-
-    pub(super) fn origin(&self, index: usize) -> Origin {
-        self.document.origin(self.layers[index].element)
-    }
-
-    pub(super) fn report(&mut self, index: usize, diagnostic: Diagnostic) {
-        let label = self.label(index);
-        self.push(diagnostic.layer(label));
-    }
-
-    pub(super) fn error(
-        &mut self,
-        index: usize,
-        origin: Origin,
-        found: impl Into<String>,
-        valid: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.report(index, Diagnostic::error(origin, found).valid(valid).help(help));
-    }
-
-    pub(super) fn warning(&mut self, index: usize, origin: Origin, found: impl Into<String>) {
-        self.report(index, Diagnostic::warning(origin, found));
-    }
-
     /// One diagnostic for every type of layer that is not read.
     fn unknown_layers(&mut self) {
         let mut types: Vec<(usize, usize)> = Vec::new();
@@ -356,7 +233,13 @@ impl<'a, 'w> Lowering<'a, 'w> {
         }
         let set = self.layer_itself(index);
         let mut data = self.data(index);
-        let operation = set.and_then(|set| self.operation(index, set, &mut data));
+        let kind = self.layers[index].kind;
+        let operation = if kind.has_body() && set.is_some() {
+            let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
+            self.repeated(index, kind == Kind::Loop, read).map(|(body, elements)| Operation::repeated(body, elements))
+        } else {
+            set.and_then(|set| self.operation(index, set, &mut data))
+        };
         if set.is_some() {
             self.left_over(index, &data);
         }
@@ -367,8 +250,8 @@ impl<'a, 'w> Lowering<'a, 'w> {
             return;
         }
         let Some(outputs) = self.outputs(index, &operation, &data, &inputs, &ports) else { return };
-        self.layers[index].node = Some(self.model.nodes.len());
-        self.node(index, operation.op, inputs, outputs, operation.ledger);
+        let node = self.node(index, operation.op, inputs, outputs, operation.ledger);
+        self.layers[index].node = Some(node);
     }
 
     /// The tensors that a layer produces.
@@ -380,7 +263,7 @@ impl<'a, 'w> Lowering<'a, 'w> {
         inputs: &[ValueId],
         ports: &[Port<'_>],
     ) -> Option<Vec<ValueId>> {
-        let input = |i: usize| inputs.get(i).map(|input| &self.model.values[input.0]);
+        let input = |i: usize| inputs.get(i).map(|input| &self.graph.model.values[input.0]);
         // a layer without inputs says its type itself
         let element = |output: usize| match &operation.element {
             Element::Is(element) => *element,
@@ -395,11 +278,11 @@ impl<'a, 'w> Lowering<'a, 'w> {
             }
             let names = self.document.attribute(self.layers[index].element, "output_names");
             let names = names.map_or_else(Vec::new, |names| split_names(self.document.value(names)));
-            return Some(vec![self.value(Value { names, shape, element, origin: self.origin(index) })]);
+            return Some(vec![self.graph.add(Value { names, shape, element, origin: self.origin(index) })]);
         }
         if let (Op::Assign { .. }, []) = (&operation.op, ports) {
             let element = element(0);
-            return Some(vec![self.value(Value {
+            return Some(vec![self.graph.add(Value {
                 names: Vec::new(),
                 shape: None,
                 element,
@@ -439,35 +322,11 @@ impl<'a, 'w> Lowering<'a, 'w> {
             let attribute = if element.is_float() { shape_attribute } else { "element_type" };
             let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
             let shape = operation.shape.as_ref().map(|(_, shape)| shape.clone()).or(stated);
-            let value = self.value(Value { names: split_names(port.names), shape, element, origin });
+            let value = self.graph.add(Value { names: split_names(port.names), shape, element, origin });
             self.layers[index].outputs.push((port.id, value));
             outputs.push(value);
         }
         Some(outputs)
-    }
-
-    /// Adds a node for a layer.
-    pub(super) fn node(
-        &mut self,
-        index: usize,
-        op: Op,
-        inputs: Vec<ValueId>,
-        outputs: Vec<ValueId>,
-        ledger: Vec<LedgerEntry>,
-    ) {
-        let name = self.layers[index].name.to_owned();
-        let (kind, origin) = (self.kind_text(index), self.origin(index));
-        self.model.nodes.push(Node { name, kind, op, inputs, outputs, ledger, origin });
-    }
-
-    pub(super) fn value(&mut self, value: Value) -> ValueId {
-        self.model.values.push(value);
-        ValueId(self.model.values.len() - 1)
-    }
-
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
-        self.errors += usize::from(diagnostic.severity == Severity::Error);
-        self.diagnostics.push(diagnostic);
     }
 
     /// What is written on the layer's own element: the operation set by whose definition it is to be read. `None` after an error.
@@ -521,66 +380,6 @@ impl<'a, 'w> Lowering<'a, 'w> {
         set
     }
 
-    /// The ids of the ports of one side, without a look at what is wrong with them.
-    pub(super) fn port_ids(&self, index: usize, side: &str) -> Vec<u64> {
-        let document = self.document;
-        let side = document.children_named(self.layers[index].element, side).next();
-        let ports = side.into_iter().flat_map(|side| document.children_named(side, "port"));
-        ports.filter_map(|port| parse_integer(document.value(document.attribute(port, "id")?))).collect()
-    }
-
-    /// The ports of one side. `None` after an error.
-    fn ports(&mut self, index: usize, side: &str) -> Option<Vec<Port<'a>>> {
-        let document = self.document;
-        let Some(side) = document.children_named(self.layers[index].element, side).next() else {
-            return Some(Vec::new());
-        };
-        let before = self.errors;
-        let mut ports: Vec<Port<'a>> = Vec::new();
-        let mut ids = HashSet::new();
-        for element in document.children(side) {
-            if document.name(element) != "port" {
-                let found = format!("the element {} among the ports is ignored", quoted(document.name(element)));
-                self.warning(index, document.origin(element), found);
-                continue;
-            }
-            let Some(id) = self.integer(Some(index), element, "id", "a port") else { continue };
-            if !ids.insert(id) {
-                let found = format!("the port {id} is declared twice");
-                self.error(index, document.origin(element), found, "an id of its own for every port", SAVE_AGAIN);
-            }
-            let mut dims = Vec::new();
-            for dim in document.children_named(element, "dim") {
-                let text = document.text(dim);
-                match parse_dim(text) {
-                    Some(dim) => dims.push(dim),
-                    None => {
-                        let found = format!("a dimension of {}", quoted(text));
-                        self.error(
-                            index,
-                            document.origin(dim),
-                            found,
-                            "an integer of 1 or more, or -1 where it is not known",
-                            SAVE_AGAIN,
-                        );
-                    }
-                }
-            }
-            if dims.len() > MOST_DIMS {
-                let found = format!("a port with {} dimensions", dims.len());
-                self.error(index, document.origin(element), found, format!("{MOST_DIMS} or fewer"), SAVE_AGAIN);
-            }
-            let names = document.attribute(element, "names").map_or("", |a| document.value(a));
-            ports.push(Port { element, id, precision: document.attribute(element, "precision"), names, dims });
-        }
-        // OpenVINO would take the order in which they stand; nothing that is written by it leaves a choice
-        if ports.windows(2).any(|w| w[0].id > w[1].id) {
-            let found = "the ports do not stand in the order of their ids";
-            self.error(index, document.origin(side), found, "ports with ascending ids", SAVE_AGAIN);
-        }
-        (self.errors == before).then_some(ports)
-    }
-
     /// The tensors that a layer reads, in port order. After an error, new ones stand for those that could not be found.
     fn connect(&mut self, index: usize) -> Option<Vec<ValueId>> {
         let document = self.document;
@@ -601,7 +400,7 @@ impl<'a, 'w> Lowering<'a, 'w> {
                 Some(value) => value,
                 None => {
                     let origin = document.origin(port.element);
-                    self.value(Value { names: Vec::new(), shape: None, element: ElementType::F32, origin })
+                    self.graph.add(Value { names: Vec::new(), shape: None, element: ElementType::F32, origin })
                 }
             });
         }
@@ -644,7 +443,7 @@ impl<'a, 'w> Lowering<'a, 'w> {
             return None;
         };
         let value = outputs[place].1;
-        if let Some(shape) = &self.model.values[value.0].shape
+        if let Some(shape) = &self.graph.model.values[value.0].shape
             && !port.dims.is_empty()
             && !compatible(shape, &port.dims)
         {
