@@ -1,6 +1,6 @@
 //! What can be chosen about the generated code.
 
-use crate::arch::{self, Isa};
+use crate::arch::{Arch, Isa};
 
 /// The language that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,7 +202,9 @@ pub struct Options {
     pub name: Option<String>,
     /// The language.
     pub language: Language,
-    /// The instruction sets beside the generic one; none: all.
+    /// The architecture: which instruction sets there are, and for which machines sizes are chosen.
+    pub arch: &'static Arch,
+    /// The instruction sets beside the generic one; none: all of the architecture.
     pub isas: Option<Vec<&'static Isa>>,
     /// How far loops are unrolled.
     pub unroll: Unroll,
@@ -234,13 +236,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// What differs from the default, as words of the command line. The language, the name and the place of
-    /// the weights are not among them: the files show these.
+    /// What differs from the default, as words of the command line. The language, the name, the place of
+    /// the weights and the architecture are not among them: the files show these.
     pub fn given(&self) -> Vec<String> {
         let default = Self::default();
         let Self {
             name: _,
             language: _,
+            arch: _,
             isas,
             unroll,
             tuning,
@@ -310,11 +313,10 @@ impl Options {
         words
     }
 
-    /// The instruction sets to write, generic first.
+    /// The instruction sets to write, the baseline first, the best last.
     pub fn isas(&self) -> Vec<&'static Isa> {
-        arch::ALL
-            .into_iter()
-            .filter(|isa| isa.arch.is_none() || self.isas.as_ref().is_none_or(|l| l.contains(isa)))
-            .collect()
+        let asked = |isa: &&'static Isa| self.isas.as_ref().is_none_or(|list| list.contains(isa));
+        let others = self.arch.isas.iter().copied().filter(asked);
+        std::iter::once(self.arch.baseline).chain(others).collect()
     }
 }

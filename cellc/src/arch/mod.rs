@@ -1,11 +1,33 @@
-//! Instruction sets as data: what a kernel may assume and how the two languages name it.
+//! Architectures and their instruction sets as data: what a kernel may assume, how it is found out whether a machine has
+//! that, and how the two languages name it.
 
+#[cfg(feature = "cli")]
+pub(crate) mod floor;
 mod x86;
 
+use std::cmp::Ordering;
+use std::fmt;
+
+pub use x86::{AVX2, AVX512, X86_64};
+
+/// An architecture: what every machine of it has, and what some have besides.
+#[derive(Debug)]
+pub struct Arch {
+    /// What every machine has that a file is compiled for.
+    pub baseline: &'static Isa,
+    /// What else a file holds bodies for, best last. Where one that is chosen when compiling is there, no other of them is.
+    pub isas: &'static [&'static Isa],
+    /// C: the lines that tell gcc how to compile for it.
+    pub c_tuning: &'static str,
+    /// C: flags without which it does not compute float as float, and where.
+    pub c_float_flags: &'static str,
+    /// Rust: an attribute of structs whose fields are read as vectors.
+    pub rust_struct: &'static str,
+}
+
 /// An instruction set that generated code can hold a body for.
-#[derive(Debug, PartialEq)]
 pub struct Isa {
-    /// The name on the command line and in generated code.
+    /// The name on the command line and in generated code: no other has it.
     pub name: &'static str,
     /// f32 lanes of a vector register.
     pub lanes: usize,
@@ -13,14 +35,12 @@ pub struct Isa {
     pub registers: usize,
     /// Whether it multiplies and adds with one rounding.
     pub fma: bool,
-    /// The architecture that has it; `None`: every one.
-    pub arch: Option<&'static str>,
-    /// Rust's names for its features, comma separated; empty for the baseline.
+    /// How generated code knows that a machine has it.
+    pub detection: Detection,
+    /// Rust's names for its features, comma separated; empty for what the compiler assumes anyway.
     pub rust_features: &'static str,
-    /// C's (gcc, clang) names for its features, comma separated; empty for the baseline.
+    /// C's (gcc, clang) names for its features, comma separated; empty for what the compiler assumes anyway.
     pub c_features: &'static str,
-    /// How an x86-64 processor says that it has it.
-    pub cpuid: Cpuid,
     /// Rust: one fused multiply-add `a * b + c` of f32 scalars by intrinsics; empty where there is none.
     pub rust_mul_add: &'static str,
     /// Rust: the f32 of a binary16, whose bits are `half`, by intrinsics; empty where there is none.
@@ -29,6 +49,49 @@ pub struct Isa {
     pub c_header: &'static str,
     /// C: its vectors, where intrinsics spell them; others are written with operators alone.
     pub c_vectors: &'static [CVector],
+}
+
+/// How generated code knows that a machine has an instruction set.
+#[derive(Clone, Copy, Debug)]
+pub enum Detection {
+    /// Every machine has it.
+    Baseline,
+    /// The compiler knows: where that holds, the body takes the place of the baseline's.
+    Compiling(Condition),
+    /// The processor knows: where the condition holds, it is asked when the program runs.
+    Running(Condition, Question),
+}
+
+/// What a compiler knows of the machine that it compiles for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Of the preprocessor.
+    pub c: &'static str,
+    /// Of `cfg`.
+    pub rust: &'static str,
+}
+
+/// How a program asks the processor for an instruction set.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// What all instruction sets of the architecture need for theirs.
+    pub processor: &'static Processor,
+    /// C: the condition.
+    pub c: &'static str,
+    /// Rust: the condition.
+    pub rust: &'static str,
+}
+
+/// How a program asks a processor what it has.
+#[derive(Debug)]
+pub struct Processor {
+    /// C: the header of what `c` calls.
+    pub c_header: &'static str,
+    /// C: a function that gives a bit for each instruction set that the machine has. PREFIX is the file's, BASELINE the
+    /// baseline's number, and in place of a line with SETS stand the questions.
+    pub c: &'static str,
+    /// Rust: what the questions call.
+    pub rust: &'static str,
 }
 
 /// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments.
@@ -58,86 +121,99 @@ pub struct CVector {
     pub flush: &'static str,
 }
 
-/// Bits that must be set for an instruction set to be usable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cpuid {
-    /// Leaf 1, register ecx.
-    pub leaf1_ecx: u32,
-    /// Leaf 7, register ebx.
-    pub leaf7_ebx: u32,
-    /// Register XCR0: the state that the operating system keeps.
-    pub xcr0: u32,
-}
-
-/// FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29).
-const FMA_AVX_F16C: u32 = 1 << 12 | 1 << 26 | 1 << 27 | 1 << 28 | 1 << 29;
-/// AVX2 (5).
-const LEAF7_AVX2: u32 = 1 << 5;
-/// AVX-512 F (16), DQ (17), BW (30), VL (31).
-const LEAF7_AVX512: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
-
-/// One lane of a fused multiply-add on x86-64: safe where the feature is enabled, and LLVM widens it.
-const X86_MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_fmadd_ss(\
-    core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
-
-/// One lane: as [`X86_MUL_ADD`].
-const X86_HALF: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_cvtph_ps(\
-    core::arch::x86_64::_mm_cvtsi32_si128(i32::from(half))))";
-
 /// The body that every machine can run: what the compiler makes of four lanes on its baseline.
 pub static GENERIC: Isa = Isa {
     name: "generic",
     lanes: 4,
     registers: 16,
     fma: false,
-    arch: None,
+    detection: Detection::Baseline,
     rust_features: "",
     c_features: "",
-    cpuid: Cpuid { leaf1_ecx: 0, leaf7_ebx: 0, xcr0: 0 },
     rust_mul_add: "",
     rust_half: "",
     c_header: "",
     c_vectors: &[],
 };
 
-/// AVX2 with FMA and F16C, which came before both.
-pub static AVX2: Isa = Isa {
-    name: "avx2",
-    lanes: 8,
-    registers: 16,
-    fma: true,
-    arch: Some("x86_64"),
-    rust_features: "avx2,fma,f16c",
-    c_features: "avx2,fma,f16c",
-    cpuid: Cpuid { leaf1_ecx: FMA_AVX_F16C, leaf7_ebx: LEAF7_AVX2, xcr0: 0x6 },
-    rust_mul_add: X86_MUL_ADD,
-    rust_half: X86_HALF,
-    c_header: "immintrin.h",
-    c_vectors: &x86::AVX2,
-};
-
-/// The AVX-512 that every machine since Skylake-SP has.
-pub static AVX512: Isa = Isa {
-    name: "avx512",
-    lanes: 16,
-    registers: 32,
-    fma: true,
-    arch: Some("x86_64"),
-    rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
-    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
-    cpuid: Cpuid { leaf1_ecx: FMA_AVX_F16C, leaf7_ebx: LEAF7_AVX2 | LEAF7_AVX512, xcr0: 0xe6 },
-    rust_mul_add: X86_MUL_ADD,
-    rust_half: X86_HALF,
-    c_header: "immintrin.h",
-    c_vectors: &x86::AVX512,
-};
-
 /// Every instruction set, best last.
 pub static ALL: [&Isa; 3] = [&GENERIC, &AVX2, &AVX512];
+
+/// C: where operators on vectors of four lanes are instructions.
+pub(crate) const C_FOUR_LANES: &str = "defined(__SSE2__) || defined(__ARM_NEON)";
+
+/// C: tells the processor that a loop waits.
+pub(crate) const C_PAUSE: &str = "\
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile(\"yield\");
+#endif
+";
+
+/// Architectures are few and static: each is equal to itself alone.
+impl PartialEq for Arch {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Default for &'static Arch {
+    fn default() -> Self {
+        &X86_64
+    }
+}
 
 impl Isa {
     /// The instruction set of that name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
         ALL.into_iter().find(|isa| isa.name == name)
+    }
+
+    /// Where its body is compiled; `None`: wherever none takes its place.
+    pub(crate) fn condition(&self) -> Option<Condition> {
+        match self.detection {
+            Detection::Baseline => None,
+            Detection::Compiling(condition) | Detection::Running(condition, _) => Some(condition),
+        }
+    }
+
+    /// How a program asks for it, if it does.
+    pub(crate) fn question(&self) -> Option<Question> {
+        match self.detection {
+            Detection::Running(_, question) => Some(question),
+            Detection::Baseline | Detection::Compiling(_) => None,
+        }
+    }
+
+    /// Whether the compiler chooses its body.
+    pub(crate) fn is_chosen_when_compiling(&self) -> bool {
+        matches!(self.detection, Detection::Compiling(_))
+    }
+}
+
+impl fmt::Debug for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for Isa {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Isa {}
+
+impl PartialOrd for Isa {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Isa {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name.cmp(other.name)
     }
 }

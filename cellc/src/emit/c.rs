@@ -14,12 +14,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::names::Interface;
-use crate::arch::Isa;
+use crate::arch::{Arch, Isa};
 use crate::kernel::Program;
 use crate::pack::Packed;
 
 /// What a C file and its header are made from.
 pub(super) struct File<'a> {
+    pub(super) arch: &'static Arch,
     pub(super) interface: &'a Interface,
     /// Generic first.
     pub(super) programs: &'a [(&'static Isa, Program)],
@@ -77,15 +78,30 @@ impl File<'_> {
         self.prefix().to_ascii_uppercase()
     }
 
-    /// The instruction sets beside the generic one.
+    /// The instruction sets beside the baseline.
     fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
-        self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.arch.is_some())
+        self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
+    }
+
+    /// Those that take the place of the baseline, each where its condition holds.
+    fn instead(&self) -> impl Iterator<Item = (&'static Isa, &'static str)> + '_ {
+        self.special().filter(|isa| isa.is_chosen_when_compiling()).filter_map(|isa| Some((isa, isa.condition()?.c)))
+    }
+
+    /// Where the body of an instruction set is compiled: that of the baseline, where none takes its place.
+    fn condition(&self, isa: &Isa) -> Option<String> {
+        let instead: Vec<_> = self.instead().map(|(_, condition)| format!("({condition})")).collect();
+        match isa.condition() {
+            None => Some(format!("!({})", instead.join(" || "))).filter(|_| !instead.is_empty()),
+            Some(condition) => Some(condition.c.to_owned()),
+        }
     }
 
     fn preamble(&self, out: &mut String) {
         let upper = self.upper();
         let file = format!("{}.c", self.stem);
         let file = if is_plain(&file) { &file } else { "FILE.c" };
+        let (float_flags, tuning) = (self.arch.c_float_flags, self.arch.c_tuning);
         let sched = if self.interface.pool { "#include <sched.h>\n" } else { "" };
         let _ = write!(
             out,
@@ -104,7 +120,7 @@ impl File<'_> {
 #error \"set_source_files_properties({file} PROPERTIES COMPILE_OPTIONS -fno-fast-math)\"
 #endif
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#error \"float must be computed as float (32-bit x86: -msse2 -mfpmath=sse)\"
+#error \"float must be computed as float ({float_flags})\"
 #endif
 
 /* A multiplication and an addition stay two operations, whatever -std and -m say: where they are to be fused, it is
@@ -114,24 +130,27 @@ impl File<'_> {
 #else
 #pragma GCC push_options
 #pragma GCC optimize(\"fp-contract=off\")
-#if defined(__x86_64__)
-/* The processor orders instructions itself, and fetches ahead what is read in order: gcc's own order of the loads takes
- * up to 1.8 times as long where weights come from beyond the second level of the cache. And an accumulator that shares
- * a variable with what is made of it later is spilled at every row where registers are short there. */
-#pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
-#endif
-#endif
+{tuning}#endif
 ",
         );
-        let mut headers: Vec<(&str, &str)> = Vec::new();
+        // by where they are included
+        let mut headers: Vec<(&str, Vec<&str>)> = Vec::new();
         for isa in self.special() {
-            let (Some(arch), header) = (isa.arch, isa.c_header) else { continue };
-            if !header.is_empty() && !headers.contains(&(arch, header)) {
-                headers.push((arch, header));
+            let Some(condition) = isa.condition() else { continue };
+            let own = [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
+            let at = headers.iter().position(|(known, _)| *known == condition.c).unwrap_or_else(|| {
+                headers.push((condition.c, Vec::new()));
+                headers.len() - 1
+            });
+            for header in own {
+                if !header.is_empty() && !headers[at].1.contains(&header) {
+                    headers[at].1.push(header);
+                }
             }
         }
-        for (arch, header) in headers {
-            let _ = write!(out, "\n#if {}\n#include <cpuid.h>\n#include <{header}>\n#endif\n", defined(arch));
+        for (condition, headers) in headers.iter().filter(|(_, headers)| !headers.is_empty()) {
+            let headers: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
+            let _ = write!(out, "\n#if {condition}\n{headers}#endif\n");
         }
         let _ = write!(
             out,
@@ -139,7 +158,7 @@ impl File<'_> {
 #define {upper}_INLINE static inline __attribute__((always_inline, unused))
 "
         );
-        for isa in self.special() {
+        for isa in self.special().filter(|isa| !isa.c_features.is_empty()) {
             let _ = writeln!(
                 out,
                 "#define {} __attribute__((target(\"{}\")))",
@@ -150,25 +169,20 @@ impl File<'_> {
     }
 }
 
-/// The macro for the attribute of every function of an instruction set; empty for the baseline.
+/// The macro for the attribute of every function of an instruction set; empty where it needs none.
 fn attribute(prefix: &str, isa: &Isa) -> String {
-    match isa.arch {
-        None => String::new(),
-        Some(_) => format!("{}_{}", prefix, isa.name).to_ascii_uppercase(),
+    match isa.c_features {
+        "" => String::new(),
+        _ => format!("{}_{}", prefix, isa.name).to_ascii_uppercase(),
     }
 }
 
-/// The preprocessor's condition for an architecture.
-fn defined(arch: &str) -> String {
-    format!("defined(__{arch}__)")
-}
-
-/// Writes `text` between the preprocessor lines that its instruction set needs.
-fn guarded(out: &mut String, isa: &Isa, text: &str) {
-    match isa.arch {
+/// Writes `text` between the preprocessor's lines for a condition, if there is one.
+fn guarded(out: &mut String, condition: Option<&str>, text: &str) {
+    match condition {
         None => out.push_str(text),
-        Some(arch) => {
-            let _ = write!(out, "#if {}\n{text}#endif\n", defined(arch));
+        Some(condition) => {
+            let _ = write!(out, "#if {condition}\n{text}#endif\n");
         }
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
         }
         Language::C => {
             let file = c::File {
+                arch: contents.options.arch,
                 interface: contents.interface,
                 programs: contents.programs,
                 packed: contents.packed,

@@ -13,7 +13,7 @@ mod weights;
 
 use proc_macro2::TokenStream;
 
-use crate::arch::Isa;
+use crate::arch::{Isa, Processor};
 use crate::kernel::Program;
 use crate::options::Options;
 use crate::pack::Packed;
@@ -37,6 +37,17 @@ pub(crate) struct Contents<'a> {
     pub(crate) summary: &'a [String],
 }
 
+/// What programs ask, each once.
+fn processors(programs: &[(&'static Isa, Program)]) -> Vec<&'static Processor> {
+    let mut all: Vec<&'static Processor> = Vec::new();
+    for question in programs.iter().filter_map(|(isa, _)| isa.question()) {
+        if !all.iter().any(|known| std::ptr::eq(*known, question.processor)) {
+            all.push(question.processor);
+        }
+    }
+    all
+}
+
 /// The Rust items as tokens, the weights as one literal: what the macros expand to.
 pub(crate) fn rust_tokens(contents: &Contents<'_>) -> TokenStream {
     let tokens: TokenStream = items(contents).parse().expect("emit: generated Rust is made of tokens");
@@ -47,6 +58,7 @@ fn items(contents: &Contents<'_>) -> String {
     let mut doc = contents.summary.to_vec();
     doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
     rust::File {
+        arch: contents.options.arch,
         interface: contents.interface,
         programs: contents.programs,
         packed: contents.packed,

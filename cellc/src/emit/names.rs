@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED};
+use crate::arch::Isa;
 use crate::kernel::Element;
 
 /// How the generated code calls what the model names, the same in Rust and in C.
@@ -244,7 +245,10 @@ pub(crate) fn prefix(name: &str, pool: bool) -> String {
             let bare = name.trim_end_matches('_');
             let of_threads =
                 |word: &str| bare.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
-            let clash = name != bare || FILE_ITEMS.contains(&bare) || C_LIBRARY.contains(&bare);
+            let clash = name != bare
+                || FILE_ITEMS.contains(&bare)
+                || Isa::from_name(bare).is_some()
+                || C_LIBRARY.contains(&bare);
             let clash = clash || pool && (POOL_ITEMS.contains(&bare) || OF_THREADS.into_iter().any(of_threads));
             if clash { format!("{bare}_cell") } else { name }
         }
@@ -308,8 +312,8 @@ const C_ITEMS: [&str; 8] = ["isa", "inputs", "outputs", "weights", "packed", "st
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
-    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "state", "cut", "aligned", "generic",
-    "avx2", "avx512", "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "state", "cut", "aligned",
+    "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc_runtime", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
     "extend", "ord", "partial_ord", "unequal_steps",

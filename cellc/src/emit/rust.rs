@@ -15,13 +15,13 @@ use std::fmt::Write;
 
 use super::names::{Field, Interface, POOL_MEMBERS};
 use super::walk::{Block, MOST_CALLED, Shared, Taken, decimal};
-use crate::arch::Isa;
+use crate::arch::{Arch, Isa};
 use crate::kernel::{Base, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
 use crate::pack::Packed;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
-use lints::{CPUID, STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
-use types::{array, attribute, block_type, cfg, element, flat, has, nested, step_inputs_type, zero};
+use lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
+use types::{array, attribute, block_type, cfg, element, flat, nested, step_inputs_type, zero};
 
 /// What is wrong where a constant has no place.
 const PACKED: &str = "emit: every constant that is read is packed";
@@ -50,6 +50,7 @@ fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a 
 
 /// What all instruction sets of a file share.
 pub(super) struct File<'a> {
+    pub(super) arch: &'static Arch,
     pub(super) interface: &'a Interface,
     pub(super) programs: &'a [(&'static Isa, Program)],
     pub(super) packed: &'a Packed,
@@ -83,18 +84,40 @@ impl File<'_> {
         out
     }
 
+    /// The instruction sets beside the baseline, best first.
+    fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
+        self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some()).rev()
+    }
+
+    /// Under which the body of an instruction set is compiled: that of the baseline, where none takes its place.
+    fn cfg(&self, isa: &Isa) -> String {
+        let instead: Vec<_> =
+            self.special().filter(|isa| isa.is_chosen_when_compiling()).filter_map(Isa::condition).collect();
+        match isa.condition() {
+            None if !instead.is_empty() => {
+                let conditions: Vec<_> = instead.iter().map(|condition| condition.rust).collect();
+                format!("#[cfg(not(any({})))]", conditions.join(", "))
+            }
+            _ => cfg(isa),
+        }
+    }
+
     fn isa(&self, out: &mut String) {
-        let others = || self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.arch.is_some()).rev();
+        let all = || self.programs.iter().map(|(isa, _)| *isa);
+        let kind = |isa: &Isa| super::names::pascal_case(isa.name);
+        // first what is asked for, the best before others, then what the compiler chooses
+        let asked = || self.special().filter_map(|isa| Some((isa, isa.question()?)));
+        let chosen = || all().filter(|isa| isa.question().is_none());
         let _ = writeln!(
             out,
             "/// An instruction set that this machine has: only [`Isa::detect`] and [`Isa::from_name`] make one.
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub struct Isa(Kind);
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-            enum Kind {{ Generic,"
+            enum Kind {{"
         );
-        for isa in others().rev() {
-            let _ = writeln!(out, "{} {},", cfg(isa), super::names::pascal_case(isa.name));
+        for isa in all() {
+            let _ = writeln!(out, "{} {},", self.cfg(isa), kind(isa));
         }
         let _ = writeln!(
             out,
@@ -105,27 +128,28 @@ impl File<'_> {
                 #[must_use]
                 pub fn detect() -> Self {{"
         );
-        for isa in others() {
-            let _ = writeln!(
-                out,
-                "{} {{ if {} {{ return Isa(Kind::{}); }} }}",
-                cfg(isa),
-                has(isa),
-                super::names::pascal_case(isa.name)
-            );
+        for (isa, question) in asked() {
+            let _ =
+                writeln!(out, "{} {{ if {} {{ return Isa(Kind::{}); }} }}", self.cfg(isa), question.rust, kind(isa));
+        }
+        for isa in chosen() {
+            let cfg = self.cfg(isa);
+            let value = format!("Isa(Kind::{})", kind(isa));
+            let _ = if cfg.is_empty() { writeln!(out, "{value}") } else { writeln!(out, "{cfg} {{ {value} }}") };
         }
         out.push_str(
-            "Isa(Kind::Generic)
-                }
+            "}
                 /// The instruction set of that name; `None` if there is no code for it here or the machine lacks it.
                 #[must_use]
                 pub fn from_name(name: &str) -> Option<Self> {
-                    match name {
-                        \"generic\" => Some(Isa(Kind::Generic)),",
+                    match name {",
         );
-        for isa in others() {
-            let kind = super::names::pascal_case(isa.name);
-            let _ = writeln!(out, "{} {:?} if {} => Some(Isa(Kind::{kind})),", cfg(isa), isa.name, has(isa));
+        for isa in chosen() {
+            let _ = writeln!(out, "{} {:?} => Some(Isa(Kind::{})),", self.cfg(isa), isa.name, kind(isa));
+        }
+        for (isa, question) in asked() {
+            let cfg = self.cfg(isa);
+            let _ = writeln!(out, "{cfg} {:?} if {} => Some(Isa(Kind::{})),", isa.name, question.rust, kind(isa));
         }
         out.push_str(
             "_ => None,
@@ -134,31 +158,14 @@ impl File<'_> {
                 /// Its name.
                 #[must_use]
                 pub fn name(self) -> &'static str {
-                    match self.0 {
-                        Kind::Generic => \"generic\",",
+                    match self.0 {",
         );
-        for isa in others() {
-            let _ = writeln!(out, "{} Kind::{} => {:?},", cfg(isa), super::names::pascal_case(isa.name), isa.name);
+        for isa in chosen().chain(asked().map(|(isa, _)| isa)) {
+            let _ = writeln!(out, "{} Kind::{} => {:?},", self.cfg(isa), kind(isa), isa.name);
         }
         out.push_str("}}}\n");
-        if let Some(isa) = others().next() {
-            let _ = writeln!(
-                out,
-                "/// Whether processor and operating system have all of these features (masks of cpuid and XCR0).
-                {}
-                {CPUID}
-                fn has(leaf1_ecx: u32, leaf7_ebx: u32, xcr0: u64) -> bool {{
-                    // SAFETY: cpuid exists on every x86-64; xgetbv is reached only where cpuid says that it is enabled
-                    unsafe {{
-                        if core::arch::x86_64::__cpuid(0).eax < 7 {{ return false; }}
-                        let ecx = core::arch::x86_64::__cpuid(1).ecx;
-                        let ebx = core::arch::x86_64::__cpuid_count(7, 0).ebx;
-                        ecx & leaf1_ecx == leaf1_ecx && ebx & leaf7_ebx == leaf7_ebx
-                            && core::arch::x86_64::_xgetbv(0) & xcr0 == xcr0
-                    }}
-                }}",
-                cfg(isa)
-            );
+        for rust in super::processors(self.programs).iter().map(|processor| processor.rust) {
+            out.push_str(rust);
         }
     }
 
@@ -475,15 +482,15 @@ impl File<'_> {
         for (isa, _) in self.programs {
             let kind = super::names::pascal_case(isa.name);
             let module = isa.name;
-            let _ = match isa.arch {
-                None => writeln!(out, "Kind::{kind} => {module}::run({args}),"),
-                Some(_) => writeln!(
+            let cfg = self.cfg(isa);
+            let _ = match isa.rust_features {
+                "" => writeln!(out, "{cfg} Kind::{kind} => {module}::run({args}),"),
+                _ => writeln!(
                     out,
-                    "{} Kind::{kind} => {{
+                    "{cfg} Kind::{kind} => {{
                         // SAFETY: an Isa is made only where the machine has its features
                         unsafe {{ {module}::run({args}) }}
-                    }}",
-                    cfg(isa)
+                    }}"
                 ),
             };
         }
@@ -510,11 +517,11 @@ impl File<'_> {
         for line in self.doc {
             let _ = writeln!(out, "/// {line}");
         }
-        // a vector of a state that lies across two lines of cache takes twice as long
         let _ = writeln!(
             out,
-            "{UNUSED}\n#[derive(Clone, Debug)]\n#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]
-            pub struct {type_name}{life} {{ isa: Isa,"
+            "{UNUSED}\n#[derive(Clone, Debug)]\n{}
+            pub struct {type_name}{life} {{ isa: Isa,",
+            self.arch.rust_struct
         );
         if !baked {
             out.push_str("packed: &'w Packed,");
@@ -763,7 +770,7 @@ impl File<'_> {
                 );
             }
         }
-        let _ = writeln!(out, "{} {STYLE} mod {} {{", cfg(isa), isa.name);
+        let _ = writeln!(out, "{} {STYLE} mod {} {{", self.cfg(isa), isa.name);
         let start = out.len();
         self.run(out, program, &shared, &attribute);
         out.push_str(&kernels);

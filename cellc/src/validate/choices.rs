@@ -6,13 +6,20 @@ use crate::model::{ValidOp, counted};
 use crate::options::Threads;
 
 impl Validation<'_> {
-    /// Refuses a list of instruction sets that names one twice.
+    /// Refuses a list of instruction sets that names one twice, or one of another architecture.
     pub(super) fn instruction_sets(&mut self) {
         let isas = self.options.isas.as_deref().unwrap_or_default();
         if let Some((_, isa)) = isas.iter().enumerate().find(|(at, isa)| isas[..*at].contains(isa)) {
             let found = format!("the instruction set {} is given twice", isa.name);
             let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("each instruction set once");
             self.diagnostics.push(diagnostic.help("correct --isa"));
+        }
+        let arch = self.options.arch;
+        let known: Vec<_> = std::iter::once(arch.baseline).chain(arch.isas.iter().copied()).collect();
+        for isa in isas.iter().filter(|isa| !known.contains(isa)) {
+            let found = format!("the instruction set {} is not one of the file's architecture", isa.name);
+            let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
+            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(names.join(", ")));
         }
     }
 

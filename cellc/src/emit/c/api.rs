@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{File, block_comment, defined, pool, wrap};
+use super::{File, block_comment, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, StateField, c_type};
 use crate::emit::walk::decimal;
@@ -17,6 +17,35 @@ impl File<'_> {
     /// The enumerator of an instruction set.
     fn enumerator(&self, isa: &Isa) -> String {
         format!("{}_ISA_{}", self.upper(), isa.name.to_ascii_uppercase())
+    }
+
+    /// The instruction sets that a program asks for.
+    fn asked(&self) -> impl Iterator<Item = &'static Isa> + '_ {
+        self.special().filter(|isa| isa.question().is_some())
+    }
+
+    /// The enumerator of what every machine has that the file is compiled for.
+    fn baseline(&self) -> String {
+        match self.instead().next() {
+            None => self.enumerator(self.programs[0].0),
+            Some(_) => format!("{}_BASELINE", self.upper()),
+        }
+    }
+
+    /// Writes lines for what every such machine has: the baseline, or what the compiler knows to be there in its place.
+    fn by_baseline(&self, out: &mut String, lines: &dyn Fn(&Isa) -> String) {
+        let mut word = "#if";
+        for (isa, condition) in self.instead() {
+            let _ = write!(out, "{word} {condition}\n{}", lines(isa));
+            word = "#elif";
+        }
+        let lines = lines(self.programs[0].0);
+        match word {
+            "#if" => out.push_str(&lines),
+            _ => {
+                let _ = write!(out, "#else\n{lines}#endif\n");
+            }
+        }
     }
 
     /// The state fields: what the struct holds, and the output that it becomes.
@@ -113,7 +142,7 @@ typedef enum {prefix}_isa {{
 "
     );
     for (isa, _) in file.programs {
-        let note = if isa.arch.is_none() { " /* every machine */" } else { "" };
+        let note = if file.condition(isa).is_none() { " /* every machine */" } else { "" };
         let _ = writeln!(out, "    {},{note}", file.enumerator(isa));
     }
     // C++98 and -Wpedantic want no comma at the end
@@ -374,24 +403,17 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
     let _ = write!(out, "\nvoid {prefix}_run({prefix}_isa isa, {}{}) {{\n", pool_param(file), file.run_params());
     flush(out, file);
     out.push_str("    switch (");
-    let _ = writeln!(out, "{prefix}_isa_available(isa) ? isa : {}) {{", file.enumerator(file.programs[0].0));
-    let special: Vec<_> = file.special().collect();
-    for same_arch in special.chunk_by(|a, b| a.arch == b.arch) {
+    let _ = writeln!(out, "{prefix}_isa_available(isa) ? isa : {}) {{", file.baseline());
+    let asked: Vec<_> = file.asked().collect();
+    for same in asked.chunk_by(|a, b| a.condition() == b.condition()) {
         let case = |isa: &&Isa| {
             format!("    case {}:\n        {prefix}_run_{}({args});\n        return;\n", file.enumerator(isa), isa.name)
         };
-        super::guarded(out, same_arch[0], &same_arch.iter().map(case).collect::<String>());
+        super::guarded(out, file.condition(same[0]).as_deref(), &same.iter().map(case).collect::<String>());
     }
-    let _ = write!(
-        out,
-        "    default:
-        {prefix}_run_{}({args});
-        return;
-    }}
-}}
-",
-        file.programs[0].0.name
-    );
+    out.push_str("    default:\n");
+    file.by_baseline(out, &|isa| format!("        {prefix}_run_{}({args});\n", isa.name));
+    out.push_str("        return;\n    }\n}\n");
     structure(out, file);
 }
 
@@ -426,81 +448,45 @@ fn flush(out: &mut String, file: &File<'_>) {
 /// Which instruction sets the machine has.
 fn isa(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
-    let generic = file.enumerator(file.programs[0].0);
-    let special: Vec<_> = file.special().collect();
-    let arch = special.first().and_then(|isa| isa.arch);
-    if let Some(arch) = arch {
-        let _ = write!(
-            out,
-            "
-#if {}
-/* The instruction sets that processor and operating system have, a bit each. Asked once: cpuid is slow, on virtual
- * machines very slow. Threads that ask at the same time find the same. */
-static unsigned {prefix}_machine(void) {{
-    static unsigned known;
-    unsigned have = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (have == 0) {{
-        unsigned eax, ebx = 0, ecx, edx, leaf1_ecx = 0, leaf7_ebx = 0, xcr0 = 0;
-        if (__get_cpuid(1, &eax, &ebx, &leaf1_ecx, &edx) && (leaf1_ecx & bit_OSXSAVE)) {{
-            /* which registers the operating system saves: xgetbv, spelled so that every assembler knows it */
-            __asm__ volatile(\".byte 0x0f, 0x01, 0xd0\" : \"=a\"(xcr0), \"=d\"(edx) : \"c\"(0));
-        }}
-        if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {{
-            leaf7_ebx = ebx;
-        }}
-        have = 1u << {generic};
-",
-            defined(arch)
-        );
-        for isa in &special {
-            let bits = isa.cpuid;
-            let _ = write!(
-                out,
-                "        if ((leaf1_ecx & {0:#x}u) == {0:#x}u && (leaf7_ebx & {1:#x}u) == {1:#x}u
-            && (xcr0 & {2:#x}u) == {2:#x}u) {{
-            have |= 1u << {3};
-        }}
-",
-                bits.leaf1_ecx,
-                bits.leaf7_ebx,
-                bits.xcr0,
-                file.enumerator(isa)
-            );
-        }
-        let _ = write!(
-            out,
-            "        __atomic_store_n(&known, have, __ATOMIC_RELAXED);
-    }}
-    return have;
-}}
-#endif
-"
-        );
+    let baseline = file.baseline();
+    if file.instead().next().is_some() {
+        out.push_str("\n/* What every machine has that this file is compiled for. */\n");
+        file.by_baseline(out, &|isa| format!("#define {baseline} {}\n", file.enumerator(isa)));
+    }
+    let asked: Vec<_> = file.asked().collect();
+    for processor in crate::emit::processors(file.programs) {
+        let set = |isa: &&Isa| {
+            let question = isa.question().filter(|question| std::ptr::eq(question.processor, processor))?;
+            let (c, enumerator) = (question.c, file.enumerator(isa));
+            Some(format!("        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n"))
+        };
+        let sets: String = asked.iter().filter_map(set).collect();
+        let text = processor.c.replace("PREFIX", prefix).replace("BASELINE", &baseline);
+        out.push_str(&text.replace("SETS\n", &sets));
     }
     let _ = write!(out, "\nint {prefix}_isa_available({prefix}_isa isa) {{\n");
-    if let Some(arch) = arch {
-        let last = file.enumerator(special[special.len() - 1]);
+    let mut word = "#if";
+    for same in asked.chunk_by(|a, b| a.condition() == b.condition()) {
+        let condition = file.condition(same[0]).expect("emit: what is asked for stands under a condition");
+        let last = file.enumerator(same[same.len() - 1]);
         let _ = write!(
             out,
-            "#if {}
+            "{word} {condition}
     return (unsigned)isa <= {last} && ({prefix}_machine() >> isa & 1u) != 0;
-#else
-    return isa == {generic};
-#endif
-",
-            defined(arch)
+"
         );
-    } else {
-        let _ = writeln!(out, "    return isa == {generic};");
+        word = "#elif";
     }
+    let (otherwise, end) = if asked.is_empty() { ("", "") } else { ("#else\n", "#endif\n") };
+    let _ = write!(out, "{otherwise}    return isa == {baseline};\n{end}");
     let _ = write!(out, "}}\n\n{prefix}_isa {prefix}_isa_detect(void) {{\n");
-    for isa in special.iter().rev() {
+    for isa in asked.iter().rev() {
         let name = file.enumerator(isa);
         let _ = write!(out, "    if ({prefix}_isa_available({name})) {{\n        return {name};\n    }}\n");
     }
     let _ = write!(
         out,
-        "    return {generic};\n}}\n\nconst char *{prefix}_isa_name({prefix}_isa isa) {{\n    switch (isa) {{\n"
+        "    return {baseline};\n}}\n\nconst char *{prefix}_isa_name({prefix}_isa isa) {{\n    switch (isa) {{\n"
     );
     for (isa, _) in file.programs {
         let _ = write!(out, "    case {}:\n        return \"{}\";\n", file.enumerator(isa), isa.name);
@@ -578,7 +564,7 @@ fn trim(sum: &str) -> &str {
 fn structure(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
     let interface = file.interface;
-    let generic = file.enumerator(file.programs[0].0);
+    let baseline = file.baseline();
     let packed = packed_param(file);
     let pass = if file.is_baked() { "" } else { ", packed" };
     if interface.has_state() {
@@ -608,7 +594,7 @@ void {prefix}_init({prefix} *self{packed}) {{
 }}
 
 void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
-    self->isa = {prefix}_isa_available(isa) ? isa : {generic};
+    self->isa = {prefix}_isa_available(isa) ? isa : {baseline};
 "
     );
     if !file.is_baked() {

@@ -34,7 +34,7 @@ pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> St
         let mut text = String::new();
         body(file, isa, program, used, &mut text);
         out.push('\n');
-        guarded(&mut out, isa, &text);
+        guarded(&mut out, file.condition(isa).as_deref(), &text);
     }
     out
 }
@@ -117,7 +117,7 @@ pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
 }
 
 /// Names that the program's own must not hide.
-fn taken(prefix: &str, isa: &Isa, program: &Program) -> Vec<String> {
+fn taken(prefix: &str, isa: &'static Isa, program: &Program) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
     all.extend(program.buffers.iter().map(|buffer| c_type(buffer.element).to_owned()));
     all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
@@ -531,14 +531,14 @@ impl Dialect for C<'_> {
                     let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
                     return Text::atom(format!("__builtin_fmaf({})", args.join(", ")));
                 }
-                self.template(|v| v.mul_add, VectorFunction::MulAdd(lanes, self.isa.name), lanes, args)
+                self.template(|v| v.mul_add, VectorFunction::MulAdd(lanes, self.isa), lanes, args)
             }
             O::Max => self.template(|v| v.max, VectorFunction::Max(lanes), lanes, args),
             O::Min => self.template(|v| v.min, VectorFunction::Min(lanes), lanes, args),
             O::SelectLess => self.template(|v| v.select_less, VectorFunction::SelectLess(lanes), lanes, args),
             O::Flush => {
                 let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
-                let function = self.name(VectorFunction::Flush(lanes, self.isa.name));
+                let function = self.name(VectorFunction::Flush(lanes, self.isa));
                 Text::atom(format!("{function}({})", args.join(", ")))
             }
             O::ToBits | O::FromBits => {

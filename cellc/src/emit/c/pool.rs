@@ -1,10 +1,11 @@
 //! Where the halves of a cell run: a struct for the caller's own pool, and a pair of threads for those who have none.
 
 use super::File;
+use crate::arch::C_PAUSE;
 
 /// `PREFIX` and `UPPER` replaced.
 fn named(file: &File<'_>, text: &str) -> String {
-    text.replace("PREFIX", file.prefix()).replace("UPPER", &file.upper())
+    text.replace("PAUSE\n", C_PAUSE).replace("PREFIX", file.prefix()).replace("UPPER", &file.upper())
 }
 
 /// What the header declares.
@@ -76,11 +77,7 @@ static void PREFIX_wait(unsigned turn) {
         sched_yield();
         return;
     }
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile(\"yield\");
-#endif
+PAUSE
 }
 
 /* What the helper does. What it reads of a pair was written before OFFERED, which it acquires; the caller writes it again

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::kernels::{fill, spaced};
 use super::{guarded, wrap};
-use crate::arch::Isa;
+use crate::arch::{C_FOUR_LANES, Isa};
 use crate::emit::names::c_type;
 use crate::emit::walk::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
@@ -26,10 +26,10 @@ pub(super) enum VectorFunction {
     LoadI8(usize),
     /// Of elements of that type, which is not f32.
     Length(Element),
-    /// On the instruction set of that name.
-    MulAdd(usize, &'static str),
-    /// On the instruction set of that name.
-    Flush(usize, &'static str),
+    /// On that instruction set.
+    MulAdd(usize, &'static Isa),
+    /// On that instruction set.
+    Flush(usize, &'static Isa),
 }
 
 impl VectorFunction {
@@ -51,8 +51,8 @@ impl VectorFunction {
             Self::ToBits => format!("{prefix}_to_bits"),
             Self::FromBits => format!("{prefix}_from_bits"),
             Self::Length(element) => format!("{prefix}_length_{element}"),
-            Self::MulAdd(lanes, isa) => format!("{prefix}_mul_add{lanes}_{isa}"),
-            Self::Flush(lanes, isa) => format!("{prefix}_flush{lanes}_{isa}"),
+            Self::MulAdd(lanes, isa) => format!("{prefix}_mul_add{lanes}_{}", isa.name),
+            Self::Flush(lanes, isa) => format!("{prefix}_flush{lanes}_{}", isa.name),
         }
     }
 
@@ -115,7 +115,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 out,
                 "
 {inline} {float} {name}(const int8_t *from) {{
-#if defined(__SSE2__) || defined(__ARM_NEON)
+#if {C_FOUR_LANES}
     typedef int32_t integers __attribute__((vector_size(16)));
     const uint32_t word = (uint32_t)(uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 |
                           (uint32_t)(uint8_t)from[2] << 16 | (uint32_t)(uint8_t)from[3] << 24;
@@ -216,7 +216,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 )
             }
             Self::MulAdd(_, isa) => {
-                let (isa, attribute) = on(isa, prefix);
+                let attribute = spaced(prefix, isa);
                 let each: Vec<_> = (0..lanes).map(|i| format!("__builtin_fmaf(a[{i}], b[{i}], c[{i}])")).collect();
                 let text = format!(
                     "/* a * b + c, rounded once. */\n{inline} {attribute}{float} {name}({float} a, {float} b, {float} c) {{
@@ -226,7 +226,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 of(isa, out, &text)
             }
             Self::Flush(_, isa) => {
-                let (isa, attribute) = on(isa, prefix);
+                let attribute = spaced(prefix, isa);
                 let limit = format!("{}f", decimal(FLUSH_BELOW));
                 let body = match isa.c_vectors.iter().find(|v| v.lanes == lanes) {
                     Some(vector) => format!("    return {};\n", fill(vector.flush, &["a".to_owned(), limit])),
@@ -246,16 +246,10 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
     }
 }
 
-/// An instruction set, and its attribute, followed by a space.
-fn on(isa: &str, prefix: &str) -> (&'static Isa, String) {
-    let isa = Isa::from_name(isa).expect("emit: an instruction set has its own name");
-    (isa, spaced(prefix, isa))
-}
-
 /// Writes a function for one instruction set.
 fn of(isa: &Isa, out: &mut String, text: &str) -> std::fmt::Result {
     out.push('\n');
-    guarded(out, isa, text);
+    guarded(out, isa.condition().map(|condition| condition.c), text);
     Ok(())
 }
 
@@ -285,13 +279,13 @@ pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFuncti
 }
 
 /// Every name that [`write`] may declare for so many lanes.
-pub(super) fn names(prefix: &str, lanes: usize, isa: &Isa) -> Vec<String> {
+pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
     use VectorFunction as V;
     let functions =
         [V::Load(lanes), V::Store(lanes), V::Splat(lanes), V::Max(lanes), V::Min(lanes), V::SelectLess(lanes)];
     let lengths = [Element::I32, Element::I64, Element::U32].map(V::Length);
     let narrow = [V::LoadF16(lanes), V::LoadI8(lanes)];
-    let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa.name), V::Flush(lanes, isa.name)];
+    let others = [V::ToBits, V::FromBits, V::MulAdd(lanes, isa), V::Flush(lanes, isa)];
     let mut names: Vec<_> =
         functions.iter().chain(&narrow).chain(&others).chain(&lengths).map(|f| f.name(prefix)).collect();
     names.extend([float(prefix, lanes), bits(prefix, lanes)]);

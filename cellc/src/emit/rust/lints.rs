@@ -14,6 +14,3 @@ pub(super) const STYLE: &str = "#[allow(clippy::all)]";
 
 /// As [`UNUSED`] and [`STYLE`].
 pub(super) const UNUSED_STYLE: &str = "#[allow(dead_code, clippy::all)]";
-
-/// As [`STYLE`]; and cpuid is a safe function in some versions of Rust, an unsafe one in others.
-pub(super) const CPUID: &str = "#[allow(unused_unsafe, clippy::all)]";

@@ -57,8 +57,9 @@ pub(super) fn block_type(block: &Block) -> String {
     format!("[{element}; {}]", block.len)
 }
 
+/// Under which its body is compiled.
 pub(super) fn cfg(isa: &Isa) -> String {
-    isa.arch.map(|arch| format!("#[cfg(target_arch = {arch:?})]")).unwrap_or_default()
+    isa.condition().map(|condition| format!("#[cfg({})]", condition.rust)).unwrap_or_default()
 }
 
 pub(super) fn attribute(isa: &Isa) -> String {
@@ -67,9 +68,4 @@ pub(super) fn attribute(isa: &Isa) -> String {
     } else {
         format!("#[target_feature(enable = {:?})]", isa.rust_features)
     }
-}
-
-pub(super) fn has(isa: &Isa) -> String {
-    let cpuid = isa.cpuid;
-    format!("has({:#x}, {:#x}, {:#x})", cpuid.leaf1_ecx, cpuid.leaf7_ebx, cpuid.xcr0)
 }

@@ -1,6 +1,6 @@
 //! How C spells x86 vectors: intrinsics, which gcc and clang read alike.
 
-use super::CVector;
+use super::super::CVector;
 
 /// Sixteen lanes; AVX-512.
 const LANES_16: CVector = CVector {
@@ -48,7 +48,7 @@ const LANES_4: CVector = CVector {
 };
 
 /// AVX2 with FMA.
-pub(super) static AVX2: [CVector; 2] = [LANES_8, LANES_4];
+pub(in crate::arch) static AVX2: [CVector; 2] = [LANES_8, LANES_4];
 
 /// AVX-512.
-pub(super) static AVX512: [CVector; 3] = [LANES_16, LANES_8, LANES_4];
+pub(in crate::arch) static AVX512: [CVector; 3] = [LANES_16, LANES_8, LANES_4];

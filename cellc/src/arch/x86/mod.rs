@@ -1,0 +1,136 @@
+//! x86-64: AVX2 and AVX-512, for which the processor is asked.
+
+#[cfg(all(feature = "cli", target_arch = "x86_64"))]
+pub(super) mod floor;
+mod vectors;
+
+use super::{Arch, Condition, Detection, GENERIC, Isa, Processor, Question};
+
+/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx, and of XCR0: the registers that the operating system saves.
+macro_rules! cpuid {
+    ($leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal) => {
+        Detection::Running(
+            Condition { c: "defined(__x86_64__)", rust: "target_arch = \"x86_64\"" },
+            Question {
+                processor: &CPUID,
+                c: concat!(
+                    "(leaf1_ecx & ",
+                    $leaf1_ecx,
+                    "u) == ",
+                    $leaf1_ecx,
+                    "u && (leaf7_ebx & ",
+                    $leaf7_ebx,
+                    "u) == ",
+                    $leaf7_ebx,
+                    "u\n\
+            \x20           && (xcr0 & ",
+                    $xcr0,
+                    "u) == ",
+                    $xcr0,
+                    "u"
+                ),
+                rust: concat!("has(", $leaf1_ecx, ", ", $leaf7_ebx, ", ", $xcr0, ")"),
+            },
+        )
+    };
+}
+
+/// Files for every machine, with bodies of their own for x86-64, for which sizes are chosen.
+pub static X86_64: Arch = Arch {
+    baseline: &GENERIC,
+    isas: &[&AVX2, &AVX512],
+    c_tuning: "\
+#if defined(__x86_64__)
+/* The processor orders instructions itself, and fetches ahead what is read in order: gcc's own order of the loads takes
+ * up to 1.8 times as long where weights come from beyond the second level of the cache. And an accumulator that shares
+ * a variable with what is made of it later is spilled at every row where registers are short there. */
+#pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
+#endif
+",
+    c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
+    // a vector of a state that lies across two lines of cache takes twice as long
+    rust_struct: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
+};
+
+/// AVX2 with FMA and F16C, which came before both.
+pub static AVX2: Isa = Isa {
+    name: "avx2",
+    lanes: 8,
+    registers: 16,
+    fma: true,
+    // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
+    detection: cpuid!("0x3c001000", "0x20", "0x6"),
+    rust_features: "avx2,fma,f16c",
+    c_features: "avx2,fma,f16c",
+    rust_mul_add: MUL_ADD,
+    rust_half: HALF,
+    c_header: "immintrin.h",
+    c_vectors: &vectors::AVX2,
+};
+
+/// The AVX-512 that every machine since Skylake-SP has.
+pub static AVX512: Isa = Isa {
+    name: "avx512",
+    lanes: 16,
+    registers: 32,
+    fma: true,
+    // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
+    detection: cpuid!("0x3c001000", "0xc0030020", "0xe6"),
+    rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
+    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
+    rust_mul_add: MUL_ADD,
+    rust_half: HALF,
+    c_header: "immintrin.h",
+    c_vectors: &vectors::AVX512,
+};
+
+/// One lane of a fused multiply-add: safe where the feature is enabled, and LLVM widens it.
+const MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_fmadd_ss(\
+    core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
+
+/// One lane: as [`MUL_ADD`].
+const HALF: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_cvtph_ps(\
+    core::arch::x86_64::_mm_cvtsi32_si128(i32::from(half))))";
+
+/// What processor and operating system have. cpuid is a safe function in some versions of Rust, an unsafe one in others.
+static CPUID: Processor = Processor {
+    c_header: "cpuid.h",
+    c: "
+#if defined(__x86_64__)
+/* The instruction sets that processor and operating system have, a bit each. Asked once: cpuid is slow, on virtual
+ * machines very slow. Threads that ask at the same time find the same. */
+static unsigned PREFIX_machine(void) {
+    static unsigned known;
+    unsigned have = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (have == 0) {
+        unsigned eax, ebx = 0, ecx, edx, leaf1_ecx = 0, leaf7_ebx = 0, xcr0 = 0;
+        if (__get_cpuid(1, &eax, &ebx, &leaf1_ecx, &edx) && (leaf1_ecx & bit_OSXSAVE)) {
+            /* which registers the operating system saves: xgetbv, spelled so that every assembler knows it */
+            __asm__ volatile(\".byte 0x0f, 0x01, 0xd0\" : \"=a\"(xcr0), \"=d\"(edx) : \"c\"(0));
+        }
+        if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
+            leaf7_ebx = ebx;
+        }
+        have = 1u << BASELINE;
+SETS
+        __atomic_store_n(&known, have, __ATOMIC_RELAXED);
+    }
+    return have;
+}
+#endif
+",
+    rust: "/// Whether processor and operating system have all of these features (masks of cpuid and XCR0).
+#[cfg(target_arch = \"x86_64\")]
+#[allow(unused_unsafe, clippy::all)]
+fn has(leaf1_ecx: u32, leaf7_ebx: u32, xcr0: u64) -> bool {
+    // SAFETY: cpuid exists on every x86-64; xgetbv is reached only where cpuid says that it is enabled
+    unsafe {
+        if core::arch::x86_64::__cpuid(0).eax < 7 { return false; }
+        let ecx = core::arch::x86_64::__cpuid(1).ecx;
+        let ebx = core::arch::x86_64::__cpuid_count(7, 0).ebx;
+        ecx & leaf1_ecx == leaf1_ecx && ebx & leaf7_ebx == leaf7_ebx
+            && core::arch::x86_64::_xgetbv(0) & xcr0 == xcr0
+    }
+}
+",
+};
