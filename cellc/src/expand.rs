@@ -19,7 +19,8 @@ use crate::options::Options;
 use crate::validate::validate;
 
 /// What the macros call the options of the command line.
-const WORDS: [(&str, &str); 8] = [
+const WORDS: [(&str, &str); 9] = [
+    ("--no-state", "`cellc::Builder::state`"),
     ("--batch", "the key `batch`"),
     ("--weights", "the key `weights`"),
     ("--shape", "`cellc::Builder::shape`"),

@@ -63,7 +63,7 @@ pub(crate) fn lines(
     }
     for restart in &model.restarts {
         lines.push(format!(
-            "State: nothing keeps that of {} \"{}\". It takes one step a call, and every call starts it anew from a constant.",
+            "State: nothing keeps that of {} \"{}\". It takes one step a call, and every call starts it anew.",
             escape(&restart.kind),
             escape(&restart.name)
         ));

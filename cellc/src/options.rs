@@ -137,7 +137,7 @@ pub enum State {
     Auto,
     /// These pairs of input and output names.
     Pairs(Vec<(String, String)>),
-    /// None.
+    /// None. No warning speaks of layers that every call starts anew.
     None,
 }
 

@@ -4,6 +4,7 @@
 
 mod cell;
 mod choices;
+mod dependence;
 mod elementwise;
 mod flow;
 mod fold;
@@ -138,7 +139,7 @@ struct Validation<'a> {
     open: Option<usize>,
     /// By parameter of the model: the axes for which it was taken.
     open_axes: Vec<Vec<usize>>,
-    /// Recurrent layers by what they leave after the last step, loops by what they hand on.
+    /// Recurrent layers by what they leave after the last step, loops by what they hand on, products by what they give.
     layers: HashMap<usize, &'a Node>,
     /// What is said of layers that every call starts anew, unless it turns out that their states are kept.
     restart_warnings: Diagnostics,

@@ -601,7 +601,8 @@ impl Builder {
 
     /// What [`Builder::compile`] writes.
     fn generate(&self) -> Result<(Compilation, Vec<OutputFile>), Error> {
-        const WORDS: [(&str, &str); 9] = [
+        const WORDS: [(&str, &str); 10] = [
+            ("--no-state", "`State::None` in `Builder::state`"),
             ("--direction bidirectional", "`Builder::direction`"),
             ("--sequence", "`Builder::steps`"),
             ("--layers", "`Builder::layers`"),

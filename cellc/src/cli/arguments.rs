@@ -205,7 +205,7 @@ pub(crate) struct StateArguments {
     #[arg(long, value_name = "IN=OUT", value_parser = pair)]
     state: Vec<(String, String)>,
 
-    /// The struct holds no state: every input is given at every step, and no notice speaks of states
+    /// The struct holds no state: every input is given at every step. No notice speaks of states, and no warning of a layer that every call starts anew
     #[arg(long, conflicts_with = "state")]
     no_state: bool,
 }

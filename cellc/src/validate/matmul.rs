@@ -37,8 +37,8 @@ impl Factor {
     }
 }
 
-impl Validation<'_> {
-    pub(super) fn matmul(&mut self, node: &Node, transpose_a: bool, transpose_b: bool) {
+impl<'a> Validation<'a> {
+    pub(super) fn matmul(&mut self, node: &'a Node, transpose_a: bool, transpose_b: bool) {
         let Some(inputs) = self.inputs(node) else { return };
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
         let valid = "a [.., M, K] and b [.., K, N], the dimensions before them broadcast";
@@ -88,7 +88,7 @@ impl Validation<'_> {
 
     fn dense(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         x: &Factor,
         w: Tensor,
         transposed: bool,
@@ -99,6 +99,7 @@ impl Validation<'_> {
         let x = self.source(&known)?;
         let w = WeightSource::Constant(self.intern(&w));
         let out = self.value(shape);
+        self.layers.insert(out, node);
         self.emit(node, ValidOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, out }));
         Some(Source::Value(out))
     }

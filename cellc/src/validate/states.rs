@@ -1,15 +1,15 @@
 //! Which inputs are states, which look like it, and what nothing keeps from call to call.
 
+mod restarts;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::flow::{Element, Flow, Producer};
 use super::interface::{find_name, list_names};
-use super::parameters::example;
 use super::{Validation, sweep};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::{
-    Dim, Direction, Lengths, Node, Op, Parameter, Restart, Source, StatePair, ValidCell, ValidLoop, ValidModel,
-    ValidNode, ValidOp,
+    Direction, Lengths, Node, Op, Parameter, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
 };
 use crate::options::State;
 
@@ -239,35 +239,6 @@ impl<'m> Recurrences<'m> {
         };
         self.not_forward(&ends.into_iter().filter(|&index| starts(&&self.all[index])).collect())
     }
-
-    /// Those whose last state is where another step of the same weights begins: steps that are written out.
-    fn continued(&self) -> HashSet<usize> {
-        let mut continued = HashSet::new();
-        for (index, next) in self.all.iter().enumerate() {
-            let Some((cell, _)) = next.cell else { continue };
-            for &element in next.initial.iter().flatten() {
-                let Some((before, _)) = self.last(element, true).filter(|(before, _)| *before != index) else {
-                    continue;
-                };
-                let same = self.all[before].cell.is_some_and(|(before, _)| {
-                    (before.w, before.r, before.weight_set) == (cell.w, cell.r, cell.weight_set)
-                });
-                if same {
-                    continued.insert(before);
-                }
-            }
-        }
-        continued
-    }
-}
-
-/// Whether an element is the same at the start of every call.
-fn is_constant(model: &ValidModel, (source, _): Element) -> bool {
-    match source {
-        Source::Constant(_) => true,
-        Source::Variable(variable) => model.variables[variable].next.is_none(),
-        Source::Parameter(_) | Source::Value(_) => false,
-    }
 }
 
 /// Why a state is never kept.
@@ -403,26 +374,6 @@ fn decomposed<'a>(
     found
 }
 
-/// The cells in bodies of several iterations.
-fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
-    let mut repeated = HashSet::new();
-    let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
-        ValidOp::Loop(body) if body.trips > 1 => Some(&body.body),
-        _ => None,
-    });
-    let mut open: Vec<&Vec<ValidNode>> = bodies.collect();
-    while let Some(nodes) = open.pop() {
-        for node in nodes {
-            match &node.op {
-                ValidOp::Cell(cell) => _ = repeated.insert(place_of(cell)),
-                ValidOp::Loop(body) if body.trips == 1 => open.push(&body.body),
-                _ => {}
-            }
-        }
-    }
-    repeated
-}
-
 /// The value by which a cell is known among all.
 fn place_of(cell: &ValidCell) -> usize {
     [cell.h_out, cell.c_out, cell.y]
@@ -453,7 +404,7 @@ impl<'a> Validation<'a> {
             State::Pairs(pairs) => self.given_states(&model, &recurrences, pairs),
         };
         let restarts = self.restarts(&model, &recurrences, &needed);
-        if recurrences.flow.gave_up() {
+        if recurrences.flow.gave_up() && self.options.state != State::None {
             let found = "the model moves too many elements about for its states to be found";
             let warning = Diagnostic::warning(Origin::Unknown, found);
             self.diagnostics.push(warning.help("name the inputs and outputs that are states, --state IN=OUT"));
@@ -604,124 +555,5 @@ impl<'a> Validation<'a> {
             }
         }
         states
-    }
-
-    /// The layers of one step that every call starts from a constant state. Says how to keep it.
-    fn restarts(&mut self, model: &ValidModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<Restart> {
-        let mut found: Vec<(usize, String)> = Vec::new();
-        let goes_on_in = recurrences.continued();
-        for (index, recurrence) in recurrences.all.iter().enumerate() {
-            let (Some((_, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
-            let constant = recurrence.initial.iter().flatten().any(|element| is_constant(model, *element));
-            if !constant || goes_on_in.contains(&index) {
-                continue;
-            }
-            match found.last_mut() {
-                Some((place, states)) if *place == recurrence.place => states.push_str(&format!(" and {state}")),
-                _ => found.push((recurrence.place, state.to_string())),
-            }
-        }
-        // cells that are written out in a body
-        for node in model.all_nodes() {
-            let ValidOp::Loop(body) = &node.op else { continue };
-            let cells = || body.body.iter().any(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Loop(_)));
-            if body.trips > 1 || body.slices.is_empty() || cells() {
-                continue;
-            }
-            let starts =
-                |initial| recurrences.flow.origins(initial).into_iter().flatten().any(|e| is_constant(model, e));
-            let carried = body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
-            let from_constant = carried.filter(|c| starts(c.initial)).count();
-            if from_constant > 0 {
-                found.push((body.carried[0].value, "what it hands on".to_owned()));
-            }
-        }
-        found.sort_unstable();
-        let mut seen: HashSet<*const Node> = HashSet::new();
-        let mut restarts = Vec::new();
-        let repeated = repeated_cells(model);
-        for (place, states) in found {
-            let Some(&node) = self.layers.get(&place) else { continue };
-            if !seen.insert(node) {
-                continue;
-            }
-            if repeated.contains(&place) {
-                let found = format!(
-                    "every iteration of a loop starts {} anew from a constant state: nothing hands {states} on",
-                    quoted(&node.name)
-                );
-                let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-                self.restart_warnings.push(warning.help("carry the state from iteration to iteration by a back edge"));
-            } else {
-                let mut all = recurrences.all.iter();
-                let lengths = all.any(|r| r.place == place && r.order == Order::Lengths);
-                self.warn_of_restart(model, &recurrences.starts, node, &states, lengths);
-                restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
-            }
-        }
-        restarts
-    }
-
-    fn warn_of_restart(
-        &mut self,
-        model: &ValidModel,
-        starts: &HashMap<Source, Vec<usize>>,
-        node: &Node,
-        states: &str,
-        lengths: bool,
-    ) {
-        let found = format!(
-            "every call starts {} anew from a constant state: it takes one step a call, and nothing keeps {states}",
-            quoted(&node.name)
-        );
-        let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-        let direction = match &node.op {
-            Op::Sequence(_, direction) => Some(*direction),
-            _ => None,
-        };
-        if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
-            let help = format!(
-                "a layer that runs {} needs the whole sequence in one call: give all of its steps in --shape",
-                way(direction)
-            );
-            self.restart_warnings.push(warning.help(help));
-            return;
-        }
-        let mut ways = Vec::new();
-        if direction.is_some() && !lengths {
-            ways.push(match (self.shapes_of_steps(model, starts, true), self.shapes_of_steps(model, starts, false)) {
-                (Some(shapes), _) => format!("leave the number of steps open, {shapes}"),
-                (None, Some(shapes)) => {
-                    format!("leave the number of steps open, {shapes}, in the export as well")
-                }
-                (None, None) => "export the model with an open number of steps, and leave it open".to_owned(),
-            });
-        }
-        ways.push("export the model with the state as an input and an output, which are then found".to_owned());
-        ways.push("make the model stateful in OpenVINO".to_owned());
-        self.restart_warnings.push(warning.help(ways.join("; or ")));
-    }
-
-    /// How to leave the number of steps open: inputs of one step, where `open` only those of which the model leaves that open.
-    fn shapes_of_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>, open: bool) -> Option<String> {
-        let mut texts = Vec::new();
-        for (index, &parameter) in self.model.parameters.iter().enumerate() {
-            let node = &self.model.nodes[parameter];
-            let stated = self.model.values[node.outputs[0].0].shape.as_ref();
-            let Parameter { names, shape, weight, .. } = &model.parameters[index];
-            if *weight || starts.contains_key(&Source::Parameter(index)) {
-                continue;
-            }
-            let one = |axis: &usize| {
-                let is_open = stated.is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
-                shape[*axis] == 1 && (is_open || !open)
-            };
-            // a row of features comes last
-            let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
-            let Some(time) = (1..last).find(one) else { continue };
-            let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
-            texts.push(example(names.first().map_or("", String::as_str), &dims, Some((time, "?"))));
-        }
-        (!texts.is_empty()).then(|| texts.join(" "))
     }
 }

@@ -4,6 +4,7 @@ mod loops;
 mod operations;
 mod recurrent;
 mod refusals;
+mod restarts;
 mod states;
 
 use std::fmt::Write;

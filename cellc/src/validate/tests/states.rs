@@ -6,8 +6,8 @@ use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, Slicin
 const FORWARD: Direction = Direction::Forward;
 
 /// Rows, and units of every layer and of x.
-const N: usize = 2;
-const H: usize = 3;
+pub(super) const N: usize = 2;
+pub(super) const H: usize = 3;
 
 /// A sequence; its outputs are Y `[N, D, T, H]` and the last states `[N, D, H]`.
 fn sequence(
@@ -162,7 +162,7 @@ fn stacked(kind: CellKind, layers: usize, steps: usize, how: Part, join: Join) -
     graph
 }
 
-const GRU: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
+pub(super) const GRU: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 
 #[test]
 fn states_of_stacked_layers_are_found_through_views_that_undo_each_other() {
@@ -300,7 +300,12 @@ fn what_looks_like_a_state_and_is_none() {
 }
 
 /// A sequence that starts from what `start` makes of x; time is open where `steps` is -1.
-fn started(kind: CellKind, direction: Direction, steps: isize, start: fn(&mut Graph, ValueId) -> ValueId) -> Graph {
+pub(super) fn started(
+    kind: CellKind,
+    direction: Direction,
+    steps: isize,
+    start: fn(&mut Graph, ValueId) -> ValueId,
+) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[-1, steps, H as isize]);
     let shape = graph.op(Op::ShapeOf, &[x]);
@@ -316,7 +321,7 @@ fn started(kind: CellKind, direction: Direction, steps: isize, start: fn(&mut Gr
 }
 
 /// Zeros of as many rows as x has, as PyTorch leaves them: `[N, 1, H]`.
-fn zeros(graph: &mut Graph, x: ValueId) -> ValueId {
+pub(super) fn zeros(graph: &mut Graph, x: ValueId) -> ValueId {
     let shape = graph.op(Op::ShapeOf, &[x]);
     let (zero, row, rest) = (graph.int(0), graph.ints(&[0]), graph.ints(&[1, H as i64]));
     let rows = graph.op(Op::Gather { batch_dims: 0 }, &[shape, row, zero]);

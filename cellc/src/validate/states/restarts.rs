@@ -1,0 +1,455 @@
+//! What nothing keeps from call to call: the layers of one step that every call starts anew.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{Order, Recurrence, Recurrences, kind_of, place_of, way};
+use crate::diagnostic::{Diagnostic, quoted};
+use crate::model::{
+    Activation, Dense, Dim, Direction, ElementType, Node, Op, Parameter, PointwiseFunction, Restart, Source, ValidCell,
+    ValidModel, ValidNode, ValidOp, WeightSource,
+};
+use crate::options::State;
+use crate::validate::Validation;
+use crate::validate::dependence::{Change, Dependence};
+use crate::validate::parameters::example;
+
+/// What a state starts from that no call keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// What is the same at every call. An open number of steps can go on from that only if it is a constant as it is.
+    Constant { as_it_is: bool },
+    /// Variables to which the last state does not go; which, where it is read as it is.
+    Variables(Option<usize>),
+    /// A constant that is multiplied with the recurrent matrix of a cell in parts.
+    InParts,
+}
+
+/// The states of a layer that no call keeps.
+struct Lost {
+    start: Start,
+    /// h, c, both, or what a loop hands on.
+    states: String,
+}
+
+/// The cells from which a tensor is computed without another cell between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nearest {
+    None,
+    /// One, by its place.
+    Cell(usize),
+    Several,
+}
+
+impl Nearest {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, any) | (any, Self::None) => any,
+            (a, b) if a == b => a,
+            _ => Self::Several,
+        }
+    }
+}
+
+/// Numbers for weights, equal for those that hold the same.
+struct Contents<'m> {
+    model: &'m ValidModel,
+    /// By what a constant holds, the first that does.
+    first: HashMap<(ElementType, &'m [usize], &'m [u8], usize), usize>,
+}
+
+impl<'m> Contents<'m> {
+    fn new(model: &'m ValidModel) -> Self {
+        Self { model, first: HashMap::new() }
+    }
+
+    fn number(&mut self, weight: WeightSource) -> (Option<Source>, usize) {
+        match weight {
+            WeightSource::Constant(constant) => {
+                let tensor = &self.model.constants[constant];
+                // elements of four bits may begin in the middle of a byte
+                let holds = (tensor.element(), tensor.shape(), tensor.bytes(), tensor.place().1 % 8);
+                (None, *self.first.entry(holds).or_insert(constant))
+            }
+            WeightSource::Parameter(parameter) => (Some(Source::Parameter(parameter)), 0),
+            WeightSource::Zero => (None, usize::MAX),
+        }
+    }
+}
+
+impl Recurrences<'_> {
+    /// Those whose last state is where another step of the same weights begins: steps that are written out.
+    fn continued(&self, model: &ValidModel, dependence: &Dependence) -> HashSet<usize> {
+        let nearest = self.nearest(model, dependence);
+        let begins_at = |recurrence: &Recurrence| {
+            let (cell, letter) = recurrence.cell?;
+            match if letter == 'h' { Some(cell.h) } else { cell.c } {
+                Some(Source::Value(value)) => Some(nearest[value]).filter(|nearest| *nearest != Nearest::None),
+                _ => None,
+            }
+        };
+        if self.all.iter().all(|recurrence| begins_at(recurrence).is_none()) {
+            return HashSet::new();
+        }
+        let mut contents = Contents::new(model);
+        let mut weights = |recurrence: &Recurrence| {
+            let (cell, letter) = recurrence.cell?;
+            Some((contents.number(cell.w), contents.number(cell.r), cell.weight_set, letter))
+        };
+        let weights: Vec<_> = self.all.iter().map(&mut weights).collect();
+        let mut of_weights: HashMap<_, Vec<usize>> = HashMap::new();
+        let mut of_place: HashMap<(usize, char), usize> = HashMap::new();
+        for (index, recurrence) in self.all.iter().enumerate() {
+            let Some((_, letter)) = recurrence.cell else { continue };
+            of_weights.entry(weights[index]).or_default().push(index);
+            of_place.insert((recurrence.place, letter), index);
+        }
+        let mut continued = HashSet::new();
+        for (index, recurrence) in self.all.iter().enumerate() {
+            let (Some(nearest), Some((_, letter))) = (begins_at(recurrence), recurrence.cell) else { continue };
+            match nearest {
+                Nearest::Cell(place) => {
+                    let before = of_place.get(&(place, letter)).copied();
+                    continued.extend(before.filter(|&before| before != index && weights[before] == weights[index]));
+                }
+                // which of them is not told apart: all of these weights may be
+                _ => continued.extend(of_weights.remove(&weights[index]).unwrap_or_default()),
+            }
+        }
+        continued
+    }
+
+    /// By value: the cells from which it is computed without another cell between.
+    fn nearest(&self, model: &ValidModel, dependence: &Dependence) -> Vec<Nearest> {
+        let mut nearest = vec![Nearest::None; model.values.len()];
+        for recurrence in &self.all {
+            let Some((cell, _)) = recurrence.cell else { continue };
+            for value in [cell.y, cell.h_out, cell.c_out].into_iter().flatten() {
+                nearest[value] = Nearest::Cell(recurrence.place);
+            }
+        }
+        for value in 0..nearest.len() {
+            if nearest[value] != Nearest::None {
+                continue;
+            }
+            // a value reads values of smaller numbers, but for what a loop hands on
+            let before = dependence.reads(value).iter().filter_map(|source| match *source {
+                Source::Value(read) if read < value => Some(nearest[read]),
+                _ => None,
+            });
+            nearest[value] = before.fold(Nearest::None, Nearest::and);
+        }
+        nearest
+    }
+}
+
+/// The cells in bodies of several iterations.
+fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
+    let mut repeated = HashSet::new();
+    let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
+        ValidOp::Loop(body) if body.trips > 1 => Some(&body.body),
+        _ => None,
+    });
+    let mut open: Vec<&Vec<ValidNode>> = bodies.collect();
+    while let Some(nodes) = open.pop() {
+        for node in nodes {
+            match &node.op {
+                ValidOp::Cell(cell) => _ = repeated.insert(place_of(cell)),
+                ValidOp::Loop(body) if body.trips == 1 => open.push(&body.body),
+                _ => {}
+            }
+        }
+    }
+    repeated
+}
+
+/// Cells that are written in parts, as PyTorch's `GRUCell` and `LSTMCell` are exported, and that start from a constant: the products of
+/// that with `[H, 3 H]` or `[H, 4 H]`. It must go into a Sigmoid and a Tanh together with what depends on an input, and the state before must
+/// meet one of these again, element by element; one of these signs alone is found in other models, too.
+fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) -> Vec<usize> {
+    let is_constant = |source: Source| dependence.change(source) <= Change::Never;
+    let products =
+        || model.nodes.iter().filter_map(|node| if let ValidOp::Dense(d) = &node.op { Some(d) } else { None });
+    let starts = |dense: &&Dense| {
+        let gates = [3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
+        gates && dense.inputs > 1 && needed[dense.out] && is_constant(dense.x)
+    };
+    let candidates: Vec<&Dense> = products().filter(starts).collect();
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let mut contents = Contents::new(model);
+    // steps that are written out: the next one has the same weights
+    let goes_on: HashSet<_> =
+        products().filter(|dense| !is_constant(dense.x)).map(|dense| contents.number(dense.w)).collect();
+    let mut readers: Vec<Vec<&ValidOp>> = vec![Vec::new(); model.values.len()];
+    for node in &model.nodes {
+        for source in node.op.reads() {
+            if let Source::Value(value) = source {
+                readers[value].push(&node.op);
+            }
+        }
+    }
+    let holds = |source: Source| match source {
+        Source::Constant(constant) => Some(model.constants[constant].bytes()),
+        _ => None,
+    };
+    let same = |a: Source, b: Source| {
+        let zero = |source| dependence.change(source) == Change::Zero;
+        a == b || zero(a) && zero(b) || holds(a).is_some() && holds(a) == holds(b)
+    };
+    let mut found = Vec::new();
+    for dense in candidates {
+        if goes_on.contains(&contents.number(dense.w)) {
+            continue;
+        }
+        let (mut sigmoids, mut tanhs) = (Vec::new(), Vec::new());
+        let (mut open, mut seen) = (vec![dense.out], HashSet::from([dense.out]));
+        while let Some(value) = open.pop() {
+            for reader in &readers[value] {
+                let next = match reader {
+                    ValidOp::View(view) => view.out,
+                    ValidOp::Pointwise(pointwise) => match pointwise.function {
+                        PointwiseFunction::Activation(_) if is_constant(Source::Value(value)) => continue,
+                        PointwiseFunction::Activation(Activation::Sigmoid) => {
+                            sigmoids.push(pointwise.out);
+                            continue;
+                        }
+                        PointwiseFunction::Activation(Activation::Tanh) => {
+                            tanhs.push(pointwise.out);
+                            continue;
+                        }
+                        PointwiseFunction::Add | PointwiseFunction::Subtract | PointwiseFunction::Multiply => {
+                            pointwise.out
+                        }
+                        _ => continue,
+                    },
+                    _ => continue,
+                };
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        let size = dense.rows * dense.inputs;
+        let lstm = dense.outputs == 4 * dense.inputs;
+        let meets_again = |value: usize| {
+            let blends = |op: &&ValidOp| {
+                let ValidOp::Pointwise(pointwise) = op else { return false };
+                let is_state = |&source: &Source| {
+                    let fits = model.len(source) == size
+                        && model.values[pointwise.out].shape.iter().product::<usize>() == size;
+                    // an LSTM has c beside h
+                    fits && is_constant(source) && (lstm || same(source, dense.x))
+                };
+                use PointwiseFunction::{Multiply, Subtract};
+                matches!(pointwise.function, Multiply | Subtract) && pointwise.inputs.iter().any(is_state)
+            };
+            let parts =
+                readers[value].iter().filter_map(|op| if let ValidOp::View(view) = op { Some(view.out) } else { None });
+            std::iter::once(value).chain(parts).any(|value| readers[value].iter().any(|op| blends(&op)))
+        };
+        let gates = || sigmoids.iter().chain(if lstm { &[][..] } else { &tanhs });
+        if !sigmoids.is_empty() && !tanhs.is_empty() && gates().any(|&gate| meets_again(gate)) {
+            found.push(dense.out);
+        }
+    }
+    found
+}
+
+/// Where a state starts from what no last state reaches; `None` where every element of it is of an input, or is kept.
+fn lost(recurrence: &Recurrence, cell: &ValidCell, initial: Source, dependence: &Dependence) -> Option<Start> {
+    let mut sources: Vec<Source> = recurrence.initial.iter().flatten().map(|&(source, _)| source).collect();
+    sources.dedup();
+    let mut lost = None;
+    for source in sources {
+        match dependence.change(source) {
+            Change::Inputs => {}
+            Change::Zero | Change::Never => {
+                return Some(Start::Constant { as_it_is: matches!(initial, Source::Constant(_)) });
+            }
+            Change::Variables => {
+                let mut last = [cell.y, cell.h_out, cell.c_out].into_iter().flatten();
+                if !last.any(|value| dependence.mutual(source, Source::Value(value))) {
+                    lost = Some(Start::Variables(match source {
+                        Source::Variable(variable) => Some(variable),
+                        _ => None,
+                    }));
+                }
+            }
+        }
+    }
+    lost
+}
+
+impl Validation<'_> {
+    /// The layers of one step that every call starts anew. Says how to keep their states.
+    pub(super) fn restarts(&mut self, model: &ValidModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<Restart> {
+        let dependence = Dependence::new(model, &model.all_nodes());
+        let mut found: BTreeMap<usize, Lost> = BTreeMap::new();
+        let goes_on_in = recurrences.continued(model, &dependence);
+        for (index, recurrence) in recurrences.all.iter().enumerate() {
+            let (Some((cell, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
+            let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else { continue };
+            let Some(start) = lost(recurrence, cell, initial, &dependence) else { continue };
+            if goes_on_in.contains(&index) {
+                continue;
+            }
+            match found.get_mut(&recurrence.place) {
+                Some(other) => {
+                    other.states.push_str(&format!(" and {state}"));
+                    if start != (Start::Constant { as_it_is: true }) {
+                        other.start = start;
+                    }
+                }
+                None => _ = found.insert(recurrence.place, Lost { start, states: state.to_string() }),
+            }
+        }
+        // cells that are written out in a body
+        for node in model.all_nodes() {
+            let ValidOp::Loop(body) = &node.op else { continue };
+            let cells = || body.body.iter().any(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Loop(_)));
+            if body.trips > 1 || body.slices.is_empty() || cells() {
+                continue;
+            }
+            let starts = |initial| {
+                let origins = recurrences.flow.origins(initial).into_iter().flatten();
+                origins.map(|(source, _)| dependence.change(source)).any(|change| change <= Change::Never)
+            };
+            let carried = body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
+            if carried.filter(|c| starts(c.initial)).count() > 0 {
+                let start = Start::Constant { as_it_is: false };
+                found.insert(body.carried[0].value, Lost { start, states: "what it hands on".to_owned() });
+            }
+        }
+        for place in cells_in_parts(model, &dependence, needed) {
+            found.insert(place, Lost { start: Start::InParts, states: "its state".to_owned() });
+        }
+        let mut seen: HashSet<*const Node> = HashSet::new();
+        let mut restarts = Vec::new();
+        let repeated = repeated_cells(model);
+        for (place, lost) in found {
+            let Some(&node) = self.layers.get(&place) else { continue };
+            if !seen.insert(node) {
+                continue;
+            }
+            if !repeated.contains(&place) {
+                let mut all = recurrences.all.iter();
+                let lengths = all.any(|r| r.place == place && r.order == Order::Lengths);
+                self.warn_of_restart(model, &recurrences.starts, node, &lost, lengths);
+                restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
+            } else if let Start::Constant { .. } = lost.start {
+                let found = format!(
+                    "every iteration of a loop starts {} anew from a constant state: nothing hands {} on",
+                    quoted(&node.name),
+                    lost.states
+                );
+                self.warn(node, found, "carry the state from iteration to iteration by a back edge".to_owned());
+            }
+        }
+        restarts
+    }
+
+    fn warn_of_restart(
+        &mut self,
+        model: &ValidModel,
+        starts: &HashMap<Source, Vec<usize>>,
+        node: &Node,
+        lost: &Lost,
+        lengths: bool,
+    ) {
+        let (name, states) = (quoted(&node.name), &lost.states);
+        let found = match lost.start {
+            Start::Constant { .. } => format!(
+                "every call starts {name} anew from a constant state: it takes one step a call, and nothing keeps \
+                 {states}"
+            ),
+            Start::InParts => format!(
+                "every call starts the cell that {name} is a part of anew from a constant state: it takes one step a \
+                 call, and nothing keeps {states}"
+            ),
+            Start::Variables(variable) => {
+                let (from, it) = match variable {
+                    Some(variable) => {
+                        let variable = quoted(&model.variables[variable].name);
+                        (format!("the variable {variable}"), variable)
+                    }
+                    None => ("variables".to_owned(), "them".to_owned()),
+                };
+                format!(
+                    "every call starts {name} anew from {from}: it takes one step a call, and what is assigned to \
+                     {it} does not depend on its {states}"
+                )
+            }
+        };
+        let direction = match &node.op {
+            Op::Sequence(_, direction) => Some(*direction),
+            _ => None,
+        };
+        let mut ways = Vec::new();
+        if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
+            ways.push(format!(
+                "a layer that runs {} needs the whole sequence in one call: give all of its steps in --shape",
+                way(direction)
+            ));
+        } else {
+            match lost.start {
+                Start::Constant { as_it_is: true } if direction.is_some() && !lengths => {
+                    ways.push(self.open_steps(model, starts));
+                }
+                Start::Constant { .. } | Start::InParts => {}
+                Start::Variables(_) => ways.push(format!("assign the last state of {name} to the variable")),
+            }
+            ways.push(format!(
+                "export the model with the state as an input and an output, {}",
+                match lost.start {
+                    Start::InParts => "and name them, --state IN=OUT",
+                    _ => "which are then found",
+                }
+            ));
+            if !matches!(lost.start, Start::Variables(_)) {
+                ways.push("make the model stateful in OpenVINO".to_owned());
+            }
+        }
+        ways.push("if every call is to start anew, say so with --no-state".to_owned());
+        self.warn(node, found, ways.join("; or "));
+    }
+
+    /// Unless no state is wanted.
+    fn warn(&mut self, node: &Node, found: String, help: String) {
+        if self.options.state != State::None {
+            let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+            self.restart_warnings.push(warning.help(help));
+        }
+    }
+
+    fn open_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>) -> String {
+        match (self.shapes_of_steps(model, starts, true), self.shapes_of_steps(model, starts, false)) {
+            (Some(shapes), _) => format!("leave the number of steps open, {shapes}"),
+            (None, Some(shapes)) => format!("leave the number of steps open, {shapes}, in the export as well"),
+            (None, None) => "export the model with an open number of steps, and leave it open".to_owned(),
+        }
+    }
+
+    /// How to leave the number of steps open: inputs of one step, where `open` only those of which the model leaves that open.
+    fn shapes_of_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>, open: bool) -> Option<String> {
+        let mut texts = Vec::new();
+        for (index, &parameter) in self.model.parameters.iter().enumerate() {
+            let node = &self.model.nodes[parameter];
+            let stated = self.model.values[node.outputs[0].0].shape.as_ref();
+            let Parameter { names, shape, weight, .. } = &model.parameters[index];
+            if *weight || starts.contains_key(&Source::Parameter(index)) {
+                continue;
+            }
+            let one = |axis: &usize| {
+                let is_open = stated.is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
+                shape[*axis] == 1 && (is_open || !open)
+            };
+            // a row of features comes last
+            let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
+            let Some(time) = (1..last).find(one) else { continue };
+            let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
+            texts.push(example(names.first().map_or("", String::as_str), &dims, Some((time, "?"))));
+        }
+        (!texts.is_empty()).then(|| texts.join(" "))
+    }
+}
