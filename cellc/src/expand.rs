@@ -4,8 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::Attribute;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::compile::compile_validated;
@@ -223,7 +222,7 @@ fn shown(file: &str) -> PathBuf {
 }
 
 /// Puts the attributes that stood in front of the declaration on the type.
-fn with_attributes(module: TokenStream, type_name: &str, attributes: &[Attribute]) -> TokenStream {
+fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = module.into_iter().collect();
     let is = |i: usize, text: &str| matches!(tokens.get(i), Some(TokenTree::Ident(ident)) if ident == text);
     let at = (0..tokens.len()).find(|&i| is(i, "pub") && is(i + 1, "struct") && is(i + 2, type_name));
@@ -237,9 +236,7 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &[Attribute
     }
     let (before, after) = tokens.split_at(at);
     let mut module: TokenStream = before.iter().cloned().collect();
-    for attribute in attributes {
-        attribute.to_tokens(&mut module);
-    }
+    module.extend(attributes.clone());
     module.extend(after.iter().cloned());
     module
 }

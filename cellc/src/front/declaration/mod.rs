@@ -1,13 +1,15 @@
 //! The macros' way in: the tokens `pub Name<key = value, ...>` become a `Declaration`, in which every
 //! value remembers its tokens, so that whatever is wrong with it is reported there.
 
+mod value;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Lit, Token, UnOp, Visibility};
+use syn::{Lit, Token, token};
 
+use self::value::Value;
 use super::apple::{AppleGru, AppleResetGate};
 use super::declared::{Declared, Family, Said, clip_bound};
 use super::layout::GateOrder;
@@ -309,8 +311,8 @@ impl Key {
 pub(crate) struct Declaration {
     pub(crate) called: Macro,
     /// Attributes and doc comments in front, for the type.
-    pub(crate) attributes: Vec<Attribute>,
-    pub(crate) visibility: Visibility,
+    pub(crate) attributes: TokenStream,
+    pub(crate) visibility: TokenStream,
     pub(crate) name: Ident,
     hidden_size: Option<Said<usize>>,
     input_size: Option<Said<usize>>,
@@ -393,8 +395,8 @@ pub(crate) fn parse(called: Macro, input: TokenStream) -> Parsed {
 
 /// A declaration whose keys have not been looked at.
 struct Form {
-    attributes: Vec<Attribute>,
-    visibility: Visibility,
+    attributes: TokenStream,
+    visibility: TokenStream,
     name: Ident,
     /// What stands between commas.
     entries: Vec<TokenStream>,
@@ -405,8 +407,16 @@ impl Form {
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), "nothing is declared"));
         }
-        let attributes = input.call(Attribute::parse_outer)?;
-        let visibility = input.parse()?;
+        let (mut attributes, mut visibility) = (TokenStream::new(), TokenStream::new());
+        while input.peek(Token![#]) && input.peek2(token::Bracket) {
+            attributes.extend([input.parse::<TokenTree>()?, input.parse()?]);
+        }
+        if input.peek(Token![pub]) {
+            visibility.extend([input.parse::<TokenTree>()?]);
+            if input.peek(token::Paren) {
+                visibility.extend([input.parse::<TokenTree>()?]);
+            }
+        }
         let name = input.parse()?;
         input.parse::<Token![<]>()?;
         let mut entries = Vec::new();
@@ -561,7 +571,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 impl Declaration {
     fn set(&mut self, value: TokenStream, reader: &mut Reader<'_>) {
-        let Some(value) = reader.expression(value) else { return };
+        let Some(value) = reader.value(value) else { return };
         match reader.key {
             Key::HiddenSize => self.hidden_size = reader.size(&value),
             Key::InputSize => self.input_size = reader.size(&value),
@@ -592,7 +602,7 @@ impl Declaration {
             Key::HeadActivation => self.head_activation = reader.one_activation(&value),
             Key::Skip => self.skip = reader.switch(&value),
             Key::GateOrder => {
-                let order = word(&value).and_then(|letters| GateOrder::new(&letters));
+                let order = value.word().and_then(|letters| GateOrder::new(&letters));
                 self.gate_order = order.or_else(|| reader.wrong(&value)).and_then(|order| reader.said(order));
             }
             Key::LinearBeforeReset => self.linear_before_reset = reader.switch(&value),
@@ -960,13 +970,12 @@ impl Reader<'_> {
     }
 
     /// `key` holds `value`, which is not what it takes.
-    fn wrong<T>(&mut self, value: &Expr) -> Option<T> {
-        let name = self.key.name();
-        let found = match value {
-            Expr::Path(path) if path.path.get_ident().is_none_or(|i| i.to_string().contains(char::is_uppercase)) => {
-                format!("`{name}` is the path `{}`, and a macro cannot see what a path stands for", source(value))
-            }
-            _ => format!("`{name}` cannot be `{}`", source(value)),
+    fn wrong<T>(&mut self, value: &Value) -> Option<T> {
+        let (name, source) = (self.key.name(), value.source());
+        let found = if value.is_path() {
+            format!("`{name}` is the path `{source}`, and a macro cannot see what a path stands for")
+        } else {
+            format!("`{name}` cannot be `{source}`")
         };
         self.refuse(self.origin.clone(), found, self.key.valid(self.called))
     }
@@ -975,31 +984,17 @@ impl Reader<'_> {
         Some(Said { value, origin: self.origin.clone() })
     }
 
-    fn expression(&mut self, tokens: TokenStream) -> Option<Expr> {
-        let text = tokens.to_string();
-        match syn::parse2::<Expr>(tokens) {
-            Ok(mut value) => {
-                // what a macro_rules fragment arrives in
-                while let Expr::Group(group) = value {
-                    value = *group.expr;
-                }
-                Some(value)
-            }
-            Err(_) if text.is_empty() => self.refuse(
-                self.origin.clone(),
-                format!("`{}` has no value", self.key.name()),
-                self.key.valid(self.called),
-            ),
-            Err(_) => {
-                let found = format!("`{}` cannot be `{text}`", self.key.name());
-                self.refuse(self.origin.clone(), found, self.key.valid(self.called))
-            }
+    fn value(&mut self, tokens: TokenStream) -> Option<Value> {
+        let value = Value::new(tokens);
+        if value.is_empty() {
+            let found = format!("`{}` has no value", self.key.name());
+            return self.refuse(self.origin.clone(), found, self.key.valid(self.called));
         }
+        Some(value)
     }
 
-    fn size(&mut self, value: &Expr) -> Option<Said<usize>> {
-        if let Expr::Lit(literal) = value
-            && let Lit::Int(int) = &literal.lit
+    fn size(&mut self, value: &Value) -> Option<Said<usize>> {
+        if let Some(Lit::Int(int)) = value.literal()
             && matches!(int.suffix(), "" | "usize")
             && let Ok(size @ 1..) = int.base10_parse::<usize>()
         {
@@ -1008,7 +1003,7 @@ impl Reader<'_> {
         self.wrong(value)
     }
 
-    fn threads(&mut self, value: &Expr) -> Option<Threads> {
+    fn threads(&mut self, value: &Value) -> Option<Threads> {
         match self.size(value)?.value {
             1 => Some(Threads::One),
             2 => Some(Threads::Two),
@@ -1016,25 +1011,23 @@ impl Reader<'_> {
         }
     }
 
-    fn switch(&mut self, value: &Expr) -> Option<Said<bool>> {
-        if let Expr::Lit(literal) = value
-            && let Lit::Bool(switch) = &literal.lit
-        {
-            return self.said(switch.value);
+    fn switch(&mut self, value: &Value) -> Option<Said<bool>> {
+        match value.literal() {
+            Some(Lit::Bool(switch)) => self.said(switch.value),
+            _ => self.wrong(value),
         }
-        self.wrong(value)
     }
 
-    fn number(&mut self, value: &Expr) -> Option<Said<f32>> {
-        match number(value) {
+    fn number(&mut self, value: &Value) -> Option<Said<f32>> {
+        match value.number() {
             Some(number) => self.said(number),
             None => self.wrong(value),
         }
     }
 
-    fn clip(&mut self, value: &Expr) -> Option<Said<f32>> {
+    fn clip(&mut self, value: &Value) -> Option<Said<f32>> {
         let said = self.number(value)?;
-        let written = source(value);
+        let written = value.source();
         if said.value.is_sign_positive() && underflows(&written, said.value) {
             let valid = "0.0 for no clipping, or a bound that f32 holds: clip = 3.0";
             return self.refuse(self.origin.clone(), format!("`clip` cannot be `{written}`, which is 0 in f32"), valid);
@@ -1042,8 +1035,8 @@ impl Reader<'_> {
         Some(said)
     }
 
-    fn word<T: Copy>(&mut self, value: &Expr, words: &[(&str, T)]) -> Option<T> {
-        let word = word(value);
+    fn word<T: Copy>(&mut self, value: &Value, words: &[(&str, T)]) -> Option<T> {
+        let word = value.word();
         match words.iter().find(|(name, _)| word.as_deref() == Some(*name)) {
             Some((_, meaning)) => Some(*meaning),
             None => self.wrong(value),
@@ -1051,19 +1044,15 @@ impl Reader<'_> {
     }
 
     /// A text that is not empty.
-    fn text(&mut self, value: &Expr) -> Option<Said<String>> {
-        if let Expr::Lit(literal) = value
-            && let Lit::Str(text) = &literal.lit
-            && !text.value().is_empty()
-        {
-            return self.said(text.value());
+    fn text(&mut self, value: &Value) -> Option<Said<String>> {
+        match value.literal() {
+            Some(Lit::Str(text)) if !text.value().is_empty() => self.said(text.value()),
+            _ => self.wrong(value),
         }
-        self.wrong(value)
     }
 
-    fn path(&mut self, value: &Expr) -> Option<Said<String>> {
-        let Expr::Lit(literal) = value else { return self.wrong(value) };
-        let Lit::Str(text) = &literal.lit else { return self.wrong(value) };
+    fn path(&mut self, value: &Value) -> Option<Said<String>> {
+        let Some(Lit::Str(text)) = value.literal() else { return self.wrong(value) };
         let path = text.value();
         if path.is_empty() || std::path::Path::new(&path).has_root() {
             return self.wrong(value);
@@ -1071,20 +1060,16 @@ impl Reader<'_> {
         self.said(path)
     }
 
-    /// The elements of `[a, b, c]`.
-    fn list(&mut self, value: &Expr) -> Option<Vec<Expr>> {
-        match value {
-            Expr::Array(array) => Some(array.elems.iter().cloned().collect()),
-            _ => self.wrong(value),
-        }
+    fn list(&mut self, value: &Value) -> Option<Vec<Value>> {
+        value.list().or_else(|| self.wrong(value))
     }
 
-    fn one_activation(&mut self, value: &Expr) -> Option<Said<Activation>> {
+    fn one_activation(&mut self, value: &Value) -> Option<Said<Activation>> {
         let activation = self.activation(value)?;
         self.said(activation)
     }
 
-    fn activations(&mut self, value: &Expr) -> Option<Said<Vec<Activation>>> {
+    fn activations(&mut self, value: &Value) -> Option<Said<Vec<Activation>>> {
         let elements = self.list(value)?;
         let read: Vec<Option<Activation>> = elements.iter().map(|e| self.activation(e)).collect();
         let list: Option<Vec<Activation>> = read.into_iter().collect();
@@ -1092,16 +1077,12 @@ impl Reader<'_> {
     }
 
     /// `tanh`, or `hard_sigmoid(0.2, 0.5)`.
-    fn activation(&mut self, element: &Expr) -> Option<Activation> {
-        let none = Punctuated::new();
-        let (called, arguments) = match element {
-            Expr::Call(call) => (&*call.func, &call.args),
-            _ => (element, &none),
-        };
-        let known = word(called).and_then(|name| Activation::takes(&name).map(|takes| (name, takes)));
+    fn activation(&mut self, element: &Value) -> Option<Activation> {
+        let (called, arguments) = element.call().unwrap_or_else(|| (element.clone(), Vec::new()));
+        let known = called.word().and_then(|name| Activation::takes(&name).map(|takes| (name, takes)));
         let Some((name, takes)) = known else {
-            let origin = self.tokens.add(called);
-            let found = format!("`{}` is not an activation", source(called));
+            let origin = self.tokens.add(&called);
+            let found = format!("`{}` is not an activation", called.source());
             return self.refuse(origin, found, Activation::NAMES.join(", "));
         };
         let has_defaults = Activation::new(&name, None, None).is_ok();
@@ -1115,12 +1096,12 @@ impl Reader<'_> {
         for (i, argument) in arguments.iter().enumerate() {
             let origin = self.tokens.add(argument);
             let Some(slot) = numbers[..takes].get_mut(i) else {
-                let found = format!("`{}` is one number too many for {name}", source(argument));
+                let found = format!("`{}` is one number too many for {name}", argument.source());
                 return self.refuse(origin, found, valid);
             };
-            *slot = number(argument);
+            *slot = argument.number();
             if slot.is_none() {
-                let found = format!("`{}` is not a finite number", source(argument));
+                let found = format!("`{}` is not a finite number", argument.source());
                 return self.refuse(origin, found, valid);
             }
         }
@@ -1129,23 +1110,23 @@ impl Reader<'_> {
             // what has no default
             Err(error) => {
                 let origin = self.tokens.add(element);
-                self.refuse(origin, format!("`{}`: {error}", source(element)), format!("{name}(alpha, beta)"))
+                self.refuse(origin, format!("`{}`: {error}", element.source()), format!("{name}(alpha, beta)"))
             }
         }
     }
 
-    fn isas(&mut self, value: &Expr) -> Option<Vec<&'static Isa>> {
+    fn isas(&mut self, value: &Value) -> Option<Vec<&'static Isa>> {
         let elements = self.list(value)?;
         let valid = || arch::ALL.map(|isa| isa.name).join(", ");
-        self.elements(&elements, "an instruction set", |e| word(e).and_then(|w| Isa::from_name(&w)), valid)
+        self.elements(&elements, "an instruction set", |e| e.word().and_then(|w| Isa::from_name(&w)), valid)
     }
 
     /// Reads every element, and reports every one that is wrong at its own place.
     fn elements<T>(
         &mut self,
-        elements: &[Expr],
+        elements: &[Value],
         what: &str,
-        read: impl Fn(&Expr) -> Option<T>,
+        read: impl Fn(&Value) -> Option<T>,
         valid: impl Fn() -> String,
     ) -> Option<Vec<T>> {
         let mut values = Vec::new();
@@ -1154,46 +1135,12 @@ impl Reader<'_> {
                 Some(value) => values.push(value),
                 None => {
                     let origin = self.tokens.add(element);
-                    let found = format!("`{}` is not {what}", source(element));
+                    let found = format!("`{}` is not {what}", element.source());
                     self.refuse::<()>(origin, found, valid());
                 }
             }
         }
         (values.len() == elements.len()).then_some(values)
-    }
-}
-
-/// A value that is a finite number.
-fn number(value: &Expr) -> Option<f32> {
-    let (negative, positive) = match value {
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => (true, &*unary.expr),
-        _ => (false, value),
-    };
-    let Expr::Lit(literal) = positive else { return None };
-    let magnitude: f32 = match &literal.lit {
-        Lit::Float(float) if matches!(float.suffix(), "" | "f32") => float.base10_parse().ok()?,
-        Lit::Int(int) if matches!(int.suffix(), "" | "f32") => int.base10_digits().parse().ok()?,
-        _ => return None,
-    };
-    magnitude.is_finite().then_some(if negative { -magnitude } else { magnitude })
-}
-
-/// A value that is a single word.
-fn word(value: &Expr) -> Option<String> {
-    let Expr::Path(path) = value else { return None };
-    path.path.get_ident().map(Ident::to_string)
-}
-
-/// A value as its author wrote it, cut where it is long.
-fn source(value: &Expr) -> String {
-    if let Expr::Unary(unary) = value {
-        // tokens print apart
-        return format!("{}{}", unary.op.to_token_stream(), source(&unary.expr));
-    }
-    let text = value.to_token_stream().to_string();
-    match text.char_indices().nth(40) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
     }
 }
 

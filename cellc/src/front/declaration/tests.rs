@@ -140,3 +140,87 @@ fn the_edit_distance_is_a_distance() {
         assert_eq!((edit_distance(a, b), edit_distance(b, a)), (distance, distance));
     }
 }
+
+#[test]
+fn fragments_of_macro_rules_are_what_they_hold() {
+    use proc_macro2::{Delimiter, Group, Punct, Spacing};
+
+    let fragment = |text: &str| TokenTree::Group(Group::new(Delimiter::None, text.parse().expect("tokens")));
+    let text = |text: &str| text.parse::<TokenStream>().expect("tokens");
+    for (visibility, shown) in [("", ""), ("pub", "pub"), ("pub(crate)", "pub (crate)")] {
+        let mut tokens = TokenStream::from_iter([fragment(visibility)]);
+        tokens.extend(text("A<hidden_size ="));
+        tokens.extend([fragment("4")]);
+        tokens.extend(text(", input_size = 2, clip ="));
+        tokens.extend([fragment("3.5")]);
+        let mut list = text("leaky_relu");
+        list.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, {
+            let mut argument = TokenStream::from(TokenTree::Punct(Punct::new('-', Spacing::Alone)));
+            argument.extend([fragment("1")]);
+            argument
+        }))]);
+        tokens.extend(text(", activations ="));
+        tokens.extend([
+            TokenTree::Group(Group::new(Delimiter::Bracket, list)),
+            text(">").into_iter().next().expect("one"),
+        ]);
+        let parsed = parse(Macro::RnnCell, tokens);
+        assert_eq!(parsed.problems, Diagnostics::default());
+        let declaration = parsed.declaration.expect("a declaration");
+        assert_eq!(declaration.visibility.to_string(), shown);
+        let cell = declaration.declared(None).expect("all sizes are known");
+        assert_eq!((cell.hidden_size.value, cell.clip.map(|said| said.value)), (4, Some(3.5)));
+        let leaky = Activation::LeakyRelu { alpha: -1.0 };
+        assert_eq!(cell.activations.map(|said| said.value), Some(vec![leaky]));
+    }
+}
+
+#[test]
+fn attributes_stand_in_front() {
+    let declaration =
+        declared(Macro::RnnCell, "#[doc = \"A\"] #[derive(Debug)] pub A<hidden_size = 4, input_size = 2>");
+    assert_eq!(declaration.attributes.to_string(), "# [doc = \"A\"] # [derive (Debug)]");
+    assert!(parse(Macro::RnnCell, "# A<hidden_size = 4>".parse().expect("tokens")).declaration.is_none());
+}
+
+#[test]
+fn what_is_no_value_is_shown_as_it_was_written() {
+    for (value, says) in [
+        ("", "`hidden_size` has no value"),
+        ("SIZE", "`hidden_size` is the path `SIZE`, and a macro cannot see"),
+        ("size", "`hidden_size` cannot be `size`"),
+        ("sizes::hidden", "`hidden_size` is the path `sizes :: hidden`"),
+        ("::sizes::hidden", "`hidden_size` is the path `:: sizes :: hidden`"),
+        ("-4", "`hidden_size` cannot be `-4`"),
+        ("!4", "`hidden_size` cannot be `!4`"),
+        ("4 5", "`hidden_size` cannot be `4 5`"),
+        ("(4)", "`hidden_size` cannot be `(4)`"),
+        ("4 as usize", "`hidden_size` cannot be `4 as usize`"),
+        ("size()", "`hidden_size` cannot be `size ()`"),
+        (
+            "4 + 4 + 4 + 4 + 4 + 4 + 4 + 4 + 4 + 4 + 4 + 4",
+            "`hidden_size` cannot be `4 + 4 + 4 + 4 + 4 + 4 + 4 + 4 + 4 + 4 + …`",
+        ),
+        ("{ 4 }", "`hidden_size` cannot be `{ 4 }`"),
+    ] {
+        let problems = found(Macro::RnnCell, &format!("A<hidden_size = {value}, input_size = 2>"));
+        assert_eq!(problems.len(), 1, "{value}: {problems:?}");
+        assert!(problems[0].1.starts_with(says), "{value}: {problems:?}");
+    }
+    for (value, says) in [
+        ("[tanh,,]", "`activations` cannot be `[tanh , ,]`"),
+        ("[tanh; 1]", "`tanh ; 1` is not an activation"),
+        ("[,]", "`activations` cannot be `[,]`"),
+        ("[1 + tanh()]", "`1 + tanh ()` is not an activation"),
+        ("[tanh(,)]", "`tanh (,)` is not an activation"),
+        ("[tanh()()]", "`tanh () ()` is not an activation"),
+        ("[-tanh]", "`-tanh` is not an activation"),
+        ("[elu(--1)]", "`--1` is not a finite number"),
+        ("(tanh)", "`activations` cannot be `(tanh)`"),
+    ] {
+        let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = {value}>"));
+        let [(_, problem)] = &problems[..] else { panic!("{value}: {problems:?}") };
+        assert_eq!(problem, says, "{value}");
+    }
+    assert!(found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, activations = [tanh,]>").is_empty());
+}
