@@ -13,16 +13,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
-use crate::arch::Isa;
+use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
 use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat};
-
-/// Weight blocks start at multiples of this many bytes: a cache line.
-const LINE: usize = 64;
-
-/// Columns of a GRU whose reset gate stands before the product that one panel holds: 18 vectors of sums.
-const MOST_AT_ONCE: usize = 96;
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
@@ -370,7 +364,9 @@ impl fmt::Display for Half {
 /// How a model is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The instruction sets, generic first, and whether each fuses multiply-add.
+    /// The architecture.
+    pub arch: &'static Arch,
+    /// The instruction sets, the baseline first, the best last, and whether each fuses multiply-add.
     pub isas: Vec<(&'static Isa, bool)>,
     /// One for each cell and each dense layer of [`ValidModel::all_nodes`].
     pub products: Vec<ProductPlan>,
@@ -400,6 +396,7 @@ pub fn flush_below(options: &Options) -> Option<f32> {
 
 /// Plans a model.
 pub fn plan(model: &ValidModel, options: &Options) -> Plan {
+    let arch = options.arch;
     let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
     let product = |op: &ValidOp| {
         let mut reasons = Vec::new();
@@ -411,7 +408,7 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
         let threads = threads(op, &product, options);
         // each of two threads has panels of its own
         let share = match threads {
-            Ok(_) if product.rows == 1 => product.units.div_ceil(2).next_multiple_of(LINE / 4).min(product.units),
+            Ok(_) if product.rows == 1 => product.units.div_ceil(2).next_multiple_of(arch.line / 4).min(product.units),
             _ => product.units,
         };
         let (columns, why) = match options.tuning.panel_columns {
@@ -419,9 +416,9 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             Some(columns) => (columns.max(1), "asked for".to_string()),
             None if product.rows > 1 => {
                 let why = "what the first level of a cache holds, for several rows";
-                (cost::shared_columns(&product, LINE / 4), why.to_string())
+                (cost::shared_columns(&product, arch), why.to_string())
             }
-            None => panel_columns(op, &product, share),
+            None => panel_columns(op, &product, share, arch),
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
         Some(plan_product(product, columns, threads, reasons, options, &isas))
@@ -436,7 +433,7 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let flush_below = flush_below(options);
     let fuses = options.tuning.fuse != Some(false);
     let fusion = if fuses { Fusion::new(model, &halved) } else { Fusion::default() };
-    Plan { isas, products, fusion, accuracy, flush_below }
+    Plan { arch, isas, products, fusion, accuracy, flush_below }
 }
 
 /// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
@@ -446,7 +443,7 @@ fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String,
         (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
             Some(false) => Err("one thread: asked for".to_string()),
-            None => cost::two_threads(product, options.weight_format),
+            None => cost::two_threads(product, options.weight_format, &options.arch.costs),
         },
         (Threads::Two, _) => Err("one thread: no cell".to_string()),
     }
@@ -472,16 +469,16 @@ fn plan_product(
     options: &Options,
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
-    let format = options.weight_format;
+    let (arch, format) = (options.arch, options.weight_format);
     let cut = threads.is_ok() && product.rows == 1;
-    let Layout { panels, weights, biases } = layout(&product, width, cut, format);
+    let Layout { panels, weights, biases } = layout(&product, width, cut, format, arch.line);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
     reasons.push(match (threads, &halves) {
         (Ok(_), None) => "one thread: one panel".to_string(),
         (Ok(reason) | Err(reason), _) => reason,
     });
     reasons.retain(|reason| !reason.is_empty());
-    let vectors = |phase| product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(LINE);
+    let vectors = |phase| product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(arch.line);
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
     let unroll = match options.unroll {
@@ -500,12 +497,12 @@ fn plan_product(
         Unroll::None => "loops kept: asked for".to_string(),
     });
     let bytes = packed_bytes(format, weights, biases);
-    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, isa);
+    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, isa, arch);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
     let several = product.rows > 1 || product.steps > 1;
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
-        let (rows, cycles) = cost::rows_at_once(&product, &panels, isa);
+        let (rows, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
         match tuning.rows_at_once {
             Some(rows) => rows.clamp(1, product.rows.max(product.steps)),
             None if several => {
@@ -524,19 +521,21 @@ fn plan_product(
         reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
     }
     let recurs = product.sums.iter().any(|s| s.r.is_some());
-    let alternate = tuning.alternate.unwrap_or(bytes > cost::ALTERNATE_FROM);
+    let alternate = tuning.alternate.unwrap_or(bytes > arch.costs.alternate_from);
     let snake = recurs && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
     if snake {
         reasons.push(match tuning.alternate {
             Some(_) => "panels in alternating order: asked for".to_string(),
-            None => format!("panels in alternating order: more than {} KiB of weights", cost::ALTERNATE_FROM >> 10),
+            None => {
+                format!("panels in alternating order: more than {} KiB of weights", arch.costs.alternate_from >> 10)
+            }
         });
     }
-    let widest = isas.last().expect("options: generic is always there").0;
+    let best = isas.last().expect("options: the baseline is always there").0;
     let worth = match tuning.input_first {
         Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
         Some(_) => Err(String::new()),
-        None => cost::input_first(&product, &panels, format, bytes, widest),
+        None => cost::input_first(&product, &panels, format, bytes, best, arch),
     };
     let input_first = worth.is_ok();
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
@@ -557,10 +556,10 @@ fn plan_product(
 }
 
 /// Columns of a full panel where one row is computed at a time and panels cover `units`, and why.
-fn panel_columns(op: &ValidOp, product: &Product, units: usize) -> (usize, String) {
+fn panel_columns(op: &ValidOp, product: &Product, units: usize, arch: &Arch) -> (usize, String) {
     let activations = match op {
         ValidOp::Cell(cell)
-            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && product.units <= MOST_AT_ONCE =>
+            if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && product.units <= arch.costs.most_at_once =>
         {
             return (product.units, "reset before: r.h of all columns is wanted at once".to_string());
         }
@@ -571,7 +570,7 @@ fn panel_columns(op: &ValidOp, product: &Product, units: usize) -> (usize, Strin
         },
         _ => 0,
     };
-    cost::own_columns(product, units, activations, LINE / 4)
+    cost::own_columns(product, units, activations, arch)
 }
 
 struct Layout {
@@ -583,13 +582,13 @@ struct Layout {
 }
 
 /// `cut`: half of the full panels, or one more, are a group of their own.
-fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat) -> Layout {
+fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, line: usize) -> Layout {
     let encoding = format.encoding();
     let apart = encoding.element() != Element::F32;
-    let line = |n: usize| n.next_multiple_of(LINE / encoding.element().size());
-    let rows = |phase, columns| line(encoding.len(product.phase_rows(phase)) * product.active(phase) * columns);
+    let whole = |n: usize| n.next_multiple_of(line / encoding.element().size());
+    let rows = |phase, columns| whole(encoding.len(product.phase_rows(phase)) * product.active(phase) * columns);
     let biases = |late, columns: usize| {
-        (product.bias_rows(late, format == WeightFormat::Int8) * columns).next_multiple_of(LINE / 4)
+        (product.bias_rows(late, format == WeightFormat::Int8) * columns).next_multiple_of(line / 4)
     };
     // among the rows, if they are of one kind
     let among = |biases: usize| if apart { 0 } else { biases };
@@ -648,17 +647,17 @@ pub fn accumulators(isa: &Isa) -> usize {
 }
 
 /// How an instruction set covers the columns of a panel, of a product whose weights take so many bytes.
-fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa) -> Tiling {
+fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arch) -> Tiling {
     if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) {
         return Tiling::Runs;
     }
     let (_, active) = product.widest();
     let vectors = vectors(columns, isa.lanes);
-    // whole cache lines, or neighbouring passes would both read the line between them (measured: 1.15 against 1.46 of the
+    // whole lines of the cache, or neighbouring passes would both read the line between them (measured: 1.15 against 1.46 of the
     // floor at H = 48, 1.17 against 1.40 for an LSTM of 128 units)
-    let line = (LINE / 4 / isa.lanes).max(1);
+    let line = arch.vectors_of_line(isa);
     let mut at_once = (accumulators(isa) / active).max(1);
-    if (cost::L1 + 1..=cost::ALTERNATE_FROM).contains(&bytes) {
+    if (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
         // x terms are held while h terms are added up: compilers spill the wrong ones, at every row, where far too many are
         // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm). From
         // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units

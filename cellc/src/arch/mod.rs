@@ -23,6 +23,51 @@ pub struct Arch {
     pub c_float_flags: &'static str,
     /// Rust: an attribute of structs whose fields are read as vectors.
     pub rust_struct: &'static str,
+    /// Bytes of a line of the cache, which holds the longest vectors.
+    pub line: usize,
+    /// What code costs there.
+    pub costs: Costs,
+}
+
+/// What code costs, in cycles of one core: what the plan chooses by. Panels are part of how weights are packed, once for all instruction
+/// sets, so what chooses them knows no instruction set.
+#[derive(Debug)]
+pub struct Costs {
+    /// Bytes of the first level of the cache that a panel may take.
+    pub first_level: usize,
+    /// Bytes of weights from which on they are walked in alternating order.
+    pub alternate_from: usize,
+    /// Bytes that a core reads in a cycle from the first level.
+    pub first_level_rate: f64,
+    /// Bytes that a core reads in a cycle from the second level, sustained; fewer from beyond.
+    pub second_level_rate: f64,
+    /// Multiply-adds that begin in a cycle, and loads.
+    pub begun: f64,
+    /// Lanes of the multiply-adds that two threads share.
+    pub lanes: f64,
+    /// Cycles until the result of a multiply-add can be added to.
+    pub latency: f64,
+    /// Cycles of multiply-adds of other rows and vectors that hide the latency of one.
+    pub hidden_from: f64,
+    /// The most rows that are computed at once: as many sums as any instruction set has registers for.
+    pub most_rows: usize,
+    /// Lines of sums that a pass holds at most: as many as every instruction set with vectors has registers for.
+    pub most_sums: usize,
+    /// Columns of a panel of which several rows share each weight, at most.
+    pub most_shared: usize,
+    /// Columns of a GRU whose reset gate stands before the product that one panel holds, at most.
+    pub most_at_once: usize,
+    /// Cycles that a panel costs beside its rows: its loops begin, and its first weights come from afar.
+    pub panel: f64,
+    /// Cycles that a panel of another size costs besides: code of its own.
+    pub other_panel: f64,
+    /// Cycles of an activation of one line where nothing hides it.
+    pub activation: f64,
+    /// The part of the time of a panel's rows that hides activations of the panel before: a core looks only so far ahead.
+    pub hidden: f64,
+    /// Cycles that a step on two threads costs besides: handing a half over, waiting for its end, and states on their way from core
+    /// to core.
+    pub hand_over: f64,
 }
 
 /// An instruction set that generated code can hold a body for.
@@ -140,9 +185,11 @@ pub static GENERIC: Isa = Isa {
 pub static ALL: [&Isa; 3] = [&GENERIC, &AVX2, &AVX512];
 
 /// C: where operators on vectors of four lanes are instructions.
+#[cfg(feature = "builder")]
 pub(crate) const C_FOUR_LANES: &str = "defined(__SSE2__) || defined(__ARM_NEON)";
 
 /// C: tells the processor that a loop waits.
+#[cfg(feature = "builder")]
 pub(crate) const C_PAUSE: &str = "\
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -161,6 +208,13 @@ impl PartialEq for Arch {
 impl Default for &'static Arch {
     fn default() -> Self {
         &X86_64
+    }
+}
+
+impl Arch {
+    /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one.
+    pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {
+        (self.line / 4 / isa.lanes).max(1)
     }
 }
 

@@ -812,6 +812,7 @@ mod tests {
             options.unwrap(),
             Options {
                 name: Some("a-b".into()),
+                arch: Options::default().arch,
                 language: Language::Rust,
                 isas: Some(vec![&arch::GENERIC, &arch::AVX2]),
                 unroll: Unroll::None,

@@ -617,7 +617,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     let operands: Vec<_> = (0..this.count).map(|r| operand.at(r * len)).collect();
                     let taking_part = |part: &&Part| product.sums[part.sum].gate(*phase).is_some();
                     let parts: Vec<_> = parts.iter().filter(taking_part).cloned().collect();
-                    let at_once = plan::tile_vectors(product, parts.len(), this.count, this.isa()).max(1);
+                    let at_once = plan::tile_vectors(
+                        product,
+                        parts.len(),
+                        this.count,
+                        this.isa(),
+                        this.builder.lowering.plan.arch,
+                    )
+                    .max(1);
                     for parts in parts.chunks(at_once) {
                         let terms = this.accumulate(&mut body, panels, *phase, weights, &operands, parts);
                         for (place, terms) in places.iter().zip(terms) {

@@ -1,82 +1,56 @@
-//! What a product costs, in cycles of one core: what the plan chooses by.
-//!
-//! A core of a machine with vectors begins two multiply-adds and two loads a cycle, a multiply-add takes four; it reads
-//! [`L2_BYTES`] a cycle from the second level of its cache and fewer from beyond. Panels are part of how weights are
-//! packed, once for all instruction sets, so what chooses them knows no instruction set.
+//! What a product costs, in cycles of one core: what the plan chooses by. The constants are the architecture's.
 
-use super::{LINE, Panels, Phase, Product};
-use crate::arch::Isa;
+use super::{Panels, Phase, Product};
+use crate::arch::{Arch, Costs, Isa};
 use crate::model::counted;
 use crate::options::WeightFormat;
-
-/// Bytes of the first level that a panel may take: that of the smallest machine with vectors.
-pub(super) const L1: usize = 32 << 10;
-
-/// Bytes of weights from which on they are walked in alternating order: half of the second level of a server's core, as the
-/// other half holds what else is read, and as much as a desktop's has in all.
-pub(super) const ALTERNATE_FROM: usize = 512 << 10;
-
-/// Bytes that a core reads in a cycle from the second level, sustained.
-const L2_BYTES: f64 = 48.0;
-
-/// Multiply-adds that begin in a cycle, and loads.
-const BEGUN: f64 = 2.0;
-
-/// Cycles until the result of a multiply-add can be added to.
-const LATENCY: f64 = 4.0;
-
-/// Cycles of multiply-adds of other rows and vectors that hide the latency of one: half a cycle more than that (eight in turn took 1.04 times
-/// as long as ten or twelve).
-const HIDDEN_FROM: f64 = LATENCY + 0.5;
-
-/// The most rows that are computed at once: as many sums as any instruction set has registers for.
-const MOST_ROWS: usize = 8;
 
 /// Vectors of sums that a pass over the rows of a panel holds for each of `rows` rows at once, of `vectors` that there are;
 /// 0 where not even one has registers. Beside the accumulators there are the vectors of weights, the element that they are
 /// multiplied by, and one more, as compilers load the next element early: without it they spill at every row.
-pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa) -> usize {
+pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa, arch: &Arch) -> usize {
     let (chains, _) = product.widest();
     let most = (isa.registers - 2) / (rows * chains + 1);
     if most == 0 || vectors == 0 {
         return 0;
     }
-    // of equal size, as a short one would wait for the latency of its few chains; whole cache lines, so that none is read twice
-    let line = (LINE / 4 / isa.lanes).max(1);
+    // of equal size, as a short one would wait for the latency of its few chains; whole lines of the cache, so that none is read twice
+    let line = arch.vectors_of_line(isa);
     let equal = vectors.div_ceil(vectors.div_ceil(most));
     Some(equal.next_multiple_of(line)).filter(|whole| *whole <= most).unwrap_or(equal)
 }
 
 /// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite where that has no registers.
-fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa) -> (f64, f64) {
+fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) -> (f64, f64) {
+    let costs = &arch.costs;
     let (chains, active) = product.widest();
     // a single row treats its gates as one run of lanes where columns fill no vector
     let vectors = match rows {
         1 => super::vectors(active * columns, isa.lanes).len(),
         _ => active * super::vectors(columns, isa.lanes).len(),
     };
-    let most = tile_vectors(product, vectors, rows, isa);
+    let most = tile_vectors(product, vectors, rows, isa, arch);
     let mut all = (0.0, 0.0);
     if most == 0 {
         return (f64::INFINITY, f64::INFINITY);
     }
     for at in (0..vectors).step_by(most) {
         let held = most.min(vectors - at);
-        let multiply_adds = (rows * held) as f64 / BEGUN;
-        let loads = (held + rows) as f64 / BEGUN;
-        all.0 += multiply_adds.max(loads).max(HIDDEN_FROM / chains as f64);
+        let multiply_adds = (rows * held) as f64 / costs.begun;
+        let loads = (held + rows) as f64 / costs.begun;
+        all.0 += multiply_adds.max(loads).max(costs.hidden_from / chains as f64);
         all.1 += loads;
     }
     all
 }
 
 /// How many rows to compute at once, of as many as a product has, and cycles for a row of weights and a row of x.
-pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa) -> (usize, f64) {
+pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch: &Arch) -> (usize, f64) {
     let all = product.rows.max(product.steps);
     let columns = panels[0].columns;
     let total = |rows: usize| {
-        let (cycles, loads) = tile(product, columns, rows, isa);
-        let rest = if all.is_multiple_of(rows) { (0.0, 0.0) } else { tile(product, columns, all % rows, isa) };
+        let (cycles, loads) = tile(product, columns, rows, isa, arch);
+        let rest = if all.is_multiple_of(rows) { (0.0, 0.0) } else { tile(product, columns, all % rows, isa, arch) };
         let each = |full: f64, rest: f64| ((all / rows) as f64 * full + rest) / all as f64;
         (each(cycles, rest.0), each(loads, rest.1))
     };
@@ -84,7 +58,7 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa) -> (
         let (a, b) = (total(*a), total(*b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
-    let rows = (1..=all.min(MOST_ROWS)).rev().min_by(fewer).unwrap_or(1);
+    let rows = (1..=all.min(arch.costs.most_rows)).rev().min_by(fewer).unwrap_or(1);
     (rows, total(rows).0)
 }
 
@@ -96,7 +70,9 @@ pub(super) fn input_first(
     format: WeightFormat,
     weight_bytes: usize,
     isa: &Isa,
+    arch: &Arch,
 ) -> Result<String, String> {
+    let costs = &arch.costs;
     let sums = product.active(Phase::Input) * product.units;
     if product.steps == 1 {
         return Err(String::new());
@@ -107,10 +83,10 @@ pub(super) fn input_first(
     }
     let vectors = (sums.div_ceil(isa.lanes)) as f64;
     let encoding = format.encoding();
-    let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64 / L2_BYTES;
+    let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64 / costs.second_level_rate;
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
-    let (rows, tile) = rows_at_once(product, panels, isa);
-    let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / BEGUN;
+    let (rows, tile) = rows_at_once(product, panels, isa, arch);
+    let first = product.input_size as f64 * tile * vectors / panel + 3.0 * vectors / costs.begun;
     let text = format!("{} at once: {first:.0} cycles a step, at every step: {each:.0} or more", counted(rows, "row"));
     if first < each {
         Ok(format!("x terms of all steps first, {text}"))
@@ -121,73 +97,52 @@ pub(super) fn input_first(
 
 /// Columns of a full panel where several rows share each weight: as many as the first level holds, so that passes over a
 /// panel find it there.
-pub(super) fn shared_columns(product: &Product, line: usize) -> usize {
+pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
+    let (line, costs) = (arch.line / 4, &arch.costs);
     let of_column: usize = Phase::ALL.iter().map(|&p| 4 * product.phase_rows(p) * product.active(p)).sum();
-    (L1 / of_column.max(1) / line * line).clamp(line, 128).min(product.units)
+    (costs.first_level / of_column.max(1) / line * line).clamp(line, costs.most_shared).min(product.units)
 }
-
-/// Cycles that a panel costs beside its rows: its loops begin, and its first weights come from afar.
-const PANEL: f64 = 120.0;
-
-/// Cycles that a panel of another size costs besides: code of its own.
-const OTHER_PANEL: f64 = 40.0;
-
-/// Cycles of an activation of one vector where nothing hides it.
-const ACTIVATION: f64 = 30.0;
-
-/// The part of the time of a panel's rows that hides activations of the panel before: a core looks only so far ahead.
-const HIDDEN: f64 = 0.3;
-
-/// Sums that a pass holds at most: as many as every instruction set with vectors has registers for.
-const MOST_SUMS: usize = 12;
-
-/// Bytes that a core reads in a cycle from the first level.
-const L1_BYTES: f64 = 128.0;
-
-/// Cycles that a step on two threads costs besides: handing a half over, waiting for its end, and states on their way from core to
-/// core.
-const HAND_OVER: f64 = 2000.0;
 
 /// Whether two threads are worth their hand-over, twice over, and why. Halves beyond the second level gain as much: two cores read
 /// more from the third than one.
-pub(super) fn two_threads(product: &Product, format: WeightFormat) -> Result<String, String> {
+pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs) -> Result<String, String> {
     let encoding = format.encoding();
     let rows = |phase| encoding.len(product.phase_rows(phase)) * product.active(phase) * product.units;
     let bytes = Phase::ALL.into_iter().map(rows).sum::<usize>() * encoding.element().size();
-    // 16 lanes a multiply-add
-    let multiply_adds = (product.multiply_adds() * product.rows) as f64 / 16.0 / BEGUN;
-    let half = multiply_adds.max(bytes as f64 / L2_BYTES) / 2.0;
-    let text = format!("{half:.0} cycles for half a step, {HAND_OVER:.0} for handing it over");
-    if half >= 2.0 * HAND_OVER { Ok(format!("two threads: {text}")) } else { Err(format!("one thread: {text}")) }
+    let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes / costs.begun;
+    let half = multiply_adds.max(bytes as f64 / costs.second_level_rate) / 2.0;
+    let text = format!("{half:.0} cycles for half a step, {:.0} for handing it over", costs.hand_over);
+    if half >= 2.0 * costs.hand_over { Ok(format!("two threads: {text}")) } else { Err(format!("one thread: {text}")) }
 }
 
 /// Columns of a full panel where one row is computed at a time and panels cover `units`, and why; `activations` for each unit.
-pub(super) fn own_columns(product: &Product, units: usize, activations: usize, line: usize) -> (usize, String) {
+pub(super) fn own_columns(product: &Product, units: usize, activations: usize, arch: &Arch) -> (usize, String) {
+    let (line, costs) = (arch.line / 4, &arch.costs);
     let (chains, active) = product.widest();
     let rows: usize = Phase::ALL.iter().map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 }).sum();
     let bytes = 4 * product.multiply_adds();
-    if bytes > ALTERNATE_FROM {
+    if bytes > costs.alternate_from {
         // what comes from beyond the second level hides all else; two lines of each sum are what it fetches ahead best
         let columns = ((8 / active).max(2) * line).min(units);
         return (columns, format!("{} KiB of weights come from beyond the second level", bytes >> 10));
     }
-    let speed = if bytes <= L1 / 2 { L1_BYTES } else { L2_BYTES };
+    let speed = if bytes <= costs.first_level / 2 { costs.first_level_rate } else { costs.second_level_rate };
     let cycles = |columns: usize| {
         let row = |columns: usize| {
             let vectors = (active * columns.div_ceil(line)) as f64;
-            (vectors / BEGUN).max(vectors * 4.0 * line as f64 / speed).max(LATENCY / chains as f64)
+            (vectors / costs.begun).max(vectors * 4.0 * line as f64 / speed).max(costs.latency / chains as f64)
         };
         let (full, rest) = (units / columns, units % columns);
         let panels = || std::iter::repeat_n(columns, full).chain(Some(rest).filter(|rest| *rest > 0));
-        let activations = |columns: usize| (columns.div_ceil(line) * activations) as f64 * ACTIVATION;
+        let activations = |columns: usize| (columns.div_ceil(line) * activations) as f64 * costs.activation;
         let rows = |columns: usize| rows as f64 * row(columns);
-        let beside = panels().skip(1).map(|next| HIDDEN * rows(next)).chain([0.0]);
-        let panel = |(own, beside): (usize, f64)| PANEL + rows(own) + (activations(own) - beside).max(0.0);
-        panels().zip(beside).map(panel).sum::<f64>() + if rest > 0 { OTHER_PANEL } else { 0.0 }
+        let beside = panels().skip(1).map(|next| costs.hidden * rows(next)).chain([0.0]);
+        let panel = |(own, beside): (usize, f64)| costs.panel + rows(own) + (activations(own) - beside).max(0.0);
+        panels().zip(beside).map(panel).sum::<f64>() + if rest > 0 { costs.other_panel } else { 0.0 }
     };
-    let fits = |columns: &usize| *columns == line || active * chains * (columns / line) <= MOST_SUMS;
-    let widths = (1..=MOST_SUMS).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
-    let whole = Some(units).filter(|units| active * chains * units.div_ceil(line) <= MOST_SUMS);
+    let fits = |columns: &usize| *columns == line || active * chains * (columns / line) <= costs.most_sums;
+    let widths = (1..=costs.most_sums).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
+    let whole = Some(units).filter(|units| active * chains * units.div_ceil(line) <= costs.most_sums);
     let best = widths.chain(whole).min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or(units.min(line));
     (best, format!("{:.0} cycles, the fewest of all that have registers", cycles(best)))
 }
