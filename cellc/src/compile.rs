@@ -1,6 +1,5 @@
 //! The pipeline, on one screen.
 
-use crate::arch::Isa;
 use crate::diagnostic::Diagnostics;
 use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, verify};
@@ -24,8 +23,8 @@ pub struct Compilation {
     pub model: ValidModel,
     /// The sizes that were decided.
     pub plan: Plan,
-    /// The kernels of each instruction set, generic first.
-    pub programs: Vec<(&'static Isa, Program)>,
+    /// The kernels, for each of the plan's instruction sets.
+    pub program: Program,
     /// The constants, in the order in which the kernels read them.
     pub packed: Packed,
     /// What generated code calls things.
@@ -51,43 +50,38 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
 /// Compiles a model that has been judged under the same options; its warnings are the caller's.
 pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
     let plan = plan(&model, options);
-    let programs: Vec<_> =
-        plan.isas.iter().enumerate().map(|(i, (isa, _))| (*isa, program(&model, &plan, i))).collect();
-    let packed = pack(&model, &programs[0].1);
+    let program = program(&model, &plan);
+    let packed = pack(&model, &program);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.threads == Threads::Two;
-    let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name, pool);
-    #[cfg(feature = "builder")]
-    let header = {
-        let block = programs.iter().map(|(_, program)| program.block_len).max().unwrap_or(0);
-        header::lines(&model, &plan, options, &interface, block)
-    };
+    let interface = Interface::new(&model, &program, name, pool);
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]
-        header,
+        header: header::lines(&model, &plan, options, &interface),
         #[cfg(feature = "builder")]
         activations: header::activations(&model, plan.accuracy),
         summary: summary::lines(&model, options),
         model,
         plan,
-        programs,
+        program,
         packed,
         interface,
         warnings: Diagnostics::default(),
     }
 }
 
-fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
-    let mut program = lower(model, plan, isa);
+/// The kernels, after all passes.
+pub(crate) fn program(model: &ValidModel, plan: &Plan) -> Program {
+    let mut program = lower(model, plan);
     check(&program, "lower");
-    pass::expand(&mut program, plan.accuracy);
+    program.bodies.iter_mut().for_each(|body| pass::expand(body, plan.accuracy));
     check(&program, "expand");
-    if !plan.isas[isa].1 {
-        pass::split(&mut program);
-        check(&program, "split");
+    for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused) {
+        pass::split(body);
     }
-    pass::unroll(&mut program);
+    check(&program, "split");
+    program.bodies.iter_mut().for_each(pass::unroll);
     check(&program, "unroll");
     program
 }
@@ -109,9 +103,9 @@ impl Compilation {
     /// Measures how far the model's own rounding carries it in many steps, and says so in the header: a tenth of a second at most.
     #[cfg(feature = "builder")]
     pub fn measure(&mut self) {
-        let (_, program) = &self.programs[self.programs.len() - 1];
+        let best = self.program.body(self.program.bodies.len() - 1);
         let fused = self.plan.isas.last().is_some_and(|(_, fused)| *fused);
-        let found = free_run::measure(&self.model, program, self.options.range);
+        let found = free_run::measure(&self.model, best, self.options.range);
         self.header.extend(header::free_run(&self.model, &self.interface, found.as_ref(), fused));
     }
 
@@ -123,7 +117,8 @@ impl Compilation {
     fn contents(&self) -> emit::Contents<'_> {
         emit::Contents {
             options: &self.options,
-            programs: &self.programs,
+            isas: &self.plan.isas,
+            program: &self.program,
             packed: &self.packed,
             interface: &self.interface,
             #[cfg(feature = "builder")]

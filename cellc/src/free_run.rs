@@ -1,7 +1,7 @@
 //! The error that a model gathers when it goes on from its own states: measured, for the comment at the top of a file.
 
 use crate::bound::states;
-use crate::kernel::{Expr, Program, Role, Stmt, interpret};
+use crate::kernel::{BodyRef, Expr, Program, Role, Stmt, interpret};
 use crate::model::ValidModel;
 use crate::options::Range;
 use crate::pack;
@@ -38,15 +38,15 @@ pub(crate) struct Gathered {
 
 /// Runs steps of the interpreter and of the float64 reference, each on its own states, from the initial ones; `None` where that is too much
 /// work, or weights are given at run time.
-pub(crate) fn measure(model: &ValidModel, program: &Program, range: Range) -> Option<FreeRun> {
-    let steps = STEPS.min(MOST_WORK / work(program).max(1));
+pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, range: Range) -> Option<FreeRun> {
+    let steps = STEPS.min(MOST_WORK / work(body).max(1));
     if steps < FEWEST || model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
-    let mut memory = memory(model, program);
+    let mut memory = memory(model, body.program);
     let mut random = Random::new(SEED);
     let held = states(model);
-    let buffer = |role: Role| program.buffers.iter().position(|buffer| buffer.role == role);
+    let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let mut given: Vec<Vec<f32>> = model.parameters.iter().map(|p| vec![0.0; p.shape.iter().product()]).collect();
     let mut exact: Vec<Vec<f64>> = given.iter().map(|values| vec![0.0; values.len()]).collect();
     let mut exact_variables = initial_variables(model);
@@ -68,7 +68,7 @@ pub(crate) fn measure(model: &ValidModel, program: &Program, range: Range) -> Op
                 memory[at].clone_from(values);
             }
         }
-        interpret(program, &mut memory);
+        interpret(body, &mut memory);
         let expected = reference(model, &exact, &exact_variables);
         for (i, (gathered, exact)) in results.iter_mut().zip(&expected.results).enumerate() {
             let at = buffer(Role::Result(i)).expect("verify: every result is written");
@@ -106,9 +106,9 @@ fn memory(model: &ValidModel, program: &Program) -> Vec<Vec<f32>> {
 }
 
 /// How many values the interpreter makes in a step.
-fn work(program: &Program) -> usize {
-    let functions: Vec<usize> = program.functions.iter().map(|f| of_statements(&f.body, &[])).collect();
-    program.kernels.iter().map(|kernel| of_statements(&kernel.body, &functions)).fold(0, usize::saturating_add)
+fn work(body: BodyRef<'_>) -> usize {
+    let functions: Vec<usize> = body.functions.iter().map(|f| of_statements(&f.body, &[])).collect();
+    body.kernels.iter().map(|kernel| of_statements(&kernel.body, &functions)).fold(0, usize::saturating_add)
 }
 
 /// `functions`: of the body of each that may be called.

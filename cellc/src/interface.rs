@@ -2,13 +2,13 @@
 
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
-use crate::kernel::{Element, Program, Role};
+use crate::kernel::{BodyRef, Element, Program, Role};
 use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Variable};
 
 impl Interface {
-    /// The names for `model` under the name that the user or the file system chose; one of `programs` is what it is
+    /// The names for `model` under the name that the user or the file system chose; `program` is what it is
     /// compiled to; `pool`: see [`Interface::pool`].
-    pub fn new<'a>(model: &ValidModel, programs: impl Iterator<Item = &'a Program>, name: &str, pool: bool) -> Self {
+    pub fn new(model: &ValidModel, program: &Program, name: &str, pool: bool) -> Self {
         let function = prefix(name, pool);
         let parameters = model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
         let (mut scope, names) = of_parameters(&function, pool, model.steps.is_some(), parameters);
@@ -50,14 +50,10 @@ impl Interface {
             })
             .collect();
         let mut in_place = in_place(&inputs, &outputs, &states);
-        let (mut block_len, mut alternates) = (0, false);
-        for program in programs {
-            block_len = block_len.max(program.block_len);
-            alternates |= program.buffers.iter().any(|b| b.role == Role::Backwards);
-            if let Some(pair) = &mut in_place {
-                let (input, output) = (inputs[pair.input].index, outputs[pair.output].index);
-                pair.copies |= program.reads_when_written(Role::Parameter(input), Role::Result(output));
-            }
+        if let Some(pair) = &mut in_place {
+            let (input, output) = (inputs[pair.input].index, outputs[pair.output].index);
+            let copies = |body: BodyRef<'_>| body.reads_when_written(Role::Parameter(input), Role::Result(output));
+            pair.copies = program.bodies().any(copies);
         }
         let type_name = pascal_case(&function);
         let flags = |s: &Steps| StepFlags { inputs: s.parameters.clone(), outputs: s.results.clone() };
@@ -71,8 +67,8 @@ impl Interface {
             states,
             variables,
             steps,
-            block_len,
-            alternates,
+            block_len: program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0),
+            alternates: program.find(Role::Backwards).is_some(),
             in_place,
             pool,
         }

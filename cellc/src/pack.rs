@@ -56,8 +56,7 @@ impl Packed {
     }
 }
 
-/// Packs the constants of a model for a program. Every instruction set's program has the same moves, between the same
-/// buffers.
+/// Packs the constants of a model for a program.
 pub fn pack(model: &ValidModel, program: &Program) -> Packed {
     let role = |id: &BufferId| program.buffer(*id).role;
     let run_time = program.packing.iter().any(|m| matches!(role(&m.from), Role::Parameter(_)));
@@ -68,7 +67,7 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
     }
     // constants that kernels read as they are, or that packing at run time reads
     for id in (0..program.buffers.len()).map(BufferId).filter(|b| matches!(role(b), Role::Constant(_))) {
-        let read = program.kernels.iter().any(|k| k.params.contains(&(id, false)));
+        let read = program.bodies.iter().flat_map(|body| &body.kernels).any(|k| k.params.contains(&(id, false)));
         if read || run_time && program.packing.iter().any(|m| m.from == id) {
             wanted.push(id);
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::arch::Isa;
 use crate::compile::Compilation;
-use crate::kernel::{BufferId, Program, Role, Stmt};
+use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
 use cost::{Cost, FORMULA};
@@ -222,14 +222,14 @@ pub struct Totals {
 }
 
 impl Report {
-    /// The report on one of the compilation's programs, by its position among them, and on what it was compiled from.
+    /// The report on one of the program's bodies, by its position among them, and on what it was compiled from.
     pub fn new(model: &Model, compilation: &Compilation, isa: usize) -> Self {
-        let Compilation { model: valid, plan, programs, interface, packed, .. } = compilation;
-        let (isa, program) = (programs[isa].0, &programs[isa].1);
+        let Compilation { model: valid, plan, program, interface, packed, .. } = compilation;
+        let (isa, body) = (plan.isas[isa].0, program.body(isa));
         let by_value = layers_by_value(valid);
         let operand = |source| operand(&by_value, source);
-        let layers = layers(valid, plan, program, operand);
-        let kernels = kernels(valid, plan, program, isa, &layers);
+        let layers = layers(valid, plan, body, operand);
+        let kernels = kernels(valid, plan, body, isa, &layers);
         let inputs = inputs(compilation);
         let variables: Vec<_> = valid
             .variables
@@ -341,7 +341,7 @@ fn own_reads(op: &ValidOp) -> Vec<Source> {
 }
 
 /// Every operation, in the order of [`ValidModel::all_nodes`].
-fn layers(model: &ValidModel, plan: &Plan, program: &Program, operand: impl Fn(Source) -> Operand) -> Vec<Layer> {
+fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(Source) -> Operand) -> Vec<Layer> {
     let mut layers = Vec::new();
     level(model, &model.nodes, None, 1, &operand, &mut layers);
     let nodes = model.all_nodes();
@@ -376,7 +376,7 @@ fn layers(model: &ValidModel, plan: &Plan, program: &Program, operand: impl Fn(S
         }
         let value = node.op.outputs()[0];
         let at = by_value[&done_at(value)];
-        layer.kernel = program.kernels.iter().position(|kernel| kernel.nodes.contains(&at));
+        layer.kernel = body.kernels.iter().position(|kernel| kernel.nodes.contains(&at));
         if let ValidOp::View(View { input: Source::Value(input), .. }) = &node.op
             && plan.fusion.is_inner(value)
         {
@@ -386,7 +386,7 @@ fn layers(model: &ValidModel, plan: &Plan, program: &Program, operand: impl Fn(S
             continue;
         }
         if let (ValidOp::Concat(_), Some(k)) = (&node.op, layer.kernel) {
-            layer.parts_copied = parts_copied(&program.kernels[k].body);
+            layer.parts_copied = parts_copied(&body.kernels[k].body);
         }
         let linked = plan.fusion.chains().iter().any(|chain| chain.links.contains(&value));
         layer.done = match (&node.op, layer.kernel) {
@@ -439,7 +439,7 @@ fn level(
     }
 }
 
-fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers: &[Layer]) -> Vec<Kernel> {
+fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers: &[Layer]) -> Vec<Kernel> {
     let nodes = model.all_nodes();
     let is_product = |node: &&ValidNode| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_));
     let position =
@@ -448,7 +448,7 @@ fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers
     // weights and constants that an earlier kernel reads
     let mut read = BTreeSet::new();
     let mut kernels = Vec::new();
-    for (k, kernel) in program.kernels.iter().enumerate() {
+    for (k, kernel) in body.kernels.iter().enumerate() {
         let own: Vec<usize> = (0..layers.len()).filter(|&i| layers[i].kernel == Some(k)).collect();
         let mut plans = Vec::new();
         for &i in &own {
@@ -460,13 +460,13 @@ fn kernels(model: &ValidModel, plan: &Plan, program: &Program, isa: &Isa, layers
         }
         let written = |kind: fn(Role) -> Option<usize>| {
             let all = kernel.params.iter().filter(|(_, written)| *written);
-            all.filter_map(|(id, _)| kind(program.buffer(program.whole(*id).0).role)).collect()
+            all.filter_map(|(id, _)| kind(body.buffer(body.whole(*id).0).role)).collect()
         };
-        let cost = Cost::of(kernel, program, isa);
+        let cost = Cost::of(kernel, body, isa);
         let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, ValidOp::Cell(_)));
         let half = half.and_then(|&i| Some((i, product(i), product(i).halves.as_ref()?)));
         let bytes = |id: &BufferId| {
-            let (buffer, first) = (program.buffer(*id), read.insert(*id));
+            let (buffer, first) = (body.buffer(*id), read.insert(*id));
             let all = buffer.bytes() as u64;
             match (buffer.role, half) {
                 // each half of the units has weights of its own

@@ -517,7 +517,8 @@ fn c_subject(out: &mut String, subject: &Subject) {
     }
     let enumerators: Vec<_> = subject
         .compilation
-        .programs
+        .plan
+        .isas
         .iter()
         .map(|(isa, _)| format!("{upper}_ISA_{}", isa.name.to_ascii_uppercase()))
         .collect();

@@ -4,8 +4,8 @@ use cellc::compile::Compilation;
 use cellc::diagnostic::Diagnostics;
 use cellc::emit::names::Interface;
 use cellc::kernel::{
-    Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, Operation, Place, Program, Role, Scalar, Stmt, Type,
-    Var, Walk, WindowId, verify,
+    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, Operation, Place, Program, Role, Scalar, Stmt,
+    Type, Var, Walk, WindowId, verify,
 };
 use cellc::model::{ElementType, Parameter, ResultValue, Source, Tensor, ValidModel, Variable};
 use cellc::options::Options;
@@ -211,9 +211,23 @@ fn results() -> Kernel {
     kernel
 }
 
-fn program() -> Program {
+/// The same for each of so many instruction sets.
+fn program(isas: usize) -> Program {
     let buffer = |name: &str, role, element, len| Buffer { name: name.to_owned(), role, element, len };
     let f32 = |name: &str, role, len| buffer(name, role, Element::F32, len);
+    let body = Body {
+        scratch: vec![
+            f32("a", Role::Scratch, 80),
+            f32("b", Role::Scratch, 25),
+            f32("c", Role::Scratch, 6),
+            f32("own", Role::Scratch, 24),
+        ],
+        kernels: vec![copies(), steps(), keep(), results()],
+        // b in front of a, and not at the start
+        block: vec![(A, 64), (B, 16), (C, 48)],
+        block_len: 144,
+        ..Body::default()
+    };
     let program = Program {
         buffers: vec![
             f32("x", Role::Parameter(0), 24),
@@ -225,16 +239,9 @@ fn program() -> Program {
             f32("second", Role::Variable(1), 3),
             f32("steps", Role::Result(0), 24),
             f32("mixed", Role::Result(1), 90),
-            f32("a", Role::Scratch, 80),
-            f32("b", Role::Scratch, 25),
-            f32("c", Role::Scratch, 6),
-            f32("own", Role::Scratch, 24),
         ],
-        kernels: vec![copies(), steps(), keep(), results()],
         tables: vec![(LIMITS, vec![9, 3, 2])],
-        // b in front of a, and not at the start
-        block: vec![(A, 64), (B, 16), (C, 48)],
-        block_len: 144,
+        bodies: vec![body; isas],
         ..Program::default()
     };
     verify(&program).unwrap_or_else(|problem| panic!("a program that is wrong: {problem}"));
@@ -283,9 +290,9 @@ pub fn subject(name: &str) -> Subject {
         ..ValidModel::default()
     };
     let plan = plan(&model, &options);
-    let programs: Vec<_> = plan.isas.iter().map(|(isa, _)| (*isa, program())).collect();
-    let packed = pack(&model, &programs[0].1);
-    let interface = Interface::new(&model, programs.iter().map(|(_, program)| program), name, false);
+    let program = program(plan.isas.len());
+    let packed = pack(&model, &program);
+    let interface = Interface::new(&model, &program, name, false);
     let lengths = [[-5.0, 3.0, 7.0], [0.0, 1.0, -1.0], [2.0, 4e9, 1.0]];
     let calls = lengths
         .iter()
@@ -295,6 +302,6 @@ pub fn subject(name: &str) -> Subject {
     let (header, summary, warnings) = (vec![name.to_owned()], vec![name.to_owned()], Diagnostics::default());
     let activations = Vec::new();
     let compilation =
-        Compilation { options, model, plan, programs, packed, interface, header, activations, summary, warnings };
+        Compilation { options, model, plan, program, packed, interface, header, activations, summary, warnings };
     Subject { name: name.to_owned(), compilation, calls }
 }

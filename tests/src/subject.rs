@@ -75,14 +75,14 @@ impl Subject {
         exact.map(|values| values.into_iter().map(|v| v as f32).collect()).collect()
     }
 
-    /// The results of the first step by the program of one instruction set, interpreted.
+    /// The results of the first step by the body of one instruction set, interpreted.
     pub fn interpret(&self, isa: usize, parameters: &[Vec<f32>]) -> Vec<Vec<f32>> {
         self.interpret_from(isa, parameters, &mut self.variables())
     }
 
     /// The results of one step from what the model's variables are, which become what it leaves.
     pub fn interpret_from(&self, isa: usize, parameters: &[Vec<f32>], variables: &mut [Vec<f32>]) -> Vec<Vec<f32>> {
-        let (_, program) = &self.compilation.programs[isa];
+        let program = &self.compilation.program;
         let mut memory: Vec<Vec<f32>> = program
             .buffers
             .iter()
@@ -100,16 +100,13 @@ impl Subject {
             let from = memory[m.from.0].clone();
             pack::fill(m, |at| from[at], &mut memory[m.to.0]);
         }
-        interpret(program, &mut memory);
+        interpret(program.body(isa), &mut memory);
         for (buffer, contents) in program.buffers.iter().zip(&memory) {
             if let Role::Variable(i) = buffer.role {
                 variables[i].clone_from(contents);
             }
         }
-        let result = |i| {
-            let at = program.buffers.iter().position(|b| b.role == Role::Result(i)).expect("a buffer for every result");
-            memory[at].clone()
-        };
+        let result = |i| memory[program.find(Role::Result(i)).expect("a buffer for every result").0].clone();
         (0..self.model().results.len()).map(result).collect()
     }
 
@@ -119,7 +116,7 @@ impl Subject {
         reference(self.model(), &parameters, &initial_variables(self.model())).results
     }
 
-    /// Everything that a driver should print, by interpreting the programs of the instruction sets `on`.
+    /// Everything that a driver should print, by interpreting the bodies of the instruction sets `on`.
     pub fn expected(&self, on: &[&str]) -> Values {
         let mut values = Values::new();
         for (index, (isa, _)) in self.isas().enumerate().filter(|(_, (isa, _))| on.contains(isa)) {

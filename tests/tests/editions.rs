@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use cellc::kernel::Body;
 use cellc::options::{Language, Options, WeightsAs};
 use cellc_tests::subject::Subject;
 use cellc_tests::{corpus, driver, kernels, random, recipe};
@@ -105,8 +106,7 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
         let places: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].contains("unsafe")).collect();
         // the question, the calls of the bodies for avx2 and avx512, and what another thread is handed where there is one
-        let two_threads =
-            subject.compilation.programs.iter().any(|(_, p)| p.kernels.iter().any(|kernel| kernel.beside));
+        let two_threads = subject.compilation.program.bodies.iter().any(Body::has_halves);
         assert_eq!(places.len(), 3 + usize::from(two_threads), "{}", subject.name);
         for place in places {
             assert!(lines[place].starts_with("unsafe {"), "{}: {}", subject.name, lines[place]);

@@ -218,8 +218,7 @@ fn renamed(base: &Compilation, name: &str, named: &[(Place, String)]) -> Compila
             Place::Variable(i) => model.variables[*i].name = name.clone(),
         }
     }
-    let programs = compilation.programs.iter().map(|(_, program)| program);
-    compilation.interface = Interface::new(&compilation.model, programs, name, base.interface.pool);
+    compilation.interface = Interface::new(&compilation.model, &compilation.program, name, base.interface.pool);
     compilation
 }
 

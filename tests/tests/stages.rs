@@ -3,7 +3,7 @@
 use cellc::arch::Isa;
 use cellc::compile::{Compilation, compile};
 use cellc::front::openvino;
-use cellc::kernel::Program;
+use cellc::kernel::{Body, Program};
 use cellc::options::{Accuracy, Language, Options, Threads, Tuning};
 use cellc_tests::corpus;
 use cellc_tests::model_file::ModelFile;
@@ -30,7 +30,7 @@ fn stages(case: &str) {
     let rust = compilation(case, &[], Language::Rust);
     insta::assert_snapshot!(format!("{case}_model"), rust.model.to_string());
     insta::assert_snapshot!(format!("{case}_plan"), rust.plan.to_string());
-    insta::assert_snapshot!(format!("{case}_kernel"), rust.programs[0].1.to_string());
+    insta::assert_snapshot!(format!("{case}_kernel"), rust.program.body(0).to_string());
     let c = compilation(case, &[], Language::C);
     for (name, text) in files(&rust).into_iter().chain(files(&c)) {
         insta::assert_snapshot!(format!("{case}_{name}"), text);
@@ -61,11 +61,10 @@ fn weights_at_run_time() {
 fn tiles_differ_by_instruction_set_and_nothing_else_does() {
     let all = compilation("gru_cell_128_fp16", &["avx2", "avx512"], Language::Rust);
     insta::assert_snapshot!("gru_cell_128_fp16_plan", all.plan.to_string());
-    let (_, avx512) = &all.programs[2];
+    let avx512 = all.program.body(2);
     insta::assert_snapshot!("gru_cell_128_fp16_kernel_avx512", avx512.to_string());
-    for (_, program) in &all.programs {
-        assert_eq!(program.buffers, avx512.buffers);
-        assert_eq!(program.packing, avx512.packing);
+    for body in &all.program.bodies {
+        assert_eq!(body.scratch, avx512.scratch);
     }
 }
 
@@ -75,9 +74,9 @@ fn activations_at_less_than_the_default() {
     for accuracy in [Accuracy::Fast, Accuracy::Audio] {
         let options = Options { accuracy, ..Options::default() };
         let compilation = compilation_with("lstm_cell", &["avx512"], options);
-        let functions = compilation.programs[1].1.functions.clone();
-        let functions = Program { functions, ..Program::default() };
-        let text = format!("{}\n\n{functions}", compilation.header.join("\n"));
+        let functions = compilation.program.bodies[1].functions.clone();
+        let functions = Program { bodies: vec![Body { functions, ..Body::default() }], ..Program::default() };
+        let text = format!("{}\n\n{}", compilation.header.join("\n"), functions.body(0));
         insta::assert_snapshot!(format!("activations_{}", accuracy.name()), text);
     }
 }

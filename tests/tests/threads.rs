@@ -7,6 +7,7 @@ use std::process::Command;
 use cellc::Language;
 use cellc::compile::compile;
 use cellc::front::openvino;
+use cellc::kernel::Body;
 use cellc::options::{Options, Threads, Tuning};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
@@ -85,7 +86,7 @@ fn pairs() -> Vec<(Subject, Subject)> {
     ];
     let all = cells.into_iter().map(|(name, cell, tuning)| {
         let shared = compiled(name, file(cell), two(tuning), 3);
-        assert!(shared.compilation.programs.iter().all(|(_, p)| p.kernels.iter().any(|k| k.beside)), "{name}");
+        assert!(shared.compilation.program.bodies.iter().all(Body::has_halves), "{name}");
         let alone = Subject { calls: shared.calls.clone(), ..compiled(name, file(cell), Options::default(), 3) };
         (shared, alone)
     });

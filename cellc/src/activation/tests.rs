@@ -4,7 +4,7 @@
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
 use super::{Body, error, exact, expand, image, own_error, scaled_tanh, spacing};
-use crate::kernel::{Function, Program, evaluate};
+use crate::kernel::{self, Function, evaluate};
 use crate::model::Activation;
 use crate::options::Accuracy;
 use crate::pass;
@@ -69,11 +69,11 @@ fn expansion(activation: Activation, accuracy: Accuracy, fused: bool) -> Functio
 }
 
 fn in_profile(function: Function, fused: bool) -> Function {
-    let mut program = Program { functions: vec![function], ..Program::default() };
+    let mut body = kernel::Body { functions: vec![function], ..kernel::Body::default() };
     if !fused {
-        pass::split(&mut program);
+        pass::split(&mut body);
     }
-    program.functions.remove(0)
+    body.functions.remove(0)
 }
 
 fn all() -> impl Iterator<Item = Activation> {

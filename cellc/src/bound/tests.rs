@@ -2,16 +2,16 @@ use std::collections::BTreeMap;
 
 use super::{JOINS, Profile, bound, formula, over_range};
 use crate::evaluate::written::{self, Written};
-use crate::kernel::{Base, BufferId, Expr, Local, Operation, Program, Role, Stmt, interpret, verify};
+use crate::kernel::{Base, BodyRef, BufferId, Expr, Local, Operation, Role, Stmt, interpret};
 use crate::model::{
     Activation, BiasPart, CellKind, Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul,
     Parameter, Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, Tensor, ValidCell, ValidLoop, ValidModel,
     ValidOp, ValidValue, Variable, View, WeightLayout, WeightSource,
 };
 use crate::options::{Accuracy, Fma, Options};
-use crate::plan::{Plan, plan};
+use crate::plan::plan;
 use crate::reference::{Step, reference};
-use crate::{lower, pack, pass};
+use crate::{compile, lower, pack, pass};
 
 /// Numbers without much structure, the same in every run.
 struct Random(u64);
@@ -314,34 +314,21 @@ fn random_graph(random: &mut Random) -> ValidModel {
     drawn.model.0
 }
 
-/// The program of one instruction set, as the pipeline makes it.
-fn program(model: &ValidModel, plan: &Plan, isa: usize) -> Program {
-    let mut program = lower::lower(model, plan, isa);
-    verify(&program).expect("lowering");
-    pass::expand(&mut program, plan.accuracy);
-    if !plan.isas[isa].1 {
-        pass::split(&mut program);
-    }
-    pass::unroll(&mut program);
-    verify(&program).expect("passes");
-    program
-}
-
 /// Results, then variables.
-fn run(model: &ValidModel, program: &Program, parameters: &[Vec<f32>], variables: &[Vec<f32>]) -> Vec<Vec<f32>> {
+fn run(model: &ValidModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables: &[Vec<f32>]) -> Vec<Vec<f32>> {
     let contents = |role: Role, len: usize| match role {
         Role::Parameter(i) => parameters[i].clone(),
         Role::Variable(i) => variables[i].clone(),
         Role::Constant(i) => (0..len).map(|k| model.constants[i].get_f32(k)).collect(),
         _ => vec![0.0; len],
     };
-    let mut memory: Vec<_> = program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
-    for m in &program.packing {
+    let mut memory: Vec<_> = body.program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
+    for m in &body.program.packing {
         let from = memory[m.from.0].clone();
         pack::fill(m, |at| from[at], &mut memory[m.to.0]);
     }
-    interpret(program, &mut memory);
-    let buffer = |role: Role| program.buffers.iter().position(|b| b.role == role);
+    interpret(body, &mut memory);
+    let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let result = |i: usize| memory[buffer(Role::Result(i)).expect("a result's buffer")].clone();
     // a variable that nothing touches has none
     let variable = |i: usize| buffer(Role::Variable(i)).map_or_else(|| variables[i].clone(), |b| memory[b].clone());
@@ -369,13 +356,13 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
     let mut worst = 0.0;
     for options in profiles() {
         let plan = plan(model, &options);
-        let programs: Vec<_> = (0..plan.isas.len()).map(|isa| program(model, &plan, isa)).collect();
+        let program = compile::program(model, &plan);
         for (parameters, variables) in calls {
             let (exact, before) = (exactly(parameters), exactly(variables));
             let expected = all(reference(model, &exact, &before));
             let mut outputs: Vec<(bool, Vec<f32>)> = Vec::new();
-            for ((_, fused), program) in plan.isas.iter().zip(&programs) {
-                let found = run(model, program, parameters, variables).concat();
+            for ((_, fused), body) in plan.isas.iter().zip(program.bodies()) {
+                let found = run(model, body, parameters, variables).concat();
                 // one profile, one result
                 if let Some((_, same)) = outputs.iter().find(|o| o.0 == *fused) {
                     let bits = |all: &[f32]| all.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
@@ -640,8 +627,9 @@ fn the_formula_holds() {
             let expected = all(reference(&model, &exactly(&parameters), &[]));
             for options in &profiles()[..2] {
                 let plan = plan(&model, options);
-                for (isa, (_, fused)) in plan.isas.iter().enumerate() {
-                    let found = run(&model, &program(&model, &plan, isa), &parameters, &[]).concat();
+                let program = compile::program(&model, &plan);
+                for ((_, fused), body) in plan.isas.iter().zip(program.bodies()) {
+                    let found = run(&model, body, &parameters, &[]).concat();
                     let accuracy = Options { accuracy: options.accuracy, ..Options::default() };
                     let lines = formula(&model, Profile::new(*fused, &accuracy));
                     let call = [&parameters[0], &parameters[h_at], &weights[0], &weights[1], &weights[2]];
@@ -832,11 +820,11 @@ fn terms_round_no_more_often_than_stated() {
             let model = drawn.model.0;
             for options in &profiles()[..2] {
                 let plan = plan(&model, options);
-                for (isa, (_, fused)) in plan.isas.iter().enumerate() {
-                    let mut program = lower::lower(&model, &plan, isa);
-                    if !fused {
-                        pass::split(&mut program);
-                    }
+                let mut program = lower::lower(&model, &plan);
+                for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused) {
+                    pass::split(body);
+                }
+                for (body, (_, fused)) in program.bodies().zip(&plan.isas) {
                     // the constants are W, R and B in this order
                     let constant = |id: BufferId| match program.buffer(id).role {
                         Role::Constant(i) => i,
@@ -852,7 +840,7 @@ fn terms_round_no_more_often_than_stated() {
                     let split = usize::from(!fused);
                     // s + r m
                     let after = usize::from(kind == CellKind::Gru(ResetGate::AfterMatMul)) * (1 + split);
-                    let roundings = Roundings::of(&program);
+                    let roundings = Roundings::of(body);
                     assert!(roundings.len() >= hidden_size, "{roundings:?}");
                     for (at, found) in roundings {
                         let stated = after
@@ -874,7 +862,7 @@ type Rounded = BTreeMap<usize, usize>;
 
 /// A run of a program on the roundings behind each value instead of on values.
 struct Roundings<'a> {
-    program: &'a Program,
+    body: BodyRef<'a>,
     locals: &'a [Local],
     memory: Vec<Vec<Rounded>>,
     vars: Vec<Rounded>,
@@ -884,11 +872,11 @@ struct Roundings<'a> {
 }
 
 impl<'a> Roundings<'a> {
-    fn of(program: &'a Program) -> Rounded {
-        let memory = program.buffers.iter().map(|b| vec![Rounded::new(); b.len]).collect();
+    fn of(body: BodyRef<'a>) -> Rounded {
+        let memory = body.buffers().map(|b| vec![Rounded::new(); b.len]).collect();
         let (vars, windows, most) = (Vec::new(), Vec::new(), Rounded::new());
-        let mut run = Self { program, locals: &[], memory, vars, windows, most };
-        for kernel in &program.kernels {
+        let mut run = Self { body, locals: &[], memory, vars, windows, most };
+        for kernel in &body.body.kernels {
             run.locals = &kernel.locals;
             run.vars = vec![Rounded::new(); kernel.locals.len()];
             run.block(&kernel.body);
@@ -947,7 +935,7 @@ impl<'a> Roundings<'a> {
         match expr {
             Expr::Load { from, .. } | Expr::Splat { from, .. } => {
                 let (buffer, start) = self.at(from.base);
-                match self.program.buffers[buffer].role {
+                match self.body.buffer(BufferId(buffer)).role {
                     Role::Weights => Rounded::from([(start + from.offset, 0)]),
                     _ => self.memory[buffer][start + from.offset].clone(),
                 }

@@ -2,7 +2,7 @@ use std::{fs, io};
 
 use super::*;
 use crate::ErrorKind;
-use crate::kernel::{BufferId, Role};
+use crate::kernel::Role;
 use crate::pack;
 
 fn refused(builder: &Builder) -> String {
@@ -24,8 +24,8 @@ fn weights_that_are_given_are_baked_in() {
     let builder = Builder::rnn(2, 3).weight_values(&[0.5; 6], &[0.25; 4], &[1.0; 2]);
     let (compilation, files) = builder.generate().expect("a cell");
     assert_eq!(files.last().map(|file| &file.name[..]), Some("rnn.rs"));
-    assert!(compilation.programs.len() > 2, "all instruction sets");
-    assert_eq!(builder.isa([&crate::arch::AVX2]).generate().expect("a cell").0.programs.len(), 2);
+    assert!(compilation.program.bodies.len() > 2, "all instruction sets");
+    assert_eq!(builder.isa([&crate::arch::AVX2]).generate().expect("a cell").0.program.bodies.len(), 2);
     assert!(compilation.packed.is_baked());
 }
 
@@ -204,7 +204,7 @@ fn values(len: usize, seed: u32) -> Vec<f32> {
 
 /// The block that run-time weights are packed into, given each by name.
 fn packed(compilation: &Compilation, given: &[(&str, Vec<f32>)]) -> Vec<u32> {
-    let (program, packed) = (&compilation.programs[0].1, &compilation.packed);
+    let (program, packed) = (&compilation.program, &compilation.packed);
     let mut block = vec![0.0; packed.run_time_len];
     // again over what was there: nothing is added to the first time
     for m in [&program.packing[..], &program.packing[..]].concat() {
@@ -234,8 +234,8 @@ fn apples_weights_at_run_time_are_packed_as_the_same_arrays() {
             for left_out in 0..=tensors - 2 {
                 let known: Vec<&[f32]> = all[..tensors - left_out].iter().map(|tensor| &tensor[..]).collect();
                 let (baked, _) = builder.clone().weights_of(Framework::Apple, &known).generate().expect("a sequence");
-                let weights = baked.programs[0].1.buffers.iter().position(|b| b.role == Role::Weights);
-                let wanted = baked.packed.values(&baked.programs[0].1, BufferId(weights.expect("a product")));
+                let weights = baked.program.find(Role::Weights).expect("a product");
+                let wanted = baked.packed.values(&baked.program, weights);
                 let wanted: Vec<u32> = wanted.expect("baked").into_iter().map(f32::to_bits).collect();
                 // biases that are left out are zero
                 let given = |i: usize| if i < known.len() { all[i].clone() } else { vec![0.0; rows] };

@@ -50,7 +50,8 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Emit::Model => compilation.model.to_string(),
         Emit::Plan => compilation.plan.to_string(),
         Emit::Kernel => {
-            compilation.programs.iter().map(|(isa, program)| format!("# {}\n\n{program}\n", isa.name)).collect()
+            let bodies = compilation.plan.isas.iter().zip(compilation.program.bodies());
+            bodies.map(|((isa, _), body)| format!("# {}\n\n{body}\n", isa.name)).collect()
         }
         Emit::Rust | Emit::C => {
             compilation.measure();

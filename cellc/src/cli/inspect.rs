@@ -35,7 +35,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
     let asked = Isa::from_name(&arguments.isa);
-    let isa = compilation.programs.iter().position(|(isa, _)| Some(*isa) == asked);
+    let isa = compilation.plan.isas.iter().position(|(isa, _)| Some(*isa) == asked);
     let found = Report::new(&model, &compilation, isa.expect("every instruction set was compiled for"));
     drop(progress);
     if let Some(picture) = &picture {

@@ -22,8 +22,10 @@ use crate::pack::Packed;
 pub(super) struct File<'a> {
     pub(super) arch: &'static Arch,
     pub(super) interface: &'a Interface,
-    /// Generic first.
-    pub(super) programs: &'a [(&'static Isa, Program)],
+    /// Generic first; and whether each fuses multiply-add.
+    pub(super) isas: &'a [(&'static Isa, bool)],
+    /// A body for each of them.
+    pub(super) program: &'a Program,
     pub(super) packed: &'a Packed,
     /// The lines of the header comment.
     pub(super) comment: &'a [String],
@@ -80,7 +82,7 @@ impl File<'_> {
 
     /// The instruction sets beside the baseline.
     fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
-        self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
+        self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
     }
 
     /// Those that take the place of the baseline, each where its condition holds.

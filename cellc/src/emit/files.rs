@@ -46,7 +46,8 @@ pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
             let file = c::File {
                 arch: contents.options.arch,
                 interface: contents.interface,
-                programs: contents.programs,
+                isas: contents.isas,
+                program: contents.program,
                 packed: contents.packed,
                 comment: contents.header,
                 summary: contents.summary,

@@ -26,8 +26,10 @@ use names::Interface;
 /// What is spelled.
 pub(crate) struct Contents<'a> {
     pub(crate) options: &'a Options,
-    /// The kernels of each instruction set, generic first.
-    pub(crate) programs: &'a [(&'static Isa, Program)],
+    /// The instruction sets, generic first, and whether each fuses multiply-add.
+    pub(crate) isas: &'a [(&'static Isa, bool)],
+    /// A body for each of them.
+    pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
     pub(crate) interface: &'a Interface,
     /// The comment at the top, by line.
@@ -38,9 +40,9 @@ pub(crate) struct Contents<'a> {
 }
 
 /// What programs ask, each once.
-fn processors(programs: &[(&'static Isa, Program)]) -> Vec<&'static Processor> {
+fn processors(isas: &[(&'static Isa, bool)]) -> Vec<&'static Processor> {
     let mut all: Vec<&'static Processor> = Vec::new();
-    for question in programs.iter().filter_map(|(isa, _)| isa.question()) {
+    for question in isas.iter().filter_map(|(isa, _)| isa.question()) {
         if !all.iter().any(|known| std::ptr::eq(*known, question.processor)) {
             all.push(question.processor);
         }
@@ -60,7 +62,8 @@ fn items(contents: &Contents<'_>) -> String {
     rust::File {
         arch: contents.options.arch,
         interface: contents.interface,
-        programs: contents.programs,
+        isas: contents.isas,
+        program: contents.program,
         packed: contents.packed,
         runtime: contents.options.runtime,
         doc: &doc,

@@ -16,7 +16,7 @@ use std::fmt::Write;
 use super::names::{Field, Interface, POOL_MEMBERS};
 use super::walk::{Block, MOST_CALLED, Shared, Taken, decimal};
 use crate::arch::{Arch, Isa};
-use crate::kernel::{Base, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
+use crate::kernel::{Base, Body, BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
 use crate::pack::Packed;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
@@ -52,7 +52,10 @@ fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a 
 pub(super) struct File<'a> {
     pub(super) arch: &'static Arch,
     pub(super) interface: &'a Interface,
-    pub(super) programs: &'a [(&'static Isa, Program)],
+    /// Generic first; and whether each fuses multiply-add.
+    pub(super) isas: &'a [(&'static Isa, bool)],
+    /// A body for each of them.
+    pub(super) program: &'a Program,
     pub(super) packed: &'a Packed,
     /// Implement the trait of cellc-runtime.
     pub(super) runtime: bool,
@@ -69,7 +72,7 @@ impl File<'_> {
         self.state(&mut out);
         self.function(&mut out);
         if self.interface.pool {
-            let shared = self.programs.iter().any(|(_, program)| program.kernels.iter().any(|kernel| kernel.beside));
+            let shared = self.program.bodies.iter().any(Body::has_halves);
             out.push_str(&pool::items(if shared && self.interface.block_len == 0 { CUT } else { "" }));
         }
         out.push_str(&steps::items(self.interface));
@@ -78,15 +81,15 @@ impl File<'_> {
             out.push_str(&super::runtime_impl::text(self.interface, !self.packed.is_baked()));
         }
         self.blocks(&mut out);
-        for (isa, program) in self.programs {
-            self.module(&mut out, isa, program);
+        for ((isa, _), body) in self.isas.iter().zip(self.program.bodies()) {
+            self.module(&mut out, isa, body);
         }
         out
     }
 
     /// The instruction sets beside the baseline, best first.
     fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
-        self.programs.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some()).rev()
+        self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some()).rev()
     }
 
     /// Under which the body of an instruction set is compiled: that of the baseline, where none takes its place.
@@ -103,7 +106,7 @@ impl File<'_> {
     }
 
     fn isa(&self, out: &mut String) {
-        let all = || self.programs.iter().map(|(isa, _)| *isa);
+        let all = || self.isas.iter().map(|(isa, _)| *isa);
         let kind = |isa: &Isa| super::names::pascal_case(isa.name);
         // first what is asked for, the best before others, then what the compiler chooses
         let asked = || self.special().filter_map(|isa| Some((isa, isa.question()?)));
@@ -164,7 +167,7 @@ impl File<'_> {
             let _ = writeln!(out, "{} Kind::{} => {:?},", self.cfg(isa), kind(isa), isa.name);
         }
         out.push_str("}}}\n");
-        for rust in super::processors(self.programs).iter().map(|processor| processor.rust) {
+        for rust in super::processors(self.isas).iter().map(|processor| processor.rust) {
             out.push_str(rust);
         }
     }
@@ -311,7 +314,7 @@ impl File<'_> {
     }
 
     fn pack(&self, out: &mut String) {
-        let program = &self.programs[0].1;
+        let program = self.program;
         let _ = writeln!(
             out,
             "/// Brings weights into the order in which the kernel reads them.
@@ -332,7 +335,7 @@ impl File<'_> {
                 _ => {
                     let name = format!("constant_{}", m.from.0);
                     if sources.insert(m.from) {
-                        let _ = writeln!(out, "let {name} = {};", self.part(program, m.from, ""));
+                        let _ = writeln!(out, "let {name} = {};", self.part(m.from, ""));
                     }
                     (name, "f32::from_le_bytes(*from)")
                 }
@@ -361,9 +364,9 @@ impl File<'_> {
     }
 
     /// An expression for the bytes of one buffer of the baked block, as `&[[u8; B]; N]`.
-    fn part(&self, program: &Program, id: BufferId, module: &str) -> String {
+    fn part(&self, id: BufferId, module: &str) -> String {
         let at = self.packed.baked_at(id).expect(PACKED);
-        let Buffer { element, len, .. } = program.buffer(id);
+        let Buffer { element, len, .. } = self.program.buffer(id);
         format!("const {{ {module}part::<{}, {len}>({at}) }}", element.size())
     }
 
@@ -374,7 +377,7 @@ impl File<'_> {
 
     /// Whether an input is flushed before the kernels run.
     fn is_flushed_before(&self, field: &Field) -> bool {
-        let program = &self.programs[0].1;
+        let program = self.program;
         program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(field.index))
     }
 
@@ -479,7 +482,7 @@ impl File<'_> {
             let _ = writeln!(out, "if let {} = {} {{", tuple(&names), tuple(&places));
         }
         out.push_str("match isa.0 {");
-        for (isa, _) in self.programs {
+        for (isa, _) in self.isas {
             let kind = super::names::pascal_case(isa.name);
             let module = isa.name;
             let cfg = self.cfg(isa);
@@ -703,14 +706,14 @@ impl File<'_> {
         );
     }
 
-    fn module(&self, out: &mut String, isa: &'static Isa, program: &Program) {
+    fn module(&self, out: &mut String, isa: &'static Isa, body: BodyRef<'_>) {
         let baked = self.packed.is_baked();
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
         let around = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
         let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
-        let shared = Shared::new(program, &taken, self.interface, baked);
-        let calls: usize = shared.written(program).map(|(kernel, _)| kernel.calls()).sum();
-        let long = program.functions.iter().zip(&shared.functions);
+        let shared = Shared::new(body, &taken, self.interface, baked);
+        let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
+        let long = body.functions.iter().zip(&shared.functions);
         let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
         let mut dialect = Rust {
             out: String::new(),
@@ -720,7 +723,7 @@ impl File<'_> {
         };
         let attribute = attribute(isa);
         let mut kernels = String::new();
-        for (kernel, name) in shared.written(program) {
+        for (kernel, name) in shared.written(body.body) {
             for line in &kernel.doc {
                 let _ = writeln!(kernels, "/// {line}");
             }
@@ -747,7 +750,7 @@ impl File<'_> {
             kernels.push_str("}\n");
         }
         let mut functions = String::new();
-        for (function, name) in program.functions.iter().zip(&shared.functions) {
+        for (function, name) in body.functions.iter().zip(&shared.functions) {
             let (params, result) = shared.function(function, &mut dialect);
             let body = std::mem::take(&mut dialect.out);
             let params: Vec<_> = params.iter().map(|p| format!("{p}: f32")).collect();
@@ -772,7 +775,7 @@ impl File<'_> {
         }
         let _ = writeln!(out, "{} {STYLE} mod {} {{", self.cfg(isa), isa.name);
         let start = out.len();
-        self.run(out, program, &shared, &attribute);
+        self.run(out, body, &shared, &attribute);
         out.push_str(&kernels);
         out.push_str(&functions);
         if dialect.used.contains("aligned") {
@@ -806,23 +809,23 @@ impl File<'_> {
 
     /// The function of a module that calls its kernels in order; where there are many, through functions that call some of them each,
     /// as rustc takes more than linear time for a long one.
-    fn run(&self, out: &mut String, program: &Program, shared: &Shared, attribute: &str) {
-        let groups: Vec<&[Kernel]> = program.groups().collect();
+    fn run(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, attribute: &str) {
+        let groups: Vec<&[Kernel]> = body.groups().collect();
         let mut names = shared.kernels.iter().map(|(name, _)| name.as_str());
-        let signature = self.signature(program, shared, &groups, true);
+        let signature = self.signature(body, shared, &groups, true);
         let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
         let mut parts = String::new();
         if shared.runs.is_empty() {
-            self.calls(out, program, shared, &groups, &mut names);
+            self.calls(out, body, shared, &groups, &mut names);
         }
         for (name, groups) in shared.runs.iter().zip(groups.chunks(MOST_CALLED)) {
-            let (params, args) = self.signature(program, shared, groups, false);
+            let (params, args) = self.signature(body, shared, groups, false);
             let _ = writeln!(out, "{name}({args});");
             let _ = write!(parts, "/// A part of a step.\n{attribute} fn {name}({params}) {{");
-            self.calls(&mut parts, program, shared, groups, &mut names);
+            self.calls(&mut parts, body, shared, groups, &mut names);
             parts.push_str("}\n");
         }
-        if program.buffers.iter().any(|buffer| buffer.role == Role::Backwards) {
+        if self.interface.alternates {
             out.push_str("state.backwards ^= 1;\n");
         }
         out.push_str("}\n");
@@ -831,8 +834,8 @@ impl File<'_> {
 
     /// The parameters of a function that calls kernels, and the arguments of the same names: all that the module is given, or what
     /// those kernels use.
-    fn signature(&self, program: &Program, shared: &Shared, groups: &[&[Kernel]], all: bool) -> (String, String) {
-        let used = used(program, groups);
+    fn signature(&self, body: BodyRef<'_>, shared: &Shared, groups: &[&[Kernel]], all: bool) -> (String, String) {
+        let used = used(body, groups);
         let (mut params, mut args) = (String::new(), String::new());
         let mut add = |is_used: bool, name: &str, ty: String| {
             if is_used || all {
@@ -847,19 +850,16 @@ impl File<'_> {
         }
         if self.interface.has_state() {
             let of_state = |id: &BufferId| {
-                let in_block = program.block_place(*id).is_some();
-                in_block || matches!(program.buffer(*id).role, Role::Variable(_) | Role::Backwards)
+                let in_block = body.block_place(*id).is_some();
+                in_block || matches!(body.buffer(*id).role, Role::Variable(_) | Role::Backwards)
             };
             add(used.iter().any(of_state), "state", "&mut super::State".to_owned());
         }
         if !self.packed.is_baked() {
-            let weights = used.iter().any(|id| program.buffer(*id).role == Role::Weights);
+            let weights = used.iter().any(|id| body.buffer(*id).role == Role::Weights);
             add(weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
         }
-        let find = |role: Role| {
-            let at = program.buffers.iter().position(|buffer| buffer.role == role);
-            BufferId(at.expect("every field has a buffer"))
-        };
+        let find = |role: Role| self.program.find(role).expect("every field has a buffer");
         for field in &self.interface.inputs {
             let id = find(Role::Parameter(field.index));
             let ty = format!("&[{}; {}]", element(field.element), field.len());
@@ -876,17 +876,17 @@ impl File<'_> {
     fn calls<'n>(
         &self,
         out: &mut String,
-        program: &Program,
+        body: BodyRef<'_>,
         shared: &Shared,
         groups: &[&[Kernel]],
         names: &mut impl Iterator<Item = &'n str>,
     ) {
-        for id in used(program, groups) {
+        for id in used(body, groups) {
             let block = shared.buffer(id);
-            match program.buffer(id).role {
+            match body.buffer(id).role {
                 Role::Table => {
                     let (_, values) =
-                        program.tables.iter().find(|(table, _)| *table == id).expect("emit: a table has contents");
+                        body.program.tables.iter().find(|(table, _)| *table == id).expect("emit: a table has contents");
                     let values: Vec<_> = values.iter().map(u32::to_string).collect();
                     let _ = write!(out, "let {}: &[u32; {}] = &[{}];", block.name, block.len, values.join(", "));
                 }
@@ -902,22 +902,22 @@ impl File<'_> {
                     );
                 }
                 Role::Weights | Role::Constant(_) => {
-                    let _ = write!(out, "let {} = {};", block.name, self.part(program, id, "super::"));
+                    let _ = write!(out, "let {} = {};", block.name, self.part(id, "super::"));
                 }
                 _ => {}
             }
         }
         for group in groups {
-            let open = self.cuts(out, program, shared, group);
+            let open = self.cuts(out, body, shared, group);
             match group {
                 [kernel] => {
-                    let args = self.arguments(program, shared, kernel, false);
+                    let args = self.arguments(body, shared, kernel, false);
                     let _ = writeln!(out, "{}({args});", names.next().expect(NAMED));
                 }
                 pair => {
                     let mut calls = Vec::new();
                     for (kernel, name) in pair.iter().zip(names.by_ref()) {
-                        calls.push(format!("&mut || {name}({})", self.arguments(program, shared, kernel, true)));
+                        calls.push(format!("&mut || {name}({})", self.arguments(body, shared, kernel, true)));
                     }
                     let _ = writeln!(out, "pool.join({});", calls.join(","));
                 }
@@ -928,7 +928,7 @@ impl File<'_> {
 
     /// Cuts the parts that some kernels use out of the block and of outputs, in the order in which they stand there; gives back how
     /// many braces are open then. Two kernels may share what they only read.
-    fn cuts(&self, out: &mut String, program: &Program, shared: &Shared, group: &[Kernel]) -> usize {
+    fn cuts(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, group: &[Kernel]) -> usize {
         let mut used: BTreeMap<BufferId, bool> = BTreeMap::new();
         for (id, written) in group.iter().flat_map(|kernel| &kernel.params) {
             *used.entry(*id).or_default() |= written;
@@ -936,8 +936,8 @@ impl File<'_> {
         // by what they are cut from
         let mut parts: BTreeMap<Option<BufferId>, Vec<(usize, BufferId)>> = BTreeMap::new();
         for id in used.keys() {
-            let (whole, at) = program.whole(*id);
-            let place = program.block_place(whole);
+            let (whole, at) = body.whole(*id);
+            let place = body.block_place(whole);
             match place {
                 Some(start) => parts.entry(None).or_default().push((start + at, *id)),
                 None if whole != *id => parts.entry(Some(whole)).or_default().push((at, *id)),
@@ -954,18 +954,17 @@ impl File<'_> {
                 cuts.push(format!("super::cut::<{len}>(left, {})", *at - end));
                 end = *at + len;
             }
-            let of = of.map_or("state.block".to_owned(), |whole| self.memory(program, shared, whole));
+            let of = of.map_or("state.block".to_owned(), |whole| self.memory(body, shared, whole));
             let (names, cuts) = (tuple(&names), tuple(&cuts));
             let _ = writeln!(out, "let left = &mut &mut {of}[..];\nif let {names} = {cuts} {{");
         }
         if group.len() > 1 {
             // closures of older editions would take all of the state
             for (id, written) in used {
-                let of_state = matches!(program.buffer(id).role, Role::Variable(_) | Role::Backwards);
+                let of_state = matches!(body.buffer(id).role, Role::Variable(_) | Role::Backwards);
                 let cut = parts.values().flatten().any(|(_, part)| *part == id);
                 if of_state || cut && !written {
-                    let from =
-                        if cut { format!("*{}", shared.buffer(id).name) } else { self.memory(program, shared, id) };
+                    let from = if cut { format!("*{}", shared.buffer(id).name) } else { self.memory(body, shared, id) };
                     let _ = writeln!(out, "let {} = &{from};", shared.buffer(id).name);
                 }
             }
@@ -974,8 +973,8 @@ impl File<'_> {
     }
 
     /// Where a buffer stands that is not cut from another.
-    fn memory(&self, program: &Program, shared: &Shared, id: BufferId) -> String {
-        match program.buffer(id).role {
+    fn memory(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
+        match body.buffer(id).role {
             Role::Variable(i) => format!("state.{}", self.interface.variables[i].name),
             Role::Backwards => "[state.backwards]".to_owned(),
             _ => shared.buffer(id).name.clone(),
@@ -983,11 +982,11 @@ impl File<'_> {
     }
 
     /// The arguments of a kernel; `named`: every one has a name.
-    fn arguments(&self, program: &Program, shared: &Shared, kernel: &Kernel, named: bool) -> String {
-        let argument = |(id, written): &(BufferId, bool)| match program.buffer(*id).role {
+    fn arguments(&self, body: BodyRef<'_>, shared: &Shared, kernel: &Kernel, named: bool) -> String {
+        let argument = |(id, written): &(BufferId, bool)| match body.buffer(*id).role {
             Role::Variable(_) | Role::Backwards if !named => {
                 let mutable = if *written { "mut " } else { "" };
-                format!("&{mutable}{},", self.memory(program, shared, *id))
+                format!("&{mutable}{},", self.memory(body, shared, *id))
             }
             _ => format!("{},", shared.buffer(*id).name),
         };
@@ -1001,7 +1000,7 @@ fn tuple(list: &[String]) -> String {
 }
 
 /// The buffers that kernels use, those that they use a part of as a whole.
-fn used(program: &Program, groups: &[&[Kernel]]) -> BTreeSet<BufferId> {
+fn used(body: BodyRef<'_>, groups: &[&[Kernel]]) -> BTreeSet<BufferId> {
     let params = groups.iter().copied().flatten().flat_map(|kernel| &kernel.params);
-    params.map(|(id, _)| program.whole(*id).0).collect()
+    params.map(|(id, _)| body.whole(*id).0).collect()
 }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
-    Base, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Stmt,
-    Type, Var, WindowId,
+    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Operation, Place, Role,
+    Stmt, Type, Var, WindowId,
 };
 
 /// The text of an expression.
@@ -138,27 +138,26 @@ pub(super) struct Taken<'a> {
 }
 
 impl Shared {
-    /// Names for a program: fields as the interface calls them; `taken` is what else is declared; `baked` says whether the weights are
+    /// Names for a body: fields as the interface calls them; `taken` is what else is declared; `baked` says whether the weights are
     /// known.
-    pub(super) fn new(program: &Program, taken: &Taken<'_>, interface: &Interface, baked: bool) -> Self {
+    pub(super) fn new(body: BodyRef<'_>, taken: &Taken<'_>, interface: &Interface, baked: bool) -> Self {
         let parameter = |i: usize| {
             let mut fields = interface.inputs.iter().chain(&interface.weights);
             fields.find(|f| f.index == i).expect("every parameter is a field").name.clone()
         };
         let mut scope = Scope::new(&taken.around);
-        let functions: Vec<_> = program.functions.iter().map(|f| scope.unique(&f.name)).collect();
+        let functions: Vec<_> = body.functions.iter().map(|f| scope.unique(&f.name)).collect();
         let declared: Vec<_> = functions.iter().map(|name| format!("{name}{}", taken.suffix)).collect();
         scope.take(declared.iter().map(String::as_str));
         let outer = Rc::new(scope);
         let mut scope = Scope::within(Rc::clone(&outer));
         scope.take(taken.counters.iter().map(String::as_str));
-        let buffers: Vec<Block> = program
-            .buffers
-            .iter()
+        let buffers: Vec<Block> = body
+            .buffers()
             .enumerate()
             .map(|(i, buffer)| {
-                let whole = program.whole(BufferId(i)).0;
-                let hint = match program.buffer(whole).role {
+                let whole = body.whole(BufferId(i)).0;
+                let hint = match body.buffer(whole).role {
                     Role::Parameter(i) => parameter(i),
                     Role::Result(i) => interface.outputs[i].name.clone(),
                     Role::Variable(i) => interface.variables[i].name.clone(),
@@ -175,28 +174,28 @@ impl Shared {
             })
             .collect();
         let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
-        let kernels = program.kernels.iter().enumerate().map(|(at, kernel)| {
-            let concurrent = kernel.beside || program.kernels.get(at + 1).is_some_and(|next| next.beside);
-            if program.kernels.len() <= MOST_APART || concurrent {
+        let kernels = body.kernels.iter().enumerate().map(|(at, kernel)| {
+            let concurrent = kernel.beside || body.kernels.get(at + 1).is_some_and(|next| next.beside);
+            if body.kernels.len() <= MOST_APART || concurrent {
                 return (scope.unique(&kernel.name), true);
             }
             let all = kernel.params.iter().map(|(id, _)| id).chain(&kernel.scratch);
-            let memory = all.map(|id| (program.buffer(*id).role.kind(), buffers[id.0].len, buffers[id.0].element));
+            let memory = all.map(|id| (body.buffer(*id).role.kind(), buffers[id.0].len, buffers[id.0].element));
             match functions_of.entry((kernel.anonymous(), memory.collect::<Vec<_>>())) {
                 Entry::Occupied(equal) => (equal.get().clone(), false),
                 Entry::Vacant(new) => (new.insert(scope.unique(&kernel.name)).clone(), true),
             }
         });
         let kernels = kernels.collect();
-        let groups = program.groups().count();
+        let groups = body.groups().count();
         let runs = if groups > MOST_CALLED { groups.div_ceil(MOST_CALLED) } else { 0 };
         let runs = (0..runs).map(|part| scope.unique(&format!("run{part}"))).collect();
         Self { buffers, functions, kernels, runs, outer, scope: Rc::new(scope) }
     }
 
     /// The kernels that are written, and their names.
-    pub(super) fn written<'p>(&'p self, program: &'p Program) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
-        let all = program.kernels.iter().zip(&self.kernels);
+    pub(super) fn written<'p>(&'p self, body: &'p Body) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
+        let all = body.kernels.iter().zip(&self.kernels);
         all.filter(|(_, (_, written))| *written).map(|(kernel, (name, _))| (kernel, name))
     }
 

@@ -4,31 +4,32 @@
 //! generated code both run gives the same bits, NaN payloads apart.
 
 use super::{
-    Base, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, Operation, Place, Program, Role, Stmt, Var,
+    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, Operation, Place, Role, Stmt, Var,
     Walk,
 };
 
 /// What memory holds whose contents are undefined at the start of a step: a read of it shows up in the results.
 const UNDEFINED: f32 = f32::NAN;
 
-/// Runs one step: `memory[i]` is the contents of buffer `i`, the weights buffers packed.
+/// Runs one step: `memory[i]` is the contents of the program's buffer `i`, the weights buffers packed.
 ///
-/// Results and scratch buffers are filled with NaN first, as a program may rely on neither. Variables are read and
+/// Results are filled with NaN first, and so is the body's own memory, as a program may rely on neither. Variables are read and
 /// written: what one step leaves is what the next one finds, and [`Role::Backwards`] is the other one after each. Tables are filled from the program. Buffers of integers
 /// hold them as f32 of the same value; sequence lengths are small enough to be exact. So do those of narrow weights. Kernels
 /// that may run at the same time run one after the other.
 ///
-/// Scratch buffers of [`Program::block`] share one block of memory here too, so that a program which still wants what
+/// Scratch buffers of [`super::Body::block`] share one block of memory here too, so that a program which still wants what
 /// another buffer has overwritten shows it.
 ///
 /// # Panics
 /// If `memory` has not the buffers' sizes, or the program is not one that `super::verify` accepts with every function
 /// expanded.
-pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
+pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
+    let program = body.program;
     assert_eq!(program.buffers.len(), memory.len(), "one block of memory for each buffer");
     for (buffer, contents) in program.buffers.iter().zip(memory.iter_mut()) {
         assert_eq!(buffer.len, contents.len(), "the size of buffer {:?}", buffer.name);
-        if matches!(buffer.role, Role::Result(_) | Role::Scratch) {
+        if matches!(buffer.role, Role::Result(_)) {
             contents.fill(UNDEFINED);
         }
     }
@@ -40,28 +41,16 @@ pub fn interpret(program: &Program, memory: &mut [Vec<f32>]) {
             *element = *value as f32;
         }
     }
-    let wholes: Vec<_> = (0..program.buffers.len()).map(|i| program.whole(BufferId(i))).collect();
-    let mut block = vec![UNDEFINED; program.block_len];
-    let mut in_block = vec![None; program.buffers.len()];
-    for (id, at) in &program.block {
-        in_block[id.0] = Some(*at);
-    }
-    for kernel in &program.kernels {
-        let machine = Machine {
-            wholes: &wholes,
-            in_block: &in_block,
-            block: &mut block,
-            ..Machine::new(&program.functions, memory)
-        };
+    let views: Vec<_> = (0..program.buffers.len() + body.scratch.len()).map(|i| view(body, BufferId(i))).collect();
+    let mut block = vec![UNDEFINED; body.block_len];
+    let mut own: Vec<_> = body.scratch.iter().map(|buffer| vec![UNDEFINED; buffer.len]).collect();
+    for kernel in &body.kernels {
+        let machine =
+            Machine { views: &views, block: &mut block, own: &mut own, ..Machine::new(&body.functions, memory) };
         machine.kernel(kernel);
     }
-    for (buffer, contents) in program.buffers.iter().zip(memory.iter_mut()) {
-        if buffer.role == Role::Backwards {
-            contents[0] = 1.0 - contents[0];
-        }
-    }
-    for (id, at) in &program.block {
-        memory[id.0].copy_from_slice(&block[*at..*at + program.buffer(*id).len]);
+    if let Some(id) = program.find(Role::Backwards) {
+        memory[id.0][0] = 1.0 - memory[id.0][0];
     }
 }
 
@@ -84,22 +73,42 @@ pub fn evaluate(function: &Function, arguments: &[&[f32]]) -> Vec<f32> {
 /// A value: the bits of every lane.
 type Lanes = Vec<u32>;
 
-/// Where a live window looks: a range of elements of a buffer.
-#[derive(Clone, Copy, Default)]
+/// Where elements are.
+#[derive(Clone, Copy)]
+enum Area {
+    /// In a buffer that all bodies share.
+    Shared(usize),
+    /// In one of the body's own.
+    Own(usize),
+    /// In the block.
+    Block,
+}
+
+/// Where a buffer or a live window is: a range of elements.
+#[derive(Clone, Copy)]
 struct View {
-    buffer: usize,
+    area: Area,
     start: usize,
     len: usize,
+}
+
+/// Where a buffer is.
+fn view(body: BodyRef<'_>, id: BufferId) -> View {
+    let ((whole, at), len) = (body.whole(id), body.buffer(id).len);
+    match (body.block_place(whole), whole.0.checked_sub(body.program.buffers.len())) {
+        (Some(start), _) => View { area: Area::Block, start: start + at, len },
+        (None, Some(own)) => View { area: Area::Own(own), start: at, len },
+        (None, None) => View { area: Area::Shared(whole.0), start: at, len },
+    }
 }
 
 struct Machine<'a> {
     functions: &'a [Function],
     memory: &'a mut [Vec<f32>],
-    /// By [`BufferId`]: what it is part of.
-    wholes: &'a [(BufferId, usize)],
-    /// By [`BufferId`]: where in the block it stands, if it does.
-    in_block: &'a [Option<usize>],
+    /// By [`BufferId`].
+    views: &'a [View],
     block: &'a mut [f32],
+    own: &'a mut [Vec<f32>],
     /// By [`super::Var`].
     vars: Vec<Lanes>,
     /// By [`super::WindowId`].
@@ -113,7 +122,7 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn new(functions: &'a [Function], memory: &'a mut [Vec<f32>]) -> Self {
         let (vars, windows, free) = (Vec::new(), Vec::new(), Vec::new());
-        Self { functions, memory, wholes: &[], in_block: &[], block: &mut [], vars, windows, width: 1, free }
+        Self { functions, memory, views: &[], block: &mut [], own: &mut [], vars, windows, width: 1, free }
     }
 
     fn kernel(mut self, kernel: &Kernel) {
@@ -173,7 +182,7 @@ impl<'a> Machine<'a> {
         let offset = walk.of.offset + k * walk.len;
         assert!(offset + walk.len <= base.len, "window {} leaves its base", walk.name);
         if self.windows.len() <= walk.window.0 {
-            self.windows.resize(walk.window.0 + 1, View::default());
+            self.windows.resize(walk.window.0 + 1, base);
         }
         self.windows[walk.window.0] = View { start: base.start + offset, len: walk.len, ..base };
     }
@@ -200,10 +209,7 @@ impl<'a> Machine<'a> {
 
     fn view(&self, base: Base) -> View {
         match base {
-            Base::Buffer(id) => {
-                let (of, start) = self.wholes[id.0];
-                View { buffer: of.0, start, len: self.memory[id.0].len() }
-            }
+            Base::Buffer(id) => self.views[id.0],
             Base::Window(id) => self.windows[id.0],
         }
     }
@@ -215,10 +221,12 @@ impl<'a> Machine<'a> {
     }
 
     fn slice(&mut self, view: View) -> &mut [f32] {
-        match self.in_block.get(view.buffer) {
-            Some(Some(at)) => &mut self.block[at + view.start..][..view.len],
-            _ => &mut self.memory[view.buffer][view.start..][..view.len],
-        }
+        let area = match view.area {
+            Area::Shared(i) => &mut *self.memory[i],
+            Area::Own(i) => &mut *self.own[i],
+            Area::Block => &mut *self.block,
+        };
+        &mut area[view.start..][..view.len]
     }
 
     /// An empty block to build a value in.

@@ -2,11 +2,11 @@
 //!
 //! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so that
 //! every access is a constant offset into a window of constant length, and the generated code is free of
-//! bounds checks by construction. One instruction set, one [`Program`]; they share packing and all buffers but the
-//! last, which are scratch.
+//! bounds checks by construction. A [`Program`] has its memory once, and a [`Body`] for each instruction set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
+use std::ops::Deref;
 
 #[cfg(any(test, feature = "builder"))]
 mod interpret;
@@ -20,12 +20,10 @@ mod verify;
 pub use interpret::{evaluate, interpret};
 pub use verify::verify;
 
-use std::collections::BTreeSet;
-
 /// Below this magnitude, 2^-100, [`Operation::Flush`] gives 0.
 pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
 
-/// Names a buffer: an index into [`Program::buffers`].
+/// Names a buffer: an index into [`Program::buffers`], and beyond them into [`Body::scratch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub usize);
 
@@ -431,7 +429,7 @@ pub enum Expr {
     Var(Var),
     /// An operation on lanes.
     Op(Operation, Vec<Expr>),
-    /// A function of [`Program::functions`], lane by lane.
+    /// A function of [`Body::functions`], lane by lane.
     Call(usize, Vec<Expr>),
 }
 
@@ -501,27 +499,53 @@ pub struct Kernel {
     pub nodes: Vec<usize>,
 }
 
-/// One step of a model on one instruction set.
+/// One step of a model: the memory that it works on, and what it does there on each instruction set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// All memory.
+    /// The memory that all bodies share: whatever is neither scratch nor a part of another buffer.
     pub buffers: Vec<Buffer>,
     /// How the weights buffers are filled; whatever no move writes is zero.
     pub packing: Vec<Move>,
-    /// The activations, once expanded.
-    pub functions: Vec<Function>,
-    /// What a step does, in order.
-    pub kernels: Vec<Kernel>,
     /// Parameters whose elements go through [`Operation::Flush`] before the first kernel.
     pub flushed_before: Vec<BufferId>,
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,
+    /// By instruction set.
+    pub bodies: Vec<Body>,
+}
+
+/// What a step does on one instruction set.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Body {
+    /// Its own memory: scratch, and parts of other buffers. The first one has the number after the program's last.
+    pub scratch: Vec<Buffer>,
+    /// The activations, once expanded.
+    pub functions: Vec<Function>,
+    /// What a step does, in order.
+    pub kernels: Vec<Kernel>,
     /// Where the scratch buffers that more than one kernel uses stand in one block: their first elements, multiples of 16.
     /// Those whose contents are not wanted at the same time may share a place; those of one kernel never do. In the order
     /// of the buffers.
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
+}
+
+/// A reference to one of a program's bodies, which knows the program's memory too.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyRef<'p> {
+    /// The program.
+    pub program: &'p Program,
+    /// The body.
+    pub body: &'p Body,
+}
+
+impl Deref for BodyRef<'_> {
+    type Target = Body;
+
+    fn deref(&self) -> &Body {
+        self.body
+    }
 }
 
 impl Role {
@@ -539,36 +563,76 @@ impl Role {
 }
 
 impl Program {
-    /// The buffer of that name.
+    /// The shared buffer of that name.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]
     }
 
-    /// The buffer that a buffer is a part of, and from which element on; itself where it is none.
-    pub fn whole(&self, id: BufferId) -> (BufferId, usize) {
-        match self.buffers[id.0].role {
-            Role::Part { of, at } => (of, at),
-            _ => (id, 0),
-        }
+    /// The shared buffer with that role, if there is one; the first of several.
+    pub fn find(&self, role: Role) -> Option<BufferId> {
+        self.buffers.iter().position(|buffer| buffer.role == role).map(BufferId)
     }
 
+    /// The bodies, in order.
+    pub fn bodies(&self) -> impl ExactSizeIterator<Item = BodyRef<'_>> + Clone {
+        self.bodies.iter().map(|body| BodyRef { program: self, body })
+    }
+
+    /// One of the bodies.
+    pub fn body(&self, at: usize) -> BodyRef<'_> {
+        BodyRef { program: self, body: &self.bodies[at] }
+    }
+}
+
+impl Body {
     /// Where a buffer starts in the block, if it is in it.
     pub fn block_place(&self, id: BufferId) -> Option<usize> {
         self.block.binary_search_by_key(&id, |(part, _)| *part).ok().map(|at| self.block[at].1)
     }
 
+    /// The kernels in order, those together that may run at the same time: one, or two.
+    pub fn groups(&self) -> impl Iterator<Item = &[Kernel]> {
+        self.kernels.chunk_by(|_, next| next.beside)
+    }
+
+    /// Whether some of the kernels may run at the same time.
+    pub fn has_halves(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.beside)
+    }
+}
+
+impl<'p> BodyRef<'p> {
+    /// All memory: what all bodies share, then what is this one's own.
+    pub fn buffers(self) -> impl Iterator<Item = &'p Buffer> {
+        self.program.buffers.iter().chain(&self.body.scratch)
+    }
+
+    /// The buffer of that name, if there is one.
+    pub fn get(self, id: BufferId) -> Option<&'p Buffer> {
+        let shared = &self.program.buffers;
+        shared.get(id.0).or_else(|| self.body.scratch.get(id.0.checked_sub(shared.len())?))
+    }
+
+    /// The buffer of that name.
+    pub fn buffer(self, id: BufferId) -> &'p Buffer {
+        self.get(id).unwrap_or_else(|| panic!("no buffer {}", id.0))
+    }
+
+    /// The buffer that a buffer is a part of, and from which element on; itself where it is none.
+    pub fn whole(self, id: BufferId) -> (BufferId, usize) {
+        match self.buffer(id).role {
+            Role::Part { of, at } => (of, at),
+            _ => (id, 0),
+        }
+    }
+
     /// Whether a kernel reads the buffer of one role when the buffer of the other is being written, or later: then the two cannot be one.
-    pub fn reads_when_written(&self, read: Role, written: Role) -> bool {
+    pub fn reads_when_written(self, read: Role, written: Role) -> bool {
         let uses = |group: &[Kernel], role: Role, write: bool| {
             let mut params = group.iter().flat_map(|kernel| &kernel.params);
             params.any(|(id, writes)| *writes == write && self.buffer(self.whole(*id).0).role == role)
         };
         self.groups().skip_while(|group| !uses(group, written, true)).any(|group| uses(group, read, false))
-    }
-
-    /// The kernels in order, those together that may run at the same time: one, or two.
-    pub fn groups(&self) -> impl Iterator<Item = &[Kernel]> {
-        self.kernels.chunk_by(|_, next| next.beside)
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, BufferId, Copied, Encoding, Expr, Function, Kernel, Local, Operation, Place, Program, Role, Scalar, Stmt,
+    Base, BodyRef, BufferId, Copied, Encoding, Expr, Function, Kernel, Local, Operation, Place, Role, Scalar, Stmt,
     Var, Walk,
 };
 
@@ -23,10 +23,10 @@ impl Display for Encoding {
     }
 }
 
-impl Display for Program {
+impl Display for BodyRef<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let buffers = unique(self.buffers.iter().map(|b| &*b.name));
-        for (buffer, own) in self.buffers.iter().zip(&buffers) {
+        let buffers = unique(self.buffers().map(|b| &*b.name));
+        for (buffer, own) in self.buffers().zip(&buffers) {
             let role = match buffer.role {
                 Role::Parameter(i) => format!("parameter {i}"),
                 Role::Result(i) => format!("result {i}"),
@@ -40,7 +40,7 @@ impl Display for Program {
             };
             writeln!(f, "buffer {own}: {role}, {} {}", buffer.len, buffer.element)?;
         }
-        for (id, values) in &self.tables {
+        for (id, values) in &self.program.tables {
             writeln!(f, "table {} = {values:?}", name(&buffers, "buffer", id.0))?;
         }
         if !self.block.is_empty() {
@@ -48,10 +48,10 @@ impl Display for Program {
             let parts: Vec<String> = self.block.iter().map(part).collect();
             writeln!(f, "block of {} f32: {}", self.block_len, parts.join(", "))?;
         }
-        if !self.packing.is_empty() {
+        if !self.program.packing.is_empty() {
             writeln!(f)?;
         }
-        for m in &self.packing {
+        for m in &self.program.packing {
             let (to, from) = (name(&buffers, "buffer", m.to.0), name(&buffers, "buffer", m.from.0));
             let index = |offset: usize, stride: fn(&super::MoveDim) -> usize| {
                 let mut text = offset.to_string();
@@ -70,11 +70,11 @@ impl Display for Program {
         }
         for function in &self.functions {
             writeln!(f)?;
-            print_function(self, &buffers, function, f)?;
+            print_function(*self, &buffers, function, f)?;
         }
         for kernel in &self.kernels {
             writeln!(f)?;
-            print_kernel(self, &buffers, kernel, f)?;
+            print_kernel(*self, &buffers, kernel, f)?;
         }
         Ok(())
     }
@@ -110,11 +110,11 @@ fn name(names: &[String], what: &str, i: usize) -> String {
     names.get(i).cloned().unwrap_or_else(|| format!("{what}#{i}"))
 }
 
-fn print_function(program: &Program, buffers: &[String], function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
+fn print_function(body: BodyRef<'_>, buffers: &[String], function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     for doc in &function.doc {
         writeln!(f, "// {}", line(doc))?;
     }
-    let printer = Printer::new(program, buffers, &function.locals, Vec::new());
+    let printer = Printer::new(body, buffers, &function.locals, Vec::new());
     let params: Vec<String> = (0..function.params).map(|i| printer.var(Var(i))).collect();
     write!(f, "function {}({})", word(&function.name), params.join(", "))?;
     let Some(result) = &function.result else { return writeln!(f, ": symbolic") };
@@ -124,13 +124,13 @@ fn print_function(program: &Program, buffers: &[String], function: &Function, f:
     writeln!(f, "}}")
 }
 
-fn print_kernel(program: &Program, buffers: &[String], kernel: &Kernel, f: &mut Formatter<'_>) -> fmt::Result {
+fn print_kernel(body: BodyRef<'_>, buffers: &[String], kernel: &Kernel, f: &mut Formatter<'_>) -> fmt::Result {
     for doc in &kernel.doc {
         writeln!(f, "// {}", line(doc))?;
     }
     let mut windows = Vec::new();
     collect_windows(&kernel.body, &mut windows);
-    let printer = Printer::new(program, buffers, &kernel.locals, windows);
+    let printer = Printer::new(body, buffers, &kernel.locals, windows);
     let mut params = Vec::new();
     for (buffer, written) in &kernel.params {
         params.push(format!("{}{}", if *written { "mut " } else { "" }, name(buffers, "buffer", buffer.0)));
@@ -167,7 +167,7 @@ fn collect_windows<'a>(body: &'a [Stmt], names: &mut Vec<&'a str>) {
 }
 
 struct Printer<'a> {
-    program: &'a Program,
+    body: BodyRef<'a>,
     locals: &'a [Local],
     buffers: &'a [String],
     vars: Vec<String>,
@@ -175,9 +175,9 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(program: &'a Program, buffers: &'a [String], locals: &'a [Local], windows: Vec<&str>) -> Self {
+    fn new(body: BodyRef<'a>, buffers: &'a [String], locals: &'a [Local], windows: Vec<&str>) -> Self {
         let vars = unique(locals.iter().map(|l| &*l.name));
-        Self { program, locals, buffers, vars, windows: unique(windows.into_iter()) }
+        Self { body, locals, buffers, vars, windows: unique(windows.into_iter()) }
     }
 
     fn block(&self, body: &[Stmt], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
@@ -277,7 +277,7 @@ impl<'a> Printer<'a> {
             Expr::Var(var) => self.var(*var),
             Expr::Op(operation, args) => self.operation(*operation, args),
             Expr::Call(function, args) => {
-                let name = self.program.functions.get(*function).map_or_else(String::new, |f| word(&f.name));
+                let name = self.body.functions.get(*function).map_or_else(String::new, |f| word(&f.name));
                 format!("{name}({})", self.list(args))
             }
         }

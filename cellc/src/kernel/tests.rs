@@ -1,5 +1,5 @@
 use super::{
-    Base, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, Local, Move, MoveDim,
+    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, Local, Move, MoveDim,
     Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
@@ -93,7 +93,6 @@ fn program() -> Program {
             buffer("weights", Role::Weights, 12),
             buffer("out", Role::Result(0), 5),
             buffer("w", Role::Constant(0), 12),
-            buffer("sums", Role::Scratch, 4),
         ],
         packing: vec![Move {
             from: CONSTANT,
@@ -104,8 +103,12 @@ fn program() -> Program {
             add: false,
             encoding: Encoding::F32,
         }],
-        functions: vec![double],
-        kernels: vec![kernel],
+        bodies: vec![Body {
+            scratch: vec![buffer("sums", Role::Scratch, 4)],
+            functions: vec![double],
+            kernels: vec![kernel],
+            ..Body::default()
+        }],
         ..Program::default()
     }
 }
@@ -117,24 +120,23 @@ fn runs_loops_windows_and_functions() {
         vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0],
         vec![0.0; 5],
         vec![0.0; 12],
-        vec![0.0; 4],
     ];
     verify(&program()).expect("a right program");
-    interpret(&program(), &mut memory);
+    interpret(program().body(0), &mut memory);
     assert_eq!(memory[2], [1902.0, 2124.0, 2346.0, 2568.0, 1.0]);
     let mut split = program();
-    pass::split(&mut split);
+    pass::split(&mut split.bodies[0]);
     verify(&split).expect("a right program");
-    interpret(&split, &mut memory);
+    interpret(split.body(0), &mut memory);
     assert_eq!(memory[2], [1902.0, 2124.0, 2346.0, 2568.0, 1.0]);
 }
 
 #[test]
 fn what_is_not_written_shows() {
     let mut program = program();
-    program.kernels[0].body.pop();
+    program.bodies[0].kernels[0].body.pop();
     let mut memory: Vec<_> = program.buffers.iter().map(|b| vec![0.0; b.len]).collect();
-    interpret(&program, &mut memory);
+    interpret(program.body(0), &mut memory);
     assert!(memory[2][4].is_nan());
 }
 
@@ -169,15 +171,16 @@ kernel cell(x, weights, mut out) {
     out[4] = 1.0
 }
 ";
-    assert_eq!(program().to_string(), expected);
+    assert_eq!(program().body(0).to_string(), expected);
     let mut split = program();
-    pass::split(&mut split);
-    assert!(split.to_string().contains("sum = (row[0; 4] * x_k) + sum\n"), "{split}");
+    pass::split(&mut split.bodies[0]);
+    let split = split.body(0).to_string();
+    assert!(split.contains("sum = (row[0; 4] * x_k) + sum\n"), "{split}");
     // text of the input stays on its line
     let mut hostile = program();
     hostile.buffers[0].name = "a\nkernel \u{202e}".repeat(100_000);
-    assert_eq!(hostile.to_string().lines().count(), expected.lines().count());
-    assert!(hostile.to_string().len() < 3000);
+    assert_eq!(hostile.body(0).to_string().lines().count(), expected.lines().count());
+    assert!(hostile.body(0).to_string().len() < 3000);
 }
 
 /// Every rule of the verifier, broken.
@@ -185,21 +188,21 @@ kernel cell(x, weights, mut out) {
 fn wrong_programs_are_found() {
     type Break = fn(&mut Program);
     fn body(program: &mut Program) -> &mut Vec<Stmt> {
-        &mut program.kernels[0].body
+        &mut program.bodies[0].kernels[0].body
     }
     fn turn(program: &mut Program) -> (&mut Vec<Walk>, &mut Vec<Stmt>) {
-        match &mut program.kernels[0].body[2] {
+        match &mut program.bodies[0].kernels[0].body[2] {
             Stmt::For { walks, body, .. } => (walks, body),
             other => panic!("{other:?}"),
         }
     }
     let breaks: &[(&str, Break)] = &[
-        ("is empty", |p| p.buffers[4].len = 0),
+        ("is empty", |p| p.bodies[0].scratch[0].len = 0),
         ("a second buffer", |p| p.buffers[3].role = Role::Parameter(0)),
-        ("not its own scratch", |p| p.kernels[0].scratch = vec![CONSTANT]),
-        ("not its own scratch", |p| p.kernels[0].params.push((SCRATCH, true))),
-        ("declared twice", |p| p.kernels[0].params.push((X, false))),
-        ("no buffer 9", |p| p.kernels[0].params.push((BufferId(9), false))),
+        ("not its own scratch", |p| p.bodies[0].kernels[0].scratch = vec![CONSTANT]),
+        ("not its own scratch", |p| p.bodies[0].kernels[0].params.push((SCRATCH, true))),
+        ("declared twice", |p| p.bodies[0].kernels[0].params.push((X, false))),
+        ("no buffer 9", |p| p.bodies[0].kernels[0].params.push((BufferId(9), false))),
         ("reads outside", |p| p.packing[0].from_offset = 1),
         ("writes outside", |p| p.packing[0].dims[0].to_stride = 5),
         ("reads outside", |p| p.packing[0].dims[0].extent = 0),
@@ -210,26 +213,31 @@ fn wrong_programs_are_found() {
             p.packing.push(Move { add: true, ..p.packing[0].clone() });
             p.packing[1].dims.pop();
         }),
-        ("arguments, the first of its locals", |p| p.functions[0].params = 0),
-        ("scalar", |p| p.functions[0].locals[1].ty = Type::f32(4)),
-        ("a body without a result", |p| p.functions[0].result = None),
-        ("no memory", |p| p.functions[0].result = Some(load(X, 1))),
-        ("a function that calls", |p| p.functions[0].result = Some(Expr::Call(0, vec![Expr::Var(Var(1))]))),
-        ("not a scalar f32", |p| p.functions[0].result = Some(op(Operation::ToBits, vec![Expr::Var(Var(1))]))),
-        ("Let and Comment only", |p| p.functions[0].body.push(store(OUT, Expr::f32(0.0, 1)))),
-        ("\"y\" is not used", |p| p.functions[0].result = Some(Expr::Var(Var(0)))),
+        ("arguments, the first of its locals", |p| p.bodies[0].functions[0].params = 0),
+        ("scalar", |p| p.bodies[0].functions[0].locals[1].ty = Type::f32(4)),
+        ("a body without a result", |p| p.bodies[0].functions[0].result = None),
+        ("no memory", |p| p.bodies[0].functions[0].result = Some(load(X, 1))),
+        ("a function that calls", |p| p.bodies[0].functions[0].result = Some(Expr::Call(0, vec![Expr::Var(Var(1))]))),
+        ("not a scalar f32", |p| {
+            p.bodies[0].functions[0].result = Some(op(Operation::ToBits, vec![Expr::Var(Var(1))]))
+        }),
+        ("Let and Comment only", |p| p.bodies[0].functions[0].body.push(store(OUT, Expr::f32(0.0, 1)))),
+        ("\"y\" is not used", |p| p.bodies[0].functions[0].result = Some(Expr::Var(Var(0)))),
         ("no kernel calls", |p| body(p)[4] = store(OUT, load(SCRATCH, 4))),
-        ("no kernel calls", |p| p.functions.push(p.functions[0].clone())),
+        ("no kernel calls", |p| {
+            let again = p.bodies[0].functions[0].clone();
+            p.bodies[0].functions.push(again);
+        }),
         ("takes 1 arguments, not 2", |p| body(p)[4] = store(OUT, Expr::Call(0, vec![Expr::f32(0.0, 4); 2]))),
         ("no function 1", |p| body(p)[4] = store(OUT, Expr::Call(1, vec![load(SCRATCH, 4)]))),
         ("called with", |p| body(p)[4] = store(OUT, Expr::Call(0, vec![Expr::u32(0, 4)]))),
-        ("writes buffer \"x\", which is read only", |p| p.kernels[0].params[0].1 = true),
-        ("declared and not used", |p| p.kernels[0].params.push((CONSTANT, false))),
+        ("writes buffer \"x\", which is read only", |p| p.bodies[0].kernels[0].params[0].1 = true),
+        ("declared and not used", |p| p.bodies[0].kernels[0].params.push((CONSTANT, false))),
         ("declared as written and is not", |p| {
             body(p)[3] = store(OUT, Expr::Var(Var(0)));
         }),
-        ("which is read only", |p| p.kernels[0].params[2].1 = false),
-        ("no kernel writes buffer \"out\"", |p| p.kernels.clear()),
+        ("which is read only", |p| p.bodies[0].kernels[0].params[2].1 = false),
+        ("no kernel writes buffer \"out\"", |p| p.bodies[0].kernels.clear()),
         ("is not in reach", |p| body(p).push(store(CONSTANT, Expr::f32(0.0, 1)))),
         ("is not in reach", |p| body(p).push(store(OUT, load(WindowId(0), 1)))),
         ("elements 2+4", |p| body(p)[3] = store(place(Base::Buffer(SCRATCH), 2), Expr::Var(Var(0)))),
@@ -379,7 +387,7 @@ fn stateful() -> Program {
         copied(STATE.into(), BACKWARDS.into(), &[]),
     ];
     let scratch = [("first", 2), ("second", 8), ("third", 7)].map(|(name, len)| buffer(name, Role::Scratch, len));
-    let mut buffers = vec![
+    let buffers = vec![
         Buffer { element: Element::I64, ..buffer("lengths", Role::Parameter(0), 1) },
         buffer("steps", Role::Parameter(1), 6),
         buffer("state", Role::Variable(0), 2),
@@ -387,15 +395,14 @@ fn stateful() -> Program {
         buffer("turned", Role::Result(1), 6),
         Buffer { element: Element::U32, ..buffer("limits", Role::Table, 2) },
     ];
-    buffers.extend(scratch);
-    Program {
-        buffers,
+    let body = Body {
+        scratch: scratch.into(),
         kernels: vec![last, turned, keep],
-        tables: vec![(LIMITS, vec![0, 7])],
         block: vec![(FIRST, 0), (SECOND, 16), (THIRD, 0)],
         block_len: 32,
-        ..Program::default()
-    }
+        ..Body::default()
+    };
+    Program { buffers, tables: vec![(LIMITS, vec![0, 7])], bodies: vec![body], ..Program::default() }
 }
 
 /// What [`stateful`] gives, twice in a row.
@@ -404,7 +411,7 @@ fn run_stateful(program: &Program, length: f32) -> [[Vec<f32>; 3]; 2] {
     memory[LENGTHS.0] = vec![length];
     memory[STEPS.0] = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     [(); 2].map(|()| {
-        interpret(program, &mut memory);
+        interpret(program.body(0), &mut memory);
         [STATE, BACKWARDS, TURNED].map(|id| memory[id.0].clone())
     })
 }
@@ -426,13 +433,13 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
     }
     // the block is one memory: what still is wanted must not be overwritten
     let mut overwritten = stateful();
-    overwritten.block[1].1 = 0;
-    overwritten.kernels[1].params.retain(|(id, _)| *id != FIRST);
-    overwritten.kernels[1].body.truncate(1);
-    overwritten.kernels[2].params[0].0 = FIRST;
-    overwritten.kernels[2].body.truncate(0);
-    overwritten.kernels[2].params = vec![(FIRST, false), (STATE, true), (BACKWARDS, true), (TURNED, true)];
-    overwritten.kernels[2].body =
+    overwritten.bodies[0].block[1].1 = 0;
+    overwritten.bodies[0].kernels[1].params.retain(|(id, _)| *id != FIRST);
+    overwritten.bodies[0].kernels[1].body.truncate(1);
+    overwritten.bodies[0].kernels[2].params[0].0 = FIRST;
+    overwritten.bodies[0].kernels[2].body.truncate(0);
+    overwritten.bodies[0].kernels[2].params = vec![(FIRST, false), (STATE, true), (BACKWARDS, true), (TURNED, true)];
+    overwritten.bodies[0].kernels[2].body =
         [(STATE, 2), (BACKWARDS, 2), (TURNED, 2)].map(|(to, lanes)| store(to, load(FIRST, lanes))).into();
     verify(&overwritten).expect("a program that computes something else");
     assert_eq!(run_stateful(&overwritten, 3.0)[0][0], [5.0, 3.0]);
@@ -486,7 +493,7 @@ kernel keep(second, mut third, mut state, mut backwards, mut turned) {
     copy backwards[0] = state[0]
 }
 ";
-    assert_eq!(stateful().to_string(), expected);
+    assert_eq!(stateful().body(0).to_string(), expected);
 }
 
 /// Every rule that [`stateful`] could break.
@@ -494,13 +501,13 @@ kernel keep(second, mut third, mut state, mut backwards, mut turned) {
 fn wrong_stateful_programs_are_found() {
     type Break = fn(&mut Program);
     fn copied(p: &mut Program, kernel: usize, at: usize) -> &mut Copied {
-        match &mut p.kernels[kernel].body[at] {
+        match &mut p.bodies[0].kernels[kernel].body[at] {
             Stmt::Copy(copied) => copied,
             other => panic!("{other:?}"),
         }
     }
     fn length(p: &mut Program) -> (&mut Place, &mut usize) {
-        match &mut p.kernels[0].body[0] {
+        match &mut p.bodies[0].kernels[0].body[0] {
             Stmt::Let { value: Expr::Length { from, most }, .. } => (from, most),
             other => panic!("{other:?}"),
         }
@@ -509,38 +516,39 @@ fn wrong_stateful_programs_are_found() {
         ("a Parameter(0) of u32", |p| p.buffers[0].element = Element::U32),
         ("a Table of f32", |p| p.buffers[5].element = Element::F32),
         ("a Result(1) of i64", |p| p.buffers[4].element = Element::I64),
-        ("a second buffer", |p| p.buffers[7].role = Role::Variable(0)),
+        ("a Variable(0) of one body alone", |p| p.bodies[0].scratch[1].role = Role::Variable(0)),
+        ("a Scratch that all bodies share", |p| p.buffers[1].role = Role::Scratch),
         ("no buffer for these 3 values", |p| p.tables[0].1.push(0)),
         ("no buffer for these 2 values", |p| p.tables.push(p.tables[0].clone())),
-        ("no buffer for these 2 values", |p| p.tables[0].0 = FIRST),
+        ("no buffer for these 2 values", |p| p.tables[0].0 = STEPS),
         ("no buffer 77", |p| p.tables[0].0 = BufferId(77)),
         ("has no contents", |p| p.tables.clear()),
-        ("has no place in the block", |p| p.block[0].0 = STEPS),
-        ("has no place in the block", |p| p.block.push((FIRST, 16))),
+        ("has no place in the block", |p| p.bodies[0].block[0].0 = STEPS),
+        ("has no place in the block", |p| p.bodies[0].block.push((FIRST, 16))),
         ("has no place in the block", |p| {
-            p.buffers.push(buffer("own", Role::Scratch, 1));
-            p.kernels[2].scratch.push(BufferId(9));
-            p.block.push((BufferId(9), 16));
+            p.bodies[0].scratch.push(buffer("own", Role::Scratch, 1));
+            p.bodies[0].kernels[2].scratch.push(BufferId(9));
+            p.bodies[0].block.push((BufferId(9), 16));
         }),
-        ("no buffer 77", |p| p.block.push((BufferId(77), 0))),
-        ("outlives it", |p| p.block.truncate(p.block.len() - 1)),
-        ("is not inside the block", |p| p.block[0].1 = 8),
-        ("is not inside the block", |p| p.block[1].1 = 32),
-        ("is not inside the block", |p| p.block[1].1 = usize::MAX - 15),
-        ("share a place", |p| p.block[2].1 = 16),
+        ("no buffer 77", |p| p.bodies[0].block.push((BufferId(77), 0))),
+        ("outlives it", |p| assert!(p.bodies[0].block.pop().is_some())),
+        ("is not inside the block", |p| p.bodies[0].block[0].1 = 8),
+        ("is not inside the block", |p| p.bodies[0].block[1].1 = 32),
+        ("is not inside the block", |p| p.bodies[0].block[1].1 = usize::MAX - 15),
+        ("share a place", |p| p.bodies[0].block[2].1 = 16),
         ("holds i64, read as f32", |p| {
-            p.kernels[0].body[2] = Stmt::Let { var: Var(3), mutable: true, value: load(LENGTHS, 1) }
+            p.bodies[0].kernels[0].body[2] = Stmt::Let { var: Var(3), mutable: true, value: load(LENGTHS, 1) }
         }),
         ("which holds f32", |p| *length(p).0 = STEPS.into()),
         ("elements 1+1", |p| *length(p).0 = Place::from(LENGTHS).at(1)),
         ("a length of up to", |p| *length(p).1 = 1 << 31),
-        ("\"t\" is f32x2, its value u32", |p| p.kernels[0].locals[2].ty = Type::f32(2)),
+        ("\"t\" is f32x2, its value u32", |p| p.bodies[0].kernels[0].locals[2].ty = Type::f32(2)),
         ("\"t\" is not used", |p| {
-            let Stmt::For { body, .. } = &mut p.kernels[0].body[3] else { panic!("a loop") };
+            let Stmt::For { body, .. } = &mut p.bodies[0].kernels[0].body[3] else { panic!("a loop") };
             *body = vec![Stmt::Set { var: Var(3), value: load(WindowId(0), 2) }];
         }),
         ("compares two u32", |p| {
-            p.kernels[0].body.push(less(
+            p.bodies[0].kernels[0].body.push(less(
                 Expr::f32(0.0, 1),
                 Expr::u32(0, 1),
                 vec![store(FIRST, Expr::f32(0.0, 1))],
@@ -548,19 +556,26 @@ fn wrong_stateful_programs_are_found() {
             ));
         }),
         ("compares two u32", |p| {
-            p.kernels[0].body.push(less(
+            p.bodies[0].kernels[0].body.push(less(
                 Expr::u32(0, 2),
                 Expr::u32(0, 2),
                 vec![store(FIRST, Expr::f32(0.0, 1))],
                 Vec::new(),
             ));
         }),
-        ("nothing depends", |p| p.kernels[0].body.push(less(Expr::u32(0, 1), Expr::u32(1, 1), Vec::new(), Vec::new()))),
+        ("nothing depends", |p| {
+            p.bodies[0].kernels[0].body.push(less(Expr::u32(0, 1), Expr::u32(1, 1), Vec::new(), Vec::new()))
+        }),
         ("out of its scope", |p| {
             let value = Stmt::Let { var: Var(4), mutable: false, value: Expr::f32(0.0, 1) };
-            p.kernels[0].locals.push(Local { name: "v".to_owned(), ty: Type::f32(1) });
+            p.bodies[0].kernels[0].locals.push(Local { name: "v".to_owned(), ty: Type::f32(1) });
             let used = store(FIRST, Expr::Var(Var(4)));
-            p.kernels[0].body.push(less(Expr::u32(0, 1), Expr::u32(1, 1), vec![value, used.clone()], vec![used]));
+            p.bodies[0].kernels[0].body.push(less(
+                Expr::u32(0, 1),
+                Expr::u32(1, 1),
+                vec![value, used.clone()],
+                vec![used],
+            ));
         }),
         ("a copy within one buffer", |p| copied(p, 1, 0).from = Place::from(SECOND).at(4)),
         ("a store into \"steps\", which is read only", |p| copied(p, 1, 1).to = STEPS.into()),
@@ -571,7 +586,11 @@ fn wrong_stateful_programs_are_found() {
         ("elements 6+3 of \"second\"", |p| copied(p, 1, 1).dims[0].to_stride = 2),
         ("writes an element twice", |p| copied(p, 1, 0).dims[0].to_stride = 0),
         ("holds i64, read as f32", |p| {
-            p.kernels[0].body.push(Stmt::Copy(Copied { from: LENGTHS.into(), to: FIRST.into(), dims: Vec::new() }));
+            p.bodies[0].kernels[0].body.push(Stmt::Copy(Copied {
+                from: LENGTHS.into(),
+                to: FIRST.into(),
+                dims: Vec::new(),
+            }));
         }),
     ];
     for (expected, wrong) in breaks {
@@ -602,10 +621,8 @@ fn halves() -> Program {
     let splat =
         |from: usize, at: usize, lanes: usize| Expr::Splat { from: place(Base::Buffer(BufferId(from)), at), lanes };
     let [first, second, sums_first, sums_second] = [PART, BufferId(3), BufferId(5), BufferId(6)];
-    Program {
-        buffers: vec![
-            buffer("x", Role::Parameter(0), 3),
-            buffer("out", Role::Result(0), 5),
+    let body = Body {
+        scratch: vec![
             part("first", 1, 0, 2),
             part("second", 1, 2, 3),
             buffer("sums", Role::Scratch, 3),
@@ -630,16 +647,20 @@ fn halves() -> Program {
         ],
         block: vec![(BufferId(4), 0)],
         block_len: 16,
+        ..Body::default()
+    };
+    Program {
+        buffers: vec![buffer("x", Role::Parameter(0), 3), buffer("out", Role::Result(0), 5)],
+        bodies: vec![body],
         ..Program::default()
     }
 }
 
 #[test]
 fn halves_write_parts_of_a_buffer() {
-    let mut memory = [3, 5, 2, 3, 3, 1, 2].map(|len| vec![0.0; len]).to_vec();
-    memory[0] = vec![1.0, 10.0, 100.0];
+    let mut memory = vec![vec![1.0, 10.0, 100.0], vec![0.0; 5]];
     verify(&halves()).expect("a right program");
-    interpret(&halves(), &mut memory);
+    interpret(halves().body(0), &mut memory);
     assert_eq!(memory[1], [1.0, 1.0, 10.0, 100.0, 100.0]);
 }
 
@@ -650,35 +671,35 @@ fn finds_what_halves_must_not_share() {
     let breaks: Vec<Broken> = vec![
         // parts that overlap, that leave a gap, that are not inside
         ("\"first\" is written where \"second\" is used", |p| {
-            p.buffers[3] = buffer("second", Role::Part { of: BufferId(1), at: 1 }, 4)
+            p.bodies[0].scratch[1] = buffer("second", Role::Part { of: BufferId(1), at: 1 }, 4)
         }),
         ("no kernel writes buffer \"out\"", |p| p.buffers[1].len = 6),
         ("no kernel writes buffer \"out\"", |p| {
             p.buffers[1].len = 6;
-            p.buffers[3].role = Role::Part { of: BufferId(1), at: 3 };
+            p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: 3 };
         }),
-        ("is no part of", |p| p.buffers[3].role = Role::Part { of: BufferId(1), at: 3 }),
-        ("is no part of", |p| p.buffers[3].role = Role::Part { of: BufferId(1), at: usize::MAX }),
-        ("is no part of", |p| p.buffers[3].role = Role::Part { of: X, at: 0 }),
-        ("is no part of", |p| p.buffers[3].role = Role::Part { of: BufferId(2), at: 0 }),
+        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: 3 }),
+        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: usize::MAX }),
+        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: X, at: 0 }),
+        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(2), at: 0 }),
         // one reads what the other writes, in one buffer or where two share a place in the block
         ("is written where \"sums\" is used", |p| {
-            for (kernel, beside) in p.kernels.iter_mut().zip([false, false, true, false]) {
+            for (kernel, beside) in p.bodies[0].kernels.iter_mut().zip([false, false, true, false]) {
                 kernel.beside = beside;
             }
         }),
         ("is written where \"other\" is used", |p| {
-            p.buffers.push(buffer("other", Role::Scratch, 3));
-            p.block.push((BufferId(7), 0));
-            p.kernels[1].params[0] = (BufferId(7), false);
-            p.kernels[1].body = vec![store(BufferId(6), load(BufferId(7), 2))];
+            p.bodies[0].scratch.push(buffer("other", Role::Scratch, 3));
+            p.bodies[0].block.push((BufferId(7), 0));
+            p.bodies[0].kernels[1].params[0] = (BufferId(7), false);
+            p.bodies[0].kernels[1].body = vec![store(BufferId(6), load(BufferId(7), 2))];
         }),
-        ("at the same time", |p| p.kernels[0].beside = true),
+        ("at the same time", |p| p.bodies[0].kernels[0].beside = true),
         ("at the same time", |p| {
-            p.kernels.swap(1, 2);
-            p.kernels[1].beside = true;
+            p.bodies[0].kernels.swap(1, 2);
+            p.bodies[0].kernels[1].beside = true;
         }),
-        ("outlives it and has no place in the block", |p| p.block.clear()),
+        ("outlives it and has no place in the block", |p| p.bodies[0].block.clear()),
     ];
     for (expected, wrong) in breaks {
         let mut program = halves();

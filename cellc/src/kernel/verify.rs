@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
-    Base, Buffer, BufferId, Copied, Element, Expr, Function, Kernel, Move, Operation, Place, Program, Role, Scalar,
-    Stmt, Type, Var, Walk,
+    Base, BodyRef, Buffer, BufferId, Copied, Element, Expr, Function, Kernel, Move, Operation, Place, Program, Role,
+    Scalar, Stmt, Type, Var, Walk,
 };
 
 /// Parts of the block start at multiples of so many elements: 64 bytes.
@@ -16,29 +16,45 @@ const BLOCK_ALIGNMENT: usize = 16;
 
 /// What is wrong with a program, or nothing.
 pub fn verify(program: &Program) -> Result<(), String> {
-    roles(program)?;
+    let mut seen = BTreeSet::new();
+    for buffer in &program.buffers {
+        role(buffer)?;
+        let several = matches!(buffer.role, Role::Weights | Role::Table);
+        if !several && !seen.insert(buffer.role) {
+            return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
+        }
+        if is_own(buffer.role) {
+            return Err(format!("buffer {:?}: a {:?} that all bodies share", buffer.name, buffer.role));
+        }
+    }
     tables(program)?;
     flushed(program)?;
-    block(program)?;
     let mut packed = BTreeSet::new();
     for (i, m) in program.packing.iter().enumerate() {
         packing(program, m, &mut packed).map_err(|e| format!("packing {i}: {e}"))?;
     }
-    for function in &program.functions {
-        verify_function(program, function).map_err(|e| format!("function {:?}: {e}", function.name))?;
+    program.bodies().try_for_each(verify_body)
+}
+
+/// What is wrong with what a program does on one instruction set.
+fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
+    scratch(body)?;
+    block(body)?;
+    for function in &body.functions {
+        verify_function(body, function).map_err(|e| format!("function {:?}: {e}", function.name))?;
     }
     let mut written = BTreeSet::new();
     let mut called = BTreeSet::new();
-    for kernel in &program.kernels {
-        let used = verify_kernel(program, kernel, &mut called).map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
+    for kernel in &body.kernels {
+        let used = verify_kernel(body, kernel, &mut called).map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
         written.extend(used);
     }
     let mut parts: BTreeMap<BufferId, Vec<(usize, usize)>> = BTreeMap::new();
     for id in written {
-        let (whole, at) = program.whole(id);
-        parts.entry(whole).or_default().push((at, program.buffer(id).len));
+        let (whole, at) = body.whole(id);
+        parts.entry(whole).or_default().push((at, body.buffer(id).len));
     }
-    for (i, buffer) in program.buffers.iter().enumerate() {
+    for (i, buffer) in body.program.buffers.iter().enumerate() {
         let mut parts = parts.remove(&BufferId(i)).unwrap_or_default();
         parts.sort_unstable();
         let end = parts.into_iter().try_fold(0, |end, (at, len)| (at <= end).then(|| end.max(at + len)));
@@ -46,50 +62,64 @@ pub fn verify(program: &Program) -> Result<(), String> {
             return Err(format!("no kernel writes buffer {:?}, a result", buffer.name));
         }
     }
-    for group in program.groups() {
-        apart(program, group)?;
+    for group in body.groups() {
+        apart(body, group)?;
     }
-    match program.functions.iter().enumerate().find(|(i, _)| !called.contains(i)) {
+    match body.functions.iter().enumerate().find(|(i, _)| !called.contains(i)) {
         Some((_, function)) => Err(format!("no kernel calls function {:?}", function.name)),
         None => Ok(()),
     }
 }
 
-fn roles(program: &Program) -> Result<(), String> {
+/// Whether a buffer for that belongs to one body.
+fn is_own(role: Role) -> bool {
+    matches!(role, Role::Scratch | Role::Part { .. })
+}
+
+/// A buffer holds something, which is what its role wants.
+fn role(buffer: &Buffer) -> Result<(), String> {
+    if buffer.len == 0 {
+        return Err(format!("buffer {:?} is empty", buffer.name));
+    }
+    let fits = match buffer.role {
+        Role::Parameter(_) => matches!(buffer.element, Element::F32 | Element::I32 | Element::I64),
+        Role::Table => buffer.element == Element::U32,
+        Role::Backwards => buffer.element == Element::U32 && buffer.len == 1,
+        Role::Weights => buffer.element.is_loaded(),
+        _ => buffer.element == Element::F32,
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(format!("buffer {:?}: a {:?} of {}", buffer.name, buffer.role, buffer.element)),
+    }
+}
+
+/// What a body has of its own: scratch, of one kernel or of several, and parts.
+fn scratch(body: BodyRef<'_>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
-    for buffer in &program.buffers {
-        if buffer.len == 0 {
-            return Err(format!("buffer {:?} is empty", buffer.name));
-        }
+    for buffer in &body.scratch {
+        role(buffer)?;
         if let Role::Part { of, at } = buffer.role {
-            let whole = find(program, of)?;
+            let whole = find(body, of)?;
             let inside = at.checked_add(buffer.len).is_some_and(|end| end <= whole.len);
             if !inside || !matches!(whole.role, Role::Result(_) | Role::Variable(_) | Role::Scratch) {
                 return Err(format!("buffer {:?} is no part of {:?}", buffer.name, whole.name));
             }
+            if !seen.insert(buffer.role) {
+                return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
+            }
         }
-        let alone = matches!(buffer.role, Role::Weights | Role::Scratch | Role::Table);
-        if !alone && !seen.insert(buffer.role) {
-            return Err(format!("buffer {:?}: a second buffer for {:?}", buffer.name, buffer.role));
-        }
-        let fits = match buffer.role {
-            Role::Parameter(_) => matches!(buffer.element, Element::F32 | Element::I32 | Element::I64),
-            Role::Table => buffer.element == Element::U32,
-            Role::Backwards => buffer.element == Element::U32 && buffer.len == 1,
-            Role::Weights => buffer.element.is_loaded(),
-            _ => buffer.element == Element::F32,
-        };
-        if !fits {
-            return Err(format!("buffer {:?}: a {:?} of {}", buffer.name, buffer.role, buffer.element));
+        if !is_own(buffer.role) {
+            return Err(format!("buffer {:?}: a {:?} of one body alone", buffer.name, buffer.role));
         }
     }
-    let params: BTreeSet<BufferId> = program.kernels.iter().flat_map(|k| &k.params).map(|param| param.0).collect();
+    let params: BTreeSet<BufferId> = body.kernels.iter().flat_map(|k| &k.params).map(|param| param.0).collect();
     let mut owner: BTreeMap<BufferId, usize> = BTreeMap::new();
-    for (i, kernel) in program.kernels.iter().enumerate() {
+    for (i, kernel) in body.kernels.iter().enumerate() {
         for id in &kernel.scratch {
             if params.contains(id)
                 || *owner.entry(*id).or_insert(i) != i
-                || program.buffers.get(id.0).is_none_or(|b| b.role != Role::Scratch)
+                || body.get(*id).is_none_or(|b| b.role != Role::Scratch)
             {
                 return Err(format!("kernel {:?}: buffer {} is not its own scratch", kernel.name, id.0));
             }
@@ -101,7 +131,7 @@ fn roles(program: &Program) -> Result<(), String> {
 /// What is flushed is what a caller gives.
 fn flushed(program: &Program) -> Result<(), String> {
     for id in &program.flushed_before {
-        let buffer = find(program, *id)?;
+        let buffer = shared(program, *id)?;
         if !matches!(buffer.role, Role::Parameter(_)) || buffer.element != Element::F32 {
             return Err(format!("buffer {:?} cannot be flushed before all else", buffer.name));
         }
@@ -109,15 +139,19 @@ fn flushed(program: &Program) -> Result<(), String> {
     Ok(())
 }
 
-fn find(program: &Program, id: BufferId) -> Result<&Buffer, String> {
+fn shared(program: &Program, id: BufferId) -> Result<&Buffer, String> {
     program.buffers.get(id.0).ok_or_else(|| format!("no buffer {}", id.0))
+}
+
+fn find(body: BodyRef<'_>, id: BufferId) -> Result<&Buffer, String> {
+    body.get(id).ok_or_else(|| format!("no buffer {}", id.0))
 }
 
 /// Every table has its contents, once.
 fn tables(program: &Program) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for (id, values) in &program.tables {
-        let buffer = find(program, *id)?;
+        let buffer = shared(program, *id)?;
         if buffer.role != Role::Table || buffer.len != values.len() || !seen.insert(*id) {
             return Err(format!("table {:?} is no buffer for these {} values", buffer.name, values.len()));
         }
@@ -130,10 +164,10 @@ fn tables(program: &Program) -> Result<(), String> {
 }
 
 /// Where a buffer's elements lie: in the block, or in a buffer of their own.
-fn region(program: &Program, id: BufferId) -> (Option<BufferId>, Range<usize>) {
-    let (whole, at) = program.whole(id);
-    let len = program.buffer(id).len;
-    match program.block_place(whole) {
+fn region(body: BodyRef<'_>, id: BufferId) -> (Option<BufferId>, Range<usize>) {
+    let (whole, at) = body.whole(id);
+    let len = body.buffer(id).len;
+    match body.block_place(whole) {
         Some(start) => (None, start + at..start + at + len),
         None => (Some(whole), at..at + len),
     }
@@ -141,18 +175,18 @@ fn region(program: &Program, id: BufferId) -> (Option<BufferId>, Range<usize>) {
 
 /// Kernels that may run at the same time are two, and neither writes what the other uses; nor does a kernel write what it
 /// uses under another name.
-fn apart(program: &Program, group: &[Kernel]) -> Result<(), String> {
+fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
     let name = &group[0].name;
     if group.len() > 2 || group[0].beside {
         return Err(format!("kernel {name:?}: {} at the same time", group.len()));
     }
     let params = || group.iter().enumerate().flat_map(|(k, kernel)| kernel.params.iter().map(move |param| (k, *param)));
     for (k, (id, _)) in params().filter(|(_, param)| param.1) {
-        let (of, range) = region(program, id);
+        let (of, range) = region(body, id);
         for (_, (other, _)) in params().filter(|(kernel, param)| (*kernel, param.0) != (k, id)) {
-            let (other_of, other_range) = region(program, other);
+            let (other_of, other_range) = region(body, other);
             if of == other_of && range.start < other_range.end && other_range.start < range.end {
-                let (one, two) = (&program.buffer(id).name, &program.buffer(other).name);
+                let (one, two) = (&body.buffer(id).name, &body.buffer(other).name);
                 return Err(format!("kernel {name:?}: {one:?} is written where {two:?} is used"));
             }
         }
@@ -161,36 +195,36 @@ fn apart(program: &Program, group: &[Kernel]) -> Result<(), String> {
 }
 
 /// The parts of the block lie inside it, and those of one kernel apart.
-fn block(program: &Program) -> Result<(), String> {
-    let range = |id: BufferId, at: usize| at..at + program.buffers[id.0].len;
-    let own: BTreeSet<BufferId> = program.kernels.iter().flat_map(|k| &k.scratch).copied().collect();
+fn block(body: BodyRef<'_>) -> Result<(), String> {
+    let range = |id: BufferId, at: usize| at..at + body.buffer(id).len;
+    let own: BTreeSet<BufferId> = body.kernels.iter().flat_map(|k| &k.scratch).copied().collect();
     let mut places: BTreeMap<BufferId, usize> = BTreeMap::new();
-    for (id, at) in &program.block {
-        let buffer = find(program, *id)?;
+    for (id, at) in &body.block {
+        let buffer = find(body, *id)?;
         let twice = places.insert(*id, *at).is_some();
         if buffer.role != Role::Scratch || own.contains(id) || twice {
             return Err(format!("buffer {:?} has no place in the block", buffer.name));
         }
-        if at % BLOCK_ALIGNMENT != 0 || at.checked_add(buffer.len).is_none_or(|end| end > program.block_len) {
+        if at % BLOCK_ALIGNMENT != 0 || at.checked_add(buffer.len).is_none_or(|end| end > body.block_len) {
             return Err(format!("buffer {:?} at {at} is not inside the block", buffer.name));
         }
     }
-    for kernel in &program.kernels {
-        let shared = |id: &BufferId| program.buffers.get(id.0).is_some_and(|b| b.role == Role::Scratch);
-        let whole = |(id, _): &(BufferId, bool)| if id.0 < program.buffers.len() { program.whole(*id).0 } else { *id };
+    for kernel in &body.kernels {
+        let shared = |id: &BufferId| body.get(*id).is_some_and(|b| b.role == Role::Scratch);
+        let whole = |(id, _): &(BufferId, bool)| if body.get(*id).is_some() { body.whole(*id).0 } else { *id };
         if let Some(id) = kernel.params.iter().map(whole).filter(shared).find(|id| !places.contains_key(id)) {
-            let name = &program.buffers[id.0].name;
+            let name = &body.buffer(id).name;
             return Err(format!("kernel {:?}: {name:?} outlives it and has no place in the block", kernel.name));
         }
         let part = |(id, _): &(BufferId, bool)| places.get(id).map(|at| (range(*id, *at), *id));
         let mut parts: Vec<_> = kernel.params.iter().filter_map(part).collect();
         parts.sort_unstable_by_key(|(range, id)| (range.start, *id));
         if let Some(pair) = parts.windows(2).find(|pair| pair[1].0.start < pair[0].0.end) {
-            let (a, b) = (&program.buffers[pair[0].1.0].name, &program.buffers[pair[1].1.0].name);
+            let (a, b) = (&body.buffer(pair[0].1).name, &body.buffer(pair[1].1).name);
             return Err(format!("kernel {:?}: {a:?} and {b:?} share a place in the block", kernel.name));
         }
     }
-    match program.block.is_sorted() {
+    match body.block.is_sorted() {
         true => Ok(()),
         false => Err("the block does not list its buffers in order".to_owned()),
     }
@@ -201,7 +235,7 @@ type Target = (BufferId, usize, Vec<(usize, usize)>);
 
 /// `before` holds where the moves before it write that do not add.
 fn packing(program: &Program, m: &Move, before: &mut BTreeSet<Target>) -> Result<(), String> {
-    let (from, to) = (find(program, m.from)?, find(program, m.to)?);
+    let (from, to) = (shared(program, m.from)?, shared(program, m.to)?);
     let source = matches!(from.role, Role::Parameter(_) | Role::Constant(_)) && from.element == Element::F32;
     if !source || to.role != Role::Weights {
         return Err("packing goes from a parameter or a constant to weights".to_owned());
@@ -234,7 +268,7 @@ fn packing(program: &Program, m: &Move, before: &mut BTreeSet<Target>) -> Result
     Ok(())
 }
 
-fn verify_function(program: &Program, function: &Function) -> Result<(), String> {
+fn verify_function(body: BodyRef<'_>, function: &Function) -> Result<(), String> {
     let scalar = Type { scalar: Scalar::F32, lanes: 1 };
     if function.params == 0 || function.locals.len() < function.params {
         return Err("a function has arguments, the first of its locals".to_owned());
@@ -247,7 +281,7 @@ fn verify_function(program: &Program, function: &Function) -> Result<(), String>
     let Some(result) = &function.result else {
         return if function.body.is_empty() { Ok(()) } else { Err("a body without a result".to_owned()) };
     };
-    let mut checker = Checker::new(program, &function.locals, false);
+    let mut checker = Checker::new(body, &function.locals, false);
     for i in 0..function.params {
         checker.vars[i] = Some(Scope { mutable: false, read: false, set: false });
         checker.live.push(Var(i));
@@ -266,13 +300,13 @@ fn verify_function(program: &Program, function: &Function) -> Result<(), String>
 
 /// Gives back the buffers that the kernel stores into.
 fn verify_kernel(
-    program: &Program,
+    body: BodyRef<'_>,
     kernel: &Kernel,
     called: &mut BTreeSet<usize>,
 ) -> Result<BTreeSet<BufferId>, String> {
-    let mut checker = Checker::new(program, &kernel.locals, true);
+    let mut checker = Checker::new(body, &kernel.locals, true);
     for (id, written) in kernel.params.iter().copied().chain(kernel.scratch.iter().map(|id| (*id, true))) {
-        let buffer = find(program, id)?;
+        let buffer = find(body, id)?;
         if written && !matches!(buffer.role, Role::Result(_) | Role::Variable(_) | Role::Scratch | Role::Part { .. }) {
             return Err(format!("it writes buffer {:?}, which is read only", buffer.name));
         }
@@ -332,7 +366,7 @@ struct Scope {
 }
 
 struct Checker<'a> {
-    program: &'a Program,
+    body: BodyRef<'a>,
     locals: &'a [super::Local],
     /// Whether it may call functions and look into memory.
     kernel: bool,
@@ -347,10 +381,10 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(program: &'a Program, locals: &'a [super::Local], kernel: bool) -> Self {
+    fn new(body: BodyRef<'a>, locals: &'a [super::Local], kernel: bool) -> Self {
         let vars = locals.iter().map(|_| None).collect();
         Self {
-            program,
+            body,
             locals,
             kernel,
             bases: Vec::new(),
@@ -590,7 +624,7 @@ impl<'a> Checker<'a> {
             }
             Expr::Call(function, args) => {
                 let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>, _>>()?;
-                let callee = self.program.functions.get(*function).ok_or_else(|| format!("no function {function}"))?;
+                let callee = self.body.functions.get(*function).ok_or_else(|| format!("no function {function}"))?;
                 if !self.kernel {
                     return Err("a function that calls".to_owned());
                 }

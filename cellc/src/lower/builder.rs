@@ -65,7 +65,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         let own = |id: &BufferId| self.kernel.scratch.contains(id);
         let mut params: Vec<(BufferId, bool)> = used.into_iter().filter(|(id, _)| !own(id)).collect();
         // weights, then what is read, then what is written
-        let role = |id: BufferId| self.lowering.program.buffer(id).role;
+        let role = |id: BufferId| self.lowering.body_ref().buffer(id).role;
         params.sort_by_key(|(id, written)| (*written, role(*id) != Role::Weights, *id));
         self.kernel = Kernel { name, doc, params, body, unroll, ..self.kernel };
         self.lowering.push(self.kernel);
@@ -111,9 +111,9 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Some of the elements that lie at a place, for this kernel alone to write.
     pub(super) fn part(&mut self, place: Place, elements: Range<usize>) -> Place {
         let Base::Buffer(id) = place.base else { unreachable!("lower: a cell outside of loops writes buffers") };
-        let program = &self.lowering.program;
-        let (of, at) = program.whole(id);
-        let (name, at) = (program.buffer(of).name.clone(), at + place.offset + elements.start);
+        let memory = self.lowering.body_ref();
+        let (of, at) = memory.whole(id);
+        let (name, at) = (memory.buffer(of).name.clone(), at + place.offset + elements.start);
         self.lowering.buffer(name, Role::Part { of, at }, elements.len()).into()
     }
 

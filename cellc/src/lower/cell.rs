@@ -2,9 +2,10 @@
 
 use super::builder::{Builder, flush, op};
 use super::layout::copy;
+use super::memory::PackedWeights;
 use super::pointwise::End;
 use super::product::{Column, Rows, X, for_rows, for_tiles};
-use super::{PackedWeights, gru, lstm, rnn};
+use super::{gru, lstm, rnn};
 use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type, Var};
 use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell, counted};
 use crate::plan::{self, Phase, ProductPlan};
@@ -111,7 +112,7 @@ impl<'m> Builder<'_, 'm> {
     fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, PackedWeights) {
         let first = [cell.y, cell.h_out, cell.c_out].into_iter().flatten().next();
         let index = self.lowering.products[&first.expect("validate: an operation has a value that is read")];
-        (&self.lowering.plan.products[index], self.lowering.weights[index])
+        (&self.lowering.plan.products[index], self.lowering.memory.weights[index])
     }
 
     fn value(&mut self, value: Option<usize>) -> Option<Place> {
@@ -180,7 +181,7 @@ impl<'m> Builder<'_, 'm> {
 
     /// Whether this step walks panels from the last to the first: 1 if so.
     fn backwards(&mut self, body: &mut Vec<Stmt>) -> Var {
-        let from = self.lowering.backwards.expect("plan: a cell that alternates is known").into();
+        let from = self.lowering.memory.backwards.expect("plan: a cell that alternates is known").into();
         let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
         body.push(Stmt::Let { var, mutable: false, value: Expr::Length { from, most: 1 } });
         var
@@ -195,7 +196,7 @@ impl<'m> Builder<'_, 'm> {
         let (h_out, c_out, y) = (self.value(cell.h_out), self.value(cell.c_out), self.value(cell.y));
         let lengths: Option<Place> = match &sequence.lengths {
             Lengths::Full => None,
-            Lengths::Constant(lengths) => Some(self.lowering.table(lengths).into()),
+            Lengths::Constant(lengths) => Some(self.lowering.memory.table(lengths).into()),
             Lengths::Parameter(i) => Some(self.lowering.source(Source::Parameter(*i))),
         };
         // the states between steps: where Ho and Co go, if anything reads them

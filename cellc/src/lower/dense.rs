@@ -10,7 +10,7 @@ impl<'m> Builder<'_, 'm> {
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let product = {
             let index = self.lowering.products[&dense.out];
-            (&self.lowering.plan.products[index], self.lowering.weights[index])
+            (&self.lowering.plan.products[index], self.lowering.memory.weights[index])
         };
         let x = self.lowering.source(dense.x);
         let end = self.end(dense.out, outputs);

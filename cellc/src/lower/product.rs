@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::PackedWeights;
 use super::builder::{Builder, load, op};
 use super::layout::copy;
+use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};
 use crate::options::WeightFormat;

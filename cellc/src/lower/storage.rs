@@ -17,7 +17,7 @@ impl<'m> Lowering<'m> {
     /// Every Result wants its value where the caller reads it; where several want the same, the first gets it.
     pub(super) fn wanted_by_results(&self) -> Wanted {
         let mut wanted = Wanted::new();
-        for (result, buffer) in self.model.results.iter().zip(&self.results) {
+        for (result, buffer) in self.model.results.iter().zip(&self.memory.results) {
             if let Source::Value(value) = result.source
                 && self.is_flushed(result.source)
             {
@@ -85,7 +85,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// What the operation and those that are fused with it read.
-    fn bases_read(&mut self, node: &'m ValidNode, wanted: &Wanted) -> Vec<Base> {
+    fn bases_read(&self, node: &'m ValidNode, wanted: &Wanted) -> Vec<Base> {
         let root = self.root(node);
         let first = root.outputs()[0];
         let mut reads = root.reads();
@@ -113,7 +113,7 @@ impl<'m> Lowering<'m> {
         self.buffer(format!("value{value}"), Role::Scratch, len).into()
     }
 
-    fn known_place(&mut self, source: Source) -> Option<Place> {
+    fn known_place(&self, source: Source) -> Option<Place> {
         match source {
             Source::Value(value) => self.places[value],
             other => Some(self.source(other)),
@@ -127,7 +127,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Whether an operation needs statements: not where a view serves, nor where another operation does the work.
-    pub(super) fn is_computed(&mut self, node: &ValidNode) -> bool {
+    pub(super) fn is_computed(&self, node: &ValidNode) -> bool {
         match &node.op {
             ValidOp::View(view) => {
                 self.places[view.out]

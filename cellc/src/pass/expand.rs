@@ -1,5 +1,5 @@
 use crate::activation;
-use crate::kernel::Program;
+use crate::kernel::Body;
 use crate::model::Activation;
 use crate::options::Accuracy;
 
@@ -7,8 +7,8 @@ use crate::options::Accuracy;
 ///
 /// # Panics
 /// If a symbolic function is not called by an activation's label: lowering's fault.
-pub fn expand(program: &mut Program, accuracy: Accuracy) {
-    for function in &mut program.functions {
+pub fn expand(body: &mut Body, accuracy: Accuracy) {
+    for function in &mut body.functions {
         if function.result.is_none() {
             let activation = Activation::from_label(&function.name);
             let activation = activation.unwrap_or_else(|| panic!("expand: no activation {:?}", function.name));

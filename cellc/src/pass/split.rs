@@ -1,15 +1,15 @@
-use crate::kernel::{Expr, Operation, Program, Stmt};
+use crate::kernel::{Body, Expr, Operation, Stmt};
 
 /// Makes every multiply-add a multiplication and an addition, each rounded: what an instruction set without a fused one
 /// computes, and what makes all instruction sets agree.
-pub fn split(program: &mut Program) {
-    for function in &mut program.functions {
+pub fn split(body: &mut Body) {
+    for function in &mut body.functions {
         block(&mut function.body);
         if let Some(result) = &mut function.result {
             expr(result);
         }
     }
-    for kernel in &mut program.kernels {
+    for kernel in &mut body.kernels {
         block(&mut kernel.body);
     }
 }

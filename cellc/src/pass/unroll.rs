@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use crate::kernel::{Base, Copied, Expr, Kernel, Place, Program, Stmt, Var, Walk, WindowId};
+use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Var, Walk, WindowId};
 
 /// Unrolls every loop of the kernels for which the plan said so: windows become constant offsets.
-pub fn unroll(program: &mut Program) {
-    for kernel in &mut program.kernels {
+pub fn unroll(body: &mut Body) {
+    for kernel in &mut body.kernels {
         if kernel.unroll {
             let body = std::mem::take(&mut kernel.body);
             let mut scope = Unroll { kernel, windows: BTreeMap::new(), renamed: BTreeMap::new() };

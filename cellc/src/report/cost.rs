@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::arch::Isa;
-use crate::kernel::{Base, BufferId, Copied, Expr, Kernel, Local, Operation, Place, Program, Role, Stmt, WindowId};
+use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, Local, Operation, Place, Role, Stmt, WindowId};
 
 /// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
 const DIVISION: u64 = 8;
@@ -32,15 +32,15 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// What a kernel of that program costs.
-    pub(super) fn of(kernel: &Kernel, program: &Program, isa: &Isa) -> Self {
+    /// What a kernel of that body costs.
+    pub(super) fn of(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa) -> Self {
         // one lane of each function costs what a vector does; functions call none
-        let functions = program.functions.iter().map(|function| {
-            let mut counting = Counting::new(program, isa, &function.locals, Vec::new());
+        let functions = body.functions.iter().map(|function| {
+            let mut counting = Counting::new(body, isa, &function.locals, Vec::new());
             let body = counting.block(&function.body);
             function.result.as_ref().map_or(body, |result| body.and(counting.expression(result)))
         });
-        Counting::new(program, isa, &kernel.locals, functions.collect()).block(&kernel.body)
+        Counting::new(body, isa, &kernel.locals, functions.collect()).block(&kernel.body)
     }
 
     /// By [`FORMULA`].
@@ -65,18 +65,18 @@ impl Cost {
 }
 
 struct Counting<'a> {
-    program: &'a Program,
+    body: BodyRef<'a>,
     lanes: usize,
     locals: &'a [Local],
-    /// What each function of the program costs, a vector at once.
+    /// What each function of the body costs, a vector at once.
     functions: Vec<Cost>,
     /// Which buffer a window looks into.
     windows: BTreeMap<WindowId, BufferId>,
 }
 
 impl<'a> Counting<'a> {
-    fn new(program: &'a Program, isa: &Isa, locals: &'a [Local], functions: Vec<Cost>) -> Self {
-        Self { program, lanes: isa.lanes, locals, functions, windows: BTreeMap::new() }
+    fn new(body: BodyRef<'a>, isa: &Isa, locals: &'a [Local], functions: Vec<Cost>) -> Self {
+        Self { body, lanes: isa.lanes, locals, functions, windows: BTreeMap::new() }
     }
 
     fn block(&mut self, body: &[Stmt]) -> Cost {
@@ -143,7 +143,7 @@ impl<'a> Counting<'a> {
 
     /// Of elements that are loaded: what counts as weights.
     fn bytes(&self, from: Place, elements: usize) -> u64 {
-        let buffer = self.program.buffer(self.buffer(from));
+        let buffer = self.body.buffer(self.buffer(from));
         match buffer.role {
             Role::Weights | Role::Constant(_) => (buffer.element.size() * elements) as u64,
             _ => 0,

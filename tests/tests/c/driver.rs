@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cellc::compile::Compilation;
-use cellc::kernel::{Program, Role, interpret};
+use cellc::kernel::{BodyRef, Role, interpret};
 use cellc::pack;
 use cellc_tests::skipped::skip;
 
@@ -95,7 +95,7 @@ int main(void) {{
     return cell.isa == {p}_isa_detect() ? 0 : 4;
 }}
 ",
-        compilation.programs.len(),
+        compilation.plan.isas.len(),
         step.join(", ")
     );
     out
@@ -116,13 +116,13 @@ pub(crate) fn check(
     let printed = succeed(folder, "./main", &[]);
     let mut rest = printed.as_slice();
     let mut ran = 0;
-    for (isa, program) in &compilation.programs {
+    for ((isa, _), body) in compilation.plan.isas.iter().zip(compilation.program.bodies()) {
         let Some(after) = rest.strip_prefix(format!("{}\n", isa.name).as_bytes()) else {
             skip(&format!("no {}", isa.name));
             continue;
         };
         rest = after;
-        let expected = expected(compilation, program, calls);
+        let expected = expected(compilation, body, calls);
         assert!(rest.len() >= expected.len() * 4, "{}: the program printed too little", isa.name);
         for (i, (got, wanted)) in rest.chunks_exact(4).zip(&expected).enumerate() {
             let got = f32::from_le_bytes(got.try_into().expect("four bytes"));
@@ -138,7 +138,8 @@ pub(crate) fn check(
 }
 
 /// What the interpreter makes of the calls: the pure function's results, then the struct's.
-fn expected(compilation: &Compilation, program: &Program, calls: &[Call]) -> Vec<f32> {
+fn expected(compilation: &Compilation, body: BodyRef<'_>, calls: &[Call]) -> Vec<f32> {
+    let program = body.program;
     let mut all = Vec::new();
     let mut memory: Vec<Vec<f32>> = program.buffers.iter().map(|b| vec![0.0; b.len]).collect();
     for (buffer, contents) in program.buffers.iter().zip(&mut memory) {
@@ -156,10 +157,9 @@ fn expected(compilation: &Compilation, program: &Program, calls: &[Call]) -> Vec
             let from = memory[step.from.0].clone();
             pack::fill(step, |at| from[at], &mut memory[step.to.0]);
         }
-        interpret(program, &mut memory);
-        let result =
-            |i| program.buffers.iter().position(|b| b.role == Role::Result(i)).expect("a buffer for each result");
-        (0..compilation.model.results.len()).map(|i| memory[result(i)].clone()).collect::<Vec<_>>()
+        interpret(body, &mut memory);
+        let result = |i| program.find(Role::Result(i)).expect("a buffer for each result");
+        (0..compilation.model.results.len()).map(|i| memory[result(i).0].clone()).collect::<Vec<_>>()
     };
     for call in calls {
         all.extend(run(call).concat());

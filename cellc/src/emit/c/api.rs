@@ -27,7 +27,7 @@ impl File<'_> {
     /// The enumerator of what every machine has that the file is compiled for.
     fn baseline(&self) -> String {
         match self.instead().next() {
-            None => self.enumerator(self.programs[0].0),
+            None => self.enumerator(self.isas[0].0),
             Some(_) => format!("{}_BASELINE", self.upper()),
         }
     }
@@ -39,7 +39,7 @@ impl File<'_> {
             let _ = write!(out, "{word} {condition}\n{}", lines(isa));
             word = "#elif";
         }
-        let lines = lines(self.programs[0].0);
+        let lines = lines(self.isas[0].0);
         match word {
             "#if" => out.push_str(&lines),
             _ => {
@@ -141,7 +141,7 @@ extern \"C\" {{
 typedef enum {prefix}_isa {{
 "
     );
-    for (isa, _) in file.programs {
+    for (isa, _) in file.isas {
         let note = if file.condition(isa).is_none() { " /* every machine */" } else { "" };
         let _ = writeln!(out, "    {},{note}", file.enumerator(isa));
     }
@@ -210,7 +210,7 @@ void {prefix}_run({prefix}_isa isa, {pool}{});
 typedef struct {prefix} {{
     {prefix}_isa isa;
 ",
-        file.enumerator(file.programs[0].0),
+        file.enumerator(file.isas[0].0),
         file.run_params(),
         if interface.states.is_empty() && interface.variables.is_empty() { " (it has none)" } else { "" }
     );
@@ -242,7 +242,7 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed});
 void {prefix}_reset({prefix} *self);
 
 ",
-        file.enumerator(file.programs[0].0)
+        file.enumerator(file.isas[0].0)
     );
     let mut comment = vec!["One step: reads the inputs, writes every output, keeps the new state.".to_owned()];
     comment.extend(file.in_place());
@@ -419,7 +419,7 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
 
 /// The inputs that are flushed before the kernels run.
 fn flushed_before<'a>(file: &'a File<'_>) -> impl Iterator<Item = &'a Field> {
-    let program = &file.programs[0].1;
+    let program = file.program;
     let is_flushed =
         |f: &&Field| program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(f.index));
     file.interface.inputs.iter().filter(is_flushed)
@@ -454,7 +454,7 @@ fn isa(out: &mut String, file: &File<'_>) {
         file.by_baseline(out, &|isa| format!("#define {baseline} {}\n", file.enumerator(isa)));
     }
     let asked: Vec<_> = file.asked().collect();
-    for processor in crate::emit::processors(file.programs) {
+    for processor in crate::emit::processors(file.isas) {
         let set = |isa: &&Isa| {
             let question = isa.question().filter(|question| std::ptr::eq(question.processor, processor))?;
             let (c, enumerator) = (question.c, file.enumerator(isa));
@@ -488,7 +488,7 @@ fn isa(out: &mut String, file: &File<'_>) {
         out,
         "    return {baseline};\n}}\n\nconst char *{prefix}_isa_name({prefix}_isa isa) {{\n    switch (isa) {{\n"
     );
-    for (isa, _) in file.programs {
+    for (isa, _) in file.isas {
         let _ = write!(out, "    case {}:\n        return \"{}\";\n", file.enumerator(isa), isa.name);
     }
     out.push_str("    }\n    return \"unknown\";\n}\n");
@@ -497,7 +497,7 @@ fn isa(out: &mut String, file: &File<'_>) {
 /// Packing at run time: one nest of loops for each strided copy.
 fn pack(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
-    let program = &file.programs[0].1;
+    let program = file.program;
     let _ = write!(
         out,
         "\nvoid {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed) {{

@@ -9,7 +9,7 @@ use super::weights;
 use super::{File, attribute, block_comment, guarded, wrap};
 use crate::arch::{CVector, Isa};
 use crate::emit::names::c_type;
-use crate::kernel::{BufferId, Element, Operation, Program, Role, Scalar, Type};
+use crate::kernel::{BodyRef, BufferId, Element, Operation, Role, Scalar, Type};
 
 /// How many loops may stand within each other: more than lowering ever makes.
 const DEEPEST: usize = 24;
@@ -30,21 +30,21 @@ const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int3
 /// The bodies of all instruction sets; collects what they need declared.
 pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
     let mut out = String::new();
-    for (isa, program) in file.programs {
+    for ((isa, _), of_isa) in file.isas.iter().zip(file.program.bodies()) {
         let mut text = String::new();
-        body(file, isa, program, used, &mut text);
+        body(file, isa, of_isa, used, &mut text);
         out.push('\n');
         guarded(&mut out, file.condition(isa).as_deref(), &text);
     }
     out
 }
 
-fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
+fn body(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
     let prefix = file.prefix();
-    let taken = taken(prefix, isa, program);
+    let taken = taken(prefix, isa, body);
     let around = taken.iter().map(String::as_str).collect();
     let taken = Taken { around, counters: Vec::new(), suffix: "" };
-    let shared = Shared::new(program, &taken, file.interface, file.packed.is_baked());
+    let shared = Shared::new(body, &taken, file.interface, file.packed.is_baked());
     let mut dialect = C {
         prefix,
         isa,
@@ -59,7 +59,7 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
         fused: false,
     };
     let mut kernels = String::new();
-    for (kernel, name) in shared.written(program) {
+    for (kernel, name) in shared.written(body.body) {
         kernels.push('\n');
         block_comment(&mut kernels, "", &kernel.doc);
         let params: Vec<_> = kernel
@@ -85,7 +85,7 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
     let mut written = BTreeSet::new();
     while let Some((name, lanes)) = dialect.called.iter().find(|c| !written.contains(*c)).cloned() {
         let at = shared.functions.iter().position(|f| *f == name).expect("emit: a called function exists");
-        let function = &program.functions[at];
+        let function = &body.functions[at];
         dialect.lanes = lanes;
         let (params, result) = shared.function(function, &mut dialect);
         let result = dialect.value(result, Type::f32(lanes)).text;
@@ -107,7 +107,7 @@ fn body(file: &File<'_>, isa: &'static Isa, program: &Program, used: &mut BTreeS
     let _ = writeln!(out, "/* ---- {}: {} lanes, {profile} multiply-add ---- */", isa.name, isa.lanes);
     out.push_str(&functions);
     out.push_str(&kernels);
-    run(file, isa, program, &shared, out);
+    run(file, isa, body, &shared, out);
 }
 
 /// The attribute of an instruction set, followed by a space.
@@ -117,12 +117,12 @@ pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
 }
 
 /// Names that the program's own must not hide.
-fn taken(prefix: &str, isa: &'static Isa, program: &Program) -> Vec<String> {
+fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
-    all.extend(program.buffers.iter().map(|buffer| c_type(buffer.element).to_owned()));
+    all.extend(body.buffers().map(|buffer| c_type(buffer.element).to_owned()));
     all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
     all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
-    for function in &program.functions {
+    for function in &body.functions {
         all.extend(VectorFunction::ALL_LANES.iter().map(|lanes| full(prefix, &function.name, *lanes, isa)));
     }
     all
@@ -134,14 +134,14 @@ fn full(prefix: &str, name: &str, lanes: usize, isa: &Isa) -> String {
 }
 
 /// The calls of a step; before it, how a pool calls those kernels that may run at the same time.
-fn pairs(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut String) -> Vec<String> {
+fn pairs(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<String> {
     let prefix = file.prefix();
     let mut names = shared.kernels.iter();
     let mut calls = Vec::new();
-    for group in program.groups() {
+    for group in body.groups() {
         let mut pool = vec!["pool".to_owned()];
         for (kernel, (name, _)) in group.iter().zip(names.by_ref()) {
-            let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(program, shared, *id)).collect();
+            let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(body, shared, *id)).collect();
             let (full, args) = (format!("{prefix}_{name}_{}", isa.name), args.join(", "));
             if group.len() == 1 {
                 calls.push(format!("{full}({args});"));
@@ -173,35 +173,30 @@ fn pairs(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &m
 }
 
 /// One step: the kernels in order.
-fn run(file: &File<'_>, isa: &Isa, program: &Program, shared: &Shared, out: &mut String) {
+fn run(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
     let prefix = file.prefix();
-    let calls = pairs(file, isa, program, shared, out);
+    let calls = pairs(file, isa, body, shared, out);
     out.push_str("\n/* One step: the kernels in order. */\n");
     let pool = if file.interface.pool { format!("const {prefix}_pool *pool, ") } else { String::new() };
     let head = format!("static {}void {prefix}_run_{}({pool}{}) {{", spaced(prefix, isa), isa.name, file.run_params());
     wrap::statement(out, 0, &head);
-    if file.interface.pool && !program.kernels.iter().any(|kernel| kernel.beside) {
+    if file.interface.pool && !body.has_halves() {
         out.push_str("    (void)pool;\n");
     }
-    let all_used: BTreeSet<BufferId> = program.kernels.iter().flat_map(|k| &k.params).map(|(id, _)| *id).collect();
+    let all_used: BTreeSet<BufferId> = body.kernels.iter().flat_map(|k| &k.params).map(|(id, _)| *id).collect();
     let used = |id: BufferId| all_used.contains(&id);
-    for (id, values) in program.tables.iter().filter(|(id, _)| used(*id)) {
+    for (id, values) in body.program.tables.iter().filter(|(id, _)| used(*id)) {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
         wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
     }
-    let stateful = (0..program.buffers.len()).map(BufferId).any(|id| {
-        used(id)
-            && matches!(program.buffer(program.whole(id).0).role, Role::Scratch | Role::Variable(_) | Role::Backwards)
-    });
+    let of_state = |role: Role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards);
+    let stateful = all_used.iter().any(|id| of_state(body.buffer(body.whole(*id).0).role));
     if file.interface.has_state() && !stateful {
         out.push_str("    (void)state;\n");
     }
-    let reads = program
-        .kernels
-        .iter()
-        .flat_map(|k| &k.params)
-        .any(|(id, _)| matches!(program.buffer(*id).role, Role::Parameter(_)));
+    let reads =
+        body.kernels.iter().flat_map(|k| &k.params).any(|(id, _)| matches!(body.buffer(*id).role, Role::Parameter(_)));
     if !file.interface.inputs.is_empty() && !reads {
         out.push_str("    (void)inputs;\n");
     }
@@ -241,8 +236,8 @@ impl File<'_> {
         all.iter().filter(|(there, _)| *there).map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
     }
 
-    fn argument(&self, program: &Program, shared: &Shared, id: BufferId) -> String {
-        match program.buffer(id).role {
+    fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
+        match body.buffer(id).role {
             Role::Parameter(i) => {
                 let field = self.interface.inputs.iter().find(|f| f.index == i).expect("emit: kernels read inputs");
                 format!("inputs->{}", field.name)
@@ -250,21 +245,21 @@ impl File<'_> {
             Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
             Role::Variable(i) => format!("state->{}", self.interface.variables[i].name),
             Role::Scratch => {
-                plus("state->block", program.block_place(id).expect("emit: what kernels share stands in the block"))
+                plus("state->block", body.block_place(id).expect("emit: what kernels share stands in the block"))
             }
             Role::Table => shared.buffer(id).name.clone(),
             Role::Backwards => "&state->backwards".to_string(),
             Role::Weights | Role::Constant(_) => self.constant(id),
-            Role::Part { of, at } => match program.block_place(of) {
+            Role::Part { of, at } => match body.block_place(of) {
                 Some(start) => plus("state->block", start + at),
-                None => plus(&self.argument(program, shared, of), at),
+                None => plus(&self.argument(body, shared, of), at),
             },
         }
     }
 
     /// Where a buffer of weights or a constant stands.
     pub(super) fn constant(&self, id: BufferId) -> String {
-        let element = self.programs[0].1.buffer(id).element;
+        let element = self.program.buffer(id).element;
         match (self.packed.run_time_at(id), self.packed.baked_at(id)) {
             (Some(at), _) => plus("packed->values", at),
             (None, Some(at)) => {

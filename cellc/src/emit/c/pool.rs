@@ -2,6 +2,7 @@
 
 use super::File;
 use crate::arch::C_PAUSE;
+use crate::kernel::Body;
 
 /// `PREFIX` and `UPPER` replaced.
 fn named(file: &File<'_>, text: &str) -> String {
@@ -16,7 +17,7 @@ pub(super) fn header(file: &File<'_>) -> String {
 /// What it declares, and what kernels call where two may run at the same time.
 pub(super) fn source(file: &File<'_>) -> String {
     let mut out = named(file, SOURCE);
-    if file.programs.iter().any(|(_, program)| program.kernels.iter().any(|kernel| kernel.beside)) {
+    if file.program.bodies.iter().any(Body::has_halves) {
         out.push_str(&named(file, JOIN));
     }
     out

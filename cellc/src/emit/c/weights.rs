@@ -30,7 +30,7 @@ pub(super) fn member(element: Element) -> &'static str {
 
 /// The kinds of narrow weights in a file.
 fn narrow(file: &File<'_>) -> Vec<Element> {
-    let weights = file.programs[0].1.buffers.iter().filter(|b| b.role == Role::Weights);
+    let weights = file.program.buffers.iter().filter(|b| b.role == Role::Weights);
     let mut all: Vec<_> = weights.map(|b| b.element).filter(|element| *element != Element::F32).collect();
     all.sort_unstable();
     all.dedup();

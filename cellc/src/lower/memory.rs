@@ -1,0 +1,138 @@
+//! The memory that the bodies of all instruction sets share: tensors of the model, tables, packed weights.
+
+use crate::kernel::{Buffer, BufferId, Element, Program, Role};
+use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::plan::Plan;
+
+/// Where the packed weights of a product are.
+#[derive(Clone, Copy)]
+pub(super) struct PackedWeights {
+    /// Its matrices, and its biases where they are of one kind.
+    pub(super) rows: BufferId,
+    /// Its biases, peepholes and scales, where they have a buffer of their own.
+    pub(super) biases: Option<BufferId>,
+}
+
+/// A program without bodies, and which buffer holds what.
+pub(super) struct Memory {
+    pub(super) program: Program,
+    pub(super) parameters: Vec<BufferId>,
+    constants: Vec<Option<BufferId>>,
+    pub(super) variables: Vec<BufferId>,
+    pub(super) results: Vec<BufferId>,
+    /// Which way this step walks large weights.
+    pub(super) backwards: Option<BufferId>,
+    /// By product of the plan: its packed weights.
+    pub(super) weights: Vec<PackedWeights>,
+    /// Tables of sequence lengths, by contents.
+    tables: Vec<(Vec<usize>, BufferId)>,
+}
+
+/// Whether an operation has a plan of its own among [`Plan::products`].
+pub(super) fn is_product(node: &ValidNode) -> bool {
+    matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_))
+}
+
+impl Memory {
+    pub(super) fn new(model: &ValidModel, plan: &Plan, denormals: &Denormals) -> Self {
+        let mut memory = Self {
+            program: Program::default(),
+            parameters: Vec::new(),
+            constants: vec![None; model.constants.len()],
+            variables: Vec::new(),
+            results: Vec::new(),
+            backwards: None,
+            weights: Vec::new(),
+            tables: Vec::new(),
+        };
+        for (i, parameter) in model.parameters.iter().enumerate() {
+            let element = match parameter.element {
+                ElementType::I32 => Element::I32,
+                ElementType::I64 => Element::I64,
+                _ => Element::F32,
+            };
+            let id = memory.typed(format!("in{i}"), Role::Parameter(i), element, parameter.shape.iter().product());
+            memory.parameters.push(id);
+        }
+        memory.program.flushed_before = denormals.before().map(|i| memory.parameters[i]).collect();
+        for (i, result) in model.results.iter().enumerate() {
+            let id = memory.buffer(format!("out{i}"), Role::Result(i), result.shape.iter().product());
+            memory.results.push(id);
+        }
+        for (i, variable) in model.variables.iter().enumerate() {
+            let id = memory.buffer(format!("variable{i}"), Role::Variable(i), variable.shape.iter().product());
+            memory.variables.push(id);
+        }
+        let nodes = model.all_nodes();
+        let read = nodes.iter().flat_map(|node| node.op.reads());
+        let read = read.chain(model.results.iter().map(|r| r.source));
+        for source in read.chain(model.variables.iter().filter_map(|v| v.next)) {
+            if let Source::Constant(i) = source {
+                memory.add_constant(model, i);
+            }
+        }
+        for node in &nodes {
+            if let ValidOp::Cell(ValidCell { sequence: Some(sequence), .. }) = &node.op
+                && let Lengths::Constant(lengths) = &sequence.lengths
+            {
+                memory.add_table(lengths);
+            }
+        }
+        if plan.alternates(model) {
+            memory.backwards = Some(memory.typed("backwards", Role::Backwards, Element::U32, 1));
+        }
+        for (node, product) in nodes.iter().filter(|node| is_product(node)).zip(&plan.products) {
+            let weights = memory.pack(model, &node.op, product);
+            memory.weights.push(weights);
+        }
+        memory
+    }
+
+    pub(super) fn buffer(&mut self, name: impl Into<String>, role: Role, len: usize) -> BufferId {
+        self.typed(name, role, Element::F32, len)
+    }
+
+    pub(super) fn typed(&mut self, name: impl Into<String>, role: Role, element: Element, len: usize) -> BufferId {
+        self.program.buffers.push(Buffer { name: name.into(), role, element, len });
+        BufferId(self.program.buffers.len() - 1)
+    }
+
+    fn add_constant(&mut self, model: &ValidModel, index: usize) -> BufferId {
+        if let Some(id) = self.constants[index] {
+            return id;
+        }
+        let id = self.buffer(format!("constant{index}"), Role::Constant(index), model.constants[index].len());
+        self.constants[index] = Some(id);
+        id
+    }
+
+    fn add_table(&mut self, lengths: &[usize]) {
+        if self.tables.iter().any(|(known, _)| known == lengths) {
+            return;
+        }
+        let id = self.typed(format!("lengths{}", self.tables.len()), Role::Table, Element::U32, lengths.len());
+        // validate: no length is above T, no T above 2^28
+        self.program.tables.push((id, lengths.iter().map(|&n| n as u32).collect()));
+        self.tables.push((lengths.to_vec(), id));
+    }
+
+    /// The buffer of a constant that an operation reads.
+    pub(super) fn constant(&self, index: usize) -> BufferId {
+        self.constants[index].expect("lower: every constant that is read has a buffer")
+    }
+
+    /// The buffer that holds these lengths.
+    pub(super) fn table(&self, lengths: &[usize]) -> BufferId {
+        let known = self.tables.iter().find(|(known, _)| known == lengths);
+        known.expect("lower: all lengths that are known have a table").1
+    }
+
+    /// The buffer of weights; `None` where they are zero.
+    pub(super) fn weight(&mut self, model: &ValidModel, source: WeightSource) -> Option<BufferId> {
+        match source {
+            WeightSource::Parameter(i) => Some(self.parameters[i]),
+            WeightSource::Constant(i) => Some(self.add_constant(model, i)),
+            WeightSource::Zero => None,
+        }
+    }
+}
