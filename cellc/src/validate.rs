@@ -30,9 +30,7 @@ mod weight_format;
 
 use std::collections::HashMap;
 
-#[cfg(feature = "read-openvino")]
-use crate::diagnostic::Severity;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{
     Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode, ValidOp,
     ValidValue, ValueId, shape_text,
@@ -75,7 +73,8 @@ pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnos
         return Ok((validation.valid, validation.diagnostics));
     }
     // perhaps only the number of steps is missing
-    steps::validate(model, with).unwrap_or(Err(validation.diagnostics))
+    let errors = validation.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
+    steps::validate(model, errors == validation.unknown_sizes, with).unwrap_or(Err(validation.diagnostics))
 }
 
 /// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.
@@ -137,10 +136,14 @@ struct Validation<'a> {
     shapes: Vec<Option<Vec<usize>>>,
     /// The size to take for axes, not the first, whose sizes nothing says; `None`: that is an error.
     open: Option<usize>,
+    /// How many errors say that a size of an input is open.
+    unknown_sizes: usize,
     /// By parameter of the model: the axes for which it was taken.
     open_axes: Vec<Vec<usize>>,
     /// Recurrent layers by what they leave after the last step, loops by what they hand on, products by what they give.
     layers: HashMap<usize, &'a Node>,
+    /// The most steps of a row that a constant says, and who reads it, where no row has as many as X.
+    most_lengths: Option<(usize, &'a Node)>,
     /// What is said of layers that every call starts anew, unless it turns out that their states are kept.
     restart_warnings: Diagnostics,
     variables: Variables<'a>,
@@ -172,8 +175,10 @@ impl<'a> Validation<'a> {
             uses: vec![Uses::default(); model.parameters.len()],
             shapes: vec![None; model.parameters.len()],
             open: None,
+            unknown_sizes: 0,
             open_axes: vec![Vec::new(); model.parameters.len()],
             layers: HashMap::new(),
+            most_lengths: None,
             restart_warnings: Diagnostics::default(),
             variables: Variables::default(),
             nodes: Vec::new(),

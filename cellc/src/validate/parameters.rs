@@ -170,6 +170,7 @@ impl Validation<'_> {
                     };
                     let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
                     self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
+                    self.unknown_sizes += 1;
                     return None;
                 }
             };

@@ -112,10 +112,16 @@ impl<'a> Validation<'a> {
     }
 
     /// How many steps the rows have; `None` after an error.
-    fn lengths(&mut self, recurrent: &Recurrent, sizes: Sizes) -> Option<Lengths> {
+    fn lengths(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes) -> Option<Lengths> {
         let node = recurrent.node;
         match recurrent.known(Role::Lengths)? {
             Known::Constant(tensor, _) => {
+                let most = (0..tensor.len()).filter_map(|row| usize::try_from(tensor.get_i64(row)?).ok()).max();
+                if let Some(most) = most.filter(|&most| most != sizes.steps)
+                    && self.most_lengths.is_none_or(|(before, _)| before < most)
+                {
+                    self.most_lengths = Some((most, node));
+                }
                 let mut lengths = Vec::with_capacity(tensor.len());
                 for row in 0..tensor.len() {
                     let length = tensor.get_i64(row).unwrap_or_default();

@@ -274,6 +274,15 @@ fn name(names: &[String], fallback: &str, index: usize) -> String {
     names.first().cloned().unwrap_or_else(|| format!("{fallback}{index}"))
 }
 
+/// Names, the last after an "and".
+fn listed(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    match &names[..] {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.join(""),
+    }
+}
+
 /// A name as it may stand in a command.
 fn bare(name: &str) -> String {
     let name = quoted(name);
@@ -448,7 +457,12 @@ impl<'a> Validation<'a> {
             }
         }
         refused.extend(decomposed(model, recurrences, needed, &taken));
-        refused.into_iter().for_each(|refused| self.not_taken(model, &refused));
+        // h and c of a layer, for one reason
+        let alike = |a: &Refused, b: &Refused| {
+            let layer = |of: &Refused| of.layer.map(|(node, _)| std::ptr::from_ref(node));
+            a.why == b.why && a.on_demand == b.on_demand && layer(a) == layer(b)
+        };
+        refused.chunk_by(alike).for_each(|refused| self.not_taken(model, refused));
         taken
     }
 
@@ -492,29 +506,41 @@ impl<'a> Validation<'a> {
         Ok(*result)
     }
 
-    /// Says which input and output look like a state, and why they are none.
-    fn not_taken(&mut self, model: &ValidModel, refused: &Refused) {
-        let StatePair { parameter, result } = refused.pair;
-        let input = name(&model.parameters[parameter].names, "in", parameter);
-        let output = name(&model.results[result].names, "out", result);
-        let found = format!(
-            "the input {} and the output {} are not taken for a state: {}",
-            quoted(&input),
-            quoted(&output),
-            refused.why
-        );
-        let origin = refused.layer.map_or(Origin::Unknown, |(node, _)| node.origin.clone());
+    /// Says which inputs and outputs look like states, and why they are none: all for the reason of the first.
+    fn not_taken(&mut self, model: &ValidModel, refused: &[Refused]) {
+        let inputs: Vec<String> =
+            refused.iter().map(|r| name(&model.parameters[r.pair.parameter].names, "in", r.pair.parameter)).collect();
+        let outputs: Vec<String> =
+            refused.iter().map(|r| name(&model.results[r.pair.result].names, "out", r.pair.result)).collect();
+        let Refused { why, layer, on_demand, .. } = &refused[0];
+        let found = match (&inputs[..], &outputs[..]) {
+            ([input], [output]) => format!(
+                "the input {} and the output {} are not taken for a state: {why}",
+                quoted(input),
+                quoted(output)
+            ),
+            _ => format!(
+                "the inputs {} and the outputs {} are not taken for states: {why}",
+                listed(&inputs),
+                listed(&outputs)
+            ),
+        };
+        let origin = layer.map_or(Origin::Unknown, |(node, _)| node.origin.clone());
         let mut notice = Diagnostic::notice(origin, found);
-        if let Some((node, _)) = refused.layer {
+        if let Some((node, _)) = layer {
             notice = notice.layer(node.label());
         }
-        self.diagnostics.push(notice.help(match refused.layer {
-            _ if refused.on_demand => {
-                format!("to keep it between calls, add --state {}={}", bare(&input), bare(&output))
+        let it = if refused.len() > 1 { "them" } else { "it" };
+        self.diagnostics.push(notice.help(match layer {
+            _ if *on_demand => {
+                let pairs = inputs.iter().zip(&outputs);
+                let options: Vec<String> =
+                    pairs.map(|(input, output)| format!("--state {}={}", bare(input), bare(output))).collect();
+                format!("to keep {it} between calls, add {}", options.join(" "))
             }
             Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
             Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
-            None => "to have it kept between calls, give both one shape in the model".to_owned(),
+            None => format!("to have {it} kept between calls, give input and output one shape in the model"),
         }));
     }
 

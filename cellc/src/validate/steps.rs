@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use super::Validation;
 use super::flow::Flow;
+use super::parameters::example;
 use super::states::goes_on;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::model::{
     Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
 };
@@ -27,23 +28,27 @@ enum Time {
     Before,
 }
 
-/// One step of a model of which nothing but the number of steps is open. `None` where that is not what is wrong with it.
+/// One step of a model of which nothing but the number of steps is open. `None` where that is not what is wrong with it;
+/// `only_sizes`: whether all that is said of it is that sizes are open.
 pub(super) fn validate<'a>(
     model: &'a Model,
+    only_sizes: bool,
     with: impl Fn(Option<usize>) -> Validation<'a>,
 ) -> Option<Result<(ValidModel, Diagnostics), Diagnostics>> {
     let steps = marker(model);
     let long = with(Some(steps));
     let open = long.open_axes.iter().all(|axes| axes.len() <= 1) && long.open_axes.iter().any(|axes| !axes.is_empty());
-    if !open || long.diagnostics.has_errors() {
+    if !open {
         return None;
     }
     let one = with(Some(1));
-    if one.diagnostics.has_errors() {
-        return None;
+    let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
+        let asked = one.options.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+        let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
+        return (only_sizes && (asked || recurrent)).then(|| Err(only_some(&long, &one, &time, steps)));
     }
     let (mut diagnostics, valid, mut one) = (one.diagnostics, long.valid, one.valid);
-    let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
     let found = Analysis::new(&valid, steps, time).run().and_then(|found| {
         same_but_for_time(&valid, &one, steps)?;
         carry(&mut one)?;
@@ -59,14 +64,56 @@ pub(super) fn validate<'a>(
         Err(why) => {
             let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
             let diagnostic = Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
-                .valid(
-                    "steps that are computed one after the other: forward sequences of one row, and work on each step",
-                )
+                .valid(ONE_BY_ONE)
                 .help("give the whole shape, with the most steps there can be; the lengths of sequences may be less");
             diagnostics.push(diagnostic);
             Err(diagnostics)
         }
     })
+}
+
+/// What can be taken step by step.
+const ONE_BY_ONE: &str =
+    "steps that are computed one after the other: forward sequences of one row, and work on each step";
+
+/// Why a model does not take every number of steps: of `long` and `one`, models of many steps and of one, either has errors.
+fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps: usize) -> Diagnostics {
+    let errors = |of: &Validation| -> Vec<Diagnostic> {
+        of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
+    };
+    let refused = |origin: &Origin, layer: Option<String>, why: String, help: String| {
+        let mut error = Diagnostic::error(origin.clone(), format!("the number of steps is open, but {why}"));
+        error.layer = layer;
+        Diagnostics(vec![error.valid(ONE_BY_ONE).help(help)])
+    };
+    // as many steps as a constant says are right for one number of them
+    if let Some((most, node)) = long.most_lengths {
+        let texts = long.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
+            let sizes: Vec<Dim> = shape.as_ref()?.iter().map(|&size| Dim::Fixed(size)).collect();
+            let name = long.parameter_names(long.model.parameters[index]).into_iter().next().unwrap_or_default();
+            Some(example(&name, &sizes, Some(((*axis)?, &most.max(1).to_string()))))
+        });
+        let shapes = texts.collect::<Vec<_>>().join(" ");
+        let why = format!("sequence_lengths is a constant, {most} at most");
+        let help = format!(
+            "give as many steps, {shapes}; or export the model with sequence_lengths that follow the number of steps"
+        );
+        return refused(&node.origin, Some(node.label()), why, help);
+    }
+    let (of_long, of_one) = (errors(long), errors(one));
+    let both: Vec<Diagnostic> =
+        of_long.iter().filter(|error| of_one.iter().any(|other| other.found == error.found)).cloned().collect();
+    if !both.is_empty() {
+        // wrong with any number of steps
+        return Diagnostics(both);
+    }
+    let (steps, wrong) = match of_long.first() {
+        Some(wrong) => (steps, wrong),
+        None => (1, &of_one[0]),
+    };
+    let why = format!("the model does not take every number of them: with {steps}, {}", wrong.found);
+    let help = "give the whole shape, with the number of steps that the model was made for".to_owned();
+    refused(&wrong.origin, wrong.layer.clone(), why, help)
 }
 
 /// A number of steps that nothing else in the model can be mistaken for: a prime that divides none of its sizes.

@@ -286,6 +286,7 @@ fn what_looks_like_a_state_and_is_none() {
         ("another shape", used_twice("another shape"), none()),
         ("a cell in parts", in_parts(2), none()),
         ("which of the inputs is it?", in_parts(3), none()),
+        ("h and c of layers in another order", stacked(CellKind::Lstm, 2, 4, Part::Split, Join::Backwards), none()),
         ("no states wanted", single(GRU, Direction::Reverse, 4, None), Options { state: State::None, ..none() }),
         ("in reverse, asked for", single(GRU, Direction::Reverse, 4, None), states(&[("h", "hn")])),
         ("both ways, asked for", single(GRU, Direction::Bidirectional, 4, None), states(&[("h", "hn")])),
@@ -450,4 +451,103 @@ fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
         ("not all", graph(""), given(&[("a", "an")])),
     ];
     insta::assert_snapshot!(said(cases));
+}
+
+/// The last of three steps of Y is the last state, however it is taken.
+#[test]
+fn the_last_step_of_y_is_the_last_state() {
+    let graph = |how: Part, step: i64, all_steps: bool| {
+        let mut graph = Graph::default();
+        let (x, h) =
+            (graph.parameter("x", &[N as isize, 3, H as isize]), graph.parameter("h", &[N as isize, 1, H as isize]));
+        let lengths = full(&mut graph, 3);
+        let y = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h])[0];
+        let axis = graph.int(2);
+        let last = match how {
+            Part::Split => graph.ops(Op::Split { parts: 3 }, &[y, axis], 3)[step as usize],
+            Part::VariadicSplit => {
+                let lengths = graph.ints(&[step, 3 - step]);
+                graph.ops(Op::VariadicSplit, &[y, axis, lengths], 2)[1]
+            }
+            Part::Gather => {
+                let index = graph.int(step - 3);
+                graph.op(Op::Gather { batch_dims: 0 }, &[y, index, axis])
+            }
+            Part::Slice => {
+                let ends = [step - 3, i64::MAX, 1, 2].map(|i| graph.ints(&[i]));
+                graph.op(Op::Slice, &[y, ends[0], ends[1], ends[2], ends[3]])
+            }
+            Part::StridedSlice => {
+                let (begin, end) = (graph.ints(&[0, 0, step - 3]), graph.ints(&[0, 0, 0]));
+                let masks = vec![true, true, false];
+                let op = Op::StridedSlice {
+                    begin_mask: masks.clone(),
+                    end_mask: if step == 2 { vec![true; 3] } else { masks },
+                    new_axis_mask: vec![false; 3],
+                    shrink_axis_mask: vec![false; 3],
+                    ellipsis_mask: vec![false; 3],
+                };
+                graph.op(op, &[y, begin, end])
+            }
+        };
+        let shape = graph.ints(&[N as i64, 1, H as i64]);
+        let last = graph.op(Op::Reshape { special_zero: false }, &[last, shape]);
+        if all_steps {
+            graph.result("y", y);
+        }
+        graph.result("hn", last);
+        graph
+    };
+    for how in [Part::Split, Part::VariadicSplit, Part::Gather, Part::Slice, Part::StridedSlice] {
+        for all_steps in [false, true] {
+            let valid = accepted(&graph(how, 2, all_steps), &Options::default());
+            assert_eq!(pairs(&valid), [(1, usize::from(all_steps))], "{how:?}");
+        }
+    }
+    // the step before it is none
+    for how in [Part::Split, Part::Gather] {
+        assert_eq!(pairs(&accepted(&graph(how, 1, false), &Options::default())), []);
+    }
+}
+
+/// A model whose number of steps cannot stay open says why; what it advises works.
+#[test]
+fn an_open_number_of_steps_that_the_model_does_not_take() {
+    let graph = |how: &str| {
+        let mut graph = Graph::default();
+        let mut x = graph.parameter("x", &[1, -1, H as isize]);
+        let steps = if how == "many lengths" { 300 } else { 3 };
+        let lengths = if how == "lengths as an input" {
+            graph.input_of("lengths", &[1], ElementType::I64)
+        } else {
+            graph.ints(&[steps])
+        };
+        if how == "a size" {
+            let shape = graph.ints(&[3, 1, H as i64]);
+            x = graph.op(Op::Reshape { special_zero: false }, &[x, shape]);
+            let order = graph.ints(&[1, 0, 2]);
+            x = graph.op(Op::Transpose, &[x, order]);
+        }
+        let h = graph.constant(&[1, 1, H]);
+        let out = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h]);
+        if how == "wrong all the same" {
+            let other = graph.constant(&[7, 7]);
+            let sum = graph.elementwise(Elementwise::Add, &[out[0], other]);
+            graph.result("z", sum);
+        }
+        graph.result("y", out[0]);
+        graph
+    };
+    let open = || Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    let names = ["constant lengths", "many lengths", "a size", "lengths as an input", "wrong all the same"];
+    for name in &names {
+        let asked = validate(&graph(name).0, &open()).unwrap_err().to_string();
+        assert!(!asked.contains(&format!("--shape x=1,?,{H}")), "{name}: what was just done: {asked}");
+        let first = validate(&graph(name).0, &Options::default()).unwrap_err().to_string();
+        assert_eq!(first, asked, "{name}: nothing sends to where there is no way");
+    }
+    insta::assert_snapshot!(said(names.into_iter().map(|name| (name, graph(name), open())).collect()));
+    for (name, steps) in [("constant lengths", 3), ("a size", 3), ("many lengths", 300)] {
+        accepted(&graph(name), &shapes(&[("x", &[1, steps, H])]));
+    }
 }
