@@ -142,7 +142,7 @@ struct Validation<'a> {
     open_axes: Vec<Vec<usize>>,
     /// Recurrent layers by what they leave after the last step, loops by what they hand on, products by what they give.
     layers: HashMap<usize, &'a Node>,
-    /// The most steps of a row that a constant says, and who reads it, where no row has as many as X.
+    /// The most steps of a row that a constant says, and who reads it, where the number of X is open and no row has as many.
     most_lengths: Option<(usize, &'a Node)>,
     /// What is said of layers that every call starts anew, unless it turns out that their states are kept.
     restart_warnings: Diagnostics,

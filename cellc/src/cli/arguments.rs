@@ -702,7 +702,8 @@ impl ExecuteArguments {
 impl RunArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
-        Options { state: State::None, ..self.execute.options(&self.model) }
+        // no pair, which is not to say that none is wanted: what every call starts anew is a warning
+        Options { state: State::Pairs(Vec::new()), ..self.execute.options(&self.model) }
     }
 }
 

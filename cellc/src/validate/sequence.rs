@@ -117,7 +117,7 @@ impl<'a> Validation<'a> {
         match recurrent.known(Role::Lengths)? {
             Known::Constant(tensor, _) => {
                 let most = (0..tensor.len()).filter_map(|row| usize::try_from(tensor.get_i64(row)?).ok()).max();
-                if let Some(most) = most.filter(|&most| most != sizes.steps)
+                if let Some(most) = most.filter(|&most| self.open == Some(sizes.steps) && most != sizes.steps)
                     && self.most_lengths.is_none_or(|(before, _)| before < most)
                 {
                     self.most_lengths = Some((most, node));
