@@ -31,7 +31,7 @@ pub struct Arch {
 
 /// What code costs, in cycles of one core: what the plan chooses by. Panels are part of how weights are packed, once for all instruction
 /// sets, so what chooses them knows no instruction set.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Costs {
     /// Bytes of the first level of the cache that a panel may take.
     pub first_level: usize,
