@@ -10,7 +10,8 @@ impl Random {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    /// 64 bits.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,16 +19,26 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// A whole number from 0 to `end`, without `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.bits() % end as u64) as usize
+    }
+
+    /// One of these.
+    pub fn choice<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
     /// A value in [-1, 1], one of 2^24 + 1 with equal gaps.
-    fn unit(&mut self) -> f32 {
-        const HALF: u64 = 1 << 23;
+    pub fn unit(&mut self) -> f32 {
+        const HALF: usize = 1 << 23;
         // At most 2^24 in magnitude: exact.
-        ((self.next() % (2 * HALF + 1)) as i64 - HALF as i64) as f32 / HALF as f32
+        (self.below(2 * HALF + 1) as i64 - HALF as i64) as f32 / HALF as f32
     }
 
     /// `len` whole numbers from 0 to `most`, both included.
     pub fn lengths(&mut self, len: usize, most: usize) -> Vec<i64> {
-        (0..len).map(|_| (self.next() % (most as u64 + 1)) as i64).collect()
+        (0..len).map(|_| self.below(most + 1) as i64).collect()
     }
 
     /// `len` values of magnitude at most `most`, spread evenly.
@@ -38,10 +49,10 @@ impl Random {
     /// `len` values of magnitude at most `most`: mostly spread evenly, at times all at the ends of the range or zero,
     /// or all scaled down so far that squares underflow.
     pub fn varied(&mut self, len: usize, most: f32) -> Vec<f32> {
-        match self.next() % 8 {
-            0 => (0..len).map(|_| (self.next() % 3) as f32 - 1.0).map(|sign| sign * most).collect(),
+        match self.below(8) {
+            0 => (0..len).map(|_| self.below(3) as f32 - 1.0).map(|sign| sign * most).collect(),
             1 => {
-                let scale = (self.next() % 80) as f32;
+                let scale = self.below(80) as f32;
                 self.even(len, most * (-scale).exp2())
             }
             _ => self.even(len, most),
@@ -57,7 +68,7 @@ mod tests {
     fn is_splitmix64() {
         // The first outputs for seed 0 of the authors' own program.
         let mut random = Random::new(0);
-        assert_eq!([random.next(), random.next()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
+        assert_eq!([random.bits(), random.bits()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
     }
 
     #[test]

@@ -5,44 +5,11 @@ use cellc::diagnostic::Diagnostics;
 use cellc::front::openvino;
 use cellc::model::{Parameter, ResetGate, ValidModel, ValidOp};
 use cellc::options::{Accuracy, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
+use cellc::random::Random;
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
 use crate::subject::Subject;
-
-/// SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014).
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    /// 64 bits.
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// From `low` to `high`, both possible.
-    pub fn size(&mut self, low: usize, high: usize) -> usize {
-        low + (self.bits() % (high - low + 1) as u64) as usize
-    }
-
-    /// True in so many of a hundred.
-    pub fn percent(&mut self, of_a_hundred: usize) -> bool {
-        self.size(0, 99) < of_a_hundred
-    }
-
-    /// One of them.
-    pub fn choice<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.size(0, of.len() - 1)]
-    }
-
-    /// From -1 to 1.
-    pub fn unit(&mut self) -> f32 {
-        (self.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-    }
-}
 
 /// The model of a recipe with its calls: an ordinary one, one that saturates, one of denormals, and one with infinities and
 /// NaN in it.
@@ -127,7 +94,7 @@ pub fn accepted(
     let options = Options { name: Some(name.to_owned()), ..options };
     let compilation = compile(&model, &options)?;
     let warnings = format!("{warnings}{}", compilation.warnings);
-    let calls = calls(&mut Random(seed), &compilation.model);
+    let calls = calls(&mut Random::new(seed), &compilation.model);
     Ok((Subject { name: name.to_owned(), compilation, calls }, warnings))
 }
 
@@ -157,7 +124,7 @@ fn calls(random: &mut Random, model: &ValidModel) -> Vec<Vec<Vec<f32>>> {
         let Parameter { shape, weight, length, .. } = parameter;
         if let Some(steps) = *length {
             // too small and too large ones as well
-            let any = |random: &mut Random| random.size(0, steps + 4) as f32 - 2.0;
+            let any = |random: &mut Random| random.below(steps + 5) as f32 - 2.0;
             return (0..shape.iter().product()).map(|_| any(random)).collect();
         }
         let (weight, len) = (*weight, shape.iter().product());
@@ -167,10 +134,10 @@ fn calls(random: &mut Random, model: &ValidModel) -> Vec<Vec<Vec<f32>>> {
             (_, DENORMAL) => 1e-38,
             _ => 1.0,
         };
-        let mut values: Vec<f32> = (0..len).map(|_| random.unit() * scale).collect();
+        let mut values: Vec<f32> = (0..len).map(|_| unit(random) * scale).collect();
         if call == SPECIAL && !weight {
             for _ in 0..1 + len / 8 {
-                let at = random.size(0, len - 1);
+                let at = random.below(len);
                 values[at] = random.choice(&specials);
             }
         }
@@ -178,6 +145,11 @@ fn calls(random: &mut Random, model: &ValidModel) -> Vec<Vec<Vec<f32>>> {
     };
     let calls = [ORDINARY, SATURATING, DENORMAL, SPECIAL];
     calls.map(|call| model.parameters.iter().map(|p| parameter(call, p)).collect()).into()
+}
+
+/// From -1 to 1, as the numbers of tests/models/graphs.txt were drawn: 1 itself never is.
+pub fn unit(random: &mut Random) -> f32 {
+    (random.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
 }
 
 /// Keeps pre-activation sums of ordinary inputs near 1.

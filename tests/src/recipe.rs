@@ -6,6 +6,7 @@
 use std::fmt::{self, Debug, Formatter};
 
 use cellc::model::Activation;
+use cellc::random::Random;
 use proptest::array::uniform;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -14,7 +15,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile, Port, Stored};
-use crate::random::{Random, weight_scale};
+use crate::random::{unit, weight_scale};
 
 /// Draws the same recipes whenever it starts from the same seed.
 pub fn runner(cases: u32, seed: u64) -> TestRunner {
@@ -235,7 +236,7 @@ struct Drawing {
 impl Recipe {
     /// The model.
     pub fn file(&self) -> ModelFile {
-        let (random, file) = (Random(u64::from(self.seed)), ModelFile::default());
+        let (random, file) = (Random::new(u64::from(self.seed)), ModelFile::default());
         let (items, variables) = (Vec::new(), Vec::new());
         let (all, needed) = (Vec::new(), Vec::new());
         let mut drawing = Drawing { file, items, all, needed, random, variables, parameters: 0, level: 0 };
@@ -271,7 +272,7 @@ impl Drawing {
     /// Random numbers, stored one way or another.
     fn constant(&mut self, choices: &mut Choices<'_>, shape: &[usize], scale: f32) -> Port {
         let stored = if choices.one_in(5) { Stored::F16 } else { Stored::F32 };
-        let values: Vec<f32> = (0..len(shape)).map(|_| self.random.unit() * scale).collect();
+        let values: Vec<f32> = (0..len(shape)).map(|_| unit(&mut self.random) * scale).collect();
         self.file.constant(shape, stored, values.into_iter())
     }
 
@@ -472,7 +473,7 @@ impl Drawing {
             }
             5 => {
                 both.clone_from(&a.port.shape);
-                let number = self.random.unit();
+                let number = unit(&mut self.random);
                 Item { port: self.number(number), most: 1.0 }
             }
             _ => Item { port: self.constant(choices, &other, 1.0), most: 1.0 },

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::{env, fs};
 
 use cellc::Activation::{Relu, Sigmoid};
+use cellc::random::Random;
 use cellc::{Builder, arch};
 use cellc_tests::driver::{isas, run_all, rustc};
-use cellc_tests::random::Random;
 use cellc_tests::skipped::has;
 
 /// By how much a count may differ from the one that is kept, in hundredths.
@@ -42,9 +42,9 @@ fn workloads() -> [Workload; 6] {
 
 /// Gives a cell of so many gates and parts of B weights for which its state neither grows nor dies away.
 fn with_weights(builder: Builder, hidden_size: usize, input_size: usize, gates: usize, bias_parts: usize) -> Builder {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let range = 1.0 / (hidden_size as f32).sqrt();
-    let mut tensor = |len: usize| -> Vec<f32> { (0..len).map(|_| random.unit() * range).collect() };
+    let mut tensor = |len: usize| -> Vec<f32> { random.even(len, range) };
     let rows = gates * hidden_size;
     builder.weight_values(&tensor(rows * input_size), &tensor(rows * hidden_size), &tensor(bias_parts * hidden_size))
 }

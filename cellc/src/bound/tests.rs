@@ -10,37 +10,9 @@ use crate::model::{
 };
 use crate::options::{Accuracy, Fma, Options};
 use crate::plan::plan;
+use crate::random::Random;
 use crate::reference::{Step, reference};
 use crate::{compile, lower, pack, pass};
-
-/// Numbers without much structure, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-
-    /// In -1..1.
-    fn unit(&mut self) -> f32 {
-        ((self.next() >> 40) as f32 / 8_388_608.0) - 1.0
-    }
-
-    fn values(&mut self, n: usize, scale: f32) -> Vec<f32> {
-        (0..n).map(|_| self.unit() * scale).collect()
-    }
-}
 
 const KINDS: [CellKind; 4] =
     [CellKind::Rnn, CellKind::Gru(ResetGate::BeforeMatMul), CellKind::Gru(ResetGate::AfterMatMul), CellKind::Lstm];
@@ -66,7 +38,7 @@ impl Drawn<'_> {
             Activation::Softsign,
             Activation::Softplus,
         ];
-        self.random.pick(&all)
+        self.random.choice(&all)
     }
 
     /// A Parameter or, now and then, a variable.
@@ -74,9 +46,9 @@ impl Drawn<'_> {
         if self.random.below(4) > 0 {
             return self.model.parameter(shape);
         }
-        let values = self.random.values(shape.iter().product(), 1.0);
+        let values = self.random.even(shape.iter().product(), 1.0);
         let initial = self.model.constant(shape, &values);
-        let initial = self.random.pick(&[None, Some(initial)]);
+        let initial = self.random.choice(&[None, Some(initial)]);
         Source::Variable(self.model.variable(shape, initial))
     }
 
@@ -87,7 +59,7 @@ impl Drawn<'_> {
     }
 
     fn weight(&mut self, shape: &[usize], scale: f32) -> WeightSource {
-        let values = self.random.values(shape.iter().product(), scale);
+        let values = self.random.even(shape.iter().product(), scale);
         self.model.weight(shape, &values)
     }
 
@@ -97,7 +69,7 @@ impl Drawn<'_> {
         let (batch, input_size) = (shape[0], shape[shape.len() - 1]);
         let state = if steps.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
         let h = self.state(&state);
-        let scale = self.random.pick(&[1e-3, 0.1, 0.1, 0.5, 2.0, 30.0]);
+        let scale = self.random.choice(&[1e-3, 0.1, 0.1, 0.5, 2.0, 30.0]);
         let rows = kind.gates() * hidden_size;
         let [w, r] = [input_size, hidden_size].map(|n| self.weight(&[rows, n], scale));
         let b = match self.random.below(3) {
@@ -105,7 +77,7 @@ impl Drawn<'_> {
             _ => self.weight(&[kind.bias_parts() * hidden_size], scale),
         };
         let mut cell = ValidCell::new(kind, (batch, input_size, hidden_size), (x, h), [w, r, b]);
-        cell.clip = self.random.pick(&[None, None, Some(0.07), Some(0.8), Some(4.0)]);
+        cell.clip = self.random.choice(&[None, None, Some(0.07), Some(0.8), Some(4.0)]);
         if kind.has_attention() {
             let shape: Vec<usize> = [Some(batch), steps, Some(1)].into_iter().flatten().collect();
             cell.a = Some(self.model.parameter(&shape));
@@ -115,7 +87,7 @@ impl Drawn<'_> {
         if kind == CellKind::Lstm {
             let c = self.state(&state);
             cell.c = Some(c);
-            cell.layout = WeightLayout::new(kind, self.random.pick(&LstmGateOrder::ALL));
+            cell.layout = WeightLayout::new(kind, self.random.choice(&LstmGateOrder::ALL));
             cell.input_forget = self.random.below(3) == 0;
             if self.random.below(3) == 0 {
                 cell.p = Some(self.weight(&[3 * hidden_size], 1.0));
@@ -146,7 +118,7 @@ impl Drawn<'_> {
         let outputs = 1 + self.random.below(20);
         match self.random.below(9) {
             0 | 1 => {
-                let (scale, transposed) = (self.random.pick(&[0.1, 1.0]), self.random.below(2) == 0);
+                let (scale, transposed) = (self.random.choice(&[0.1, 1.0]), self.random.below(2) == 0);
                 let w = self.weight(&if transposed { [outputs, inputs] } else { [inputs, outputs] }, scale);
                 let out = self.model.value(&[batch, outputs]);
                 self.model.push(ValidOp::Dense(Dense { rows: batch, inputs, outputs, x, w, transposed, out }));
@@ -158,15 +130,16 @@ impl Drawn<'_> {
             }
             3 => {
                 // by numbers that are not near 0, where that matters
-                let values = self.random.values(inputs, 1.0);
+                let values = self.random.even(inputs, 1.0);
                 let values: Vec<f32> = values.into_iter().map(|v| v + 0.5f32.copysign(v)).collect();
                 let constant = Source::Constant(self.model.constant(&[1, inputs], &values));
-                let function = self.random.pick(&[P::Divide, P::PRelu, P::Multiply, P::Add, P::Maximum, P::Minimum]);
+                let function = self.random.choice(&[P::Divide, P::PRelu, P::Multiply, P::Add, P::Maximum, P::Minimum]);
                 self.model.pointwise(function, &[x, constant], &shape)
             }
             4 => {
-                let other = self.model.parameter(self.random.pick(&[&[][..], &[inputs], &shape, &[batch, 1]]));
-                let function = self.random.pick(&[P::Subtract, P::Multiply, P::Add, P::Maximum, P::Minimum, P::PRelu]);
+                let other = self.model.parameter(self.random.choice(&[&[][..], &[inputs], &shape, &[batch, 1]]));
+                let function =
+                    self.random.choice(&[P::Subtract, P::Multiply, P::Add, P::Maximum, P::Minimum, P::PRelu]);
                 let inputs = if self.random.below(2) == 0 { [x, other] } else { [other, x] };
                 self.model.pointwise(function, &inputs, &shape)
             }
@@ -233,11 +206,11 @@ impl Drawn<'_> {
 
 /// Cells one after another, each with a result.
 fn random_cells(random: &mut Random) -> ValidModel {
-    let batch = random.pick(&[1, 1, 1, 3]);
+    let batch = random.choice(&[1, 1, 1, 3]);
     let mut drawn = Drawn { random, model: Written::default() };
     let mut x = drawn.model.parameter(&[batch, 1 + drawn.random.below(24)]);
-    for _ in 0..drawn.random.pick(&[1, 1, 2, 3]) {
-        let kind = drawn.random.pick(&KINDS);
+    for _ in 0..drawn.random.choice(&[1, 1, 2, 3]) {
+        let kind = drawn.random.choice(&KINDS);
         let hidden_size = 1 + drawn.random.below(40);
         let cell = drawn.cell(kind, x, hidden_size, None);
         let outputs: Vec<usize> = [cell.h_out, cell.c_out].into_iter().flatten().collect();
@@ -267,7 +240,7 @@ fn cells_in_any_layout(random: &mut Random) -> ValidModel {
         let tensors = cell.layout.bias_tensors().into_iter().map(|parts| {
             // of a tensor that nothing reads there is something too
             let len = parts.max(1) * cell.hidden_size;
-            constants.push(Tensor::from_f32(vec![len], &random.values(len, 1.0)).expect("as many values"));
+            constants.push(Tensor::from_f32(vec![len], &random.even(len, 1.0)).expect("as many values"));
             WeightSource::Constant(constants.len() - 1)
         });
         cell.b = tensors.collect();
@@ -277,7 +250,7 @@ fn cells_in_any_layout(random: &mut Random) -> ValidModel {
 
 /// A sequence, or none, and a few operations after it.
 fn random_graph(random: &mut Random) -> ValidModel {
-    let batch = random.pick(&[1, 2, 3]);
+    let batch = random.choice(&[1, 2, 3]);
     let mut drawn = Drawn { random, model: Written::default() };
     let inputs = 1 + drawn.random.below(10);
     let mut x = match drawn.random.below(2) {
@@ -286,8 +259,8 @@ fn random_graph(random: &mut Random) -> ValidModel {
             let steps = 1 + drawn.random.below(4);
             let x = drawn.model.parameter(&[batch, steps, inputs]);
             let kind = match drawn.random.below(3) {
-                0 => CellKind::Augru(drawn.random.pick(&[ResetGate::BeforeMatMul, ResetGate::AfterMatMul])),
-                _ => drawn.random.pick(&KINDS),
+                0 => CellKind::Augru(drawn.random.choice(&[ResetGate::BeforeMatMul, ResetGate::AfterMatMul])),
+                _ => drawn.random.choice(&KINDS),
             };
             let hidden_size = 1 + drawn.random.below(12);
             let mut cell = drawn.cell(kind, x, hidden_size, Some(steps));
@@ -398,10 +371,10 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
 fn call(random: &mut Random, model: &ValidModel, scales: [f32; 2]) -> Call {
     let parameter = |(i, p): (usize, &Parameter)| match p.length {
         Some(most) => (0..p.shape[0]).map(|_| random.below(most + 3) as f32 - 1.0).collect(),
-        None => random.values(p.shape.iter().product(), scales[usize::from(i > 0)]),
+        None => random.even(p.shape.iter().product(), scales[usize::from(i > 0)]),
     };
     let parameters = model.parameters.iter().enumerate().map(parameter).collect();
-    let variable = |v: &Variable| random.values(v.shape.iter().product(), scales[1]);
+    let variable = |v: &Variable| random.even(v.shape.iter().product(), scales[1]);
     (parameters, model.variables.iter().map(variable).collect())
 }
 
@@ -411,7 +384,7 @@ fn holds(random: &mut Random, draw: impl Fn(&mut Random) -> ValidModel, models: 
         let model = draw(random);
         let mut calls = Vec::new();
         for _ in 0..4 {
-            let scales = [random.pick(&[1e-38, 0.01, 1.0, 1.0, 50.0]), random.pick(&[1e-38, 0.1, 1.0, 1.0, 7.0])];
+            let scales = [random.choice(&[1e-38, 0.01, 1.0, 1.0, 50.0]), random.choice(&[1e-38, 0.1, 1.0, 1.0, 7.0])];
             calls.push(call(random, &model, scales));
         }
         worst = worst.max(compare(&model, &calls, may_overflow));
@@ -422,25 +395,25 @@ fn holds(random: &mut Random, draw: impl Fn(&mut Random) -> ValidModel, models: 
 
 #[test]
 fn holds_on_random_cells() {
-    let worst = holds(&mut Random(1), random_cells, 60, false);
+    let worst = holds(&mut Random::new(1), random_cells, 60, false);
     assert!(worst > 0.2, "the bound is {:.0} times too wide even at its best", 1.0 / worst);
 }
 
 #[test]
 fn holds_for_weights_in_any_layout() {
-    let worst = holds(&mut Random(3), cells_in_any_layout, 40, false);
+    let worst = holds(&mut Random::new(3), cells_in_any_layout, 40, false);
     assert!(worst > 0.2, "the bound is {:.0} times too wide even at its best", 1.0 / worst);
 }
 
 #[test]
 fn holds_on_random_graphs() {
-    let worst = holds(&mut Random(6), random_graph, 150, false);
+    let worst = holds(&mut Random::new(6), random_graph, 150, false);
     assert!(worst > 0.2, "the bound is {:.0} times too wide even at its best", 1.0 / worst);
 }
 
 #[test]
 fn holds_where_values_overflow() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for draw in [random_cells, random_graph] {
         for _ in 0..40 {
             let model = draw(&mut random);
@@ -470,7 +443,7 @@ fn is_tight_for_sums() {
 /// What the header states holds at every point of the range.
 #[test]
 fn over_a_range() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut reached = 0;
     for k in 0..80 {
         let model = if k % 2 == 0 { random_cells(&mut random) } else { random_graph(&mut random) };
@@ -493,7 +466,7 @@ fn over_a_range() {
 /// At the corner of the range the bound is what is stated; states are those of the model, and what a cell starts from.
 #[test]
 fn over_a_range_is_the_corner() {
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     for _ in 0..20 {
         let mut model = random_cells(&mut random);
         // states may be parts of a parameter
@@ -544,7 +517,7 @@ fn quotients_and_logarithms() {
 fn grows_no_further_than_the_range() {
     let reset = [ResetGate::BeforeMatMul, ResetGate::AfterMatMul];
     for kind in [CellKind::Rnn, CellKind::Gru(reset[0]), CellKind::Gru(reset[1]), CellKind::Lstm] {
-        let mut random = Random(14);
+        let mut random = Random::new(14);
         let mut drawn = Drawn { random: &mut random, model: Written::default() };
         let x = drawn.model.parameter(&[1, 200, 3]);
         let [h, c] = [0; 2].map(|_| drawn.model.parameter(&[1, 1, 3]));
@@ -580,7 +553,7 @@ fn is_no_larger_than_the_range() {
 
 #[test]
 fn weights_that_are_inputs_have_a_formula() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let mut model = random_cells(&mut random);
     let profile = Profile::new(true, &Options::default());
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| b.is_finite()));
@@ -591,7 +564,7 @@ fn weights_that_are_inputs_have_a_formula() {
 /// The formula as a reader would evaluate it: its text is parsed.
 #[test]
 fn the_formula_holds() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let mut worst: f64 = 0.0;
     for kind in &KINDS[..3] {
         for _ in 0..40 {
@@ -601,11 +574,11 @@ fn the_formula_holds() {
             let mut cell = drawn.cell(*kind, x, units, None);
             cell.h = drawn.model.parameter(&[1, units]);
             drawn.model.0.variables.clear();
-            let scale = drawn.random.pick(&[0.1, 1.0, 3.0]);
+            let scale = drawn.random.choice(&[0.1, 1.0, 3.0]);
             let weights = [
-                drawn.random.values(kind.gates() * units * inputs, scale),
-                drawn.random.values(kind.gates() * units * units, scale),
-                drawn.random.values(kind.bias_parts() * units, scale),
+                drawn.random.even(kind.gates() * units * inputs, scale),
+                drawn.random.even(kind.gates() * units * units, scale),
+                drawn.random.even(kind.bias_parts() * units, scale),
             ];
             // the drawn constants are not used
             let first = drawn.model.0.parameters.len();
@@ -622,7 +595,7 @@ fn the_formula_holds() {
             drawn.model.result(Source::Value(out));
             let model = drawn.model.0;
             let mut parameters: Vec<Vec<f32>> =
-                model.parameters.iter().map(|p| random.values(p.shape.iter().product(), 1.0)).collect();
+                model.parameters.iter().map(|p| random.even(p.shape.iter().product(), 1.0)).collect();
             parameters[first..].clone_from_slice(&weights);
             let expected = all(reference(&model, &exactly(&parameters), &[]));
             for options in &profiles()[..2] {
@@ -803,7 +776,7 @@ impl<'a> Formula<'a> {
 /// How many roundings every term of every sum goes through, read off the kernels: what the analysis takes for granted.
 #[test]
 fn terms_round_no_more_often_than_stated() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for kind in KINDS {
         for (input_size, hidden_size) in [(1, 1), (3, 20), (20, 3), (2, 70)] {
             let mut drawn = Drawn { random: &mut random, model: Written::default() };

@@ -16,10 +16,11 @@ use cellc::Language;
 use cellc::front::openvino::read_bytes;
 use cellc::model::{ValidModel, ValidNode, ValidOp};
 use cellc::options::Options;
+use cellc::random::Random;
 use cellc::validate::validate;
 use cellc_fuzz::split;
 use cellc_tests::agreement::Compared;
-use cellc_tests::random::{ORDINARY, Random, SATURATING, SPECIAL, accepted};
+use cellc_tests::random::{ORDINARY, SATURATING, SPECIAL, accepted};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
 /// The most elements and multiplications of a model that is run: libFuzzer wants many small ones.
@@ -82,21 +83,21 @@ const VALUES: [&str; 40] = [
 ];
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    let mut random = Random(u64::from(seed));
-    if random.percent(50) {
+    let mut random = Random::new(u64::from(seed));
+    if random.below(2) == 0 {
         return fuzzer_mutate(data, size, max_size);
     }
     let mut bytes = data[..size].to_vec();
-    for _ in 0..random.size(1, 3) {
+    for _ in 0..1 + random.below(3) {
         let xml = split(&bytes).0.len();
         let quoted = quoted(&bytes[..xml]);
         if quoted.is_empty() {
             return fuzzer_mutate(data, size, max_size);
         }
-        let at = random.choice(&(0..quoted.len()).collect::<Vec<_>>());
-        let value = match random.size(0, 3) {
+        let at = random.below(quoted.len());
+        let value = match random.below(4) {
             // another attribute's value
-            0 => bytes[quoted[random.size(0, quoted.len() - 1)].clone()].to_vec(),
+            0 => bytes[quoted[random.below(quoted.len())].clone()].to_vec(),
             // the next number
             1 => next(&bytes[quoted[at].clone()], &mut random),
             _ => random.choice(&VALUES).as_bytes().to_vec(),

@@ -7,6 +7,7 @@ use std::path::Path;
 use cellc::compile::Compilation;
 use cellc::kernel::{BodyRef, Role, interpret};
 use cellc::pack;
+use cellc::random::Random;
 use cellc_tests::skipped::skip;
 
 use crate::toolchain::{Compiler, succeed};
@@ -182,7 +183,7 @@ fn expected(compilation: &Compilation, body: BodyRef<'_>, calls: &[Call]) -> Vec
 
 /// Calls that a model must get right: everyday values, then some that find the seams.
 pub(crate) fn calls(compilation: &Compilation) -> Vec<Call> {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let special = [0.0, -0.0, 1e-40, -1e-40, 3e38, -3e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 20.0, -110.0];
     (0..5)
         .map(|call| {
@@ -192,33 +193,13 @@ pub(crate) fn calls(compilation: &Compilation) -> Vec<Call> {
                     (0..parameter.shape.iter().product::<usize>())
                         .map(|_| match call {
                             // weights stay ordinary
-                            3 if !parameter.weight => random.value() * 40.0,
-                            4 if !parameter.weight && random.next().is_multiple_of(6) => {
-                                special[random.next() as usize % special.len()]
-                            }
-                            _ => random.value(),
+                            3 if !parameter.weight => random.unit() * 40.0,
+                            4 if !parameter.weight && random.below(6) == 0 => random.choice(&special),
+                            _ => random.unit(),
                         })
                         .collect()
                 })
                 .collect()
         })
         .collect()
-}
-
-/// A sequence that is the same on every run: splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// From -1 to 1.
-    fn value(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / 8_388_608.0 - 1.0
-    }
 }

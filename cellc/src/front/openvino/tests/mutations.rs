@@ -1,25 +1,7 @@
 //! Thousands of files, each a little wrong.
 
 use super::*;
-
-/// Numbers that look random and are the same every time: SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % below.max(1) as u64) as usize
-    }
-
-    fn range(&mut self, len: usize) -> std::ops::Range<usize> {
-        let start = self.next(len);
-        let longest = [1, 4, 40, 400][self.next(4)];
-        start..(start + self.next(longest) + 1).min(len)
-    }
-}
+use crate::random::Random;
 
 /// What hostile or careless hands put into a file.
 const PIECES: [&str; 48] = [
@@ -73,29 +55,36 @@ const PIECES: [&str; 48] = [
     "boolean",
 ];
 
+/// A part of so many bytes, most often a short one.
+fn range(random: &mut Random, len: usize) -> std::ops::Range<usize> {
+    let start = random.below(len);
+    let longest = random.choice(&[1, 4, 40, 400]);
+    start..(start + random.below(longest) + 1).min(len)
+}
+
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..=[0, 0, 0, 3][random.next(4)] {
+    for _ in 0..=[0, 0, 0, 3][random.below(4)] {
         if bytes.is_empty() {
             return;
         }
-        let range = random.range(bytes.len());
-        match random.next(8) {
-            0 => bytes[range.start] ^= 1 << random.next(8),
+        let range = range(random, bytes.len());
+        match random.below(8) {
+            0 => bytes[range.start] ^= 1 << random.below(8),
             1 => drop(bytes.drain(range)),
             2 => bytes.truncate(range.start),
             3 => {
                 let copy = bytes[range].to_vec();
-                let at = random.next(bytes.len());
+                let at = random.below(bytes.len());
                 bytes.splice(at..at, copy);
             }
-            4 => drop(bytes.splice(range.start..range.start, PIECES[random.next(PIECES.len())].bytes())),
-            5 => drop(bytes.splice(range, PIECES[random.next(PIECES.len())].bytes())),
+            4 => drop(bytes.splice(range.start..range.start, random.choice(&PIECES).bytes())),
+            5 => drop(bytes.splice(range, random.choice(&PIECES).bytes())),
             // a number becomes another
             6 | 7 => {
                 let Some(at) = bytes[range.start..].iter().position(u8::is_ascii_digit) else { continue };
                 let at = range.start + at;
                 let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
-                bytes.splice(at..at + digits, PIECES[16 + random.next(12)].bytes());
+                bytes.splice(at..at + digits, PIECES[16 + random.below(12)].bytes());
             }
             _ => unreachable!(),
         }
@@ -188,7 +177,7 @@ fn mutated_files_are_refused_or_right() {
     files.push((bodies::iterator_model().into_bytes(), weights()));
     files.push((bodies::loop_model().into_bytes(), weights()));
 
-    let mut random = Random(2026);
+    let mut random = Random::new(2026);
     let (mut right, mut wrong) = (0, 0);
     for round in 0..5500 {
         let (xml, bin) = &files[round % files.len()];
@@ -198,8 +187,8 @@ fn mutated_files_are_refused_or_right() {
         let batch = (round % files.len() == 2).then_some(1);
         let options = Options { batch, ..Options::default() };
         mutate(&mut xml, &mut random);
-        if random.next(8) == 0 {
-            bin.truncate(random.next(bin.len()));
+        if random.below(8) == 0 {
+            bin.truncate(random.below(bin.len().max(1)));
         }
         let outcome = read_bytes("m.xml", &xml, Some(("m.bin", bin)))
             .and_then(|(model, warnings)| validate(&model, &options).map(|(valid, more)| (valid, warnings, more)));
