@@ -68,7 +68,7 @@ fn compile_within_three_times_the_weights() {
         let source = fs::metadata(folder.path().join(output)).expect("the source").len();
         assert!(source < 200_000, "weights stand in {output}: {source} bytes");
     }
-    let packed = fs::metadata(folder.path().join("big.weights.bin")).expect("the weights").len() as usize;
+    let packed = fs::metadata(folder.path().join("big.rs.weights.bin")).expect("the weights").len() as usize;
     assert!(packed >= weights && packed < weights + weights / 100, "{packed} bytes for {weights}");
 
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));

@@ -26,16 +26,22 @@ pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
     }
 }
 
-/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem.
-pub(crate) fn weights_file(stem: &str) -> String {
-    format!("{stem}.weights.bin")
+/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem, nor that of the other
+/// language's, which may have been written with other options.
+pub(crate) fn weights_file(stem: &str, language: Language) -> String {
+    let source = match language {
+        Language::Rust => "rs",
+        Language::C => "c",
+    };
+    format!("{stem}.{source}.weights.bin")
 }
 
 /// The files of the output, in the order in which they must appear: weights first, the source last.
 pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
     let mut files = Vec::new();
     if !is_inline(contents) {
-        files.push(OutputFile { name: weights_file(stem), bytes: Arc::clone(&contents.packed.bytes) });
+        let name = weights_file(stem, contents.options.language);
+        files.push(OutputFile { name, bytes: Arc::clone(&contents.packed.bytes) });
     }
     match contents.options.language {
         Language::Rust => {
@@ -82,7 +88,7 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
                 text.push('*');
                 weights::byte_string(&contents.packed.bytes, &mut text);
             } else {
-                text.push_str(&format!("*include_bytes!({:?})", weights_file(stem)));
+                text.push_str(&format!("*include_bytes!({:?})", weights_file(stem, Language::Rust)));
             }
             text.push_str(after);
         }

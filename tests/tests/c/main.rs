@@ -247,7 +247,7 @@ fn weights_in_a_file() {
     let beside = folder.join("src");
     fs::create_dir(&beside).expect("a folder");
     cases::write(&beside, &compilation, "net");
-    let weights = "net.weights.bin";
+    let weights = "net.c.weights.bin";
     let contents = fs::read(beside.join(weights)).expect("the file of weights");
     assert_eq!(&contents, &*compilation.packed.bytes);
     let calls = driver::calls(&compilation);
@@ -502,5 +502,5 @@ fn the_file_of_weights_is_not_text() {
     let source = compilation.emit("net").pop().expect("the source");
     assert!(source.bytes.len() < 100_000, "{} bytes", source.bytes.len());
     let names: Vec<_> = compilation.emit("net").into_iter().map(|file| file.name).collect();
-    assert_eq!(names, ["net.weights.bin", "net.h", "net.c"].map(|name| Path::new(name).display().to_string()));
+    assert_eq!(names, ["net.c.weights.bin", "net.h", "net.c"].map(|name| Path::new(name).display().to_string()));
 }

@@ -6,6 +6,7 @@ use super::File;
 use crate::emit::names::c_type;
 use crate::emit::weights_file;
 use crate::kernel::{Element, Role};
+use crate::options::Language;
 
 /// Weights on a line.
 const PER_LINE: usize = 8;
@@ -87,7 +88,7 @@ fn beside(out: &mut String, file: &File<'_>) {
     let len = file.packed.bytes.len() / 4;
     let members = narrow_members(file);
     let kind = if members.is_empty() { "struct" } else { "union" };
-    let name = assembler_string(&weights_file(file.stem));
+    let name = assembler_string(&weights_file(file.stem, Language::C));
     let _ = write!(
         out,
         "
