@@ -1,6 +1,6 @@
 //! The pipeline, on one screen.
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
@@ -43,13 +43,19 @@ pub struct Compilation {
 
 /// Compiles a model; refused with everything that is wrong with it.
 pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnostics> {
-    let (model, warnings) = validate(model, options)?;
-    Ok(Compilation { warnings, ..compile_validated(model, options) })
+    let (model, mut warnings) = validate(model, options)?;
+    let compilation = compile_validated(model, options);
+    warnings.extend(compilation.warnings);
+    Ok(Compilation { warnings, ..compilation })
 }
 
-/// Compiles a model that has been judged under the same options; its warnings are the caller's.
+/// Compiles a model that has been judged under the same options; the warnings of that are the caller's.
 pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
     let plan = plan(&model, options);
+    let mut warnings = Diagnostics::default();
+    for found in plan.without_effect(options) {
+        warnings.push(Diagnostic::warning(Origin::Unknown, found));
+    }
     let program = program(&model, &plan);
     let packed = pack(&model, &program);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
@@ -67,7 +73,7 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
         program,
         packed,
         interface,
-        warnings: Diagnostics::default(),
+        warnings,
     }
 }
 

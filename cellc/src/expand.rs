@@ -42,7 +42,8 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
         return errors(&problems, &tokens, &place);
     };
-    let compilation = compile_validated(model, &options);
+    let mut compilation = compile_validated(model, &options);
+    problems.extend(std::mem::take(&mut compilation.warnings));
     let interface = &compilation.interface;
     let module = module_name(&declaration.name, interface);
     if declaration.name == module {

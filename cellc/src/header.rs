@@ -1,6 +1,6 @@
 //! The comment at the top of a generated file: what it was made from, what it computes, how exactly.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::activation;
 use crate::bound::{self, Profile};
@@ -200,10 +200,14 @@ fn rounded_up(bound: f64) -> String {
     if near.parse().is_ok_and(|near: f64| near >= bound) { near } else { format!("{:.2e}", bound * 1.0051) }
 }
 
-/// How many operations there are beside the cells, by kind.
+/// How many operations there are beside the recurrent layers, by kind.
 fn operations(model: &ValidModel) -> Vec<String> {
+    let nodes = model.all_nodes();
+    // a recurrent layer joins its directions and cuts up its lengths by operations of its own
+    let recurrent: BTreeSet<&str> =
+        nodes.iter().filter(|node| matches!(node.op, ValidOp::Cell(_))).map(|node| &node.kind[..]).collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for node in model.all_nodes().iter().filter(|node| !matches!(node.op, ValidOp::Cell(_))) {
+    for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
         *kinds.entry(&node.kind).or_default() += 1;
     }
     if kinds.is_empty() {

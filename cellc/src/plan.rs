@@ -198,6 +198,11 @@ impl Product {
         biases + peepholes + scaled
     }
 
+    /// Whether it is that of a cell.
+    fn recurs(&self) -> bool {
+        self.sums.iter().any(|s| s.r.is_some())
+    }
+
     /// The multiply-adds of one row, once.
     pub fn multiply_adds(&self) -> usize {
         Phase::ALL.iter().map(|&p| self.active(p) * self.phase_rows(p) * self.units).sum()
@@ -308,6 +313,9 @@ pub enum Tiling {
     Runs,
 }
 
+/// How a reason starts for which two threads do not share a product.
+const ONE_THREAD: &str = "one thread: ";
+
 /// How one product is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductPlan {
@@ -387,6 +395,25 @@ impl Plan {
         let cell = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.sequence.is_none());
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }
+
+    /// Which of the options that apply to the model change nothing, a sentence each.
+    pub fn without_effect(&self, options: &Options) -> Vec<String> {
+        let mut said = Vec::new();
+        let cells = || self.products.iter().filter(|plan| plan.product.recurs());
+        let mut of_one_row = cells().filter(|plan| plan.product.rows == 1).peekable();
+        if options.tuning.alternate == Some(true) && of_one_row.peek().is_some() && of_one_row.all(|plan| !plan.snake) {
+            said.push(
+                "plan: alternate=on has no effect: no cell of one row has two panels of the same width".to_owned(),
+            );
+        }
+        if options.threads == Threads::Two && cells().all(|plan| plan.halves.is_none()) {
+            let mut why: Vec<&str> =
+                cells().flat_map(|plan| &plan.reasons).filter_map(|reason| reason.strip_prefix(ONE_THREAD)).collect();
+            why.dedup();
+            said.push(format!("a second thread has nothing to do, as no cell is shared: {}", why.join("; ")));
+        }
+        said
+    }
 }
 
 /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
@@ -442,10 +469,10 @@ fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String,
         (Threads::One, _) => Err(String::new()),
         (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
-            Some(false) => Err("one thread: asked for".to_string()),
+            Some(false) => Err(format!("{ONE_THREAD}asked for")),
             None => cost::two_threads(product, options.weight_format, &options.arch.costs),
         },
-        (Threads::Two, _) => Err("one thread: no cell".to_string()),
+        (Threads::Two, _) => Err(format!("{ONE_THREAD}no cell")),
     }
 }
 
@@ -474,7 +501,7 @@ fn plan_product(
     let Layout { panels, weights, biases } = layout(&product, width, cut, format, arch.line);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
     reasons.push(match (threads, &halves) {
-        (Ok(_), None) => "one thread: one panel".to_string(),
+        (Ok(_), None) => format!("{ONE_THREAD}one panel"),
         (Ok(reason) | Err(reason), _) => reason,
     });
     reasons.retain(|reason| !reason.is_empty());
@@ -520,9 +547,8 @@ fn plan_product(
     if tuning.rows_at_once.is_some() && several {
         reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
     }
-    let recurs = product.sums.iter().any(|s| s.r.is_some());
     let alternate = tuning.alternate.unwrap_or(bytes > arch.costs.alternate_from);
-    let snake = recurs && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
+    let snake = product.recurs() && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
     if snake {
         reasons.push(match tuning.alternate {
             Some(_) => "panels in alternating order: asked for".to_string(),

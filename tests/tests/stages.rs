@@ -68,6 +68,18 @@ fn tiles_differ_by_instruction_set_and_nothing_else_does() {
     }
 }
 
+/// What joins the directions of a recurrent layer and cuts up its lengths is a part of it.
+#[test]
+fn other_operations_are_no_recurrent_layers() {
+    for (case, others) in
+        [("rnn_seq_bi", None), ("gru_seq_bi_lens_param", None), ("onnx_gru_bi_activations", Some("2 Transpose"))]
+    {
+        let header = compilation(case, &[], Language::Rust).header;
+        let said = header.iter().find_map(|line| line.strip_prefix("Other operations: "));
+        assert_eq!(said, others.map(|others| format!("{others}.")).as_deref(), "{case}");
+    }
+}
+
 /// The header says how far they are off, and its bounds follow.
 #[test]
 fn activations_at_less_than_the_default() {
@@ -133,6 +145,29 @@ fn kernels_of_every_kind_in_source() {
         let isas: &[&str] = if isa == "generic" { &[] } else { &["avx2"] };
         let compilation = drawn(&file, isas, Options { language, ..options });
         insta::assert_snapshot!(format!("source_{name}"), kernels(&compilation, isa));
+    }
+}
+
+#[test]
+fn options_that_the_plan_leaves_without_effect_are_said() {
+    let alternate = Tuning { alternate: Some(true), ..Tuning::default() };
+    let two_panels = Tuning { panel_columns: Some(1), ..alternate };
+    let halves = Tuning { halves: Some(true), panel_columns: Some(1), ..Tuning::default() };
+    let one_panel = "alternate=on has no effect";
+    let nothing_shared = "a second thread has nothing to do, as no cell is shared: ";
+    for (tuning, threads, said) in [
+        (alternate, Threads::One, Some(one_panel)),
+        (two_panels, Threads::One, None),
+        (Tuning { alternate: Some(false), ..alternate }, Threads::One, None),
+        (Tuning::default(), Threads::Two, Some(nothing_shared)),
+        (Tuning { panel_columns: Some(3), ..halves }, Threads::Two, Some("shared: one panel")),
+        (Tuning { halves: Some(false), ..halves }, Threads::Two, Some("shared: asked for")),
+        (halves, Threads::Two, None),
+    ] {
+        let file = cell("GRUCell", 3, "linear_before_reset=\"true\"");
+        let warnings = drawn(&file, &[], Options { tuning, threads, ..Options::default() }).warnings.to_string();
+        assert_eq!(warnings.is_empty(), said.is_none(), "{tuning:?}: {warnings}");
+        assert!(said.is_none_or(|said| warnings.contains(said)), "{tuning:?}: {warnings}");
     }
 }
 

@@ -112,7 +112,11 @@ pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes / costs.begun;
     let half = multiply_adds.max(bytes as f64 / costs.second_level_rate) / 2.0;
     let text = format!("{half:.0} cycles for half a step, {:.0} for handing it over", costs.hand_over);
-    if half >= 2.0 * costs.hand_over { Ok(format!("two threads: {text}")) } else { Err(format!("one thread: {text}")) }
+    if half >= 2.0 * costs.hand_over {
+        Ok(format!("two threads: {text}"))
+    } else {
+        Err(format!("{}{text}", super::ONE_THREAD))
+    }
 }
 
 /// Columns of a full panel where one row is computed at a time and panels cover `units`, and why; `activations` for each unit.
