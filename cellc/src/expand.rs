@@ -17,8 +17,10 @@ use crate::model::{Model, ValidModel};
 use crate::options::Options;
 use crate::validate::validate;
 
-/// What the macros call the options of the command line.
-const WORDS: [(&str, &str); 9] = [
+/// What the macros call the options of the command line, and what the key `model` takes.
+const WORDS: [(&str, &str); 10] = [
+    // the other formats are of no declaration
+    (formats::READ, "a model of OpenVINO (.xml)"),
     ("--no-state", "`cellc::Builder::state`"),
     ("--batch", "the key `batch`"),
     ("--weights", "the key `weights`"),
@@ -359,7 +361,7 @@ mod tests {
         );
         for (called, keys, found) in [
             (Macro::GruCell, ", head = \"out\"", "`head` is out here and fc in the metadata of"),
-            (Macro::GruCell, ", skip = true", "`skip` adds 4 inputs to 1 outputs"),
+            (Macro::GruCell, ", skip = true", "`skip` adds 4 inputs to 1 output"),
             (Macro::LstmCell, "", "the cell is lstm here and gru in the metadata of"),
             (Macro::GruCell, ", gate_order = icfo", "`gate_order` is icfo, and the cell is gru"),
             (Macro::GruCell, ", hidden_size = 15", "`hidden_size` is 15 here and 16 in"),

@@ -21,8 +21,8 @@ gru_cell!(Quick<hidden_size = 5, input_size = 3, accuracy = audio>);
 // large enough for two threads
 gru_cell!(Alone<hidden_size = 256, input_size = 64, linear_before_reset = true>);
 gru_cell!(Shared<hidden_size = 256, input_size = 64, linear_before_reset = true, threads = 2>);
-// a clip that is not positive is none, as in OpenVINO
-gru_cell!(Unclipped<hidden_size = 5, input_size = 3, clip = -1.0>);
+// a clip of 0 is none
+gru_cell!(Unclipped<hidden_size = 5, input_size = 3, clip = 0.0>);
 gru_cell!(#[derive(PartialEq)] Baked<model = "corpus/gru_cell_lbr1/model.xml">);
 gru_cell!(
     Agreeing<

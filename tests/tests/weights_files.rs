@@ -190,7 +190,7 @@ fn options_and_metadata_say_the_same() {
         ("cellc.units", "2", &["the key \"cellc.units\"", "cellc.hidden_size"][..]),
         ("cellc.skip", "yes", &["cellc.skip is \"yes\"", "true or false"]),
         ("cellc.hidden_size", "3", &["--hidden-size is 3", "and 2 in wrong.safetensors"]),
-        ("cellc.clip", "1e400", &["cellc.clip is \"1e400\"", "a number that f32 holds"]),
+        ("cellc.clip", "1e400", &["cellc.clip is \"1e400\"", "0 for no clipping, or a number above it that f32 holds"]),
         ("cellc.activations", "tangent", &["no activation has this name"]),
         ("cellc.gate_order", "ifco", &["--gate-order is ifco, and the cell is rnn"]),
     ] {
@@ -257,7 +257,7 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
             &["nothing takes what lstm.safetensors has as \"net.more\"", "remove it"],
         ),
         ("two.safetensors --cell lstm --prefix net --layers 1", &["the file has 2 layers: leave out --layers"]),
-        ("two.safetensors --cell lstm --prefix net --skip", &["--skip adds 1 inputs to 2 outputs"]),
+        ("two.safetensors --cell lstm --prefix net --skip", &["--skip adds 1 input to 2 outputs"]),
         ("projections.safetensors --cell lstm", &["weight_hr_l0", "proj_size"]),
         ("both.safetensors --cell gru", &["weight_ih_l0_reverse", "both ways", "--direction bidirectional"]),
         ("both.safetensors --cell gru --direction reverse --sequence 2", &["weight_ih_l0_reverse"]),
@@ -302,9 +302,16 @@ fn options_go_with_the_files_that_they_are_for() {
         "said.safetensors --shape x=1,2 --emit plan",
         &["--shape is for models", "--batch and --sequence"],
     );
-    for wrong in
-        ["--cell=lstmm", "--layers=0", "--clip=nan", "--clip=1e-60", "--gate-order=rrr", "--direction=up", "--skip=1"]
-    {
+    for wrong in [
+        "--cell=lstmm",
+        "--layers=0",
+        "--clip=nan",
+        "--clip=-1",
+        "--clip=1e-60",
+        "--gate-order=rrr",
+        "--direction=up",
+        "--skip=1",
+    ] {
         let name = wrong.split('=').next().unwrap();
         place.refused(2, &format!("said.safetensors {wrong} -o x.c"), &[name, "is needed"]);
     }

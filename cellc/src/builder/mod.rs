@@ -296,7 +296,7 @@ impl Builder {
         self
     }
 
-    /// The bound on every pre-activation sum of a declared cell. As in OpenVINO, one that is not positive and finite is none.
+    /// The bound on every pre-activation sum of a declared cell; 0 is none, as is infinity.
     pub fn clip(self, bound: f32) -> Self {
         self.attribute("clip", |cell| cell.clip = Some(unplaced(bound)))
     }

@@ -55,6 +55,38 @@ fn attributes_of_a_file_are_not_overruled() {
 }
 
 #[test]
+fn a_clip_is_zero_or_a_bound() {
+    for clip in [-1.0, f32::NAN] {
+        let text = refused(&Builder::gru(2, 1).clip(clip));
+        assert!(text.contains("`clip` is") && text.contains("0 for no clipping"), "{text}");
+    }
+    let clip = |clip: f32| Builder::gru(2, 1).clip(clip).generate().expect("a clip").0.model.cells()[0].clip;
+    assert_eq!([0.0, f32::INFINITY, 0.5].map(clip), [None, None, Some(0.5)]);
+}
+
+#[test]
+fn denormals_are_kept_or_flushed() {
+    let cell = || Builder::gru(2, 1);
+    for contradiction in [
+        cell().keep_denormals(true).flush_denormals(true),
+        cell().flush_denormals(false).keep_denormals(false),
+        cell().flush_denormals(true).keep_denormals(true),
+    ] {
+        let text = refused(&contradiction);
+        assert!(text.contains("_denormals(..)` contradict each other"), "{text}");
+    }
+    for (builder, kept) in [
+        (cell(), false),
+        (cell().keep_denormals(true).flush_denormals(false), true),
+        (cell().flush_denormals(true).keep_denormals(false), false),
+        // the last of several calls of one method counts
+        (cell().keep_denormals(true).keep_denormals(false), false),
+    ] {
+        assert_eq!(builder.generate().expect("no contradiction").0.options.keep_denormals, kept);
+    }
+}
+
+#[test]
 fn advice_is_in_the_words_of_the_builder() {
     let text = refused(&Builder::gru(2, 1).shape("y", [1, 1]));
     assert!(text.contains("correct the name in `Builder::shape`"), "{text}");
@@ -172,7 +204,7 @@ fn what_goes_with_nothing_is_refused() {
     let cases = [
         (Builder::gru(2, 1).direction(Direction::Reverse), "a direction is given for one step"),
         (Builder::rnn(2, 1).layers(0), "0 layers"),
-        (Builder::gru(2, 1).skip(true), "`skip` adds 1 inputs to 2 outputs"),
+        (Builder::gru(2, 1).skip(true), "`skip` adds 1 input to 2 outputs"),
         (Builder::augru(2, 2).skip(true), "`skip` is set on an AUGRU"),
         (Builder::apple_gru(2, 2, 3).skip(true), "`skip` is set on Apple's gru"),
         (Builder::augru(2, 1).layers(2), "several layers of an AUGRU"),
@@ -267,7 +299,7 @@ fn metadata_of_a_file_say_what_the_builder_need_not() {
     for (builder, found) in [
         (Builder::gru(16, 4).safetensors(&file).head("out"), "`Builder::head` is out here and fc in the metadata"),
         (Builder::lstm(16, 4).safetensors(&file), "the cell is lstm here and gru in the metadata"),
-        (Builder::gru(16, 4).skip(true).safetensors(&file), "`skip` adds 4 inputs to 1 outputs"),
+        (Builder::gru(16, 4).skip(true).safetensors(&file), "`skip` adds 4 inputs to 1 output"),
         (
             Builder::gru(16, 4).safetensors(&file).head_activation(Activation::Relu),
             "`Builder::head_activation` is relu here and sigmoid in",

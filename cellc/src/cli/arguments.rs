@@ -6,6 +6,7 @@ use std::time::Duration;
 use cellc::arch::{self, Isa};
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use cellc::front::formats::{self, Format};
+use cellc::front::underflows;
 use cellc::front::weights_file::{self, Key, KeyValue, Keys};
 use cellc::model::Model;
 use cellc::options::{
@@ -773,10 +774,12 @@ fn file_of(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 fn range(text: &str) -> Result<Range, String> {
-    let magnitude = |text: &str| match text.trim().parse::<f32>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("a finite magnitude from 0 is needed, for inputs and, after a comma, for states: 2.5,1".to_owned()),
-    };
+    let magnitude =
+        |text: &str| match text.trim().parse::<f32>() {
+            Ok(value) if value.is_finite() && value >= 0.0 && !underflows(text, value) => Ok(value),
+            _ => Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, for states: 2.5,1"
+                .to_owned()),
+        };
     match text.split_once(',') {
         None => Ok(Range { x: magnitude(text)?, ..Range::default() }),
         Some((x, h)) => Ok(Range { x: magnitude(x)?, h: magnitude(h)? }),
@@ -871,7 +874,7 @@ mod tests {
     #[test]
     fn nonsense_is_a_usage_error() {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
-                     --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --isa=sse9 --isa= \
+                     --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --range=1e-320 --range=1,1e-60 --range=1e400 --isa=sse9 --isa= \
                      --unroll=9 --plan=4 --plan=tile=4 --plan=alternate=1 --plan=rows-at-once=0 --emit=java \
                      --activations=tangent --accuracy=tanh --weights-as=gone --weight-format=int4 --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {

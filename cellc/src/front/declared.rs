@@ -119,7 +119,7 @@ pub(crate) struct Declared {
     pub(crate) layers: Option<Said<usize>>,
     /// None: false, as in OpenVINO.
     pub(crate) linear_before_reset: Option<Said<bool>>,
-    /// None: no clipping; so, too, where it is not positive and finite.
+    /// None: no clipping; so, too, where it is 0 or infinite.
     pub(crate) clip: Option<Said<f32>>,
     /// None: those of the kind.
     pub(crate) activations: Option<Said<Vec<Activation>>>,
@@ -135,6 +135,14 @@ pub(crate) struct Declared {
     pub(crate) skip: Option<Said<bool>>,
     /// Where the inputs and outputs are those of Apple's `gru`.
     pub(crate) apple: Option<AppleGru>,
+}
+
+/// What a clip may be that is declared. An attribute of a model may be negative, as OpenVINO takes that as none.
+pub(crate) const CLIP: &str = "0 for no clipping, or a number above it that f32 holds: 3.0";
+
+/// Whether a clip may be declared so.
+pub(crate) fn is_clip(clip: f32) -> bool {
+    clip >= 0.0
 }
 
 /// The bound that a clip attribute stands for; OpenVINO takes whatever is not positive and finite as none.
@@ -314,6 +322,9 @@ impl Declared {
                 "a number of steps, --sequence",
                 "",
             );
+        }
+        if let Some(clip) = self.clip.as_ref().filter(|clip| !is_clip(clip.value)) {
+            refuse(&clip.origin, format!("`clip` is {}", clip.value), CLIP, "");
         }
         if let Some(layers) = &self.layers
             && !(1..=MOST_LAYERS).contains(&layers.value)

@@ -17,7 +17,7 @@ pub(crate) mod stack;
 pub mod weights_file;
 
 /// Whether a number that is written as something else than 0 has become 0 in f32.
-fn underflows(written: &str, number: f32) -> bool {
+pub fn underflows(written: &str, number: f32) -> bool {
     let digits = written.split(['e', 'E']).next().unwrap_or_default();
     number == 0.0 && digits.contains(|c: char| ('1'..='9').contains(&c))
 }

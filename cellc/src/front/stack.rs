@@ -10,7 +10,7 @@ use super::graph::Graph;
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::{Activation, Elementwise, InputFile, Model, Op, Tensor, ValueId, shape_text};
+use crate::model::{Activation, Elementwise, InputFile, Model, Op, Tensor, ValueId, counted, shape_text};
 
 /// A dense layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +165,8 @@ impl Stack {
         if let Some(skip) = self.skip.as_ref().filter(|said| said.value)
             && before != self.input_size.value
         {
-            let found = format!("`skip` adds {} inputs to {before} outputs", self.input_size.value);
+            let found =
+                format!("`skip` adds {} to {}", counted(self.input_size.value, "input"), counted(before, "output"));
             refuse(&skip.origin, found, "as many inputs as outputs".to_owned());
         }
         problems
@@ -396,7 +397,7 @@ mod tests {
         let mut stack = amp(None);
         stack.push_dense(DenseLayer { weight: tensor(&[3, 2], 1), bias: Some(tensor(&[2], 1)), activation: None });
         for part in
-            ["the bias of layer 4 has the shape [2]", "layer 4 reads 2 values", "`skip` adds 1 inputs to 3 outputs"]
+            ["the bias of layer 4 has the shape [2]", "layer 4 reads 2 values", "`skip` adds 1 input to 3 outputs"]
         {
             assert!(text(&stack).contains(part), "{part} is not in {}", text(&stack));
         }

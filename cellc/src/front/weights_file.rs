@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use super::declared::{Declared, Family, Said};
+use super::declared::{CLIP, Declared, Family, Said, is_clip};
 use super::layout::{Framework, GateOrder};
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
 use super::underflows;
@@ -43,7 +43,7 @@ const KEYS: [(Key, &str, &str); 15] = [
     (Key::Direction, "direction", "forward, reverse or bidirectional"),
     (Key::Layers, "layers", "a whole number from 1"),
     (Key::LinearBeforeReset, "linear_before_reset", "true or false"),
-    (Key::Clip, "clip", "a number that f32 holds: 3.0"),
+    (Key::Clip, "clip", CLIP),
     (Key::Activations, "activations", "activations with commas between them: sigmoid,tanh"),
     (Key::GateOrder, "gate_order", "the letters i, f, c and o of an LSTM, r, z and n of a GRU: ifco, rzn"),
     (Key::Prefix, "prefix", "the name of a module"),
@@ -103,7 +103,7 @@ impl KeyValue {
             Key::Direction => Direction::ALL.into_iter().find(|d| d.name() == text).map(Value::Direction),
             Key::LinearBeforeReset | Key::Skip => text.parse().ok().map(Value::Switch),
             Key::Clip => {
-                let number = text.parse().ok().filter(|n: &f32| n.is_finite() && !underflows(text, *n));
+                let number = text.parse().ok().filter(|n: &f32| n.is_finite() && is_clip(*n) && !underflows(text, *n));
                 number.map(Value::Number)
             }
             Key::Activations => return activations(text).map(|list| Self(Value::Activations(list))),

@@ -56,7 +56,7 @@ pub enum ActivationError {
 pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
 
 impl Activation {
-    /// The names of the activations that cells take, in the order in which messages list them.
+    /// The names of the activations that cells take, as OpenVINO writes them, in the order in which messages list them.
     pub const NAMES: [&'static str; 11] = [
         "relu",
         "sigmoid",
@@ -107,6 +107,21 @@ impl Activation {
             _ => Ok(activation),
         }
     }
+
+    /// [`Self::NAMES`] as options, macros and build scripts write them.
+    pub const WRITTEN: [&'static str; 11] = [
+        "relu",
+        "sigmoid",
+        "tanh",
+        "affine",
+        "leaky_relu",
+        "thresholded_relu",
+        "scaled_tanh",
+        "hard_sigmoid",
+        "elu",
+        "softsign",
+        "softplus",
+    ];
 
     /// How many parameters the activation of that name takes, alpha before beta.
     pub fn takes(name: &str) -> Option<usize> {
@@ -213,7 +228,7 @@ impl FromStr for Activation {
 impl fmt::Display for ActivationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name => write!(f, "no activation has this name: there are {}", Activation::NAMES.join(", ")),
+            Self::Name => write!(f, "no activation has this name: there are {}", Activation::WRITTEN.join(", ")),
             Self::Missing(parameter) => write!(f, "{parameter} is missing, which has no default"),
             Self::Surplus(parameter) => write!(f, "the activation does not take {parameter}"),
             Self::NotFinite(parameter) => write!(f, "{parameter} is not a finite number"),
@@ -247,6 +262,8 @@ mod tests {
                 }
             }
         }
+        assert_eq!(Activation::WRITTEN.map(|name| name.replace('_', "")), Activation::NAMES);
+        assert!(ActivationError::Name.to_string().contains("leaky_relu"));
         let default = |name| Activation::new(name, None, None).map(Activation::parameters);
         assert_eq!(default("HardSigmoid"), Ok(vec![0.2, 0.5]));
         assert_eq!(default(" leaky_relu "), Ok(vec![0.01]));

@@ -178,7 +178,7 @@ impl<'a> Validation<'a> {
         for activation in &cell.activations {
             if !activation.is_finite() || !Activation::NAMES.contains(&activation.name()) {
                 let found = format!("the activation {activation}");
-                let valid = format!("{}, with finite numbers", Activation::NAMES.join(", "));
+                let valid = format!("{}, with finite numbers", Activation::WRITTEN.join(", "));
                 self.error(node, node.attribute_origin("activations"), found, valid, "choose another one");
                 right = false;
             }

@@ -11,7 +11,7 @@ use syn::{Lit, Token, token};
 
 use self::value::Value;
 use super::apple::{AppleGru, AppleResetGate};
-use super::declared::{Declared, Family, Said, clip_bound};
+use super::declared::{CLIP, Declared, Family, Said, clip_bound, is_clip};
 use super::layout::GateOrder;
 #[cfg(feature = "read-safetensors")]
 use super::safetensors::Selection;
@@ -254,7 +254,7 @@ impl Key {
             Self::Direction => "forward, reverse or bidirectional: direction = reverse",
             Self::Layers => "a whole number from 1: layers = 2",
             Self::LinearBeforeReset => "true or false: linear_before_reset = true",
-            Self::Clip => "a number: clip = 3.0",
+            Self::Clip => CLIP,
             Self::Activations => match called.family() {
                 Family::Rnn => "a list of one: activations = [tanh]",
                 Family::Gru | Family::Augru => "a list of two: activations = [sigmoid, tanh]",
@@ -1028,11 +1028,10 @@ impl Reader<'_> {
     fn clip(&mut self, value: &Value) -> Option<Said<f32>> {
         let said = self.number(value)?;
         let written = value.source();
-        if said.value.is_sign_positive() && underflows(&written, said.value) {
-            let valid = "0.0 for no clipping, or a bound that f32 holds: clip = 3.0";
-            return self.refuse(self.origin.clone(), format!("`clip` cannot be `{written}`, which is 0 in f32"), valid);
+        if underflows(&written, said.value) {
+            return self.refuse(self.origin.clone(), format!("`clip` cannot be `{written}`, which is 0 in f32"), CLIP);
         }
-        Some(said)
+        if is_clip(said.value) { Some(said) } else { self.wrong(value) }
     }
 
     fn word<T: Copy>(&mut self, value: &Value, words: &[(&str, T)]) -> Option<T> {
@@ -1083,7 +1082,7 @@ impl Reader<'_> {
         let Some((name, takes)) = known else {
             let origin = self.tokens.add(&called);
             let found = format!("`{}` is not an activation", called.source());
-            return self.refuse(origin, found, Activation::NAMES.join(", "));
+            return self.refuse(origin, found, Activation::WRITTEN.join(", "));
         };
         let has_defaults = Activation::new(&name, None, None).is_ok();
         let valid = match takes {

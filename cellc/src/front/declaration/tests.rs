@@ -88,6 +88,16 @@ fn problems_keep_their_tokens() {
     let problems = found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = 1e-50>");
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].1.contains("`clip` cannot be `1e-50`, which is 0 in f32"), "{problems:?}");
+    let problems = found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = -1.0>");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].1.contains("`clip` cannot be `-1.0`"), "{problems:?}");
+    assert!(found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = 0.0>").is_empty());
+
+    for (both, contradict) in [("false, flush_denormals = false", true), ("true, flush_denormals = false", false)] {
+        let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, keep_denormals = {both}>"));
+        assert_eq!(problems.len(), usize::from(contradict), "{problems:?}");
+        assert!(problems.iter().all(|(_, text)| text.contains("contradict each other")), "{problems:?}");
+    }
 }
 
 #[test]

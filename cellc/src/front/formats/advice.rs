@@ -7,7 +7,7 @@ use super::content::Content;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 
 /// What is read.
-pub(super) const READ: &str = "a model of OpenVINO (.xml), of Neural Amp Modeler (.nam), of RTNeural or AIDA-X (.json); PyTorch's weights \
+pub(crate) const READ: &str = "a model of OpenVINO (.xml), of Neural Amp Modeler (.nam), of RTNeural or AIDA-X (.json); PyTorch's weights \
                                (.safetensors)";
 
 /// The endings of the formats that are known, and what a file of that name should be.

@@ -16,6 +16,7 @@ use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
+pub(crate) use advice::READ;
 use content::Content;
 
 /// The formats that are read.
@@ -109,6 +110,6 @@ fn amplifier(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
 /// A file that cannot be opened.
 fn unreadable(path: &Path, error: io::Error) -> Diagnostic {
     let found = format!("cannot read {}: {error}", quoted(&path.to_string_lossy()));
-    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(advice::READ);
+    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(READ);
     diagnostic.help("check the path, and that the file may be read").cause(error)
 }
