@@ -329,7 +329,7 @@ fn options_go_with_the_files_that_they_are_for() {
 }
 
 #[test]
-fn a_number_that_f32_does_not_hold_is_refused() {
+fn a_number_that_f32_does_not_hold_is_refused_and_one_that_is_not_finite_is_warned_about() {
     let place = Place::new();
     let shapes: [(&str, &[usize]); 2] = [("weight_ih", &[2, 1]), ("weight_hh", &[2, 2])];
     let write = |largest: f64| {
@@ -350,4 +350,13 @@ fn a_number_that_f32_does_not_hold_is_refused() {
         "net.safetensors --cell rnn -o net.c",
         &["\"weight_hh\"", "\"weight_ih\"", "1e60", "more than f32 holds"],
     );
+    for (number, said) in [(f64::NAN, "NaN"), (f64::NEG_INFINITY, "-inf")] {
+        write(number);
+        let (status, _, stderr) = place.cellc("net.safetensors --cell rnn -o net.c");
+        assert_eq!(status, 0, "{stderr}");
+        for name in ["weight_ih", "weight_hh"] {
+            let warning = format!("warning: \"{name}\" in net.safetensors holds {said}");
+            assert_eq!(stderr.matches(&warning).count(), 1, "{stderr}");
+        }
+    }
 }

@@ -65,6 +65,14 @@ fn a_clip_is_zero_or_a_bound() {
 }
 
 #[test]
+fn weights_that_are_not_finite_are_warned_about() {
+    let w = [0.5, f32::NAN];
+    let (compilation, _) = Builder::rnn(2, 1).weight_values(&w, &[0.5; 4], &[0.0; 2]).generate().expect("a cell");
+    let text = compilation.warnings.to_string();
+    assert!(text.contains("w of layer 0 holds NaN") && !text.contains("r of layer"), "{text}");
+}
+
+#[test]
 fn denormals_are_kept_or_flushed() {
     let cell = || Builder::gru(2, 1);
     for contradiction in [

@@ -6,6 +6,7 @@
 use super::apple::{AppleGru, AppleResetGate};
 use super::graph::Graph;
 use super::layout::{Framework, Wanted, layout};
+use super::not_finite;
 use super::stack::{DenseLayer, Stack};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{
@@ -87,13 +88,22 @@ pub(crate) struct Baked {
     pub(crate) taken: String,
     /// The file that they are from.
     pub(crate) file: Option<InputFile>,
+    /// What was said of the tensors of that file.
+    pub(crate) warnings: Diagnostics,
+}
+
+impl CellWeights {
+    fn tensors(&self) -> impl Iterator<Item = (&'static str, &Tensor)> {
+        let all = [("w", Some(&self.w)), ("r", Some(&self.r)), ("b", Some(&self.b)), ("p", self.p.as_ref())];
+        all.into_iter().filter_map(|(name, tensor)| Some((name, tensor?)))
+    }
 }
 
 #[cfg(feature = "read-safetensors")]
 impl Baked {
     /// How many values they hold.
     pub(crate) fn len(&self) -> usize {
-        let layers = self.layers.iter().flat_map(|l| [Some(&l.w), Some(&l.r), Some(&l.b), l.p.as_ref()]).flatten();
+        let layers = self.layers.iter().flat_map(CellWeights::tensors).map(|(_, tensor)| tensor);
         let head = self.head.iter().flat_map(|head| [Some(&head.weight), head.bias.as_ref()]).flatten();
         layers.chain(head).map(Tensor::len).sum()
     }
@@ -292,7 +302,7 @@ impl Declared {
             one.weights = weights.as_ref().map(|Said { value: Baked { taken, file, .. }, origin }| {
                 let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
                 Said {
-                    value: Baked { layers, head: None, taken: taken.clone(), file: file.clone() },
+                    value: Baked { layers, taken: taken.clone(), file: file.clone(), ..Baked::default() },
                     origin: origin.clone(),
                 }
             });
@@ -375,6 +385,18 @@ impl Declared {
         if sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).is_none_or(|all| all > MOST_STATES) {
             let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
             refuse(&self.hidden_size.origin, found, &format!("at most {} states in all", MOST_STATES / 2), "");
+        }
+        if let Some(Said { value: weights, origin }) = &self.weights {
+            problems.extend(weights.warnings.clone());
+            // given in memory: the names of tensors in a file are known where it is read
+            let given = if weights.file.is_none() { &weights.layers[..] } else { &[] };
+            for (number, layer) in given.iter().enumerate() {
+                for (name, tensor) in layer.tensors() {
+                    let name = format!("{name} of layer {number}");
+                    let not_finite = tensor.not_finite().map(|value| not_finite(origin.clone(), &name, value));
+                    not_finite.into_iter().for_each(|warning| problems.push(warning));
+                }
+            }
         }
         if !problems.has_errors()
             && let Some(stack) = self.stack()
@@ -532,9 +554,9 @@ impl Declared {
             inputs.push(graph.constant(&numbered("lengths"), &lengths, &steps.origin));
         }
         match weights {
-            Some(CellWeights { w, r, b, p, initial: _ }) => {
-                for (name_of, tensor) in [("w", Some(w)), ("r", Some(r)), ("b", Some(b)), ("p", p.as_ref())] {
-                    inputs.extend(tensor.map(|tensor| graph.constant(&numbered(name_of), tensor, name)));
+            Some(weights) => {
+                for (name_of, tensor) in weights.tensors() {
+                    inputs.push(graph.constant(&numbered(name_of), tensor, name));
                 }
             }
             None => {

@@ -16,6 +16,8 @@ pub(crate) mod stack;
 #[cfg(feature = "read-safetensors")]
 pub mod weights_file;
 
+use crate::diagnostic::{Diagnostic, Origin};
+
 /// Whether a number that is written as something else than 0 has become 0 in f32.
 pub fn underflows(written: &str, number: f32) -> bool {
     let digits = written.split(['e', 'E']).next().unwrap_or_default();
@@ -26,6 +28,12 @@ pub fn underflows(written: &str, number: f32) -> bool {
 #[cfg(feature = "read-openvino")]
 fn overflows(written: &str, number: f32) -> bool {
     number.is_infinite() && written.contains(|c: char| c.is_ascii_digit())
+}
+
+/// The warning that a tensor holds NaN or an infinity.
+pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {
+    let found = format!("{name} holds {value}: what is computed from it is not finite either");
+    Diagnostic::warning(origin, found).help("check the weights: training may have diverged")
 }
 
 /// What the header says of a file that was read.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::apple::AppleResetGate;
 use super::declared::{Baked, CellWeights};
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
+use super::not_finite;
 use super::stack::DenseLayer;
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
@@ -188,7 +189,12 @@ impl Reading<'_> {
         self.taken.insert(name.to_owned());
         match self.file.tensors.get(name) {
             Some(Ok(tensor)) => match beyond_f32(tensor) {
-                None => Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false }),
+                None => {
+                    let named = format!("{} in {}", quoted(name), self.file.shown);
+                    let not_finite = tensor.not_finite().map(|value| not_finite(Origin::Unknown, &named, value));
+                    self.problems.0.extend(not_finite);
+                    Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false })
+                }
                 Some(value) => {
                     let found = format!("{} in {} holds {value:e}, more than f32 holds", quoted(name), self.file.shown);
                     self.problems.push(error(found).valid("numbers of a magnitude up to 3.4e38"));
@@ -306,7 +312,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
                         &format!("[{gates} * hidden_size, {columns}]"),
                     );
                 }
-                if reading.problems.0.is_empty() {
+                if !reading.problems.has_errors() {
                     reading.problems.push(error(format!("the weights in {} are no matrices", file.shown)));
                 }
                 return Err(reading.problems);
@@ -387,8 +393,9 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         Some(given) => format!("gates given as {}, biases as PyTorch has them", given.letters()),
         None => order.to_owned(),
     };
-    let baked = Baked { layers: converted, head, taken: reading.with_types(&order), file: Some(file.file.clone()) };
     let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
+    let taken = reading.with_types(&order);
+    let baked = Baked { layers: converted, head, taken, file: Some(file.file.clone()), warnings: reading.problems };
     Ok(Found { hidden_size: hidden, input_size: input, baked, left })
 }
 
@@ -470,7 +477,8 @@ pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'
     match (converted, reading.problems.has_errors()) {
         (Ok(weights), false) => {
             let taken = reading.with_types("Apple's r, n, z to z, r, h");
-            let baked = Baked { layers: vec![weights], head: None, taken, file: Some(file.file.clone()) };
+            let (file, warnings) = (Some(file.file.clone()), reading.problems);
+            let baked = Baked { layers: vec![weights], head: None, taken, file, warnings };
             Ok(Found { hidden_size: hidden, input_size: input, baked, left: Vec::new() })
         }
         (converted, _) => {

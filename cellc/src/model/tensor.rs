@@ -192,6 +192,12 @@ impl Tensor {
         }
     }
 
+    /// The first element that is no finite number.
+    pub fn not_finite(&self) -> Option<f64> {
+        let all = if self.element.is_float() { self.len() } else { 0 };
+        (0..all).map(|i| self.get_f64(i)).find(|value| !value.is_finite())
+    }
+
     /// Element `i` as the f32 that kernels compute with: f16 and bf16 expand exactly, all else rounds once.
     ///
     /// # Panics

@@ -5,6 +5,7 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::{parse_integer, parse_shape};
 use super::weights::Contents;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::front::not_finite;
 use crate::model::{Dim, ElementType, Tensor};
 
 impl GraphReader<'_, '_> {
@@ -61,10 +62,17 @@ impl GraphReader<'_, '_> {
             let end = end.map_or_else(|| "past every file".to_owned(), |end| format!("to byte {end}"));
             let found =
                 format!("offset {offset} and size {size} reach {end}, but {} has {} bytes", quoted(&file), bytes.len());
-            let diagnostic = Diagnostic::error(offset_origin, found)
+            let diagnostic = Diagnostic::error(offset_origin.clone(), found)
                 .valid("a range inside the .bin file")
                 .help("check that the .bin file belongs to this model and was written to its end");
             self.report(index, diagnostic);
+        }
+        // one infinity may be the bound of a Clamp or of a maximum
+        let infinity = |tensor: &Tensor, value: f64| tensor.len() == 1 && value.is_infinite();
+        if let Some(tensor) = &tensor
+            && let Some(value) = tensor.not_finite().filter(|value| !infinity(tensor, *value))
+        {
+            self.report(index, not_finite(offset_origin, "the constant", value));
         }
         tensor
     }

@@ -42,6 +42,18 @@ fn constants_that_cannot_be_read() {
 }
 
 #[test]
+fn weights_that_are_not_finite_are_warned_about() {
+    for (value, said) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (f32::NEG_INFINITY, "-inf")] {
+        let mut bin = weights();
+        bin[4..8].copy_from_slice(&value.to_le_bytes());
+        let (_, warnings) = compile_bytes(GRU.as_bytes(), bin, &Options::default()).expect("a valid model");
+        let text = warnings.to_string();
+        assert!(text.contains(&format!("the constant holds {said}: ")) && text.contains("layer: \"W\""), "{text}");
+        assert_eq!(text.matches("holds").count(), 1, "{text}");
+    }
+}
+
+#[test]
 fn stored_types_become_f32_and_stay_where_they_are() {
     let bits: [(&str, &str, Vec<u8>, f32); 8] = [
         ("f16", "FP16", 0x3555u16.to_le_bytes().to_vec(), 0.333_251_95),
