@@ -218,14 +218,14 @@ fn what_is_no_value_is_shown_as_it_was_written() {
         assert!(problems[0].1.starts_with(says), "{value}: {problems:?}");
     }
     for (value, says) in [
-        ("[tanh,,]", "`activations` cannot be `[tanh , ,]`"),
+        ("[tanh, ,]", "`activations` cannot be `[tanh , ,]`"),
         ("[tanh; 1]", "`tanh ; 1` is not an activation"),
         ("[,]", "`activations` cannot be `[,]`"),
         ("[1 + tanh()]", "`1 + tanh ()` is not an activation"),
         ("[tanh(,)]", "`tanh (,)` is not an activation"),
         ("[tanh()()]", "`tanh () ()` is not an activation"),
         ("[-tanh]", "`-tanh` is not an activation"),
-        ("[elu(--1)]", "`--1` is not a finite number"),
+        ("[elu(--1)]", "`-- 1` is not a finite number"),
         ("(tanh)", "`activations` cannot be `(tanh)`"),
     ] {
         let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = {value}>"));
