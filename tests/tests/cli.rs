@@ -1149,52 +1149,96 @@ fn inspect_draws_a_picture_that_is_well_formed() {
     assert_eq!(place.files(), [""; 0]);
 }
 
-/// What the README shows of a table is what is printed.
+/// What OPTIONS.md shows of a table is what is printed.
 #[test]
-fn inspect_says_what_the_readme_shows() {
+fn inspect_says_what_the_options_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    let shown = readme.split("```").find_map(|block| block.strip_prefix("text\n")).expect("a table");
+    let document = fs::read_to_string(root.join("OPTIONS.md")).unwrap();
+    let shown = document.split("```").find_map(|block| block.strip_prefix("text\n")).expect("a table");
     let done = Place::new().cellc(arguments!["inspect", root.join("examples/denoiser/model/model.xml")]).succeeded();
     assert!(done.stdout.contains(shown), "{}", done.stdout);
 }
 
-/// Every program of the README that says by which command its module was made: it prints the same number twice, in both ways that it shows.
-#[test]
-fn programs_of_the_readme() {
+/// A program of a document that says by which command its module was made.
+struct Shown {
+    language: String,
+    model: String,
+    printed: String,
+    /// What the document says that it prints.
+    promised: Option<String>,
+}
+
+/// Compiles and runs every such program of a document.
+fn programs_of(document: &str) -> Vec<Shown> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    let programs = readme.split("```").skip(1).step_by(2).filter_map(|block| {
+    let document = fs::read_to_string(root.join(document)).unwrap();
+    let blocks: Vec<&str> = document.split("```").skip(1).step_by(2).collect();
+    let programs = blocks.iter().enumerate().filter_map(|(at, block)| {
         let (language, text) = block.split_once('\n')?;
         let command = text.lines().next()?.strip_prefix("// cellc ")?;
-        Some((language, command, text))
+        let promised = blocks.get(at + 1).and_then(|block| block.strip_prefix("text\n")).map(str::to_owned);
+        Some((language, command, text, promised))
     });
-    let mut printed: Vec<(String, String)> = Vec::new();
-    for (language, command, text) in programs {
+    let run = |(language, command, text, promised): (&str, &str, &str, Option<String>)| {
         let place = Place::new();
         let (model, rest) = command.split_once(' ').unwrap();
         place.cellc([root.join(model).as_os_str()].into_iter().chain(rest.split(' ').map(OsStr::new))).succeeded();
-        let mut compiler = if language == "c" {
-            fs::write(place.path("main.c"), text).unwrap();
-            let module = rest.rsplit(' ').next().unwrap();
-            let mut cc = Command::new("cc");
-            cc.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "main.c", module, "-o", "main"]);
-            cc
-        } else {
-            fs::write(place.path("main.rs"), text).unwrap();
-            let mut rustc = driver::rustc();
-            rustc.args(["--edition=2024", "-Dwarnings", "main.rs", "-o", "main"]);
-            rustc
+        let module = rest.rsplit(' ').next().unwrap();
+        let compilers = match language {
+            "c" => {
+                fs::write(place.path("main.c"), text).unwrap();
+                vec![("cc", vec!["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "main.c", module, "-o", "main"])]
+            }
+            "cpp" => {
+                fs::write(place.path("main.cpp"), text).unwrap();
+                let cpp = vec!["-O1", "-Wall", "-Wextra", "-Werror", "main.cpp", "module.o", "-o", "main"];
+                vec![("cc", vec!["-std=c11", "-O1", "-c", module, "-o", "module.o"]), ("c++", cpp)]
+            }
+            _ => {
+                fs::write(place.path("main.rs"), text).unwrap();
+                vec![("rustc", vec!["--edition=2024", "-Dwarnings", "main.rs", "-o", "main"])]
+            }
         };
-        done(compiler.current_dir(place.path(""))).succeeded();
-        let output = done(&mut Command::new(place.path("main"))).succeeded().stdout;
-        let [one, other] = output.lines().collect::<Vec<_>>()[..] else { panic!("{command}: {output}") };
-        assert_eq!(one, other, "{command}");
+        for (compiler, arguments) in compilers {
+            let mut command = if compiler == "rustc" { driver::rustc() } else { Command::new(compiler) };
+            done(command.args(arguments).current_dir(place.path(""))).succeeded();
+        }
+        let printed = done(&mut Command::new(place.path("main"))).succeeded().stdout;
+        Shown { language: language.to_owned(), model: model.to_owned(), printed, promised }
+    };
+    programs.map(run).collect()
+}
+
+/// Every program of INTERFACE.md prints the same number twice, in both ways that it shows.
+#[test]
+fn programs_of_the_interface() {
+    let programs = programs_of("INTERFACE.md");
+    let mut printed: Vec<(String, String)> = Vec::new();
+    for program in &programs {
+        let [one, other] = program.printed.lines().collect::<Vec<_>>()[..] else { panic!("{}", program.printed) };
+        assert_eq!(one, other, "{}", program.model);
         let value: f32 = one.parse().unwrap();
-        assert!(value != 0.0, "{command}");
-        printed.push((model.to_owned(), format!("{value:.6}")));
+        assert!(value != 0.0, "{}", program.model);
+        printed.push((program.model.clone(), format!("{value:.6}")));
     }
     assert_eq!(printed.len(), 5);
     // the C of a model prints what its Rust does
     assert_eq!((&printed[0], &printed[2]), (&printed[1], &printed[3]));
+}
+
+/// The programs of the README print what it says, or a number.
+#[test]
+fn programs_of_the_readme() {
+    let programs = programs_of("README.md");
+    let languages: Vec<&str> = programs.iter().map(|program| program.language.as_str()).collect();
+    assert_eq!(languages, ["rust,ignore", "cpp"]);
+    for program in &programs {
+        match &program.promised {
+            Some(promised) => assert_eq!(&program.printed, promised),
+            None => {
+                assert!(program.printed.trim().parse::<f32>().is_ok_and(|value| value != 0.0), "{}", program.printed)
+            }
+        }
+    }
+    assert!(programs[0].promised.is_some());
 }

@@ -1,10 +1,29 @@
 //! Documents that repeat what the code says.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 use cellc::front::openvino::SUPPORTED;
+use cellc_tests::command;
+
+/// A file of the repository.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(file(name)).expect(name)
+}
+
+/// Compares a document with what it has to be, or writes it with `CELLC_BLESS=1`.
+fn compare(name: &str, text: &str) {
+    if env::var_os("CELLC_BLESS").is_some() {
+        fs::write(file(name), text).expect("a document can be written");
+    }
+    assert_eq!(read(name), text);
+}
 
 /// OPERATIONS.md is made from the table by which the reader tells layers apart; `CELLC_BLESS=1` writes it anew.
 #[test]
@@ -18,22 +37,192 @@ fn the_operations_are_those_of_the_reader() {
     for row in SUPPORTED {
         let _ = writeln!(text, "| {} | {} | {} |", row.name, row.sets.join(", "), row.what);
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../OPERATIONS.md");
-    if env::var_os("CELLC_BLESS").is_some() {
-        fs::write(&file, &text).expect("OPERATIONS.md can be written");
-    }
-    assert_eq!(fs::read_to_string(&file).expect("OPERATIONS.md"), text);
+    compare("OPERATIONS.md", &text);
 }
 
-/// What the README prints is what the example uses.
+/// What the help of a command says of an option.
+#[derive(Clone, PartialEq)]
+struct Entry {
+    /// The heading that it is under.
+    heading: String,
+    /// As in `-o, --output <FILE>`.
+    option: String,
+    text: String,
+}
+
+/// The commands that take a model; the first has no name of its own.
+const COMMANDS: [&str; 5] = ["", "run", "check", "inspect", "bench"];
+
+/// What `cellc help` prints of a command.
+fn help(name: &str) -> String {
+    let output = Command::new(command::program()).arg("help").args((!name.is_empty()).then_some(name)).output();
+    String::from_utf8(output.expect("cellc starts").stdout).expect("UTF-8")
+}
+
+/// The options in a help text, but for `--help` and `--version`.
+fn entries(help: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut heading = "";
+    for line in help.lines().filter(|line| !line.trim().is_empty()) {
+        let text = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if indent == 0 {
+            heading = text.strip_suffix(':').unwrap_or_default();
+        } else if heading.starts_with("Options") {
+            let text = text.replace('|', "\\|").replace('<', "&lt;");
+            if indent < 10 {
+                let option = line.trim().to_owned();
+                entries.push(Entry { heading: heading.to_owned(), option, text: String::new() });
+            } else if let Some(entry) = entries.last_mut() {
+                let value = text.strip_prefix("- ").and_then(|value| value.split_once(':'));
+                match value {
+                    Some((value, what)) => {
+                        let _ = write!(entry.text, "<br>`{value}`: {}", what.trim());
+                    }
+                    None => entry.text.extend([if entry.text.is_empty() { "" } else { "<br>" }, &text]),
+                }
+            }
+        }
+    }
+    entries.retain(|entry| !entry.option.ends_with("--help") && !entry.option.ends_with("--version"));
+    entries
+}
+
+/// The second part of OPTIONS.md is what the command prints; `CELLC_BLESS=1` writes it anew.
 #[test]
-fn the_function_for_pytorch_is_the_examples() {
-    let read = |file| {
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file))
-            .expect("a file of the repository")
+fn the_options_are_those_of_the_command() {
+    const HEADING: &str = "## All options\n";
+    let document = read("OPTIONS.md");
+    let (by_hand, _) = document.split_once(HEADING).expect("OPTIONS.md has a second part");
+    let mut text = format!(
+        "{by_hand}{HEADING}\nThis part is made from `cellc help` by\n\
+         `CELLC_BLESS=1 cargo test -p cellc-tests --test documents`, and the test fails where the two differ.\n"
+    );
+    let of_commands = COMMANDS.map(|name| entries(&help(name)));
+    let common: Vec<Entry> =
+        of_commands[0].iter().filter(|entry| of_commands.iter().all(|other| other.contains(entry))).cloned().collect();
+    let mut table = |title: &str, entries: Vec<&Entry>| {
+        assert!(!entries.is_empty(), "{title}");
+        let _ = writeln!(text, "\n### {title}\n\n| option | |\n|---|---|");
+        for entry in entries {
+            let _ = writeln!(text, "| `{}` | {} |", entry.option, entry.text);
+        }
     };
-    let example = read("examples/pytorch/save_for_cellc.py");
-    let (_, function) = example.split_once("\n\n").expect("a line that says what it is");
-    assert!(function.starts_with("from safetensors.torch") && function.contains("def save_for_cellc("));
-    assert!(read("README.md").contains(&format!("```python\n{function}```")), "README.md shows another function");
+    table("Every command that takes a model", common.iter().filter(|entry| entry.heading == "Options").collect());
+    let of_files = common.iter().filter(|entry| entry.heading != "Options");
+    table("Every command that takes a model: PyTorch's weights", of_files.collect());
+    for (name, entries) in COMMANDS.iter().zip(&of_commands) {
+        let title = format!("`{}`", format!("cellc {name}").trim_end());
+        table(&title, entries.iter().filter(|entry| !common.contains(entry)).collect());
+    }
+    compare("OPTIONS.md", &text);
+}
+
+/// The options that documents speak of are the command's.
+#[test]
+fn documents_speak_of_options_that_exist() {
+    let known: Vec<Entry> = COMMANDS.iter().flat_map(|name| entries(&help(name))).collect();
+    // of cargo, ovc and the compilers
+    let others = ["--release", "--path", "--workspace", "--lib", "--test", "--compress_to_fp16", "--flush"];
+    for name in ["README.md", "OPTIONS.md", "INTERFACE.md"] {
+        let document = read(name);
+        for word in document.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
+            let option = word.strip_prefix("--").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+            let is_known = || known.iter().any(|entry| entry.option.split([' ', '[']).any(|part| part == word));
+            assert!(!option || others.contains(&word) || is_known(), "{name} speaks of {word}");
+        }
+    }
+}
+
+/// The README is read in one go.
+#[test]
+fn the_readme_is_short() {
+    let words = read("README.md").split_whitespace().count();
+    assert!(words <= 1500, "{words} words");
+}
+
+/// Every link between documents leads to a file, and to a heading in it.
+#[test]
+fn links_lead_somewhere() {
+    let anchors = |text: &str| -> Vec<String> {
+        let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
+        headings
+            .map(|heading| {
+                let heading = heading.trim_start_matches('#').trim().to_lowercase();
+                heading.replace(' ', "-").chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+            })
+            .collect()
+    };
+    for name in [
+        "README.md",
+        "OPTIONS.md",
+        "INTERFACE.md",
+        "CHANGELOG.md",
+        "benches/README.md",
+        "cellc/ARCHITECTURE.md",
+        "cellc/README.md",
+        "runtime/README.md",
+        "tests/README.md",
+        "tests/models/README.md",
+    ] {
+        let text = read(name);
+        let folder = file(name).parent().expect("a folder").to_owned();
+        // code has brackets of its own
+        let prose = text.split("```").step_by(2).collect::<String>();
+        let links = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
+        for link in links.filter(|link| !link.contains("://")) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { file(name) } else { folder.join(path) };
+            assert!(target.exists(), "{name}: {link}");
+            if !anchor.is_empty() {
+                let target = fs::read_to_string(target).expect("a document");
+                assert!(anchors(&target).iter().any(|known| known == anchor), "{name}: {link}");
+            }
+        }
+    }
+}
+
+/// The lines of generated code that the README shows are generated code, but for the indentation.
+#[test]
+fn the_readme_shows_generated_code() {
+    let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let readme = read("README.md");
+    let mut shown = readme.split("```rust,ignore\n").skip(1).filter_map(|block| block.split("```").next());
+    let shown = shown.find(|block| block.starts_with("for (row, element)")).expect("generated code");
+    let model = file("tests/corpus/gru_cell_128_fp16/model.xml");
+    let output = Command::new(command::program()).arg(model).args(["-o", "-"]).output().expect("cellc starts");
+    assert!(lines(&String::from_utf8(output.stdout).expect("UTF-8")).contains(&lines(shown)), "{shown}");
+}
+
+/// The picture of the README has the times of the run that benches/README.md shows.
+#[test]
+fn the_picture_shows_what_was_measured() {
+    let (picture, benches) = (read("benches/step-of-a-gru.svg"), read("benches/README.md"));
+    let (_, run) =
+        benches.split_once("GRU, linear_before_reset, sigmoid and tanh, 16 inputs, 128 units;").expect("a run");
+    let (run, _) = run.split_once("\n\n").expect("more than one run");
+    // the first is the title
+    let texts = picture.split("<text ").skip(2).filter_map(|part| part.split(['>', '<']).nth(1));
+    let texts: Vec<&str> = texts.collect();
+    assert_eq!(texts.len(), 16);
+    for pair in texts.chunks(2) {
+        let times = run.lines().filter(|line| line.trim_start().starts_with(pair[0]));
+        let times = times.filter_map(|line| line.split_whitespace().find_map(|word| word.parse::<f64>().ok()));
+        let least = times.fold(f64::INFINITY, f64::min) / 1000.0;
+        assert_eq!(format!("{least:.1}"), pair[1], "{}", pair[0]);
+    }
+}
+
+/// Every case of the corpus says which program made it, or that nobody kept it.
+#[test]
+fn corpus_cases_say_where_they_come_from() {
+    for case in fs::read_dir(file("tests/corpus")).expect("the corpus") {
+        let path = case.expect("an entry").path().join("case.json");
+        let text = fs::read_to_string(&path).expect("case.json");
+        let case: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let origin = case["origin"].as_str().expect("an origin");
+        let says =
+            ["tests/models/", "by hand", "; the program is not kept here"].iter().any(|part| origin.contains(part));
+        assert!(says, "{}: {origin}", path.display());
+    }
 }
