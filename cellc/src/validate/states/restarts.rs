@@ -50,11 +50,14 @@ impl Nearest {
     }
 }
 
+/// What a constant holds: type, shape, bytes, and the bit in the first of them at which it begins.
+type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
+
 /// Numbers for weights, equal for those that hold the same.
 struct Contents<'m> {
     model: &'m ValidModel,
     /// By what a constant holds, the first that does.
-    first: HashMap<(ElementType, &'m [usize], &'m [u8], usize), usize>,
+    first: HashMap<Held<'m>, usize>,
 }
 
 impl<'m> Contents<'m> {
@@ -246,7 +249,7 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
             };
             let parts =
                 readers[value].iter().filter_map(|op| if let ValidOp::View(view) = op { Some(view.out) } else { None });
-            std::iter::once(value).chain(parts).any(|value| readers[value].iter().any(|op| blends(&op)))
+            std::iter::once(value).chain(parts).any(|value| readers[value].iter().any(blends))
         };
         let gates = || sigmoids.iter().chain(if lstm { &[][..] } else { &tanhs });
         if !sigmoids.is_empty() && !tanhs.is_empty() && gates().any(|&gate| meets_again(gate)) {

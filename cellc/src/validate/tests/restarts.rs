@@ -8,6 +8,12 @@ const PRODUCT: Op = Op::MatMul { transpose_a: false, transpose_b: false };
 const TANH: Elementwise = Elementwise::Activation(Activation::Tanh);
 const SIGMOID: Elementwise = Elementwise::Activation(Activation::Sigmoid);
 
+/// What a cell starts from, made of x.
+type Initial = fn(&mut Graph, ValueId) -> ValueId;
+
+/// What a variable becomes, made of x, the variable and the cell's h.
+type Next = fn(&mut Graph, [ValueId; 3]) -> ValueId;
+
 /// A cell that starts from what `start` makes of x.
 fn from(start: fn(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
@@ -56,7 +62,7 @@ fn restarts(graph: &Graph, options: &Options) -> Vec<String> {
 /// What every call computes alike is no state.
 #[test]
 fn states_that_are_computed_from_constants_alone_start_anew() {
-    let starts: Vec<(&str, fn(&mut Graph, ValueId) -> ValueId)> = vec![
+    let starts: Vec<(&str, Initial)> = vec![
         ("tanh", |g, _| {
             let c = g.constant(&[1, 3]);
             g.elementwise(TANH, &[c])
@@ -99,7 +105,7 @@ fn states_that_are_computed_from_constants_alone_start_anew() {
         let found = restarts(&from(start), &Options::default());
         assert_eq!(found.last().map(String::as_str), Some("cell"), "{name}");
     }
-    let starts: Vec<(&str, fn(&mut Graph, ValueId) -> ValueId)> = vec![
+    let starts: Vec<(&str, Initial)> = vec![
         ("an encoder", |g, x| product(g, x, 2, 3, 0.5)),
         ("an input times a product of constants", |g, x| {
             let wide = product(g, x, 2, 3, 0.5);
@@ -116,7 +122,7 @@ fn states_that_are_computed_from_constants_alone_start_anew() {
 
 #[test]
 fn variables_that_the_last_state_does_not_reach_keep_nothing() {
-    let lost: Vec<(&str, fn(&mut Graph, [ValueId; 3]) -> ValueId)> = vec![
+    let lost: Vec<(&str, Next)> = vec![
         ("a constant", |g, _| g.constant(&[1, 3])),
         ("itself", |_, [_, h, _]| h),
         ("half of itself", |g, [_, h, _]| {
@@ -151,7 +157,7 @@ fn variables_that_the_last_state_does_not_reach_keep_nothing() {
         Options::default(),
     ));
     insta::assert_snapshot!(said(cases));
-    let kept: Vec<(&str, fn(&mut Graph, [ValueId; 3]) -> ValueId)> = vec![
+    let kept: Vec<(&str, Next)> = vec![
         ("the last state", |_, [.., last]| last),
         ("the last state, faded", |g, [_, h, last]| {
             let sum = g.elementwise(Elementwise::Add, &[h, last]);
