@@ -97,11 +97,7 @@ fn memory(model: &ValidModel, program: &Program) -> Vec<Vec<f32>> {
         _ => vec![0.0; len],
     };
     let mut memory: Vec<Vec<f32>> = program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
-    for m in &program.packing {
-        let from = std::mem::take(&mut memory[m.from.0]);
-        pack::fill(m, |at| from[at], &mut memory[m.to.0]);
-        memory[m.from.0] = from;
-    }
+    pack::pack_memory(program, &mut memory);
     memory
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::half::F16;
 
 use crate::encoding::encode;
-use crate::kernel::{BufferId, Element, Encoding, Move, Program, Role};
+use crate::kernel::{BufferId, Copied, CopiedDim, Element, Encoding, Program, Role};
 use crate::model::{Tensor, ValidModel};
 
 /// Every part starts at a multiple of this many bytes: a cache line, a 512-bit vector.
@@ -59,7 +59,7 @@ impl Packed {
 /// Packs the constants of a model for a program.
 pub fn pack(model: &ValidModel, program: &Program) -> Packed {
     let role = |id: &BufferId| program.buffer(*id).role;
-    let run_time = program.packing.iter().any(|m| matches!(role(&m.from), Role::Parameter(_)));
+    let run_time = program.packing.params.iter().any(|(id, _)| matches!(role(id), Role::Parameter(_)));
     let weights: Vec<_> = (0..program.buffers.len()).map(BufferId).filter(|b| role(b) == Role::Weights).collect();
     let mut wanted: Vec<BufferId> = Vec::new();
     if !run_time {
@@ -68,7 +68,7 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
     // constants that kernels read as they are, or that packing at run time reads
     for id in (0..program.buffers.len()).map(BufferId).filter(|b| matches!(role(b), Role::Constant(_))) {
         let read = program.bodies.iter().flat_map(|body| &body.kernels).any(|k| k.params.contains(&(id, false)));
-        if read || run_time && program.packing.iter().any(|m| m.from == id) {
+        if read || run_time && program.packing.params.contains(&(id, false)) {
             wanted.push(id);
         }
     }
@@ -103,14 +103,11 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
         match role(id) {
             Role::Constant(i) => as_it_is(&model.constants[i], part),
             _ => {
-                for m in program.packing.iter().filter(|m| m.to == *id) {
-                    let Role::Constant(i) = role(&m.from) else { unreachable!("pack: baked weights are constants") };
+                for (copied, from, _) in program.packing.copies().filter(|(.., to)| to == id) {
+                    let Role::Constant(i) = role(&from) else { unreachable!("pack: baked weights are constants") };
                     let tensor = &model.constants[i];
-                    run(
-                        m,
-                        |from| tensor.get_f32(from),
-                        |to, value| store(m.encoding.element(), part, to, value, m.add),
-                    );
+                    let put = |to, value| store(copied.encoding.element(), part, to, value, copied.add);
+                    run(copied, |from| tensor.get_f32(from), put);
                 }
             }
         }
@@ -124,21 +121,33 @@ fn is_zero(tensor: &Tensor) -> bool {
     (0..tensor.len()).all(|k| tensor.get_f32(k).to_bits() == 0)
 }
 
-/// Makes a move, as what kernels load there: `get` gives the elements of the tensor that it comes from.
-pub fn fill(m: &Move, get: impl Fn(usize) -> f32, to: &mut [f32]) {
-    run(m, get, |at, value| if m.add { to[at] += value } else { to[at] = value });
+/// Packs what memory holds into its weights, as what kernels load there.
+#[cfg(any(test, feature = "builder"))]
+pub fn pack_memory(program: &Program, memory: &mut [Vec<f32>]) {
+    for (copied, from, to) in program.packing.copies() {
+        let source = std::mem::take(&mut memory[from.0]);
+        fill(copied, |at| source[at], &mut memory[to.0]);
+        memory[from.0] = source;
+    }
 }
 
-/// Calls `put` for every element of weights that a move fills, with what it puts or adds there.
-fn run(m: &Move, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f32)) {
-    let (line, outer) = match m.dims.split_last() {
-        Some(split) if m.encoding != Encoding::F32 => split,
-        _ => return elements(m, |to, from| put(to, get(from))),
+/// Makes a copy, as what kernels load there: `get` gives the elements of the tensor that it comes from.
+#[cfg(any(test, feature = "builder"))]
+pub fn fill(copied: &Copied, get: impl Fn(usize) -> f32, to: &mut [f32]) {
+    run(copied, get, |at, value| if copied.add { to[at] += value } else { to[at] = value });
+}
+
+/// Calls `put` for every element of weights that a copy fills, with what it puts or adds there.
+fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f32)) {
+    let (line, outer) = match copied.dims.split_last() {
+        Some(split) if copied.encoding != Encoding::F32 => split,
+        _ => return elements(copied, |to, from| put(to, get(from))),
     };
-    let lines = Move { dims: outer.to_vec(), ..m.clone() };
+    let lines = Copied { dims: outer.to_vec(), ..copied.clone() };
     elements(&lines, |to, from| {
-        let line_values: Vec<f32> = (0..line.extent).map(|k| get(from + k * line.from_stride)).collect();
-        for (k, value) in encode(m.encoding, &line_values).into_iter().enumerate() {
+        let read = |k: usize| get(from.wrapping_add_signed(k.cast_signed() * line.from_stride));
+        let line_values: Vec<f32> = (0..line.extent).map(read).collect();
+        for (k, value) in encode(copied.encoding, &line_values).into_iter().enumerate() {
             put(to + k * line.to_stride, value);
         }
     });
@@ -157,19 +166,21 @@ fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
     }
 }
 
-/// Calls `each(to, from)` for every element that a move reads.
-pub fn elements(m: &Move, mut each: impl FnMut(usize, usize)) {
-    fn turn(m: &Move, depth: usize, to: usize, from: usize, each: &mut impl FnMut(usize, usize)) {
-        match m.dims.get(depth) {
-            None => each(to, from),
-            Some(dim) => {
+/// Calls `each(to, from)` for every element that a copy reads.
+pub fn elements(copied: &Copied, mut each: impl FnMut(usize, usize)) {
+    fn turn(dims: &[CopiedDim], to: usize, from: usize, each: &mut impl FnMut(usize, usize)) {
+        match dims {
+            [] => each(to, from),
+            [dim, rest @ ..] => {
+                let mut from = from;
                 for i in 0..dim.extent {
-                    turn(m, depth + 1, to + i * dim.to_stride, from + i * dim.from_stride, each);
+                    turn(rest, to + i * dim.to_stride, from, each);
+                    from = from.wrapping_add_signed(dim.from_stride);
                 }
             }
         }
     }
-    turn(m, 0, m.to_offset, m.from_offset, &mut each);
+    turn(&copied.dims, copied.to.offset, copied.from.offset, &mut each);
 }
 
 fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, usize) {

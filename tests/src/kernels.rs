@@ -61,7 +61,7 @@ fn set(var: Var, value: Expr) -> Stmt {
 /// Extents and strides, outermost first: how often, how far reading goes, how far writing.
 fn copy(from: impl Into<Place>, to: impl Into<Place>, dims: &[(usize, isize, usize)]) -> Stmt {
     let dim = |&(extent, from_stride, to_stride)| CopiedDim { extent, from_stride, to_stride };
-    Stmt::Copy(Copied { from: from.into(), to: to.into(), dims: dims.iter().map(dim).collect() })
+    Stmt::Copy(Copied::new(from, to, dims.iter().map(dim).collect()))
 }
 
 fn window(id: usize, name: &str, of: impl Into<Place>, len: usize) -> Walk {

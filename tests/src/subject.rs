@@ -96,10 +96,7 @@ impl Subject {
                 _ => vec![0.0; buffer.len],
             })
             .collect();
-        for m in &program.packing {
-            let from = memory[m.from.0].clone();
-            pack::fill(m, |at| from[at], &mut memory[m.to.0]);
-        }
+        pack::pack_memory(program, &mut memory);
         interpret(program.body(isa), &mut memory);
         for (buffer, contents) in program.buffers.iter().zip(&memory) {
             if let Role::Variable(i) = buffer.role {

@@ -296,10 +296,7 @@ fn run(model: &ValidModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables
         _ => vec![0.0; len],
     };
     let mut memory: Vec<_> = body.program.buffers.iter().map(|b| contents(b.role, b.len)).collect();
-    for m in &body.program.packing {
-        let from = memory[m.from.0].clone();
-        pack::fill(m, |at| from[at], &mut memory[m.to.0]);
-    }
+    pack::pack_memory(body.program, &mut memory);
     interpret(body, &mut memory);
     let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let result = |i: usize| memory[buffer(Role::Result(i)).expect("a result's buffer")].clone();
@@ -804,9 +801,9 @@ fn terms_round_no_more_often_than_stated() {
                         other => panic!("{other:?} is packed"),
                     };
                     let mut origins = BTreeMap::new();
-                    for m in &program.packing {
-                        let from_constant = constant(m.from);
-                        pack::elements(m, |to, from| {
+                    for (copied, from, _) in program.packing.copies() {
+                        let from_constant = constant(from);
+                        pack::elements(copied, |to, from| {
                             origins.insert(to, (from_constant, from));
                         });
                     }

@@ -247,12 +247,12 @@ fn packed(compilation: &Compilation, given: &[(&str, Vec<f32>)]) -> Vec<u32> {
     let (program, packed) = (&compilation.program, &compilation.packed);
     let mut block = vec![0.0; packed.run_time_len];
     // again over what was there: nothing is added to the first time
-    for m in [&program.packing[..], &program.packing[..]].concat() {
-        let Role::Parameter(i) = program.buffer(m.from).role else { panic!("all weights are inputs") };
+    for (copied, from, to) in program.packing.copies().chain(program.packing.copies()) {
+        let Role::Parameter(i) = program.buffer(from).role else { panic!("all weights are inputs") };
         let field = compilation.interface.weights.iter().find(|field| field.index == i).expect("a weight");
         let (_, from) = given.iter().find(|(name, _)| *name == field.name).expect("a weight of that name");
         assert_eq!(from.len(), field.len());
-        pack::fill(&m, |at| from[at], &mut block[packed.run_time_at(m.to).expect("a place")..]);
+        pack::fill(copied, |at| from[at], &mut block[packed.run_time_at(to).expect("a place")..]);
     }
     block.into_iter().map(f32::to_bits).collect()
 }

@@ -16,12 +16,12 @@ use std::fmt::Write;
 use super::names::{Field, Interface, POOL_MEMBERS};
 use super::walk::{Block, MOST_CALLED, Shared, Taken, decimal};
 use crate::arch::{Arch, Isa};
-use crate::kernel::{Base, Body, BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
+use crate::kernel::{Body, BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
 use crate::pack::Packed;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
 use lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
-use types::{array, attribute, block_type, cfg, element, flat, nested, step_inputs_type, zero};
+use types::{array, attribute, cfg, element, flat, nested, step_inputs_type, zero};
 
 /// What is wrong where a constant has no place.
 const PACKED: &str = "emit: every constant that is read is packed";
@@ -72,8 +72,7 @@ impl File<'_> {
         self.state(&mut out);
         self.function(&mut out);
         if self.interface.pool {
-            let shared = self.program.bodies.iter().any(Body::has_halves);
-            out.push_str(&pool::items(if shared && self.interface.block_len == 0 { CUT } else { "" }));
+            out.push_str(&pool::items(if self.cuts_outputs() && self.interface.block_len == 0 { CUT } else { "" }));
         }
         out.push_str(&steps::items(self.interface));
         self.structure(&mut out);
@@ -82,7 +81,9 @@ impl File<'_> {
         }
         self.blocks(&mut out);
         for ((isa, _), body) in self.isas.iter().zip(self.program.bodies()) {
-            self.module(&mut out, isa, body);
+            let head = format!("{} {STYLE} mod {}", self.cfg(isa), isa.name);
+            let attribute = attribute(isa);
+            self.module(&mut out, &head, isa, body, &|out, shared| self.run(out, body, shared, &attribute));
         }
         out
     }
@@ -313,54 +314,73 @@ impl File<'_> {
         }
     }
 
+    /// Whether halves of a cell share its outputs.
+    fn cuts_outputs(&self) -> bool {
+        self.interface.pool && self.program.bodies.iter().any(Body::has_halves)
+    }
+
+    /// What packs weights at run time: the kernel in a module of its own, and the function that is called.
     fn pack(&self, out: &mut String) {
-        let program = self.program;
         let _ = writeln!(
             out,
             "/// Brings weights into the order in which the kernel reads them.
-            {UNUSED_STYLE}
-            pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {{
-                let packed = &mut packed.values;"
+            {UNUSED}
+            pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {{ pack::run(weights, &mut packed.values); }}"
         );
-        let mut sources = BTreeSet::new();
-        for m in &program.packing {
-            let base = self.packed.run_time_at(m.to).expect(PACKED);
-            // no variable has a name of the user's: it could be one of those below
-            let (name, read) = match program.buffer(m.from).role {
+        let own = Shared::packing(self.program);
+        let body = BodyRef { program: self.program, body: &own };
+        let baseline = self.isas[0].0;
+        self.module(out, &format!("{STYLE} mod pack"), baseline, body, &|out, shared| self.packing(out, body, shared));
+        let of_others = self.interface.block_len > 0 || self.cuts_outputs();
+        if self.packed.run_time.len() > 1 && !of_others {
+            out.push_str(CUT);
+        }
+    }
+
+    /// The function of that module that calls the kernel.
+    fn packing(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared) {
+        let len = self.packed.run_time_len;
+        let _ = write!(out, "pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]) {{");
+        let (mut names, mut places, mut end) = (Vec::new(), Vec::new(), 0);
+        if self.packed.run_time.len() > 1 {
+            out.push_str("let left = &mut &mut packed[..];\n");
+        }
+        for (id, _) in &body.kernels[0].params {
+            let Block { name, len, .. } = shared.buffer(*id);
+            match body.buffer(*id).role {
                 Role::Parameter(i) => {
                     let field = self.interface.weights.iter().find(|f| f.index == i).expect("weights are fields");
-                    let flat = ".as_flattened()".repeat(field.shape.len().saturating_sub(1));
-                    (format!("weights.{}{flat}", field.name), "*from")
+                    match field.shape.len() {
+                        0 | 1 => {
+                            let _ = writeln!(out, "let {name} = weights.{};", field.name);
+                        }
+                        dims => {
+                            let flat = ".as_flattened()".repeat(dims - 1);
+                            names.push(format!("Some({name})"));
+                            places.push(format!("weights.{}{flat}.first_chunk()", field.name));
+                        }
+                    }
+                }
+                Role::Weights if self.packed.run_time.len() == 1 => {
+                    let _ = writeln!(out, "let {name} = packed;");
+                }
+                Role::Weights => {
+                    let at = self.packed.run_time_at(*id).expect(PACKED);
+                    names.push(format!("Some({name})"));
+                    places.push(format!("super::cut::<{len}>(left, {})", at - end));
+                    end = at + len;
                 }
                 _ => {
-                    let name = format!("constant_{}", m.from.0);
-                    if sources.insert(m.from) {
-                        let _ = writeln!(out, "let {name} = {};", self.part(m.from, ""));
-                    }
-                    (name, "f32::from_le_bytes(*from)")
+                    let _ = writeln!(out, "let {name} = {};", self.part(*id, "super::"));
                 }
-            };
-            let mut to = format!("{}", base + m.to_offset);
-            let mut from = format!("{}", m.from_offset);
-            let mut open = String::new();
-            for (depth, dim) in m.dims.iter().enumerate() {
-                let i = counter(depth);
-                if dim.extent == 1 {
-                    continue;
-                }
-                let _ = write!(open, "for {i} in 0..{}usize {{", dim.extent);
-                let times = |stride: usize| if stride == 1 { i.clone() } else { format!("{i} * {stride}") };
-                let _ = write!(to, " + {}", times(dim.to_stride));
-                let _ = write!(from, " + {}", times(dim.from_stride));
             }
-            let close = "}".repeat(open.matches('{').count());
-            let sign = if m.add { "+=" } else { "=" };
-            let _ = writeln!(
-                out,
-                "{open} if let (Some(to), Some(from)) = (packed.get_mut({to}), {name}.get({from})) {{ *to {sign} {read}; }} {close}"
-            );
         }
-        out.push_str("}\n");
+        let (kernel, (name, _)) = (&body.kernels[0], &shared.kernels[0]);
+        let args = self.arguments(body, shared, kernel, false);
+        let _ = match &names[..] {
+            [] => writeln!(out, "{name}({args}); }}"),
+            _ => writeln!(out, "if let {} = {} {{ {name}({args}); }} }}", tuple(&names), tuple(&places)),
+        };
     }
 
     /// An expression for the bytes of one buffer of the baked block, as `&[[u8; B]; N]`.
@@ -706,7 +726,15 @@ impl File<'_> {
         );
     }
 
-    fn module(&self, out: &mut String, isa: &'static Isa, body: BodyRef<'_>) {
+    /// A module of kernels, the function that calls them first.
+    fn module(
+        &self,
+        out: &mut String,
+        head: &str,
+        isa: &'static Isa,
+        body: BodyRef<'_>,
+        run: &dyn Fn(&mut String, &Shared),
+    ) {
         let baked = self.packed.is_baked();
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
         let around = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
@@ -717,38 +745,14 @@ impl File<'_> {
         let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
         let mut dialect = Rust {
             out: String::new(),
+            attribute: attribute(isa),
             used: BTreeSet::new(),
             fused: !isa.rust_mul_add.is_empty(),
             long: long.map(|(_, name)| name.clone()).collect(),
         };
-        let attribute = attribute(isa);
-        let mut kernels = String::new();
-        for (kernel, name) in shared.written(body.body) {
-            for line in &kernel.doc {
-                let _ = writeln!(kernels, "/// {line}");
-            }
-            let _ = write!(kernels, "{attribute} fn {name}(");
-            for (id, written) in &kernel.params {
-                let block = shared.buffer(*id);
-                let mutable = if *written { "mut " } else { "" };
-                let _ = write!(kernels, "{}: &{mutable}{},", block.name, block_type(block));
-            }
-            kernels.push_str(") {\n");
-            let loaded = kernel.loaded_lanes();
-            for id in &kernel.scratch {
-                let block = shared.buffer(*id);
-                if !loaded.contains(&Base::Buffer(*id)) {
-                    let _ = writeln!(kernels, "let {} = &mut [0.0f32; {}];", block.name, block.len);
-                    continue;
-                }
-                let _ = writeln!(kernels, "let mut {} = Aligned([0.0f32; {}]);", block.name, block.len);
-                let _ = writeln!(kernels, "let {0} = &mut {0}.0;", block.name);
-                dialect.used.insert("aligned");
-            }
-            shared.kernel(kernel, &mut dialect);
-            kernels.push_str(&std::mem::take(&mut dialect.out));
-            kernels.push_str("}\n");
-        }
+        let attribute = dialect.attribute.clone();
+        shared.all_kernels(body, &mut dialect);
+        let kernels = std::mem::take(&mut dialect.out);
         let mut functions = String::new();
         for (function, name) in body.functions.iter().zip(&shared.functions) {
             let (params, result) = shared.function(function, &mut dialect);
@@ -773,9 +777,9 @@ impl File<'_> {
                 );
             }
         }
-        let _ = writeln!(out, "{} {STYLE} mod {} {{", self.cfg(isa), isa.name);
+        let _ = writeln!(out, "{head} {{");
         let start = out.len();
-        self.run(out, body, &shared, &attribute);
+        run(out, &shared);
         out.push_str(&kernels);
         out.push_str(&functions);
         if dialect.used.contains("aligned") {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
-    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Operation, Place, Role,
-    Stmt, Type, Var, WindowId,
+    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Operation, Place,
+    Program, Role, Stmt, Type, Var, WindowId,
 };
 
 /// The text of an expression.
@@ -70,6 +70,8 @@ pub(super) struct Copying<'a> {
     pub(super) run: usize,
     /// Whether they are one element again and again; else they are read one after the other.
     pub(super) repeated: bool,
+    /// Whether they are added to what is there, none of them repeated.
+    pub(super) add: bool,
 }
 
 /// Whether an expression works on all lanes of a kernel's value, or on the one lane of a function.
@@ -81,6 +83,11 @@ pub(super) enum Context {
 
 /// How one language spells what the walk says.
 pub(super) trait Dialect {
+    /// A kernel that takes these; `true` where it writes.
+    fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]);
+    /// What a kernel alone uses; `vectors` are loaded from it, or only single elements.
+    fn scratch(&mut self, block: &Block, vectors: bool);
+    fn end_kernel(&mut self);
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text;
@@ -193,6 +200,11 @@ impl Shared {
         Self { buffers, functions, kernels, runs, outer, scope: Rc::new(scope) }
     }
 
+    /// The body that packs weights at run time, for [`Shared::new`] and what prints kernels.
+    pub(super) fn packing(program: &Program) -> Body {
+        Body { kernels: vec![program.packing.clone()], ..Body::default() }
+    }
+
     /// The kernels that are written, and their names.
     pub(super) fn written<'p>(&'p self, body: &'p Body) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
         let all = body.kernels.iter().zip(&self.kernels);
@@ -204,8 +216,22 @@ impl Shared {
         &self.buffers[id.0]
     }
 
+    /// Writes all kernels of a body.
+    pub(super) fn all_kernels(&self, body: BodyRef<'_>, dialect: &mut impl Dialect) {
+        for (kernel, name) in self.written(body.body) {
+            let params: Vec<_> = kernel.params.iter().map(|(id, written)| (self.buffer(*id), *written)).collect();
+            dialect.begin_kernel(&kernel.doc, name, &params);
+            let loaded = kernel.loaded_lanes();
+            for id in &kernel.scratch {
+                dialect.scratch(self.buffer(*id), loaded.contains(&Base::Buffer(*id)));
+            }
+            self.kernel(kernel, dialect);
+            dialect.end_kernel();
+        }
+    }
+
     /// Walks the body of a kernel.
-    pub(super) fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
+    fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
         let mut scope = Scope::within(Rc::clone(&self.scope));
         let locals = unique(&kernel.locals, &mut scope);
         let mut walk = Walk {
@@ -339,8 +365,9 @@ impl Walk<'_> {
                     }
                     dialect.end_block();
                 }
-                Stmt::Copy(Copied { from, to, dims }) => {
+                Stmt::Copy(Copied { from, to, dims, add, encoding: _ }) => {
                     let (loops, run, repeated) = runs(dims);
+                    assert!(!(*add && repeated), "emit: one element is added to several");
                     dialect.copy(&Copying {
                         from: self.base(from.base),
                         from_offset: from.offset,
@@ -349,6 +376,7 @@ impl Walk<'_> {
                         loops,
                         run,
                         repeated,
+                        add: *add,
                     });
                 }
                 Stmt::Comment(text) => dialect.comment(text),

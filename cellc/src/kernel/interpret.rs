@@ -162,7 +162,7 @@ impl<'a> Machine<'a> {
                     let (a, b) = (self.expr(a), self.expr(b));
                     self.run(if a[0] < b[0] { then } else { otherwise });
                 }
-                Stmt::Copy(Copied { from, to, dims }) => {
+                Stmt::Copy(Copied { from, to, dims, .. }) => {
                     let (from_base, to_base) = (self.view(from.base), self.view(to.base));
                     self.copy((from_base, from.offset), (to_base, to.offset), dims);
                 }

@@ -128,7 +128,7 @@ impl Buffer {
     }
 }
 
-/// What a [`Move`] makes of a line, that is of what its innermost loop reads: one unit's row of a matrix.
+/// What a [`Copied`] makes of a line, that is of what its innermost loop reads: one unit's row of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encoding {
     /// The elements as they are.
@@ -176,39 +176,6 @@ pub struct Buffer {
     pub element: Element,
     /// Elements.
     pub len: usize,
-}
-
-/// One step from a tensor of the model into [`Role::Weights`]: a strided copy, or one that is added to what is there.
-///
-/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`, or `+=`. Where
-/// lines are encoded, the innermost loop writes [`Encoding::len`] elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// A buffer with role Parameter or Constant.
-    pub from: BufferId,
-    /// Where to start reading.
-    pub from_offset: usize,
-    /// The weights buffer.
-    pub to: BufferId,
-    /// Where to start writing.
-    pub to_offset: usize,
-    /// The loops, outermost first.
-    pub dims: Vec<MoveDim>,
-    /// Whether it adds to what an earlier step has written there.
-    pub add: bool,
-    /// What becomes of each line.
-    pub encoding: Encoding,
-}
-
-/// One loop of a [`Move`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MoveDim {
-    /// How often.
-    pub extent: usize,
-    /// Elements between reads.
-    pub from_stride: usize,
-    /// Elements between writes.
-    pub to_stride: usize,
 }
 
 /// Where a window or an access starts.
@@ -300,8 +267,10 @@ pub enum Stmt {
     Comment(String),
 }
 
-/// A strided copy: `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all
-/// `i_d < extent_d`, offsets being those of the places.
+/// A strided copy, or one that is added to what is there.
+///
+/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`, offsets being
+/// those of the places, or `+=`. Where lines are encoded, the innermost loop writes [`Encoding::len`] elements.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Copied {
     /// The first element that is read.
@@ -310,6 +279,10 @@ pub struct Copied {
     pub to: Place,
     /// The loops, outermost first.
     pub dims: Vec<CopiedDim>,
+    /// Whether it adds to what an earlier one has written there: in packing only.
+    pub add: bool,
+    /// What becomes of each line: in packing only.
+    pub encoding: Encoding,
 }
 
 /// One loop of a [`Copied`].
@@ -477,7 +450,7 @@ impl Function {
 }
 
 /// One piece of the work of a step: the cell of one layer, a copy.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     /// What to call it.
     pub name: String,
@@ -504,8 +477,8 @@ pub struct Kernel {
 pub struct Program {
     /// The memory that all bodies share: whatever is neither scratch nor a part of another buffer.
     pub buffers: Vec<Buffer>,
-    /// How the weights buffers are filled; whatever no move writes is zero.
-    pub packing: Vec<Move>,
+    /// Fills the weights buffers by copies alone; whatever none of them writes is zero.
+    pub packing: Kernel,
     /// Parameters whose elements go through [`Operation::Flush`] before the first kernel.
     pub flushed_before: Vec<BufferId>,
     /// The contents of the buffers with the role [`Role::Table`].
@@ -662,7 +635,34 @@ impl From<WindowId> for Place {
     }
 }
 
+impl Copied {
+    /// Elements as they are.
+    pub fn new(from: impl Into<Place>, to: impl Into<Place>, dims: Vec<CopiedDim>) -> Self {
+        Self { from: from.into(), to: to.into(), dims, add: false, encoding: Encoding::F32 }
+    }
+
+    /// The loops that write.
+    pub fn written(&self) -> Vec<CopiedDim> {
+        let mut dims = self.dims.clone();
+        if let Some(line) = dims.last_mut() {
+            line.extent = self.encoding.len(line.extent);
+        }
+        dims
+    }
+}
+
 impl Kernel {
+    /// The copies of a kernel of copies, and between which buffers.
+    pub fn copies(&self) -> impl Iterator<Item = (&Copied, BufferId, BufferId)> {
+        self.body.iter().filter_map(|stmt| match stmt {
+            Stmt::Copy(copied) => match (copied.from.base, copied.to.base) {
+                (Base::Buffer(from), Base::Buffer(to)) => Some((copied, from, to)),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
     /// The bases that it loads several lanes at once from: whether they lie across lines of cache makes a difference.
     pub fn loaded_lanes(&self) -> BTreeSet<Base> {
         let mut loaded = BTreeSet::new();

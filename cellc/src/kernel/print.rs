@@ -48,31 +48,12 @@ impl Display for BodyRef<'_> {
             let parts: Vec<String> = self.block.iter().map(part).collect();
             writeln!(f, "block of {} f32: {}", self.block_len, parts.join(", "))?;
         }
-        if !self.program.packing.is_empty() {
-            writeln!(f)?;
-        }
-        for m in &self.program.packing {
-            let (to, from) = (name(&buffers, "buffer", m.to.0), name(&buffers, "buffer", m.from.0));
-            let index = |offset: usize, stride: fn(&super::MoveDim) -> usize| {
-                let mut text = offset.to_string();
-                for (dim, letter) in m.dims.iter().zip(letters()) {
-                    let _ = write!(text, " + {}{letter}", stride(dim));
-                }
-                text
-            };
-            write!(f, "pack {to}[{}]", index(m.to_offset, |d| d.to_stride))?;
-            let sign = if m.add { "+=" } else { "=" };
-            write!(f, " {sign} {from}[{}]", index(m.from_offset, |d| d.from_stride))?;
-            for (i, (dim, letter)) in m.dims.iter().zip(letters()).enumerate() {
-                write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
-            }
-            writeln!(f, "{}", m.encoding)?;
-        }
         for function in &self.functions {
             writeln!(f)?;
             print_function(*self, &buffers, function, f)?;
         }
-        for kernel in &self.kernels {
+        let packing = Some(&self.program.packing).filter(|packing| !packing.body.is_empty());
+        for kernel in packing.into_iter().chain(&self.kernels) {
             writeln!(f)?;
             print_kernel(*self, &buffers, kernel, f)?;
         }
@@ -80,7 +61,7 @@ impl Display for BodyRef<'_> {
     }
 }
 
-/// `i, j, k, ..` for the loops of a move.
+/// `i, j, k, ..` for the loops of a copy.
 fn letters() -> impl Iterator<Item = String> {
     ('i'..='z').map(String::from).chain((0..).map(|n| format!("i{n}")))
 }
@@ -241,7 +222,7 @@ impl<'a> Printer<'a> {
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {
-        let Copied { from, to, dims } = copied;
+        let Copied { from, to, dims, add, encoding } = copied;
         let index = |offset: usize, strides: &mut dyn Iterator<Item = isize>| {
             let mut text = offset.to_string();
             for (stride, letter) in strides.zip(letters()) {
@@ -252,11 +233,12 @@ impl<'a> Printer<'a> {
         };
         let written = index(to.offset, &mut dims.iter().map(|d| d.to_stride.cast_signed()));
         let read = index(from.offset, &mut dims.iter().map(|d| d.from_stride));
-        write!(f, "copy {}[{written}] = {}[{read}]", self.base(to.base), self.base(from.base))?;
+        let sign = if *add { "+=" } else { "=" };
+        write!(f, "copy {}[{written}] {sign} {}[{read}]", self.base(to.base), self.base(from.base))?;
         for (i, (dim, letter)) in dims.iter().zip(letters()).enumerate() {
             write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
         }
-        writeln!(f)
+        writeln!(f, "{encoding}")
     }
 
     fn place(&self, place: Place, length: &str) -> String {

@@ -1,6 +1,6 @@
 use super::{
-    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, Local, Move, MoveDim,
-    Operation, Place, Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
+    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, Local, Operation,
+    Place, Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -42,11 +42,7 @@ fn program() -> Program {
         doc: vec!["out = 2 W x".to_owned()],
         params: vec![(X, false), (WEIGHTS, false), (OUT, true)],
         scratch: vec![SCRATCH],
-        locals: Vec::new(),
-        body: Vec::new(),
-        unroll: false,
-        beside: false,
-        nodes: Vec::new(),
+        ..Kernel::default()
     };
     let (sum, element) = (kernel.local("sum", f4), kernel.local("x_k", f4));
     let (row, column) = (WindowId(0), WindowId(1));
@@ -85,8 +81,8 @@ fn program() -> Program {
         }],
         result: Some(Expr::Var(Var(1))),
     };
-    let dims =
-        vec![MoveDim { extent: 3, from_stride: 1, to_stride: 4 }, MoveDim { extent: 4, from_stride: 3, to_stride: 1 }];
+    let dims = [(3, 1, 4), (4, 3, 1)];
+    let dims = dims.map(|(extent, from_stride, to_stride)| CopiedDim { extent, from_stride, to_stride });
     Program {
         buffers: vec![
             buffer("x", Role::Parameter(0), 3),
@@ -94,15 +90,12 @@ fn program() -> Program {
             buffer("out", Role::Result(0), 5),
             buffer("w", Role::Constant(0), 12),
         ],
-        packing: vec![Move {
-            from: CONSTANT,
-            from_offset: 0,
-            to: WEIGHTS,
-            to_offset: 0,
-            dims,
-            add: false,
-            encoding: Encoding::F32,
-        }],
+        packing: Kernel {
+            name: "pack".to_owned(),
+            params: vec![(CONSTANT, false), (WEIGHTS, true)],
+            body: vec![Stmt::Copy(Copied::new(CONSTANT, WEIGHTS, dims.into()))],
+            ..Kernel::default()
+        },
         bodies: vec![Body {
             scratch: vec![buffer("sums", Role::Scratch, 4)],
             functions: vec![double],
@@ -149,12 +142,14 @@ buffer out: result 0, 5 f32
 buffer w: constant 0, 12 f32
 buffer sums: scratch, 4 f32
 
-pack weights[0 + 4i + 1j] = w[0 + 1i + 3j] for i < 3, j < 4
-
 // 2 x
 function double(x) {
     let y: f32 = x + x
     y
+}
+
+kernel pack(w, mut weights) {
+    copy weights[0 + 4i + 1j] = w[0 + 1i + 3j] for i < 3, j < 4
 }
 
 // out = 2 W x
@@ -190,6 +185,12 @@ fn wrong_programs_are_found() {
     fn body(program: &mut Program) -> &mut Vec<Stmt> {
         &mut program.bodies[0].kernels[0].body
     }
+    fn packed(program: &mut Program) -> &mut Copied {
+        match &mut program.packing.body[0] {
+            Stmt::Copy(copied) => copied,
+            other => panic!("{other:?}"),
+        }
+    }
     fn turn(program: &mut Program) -> (&mut Vec<Walk>, &mut Vec<Stmt>) {
         match &mut program.bodies[0].kernels[0].body[2] {
             Stmt::For { walks, body, .. } => (walks, body),
@@ -203,15 +204,25 @@ fn wrong_programs_are_found() {
         ("not its own scratch", |p| p.bodies[0].kernels[0].params.push((SCRATCH, true))),
         ("declared twice", |p| p.bodies[0].kernels[0].params.push((X, false))),
         ("no buffer 9", |p| p.bodies[0].kernels[0].params.push((BufferId(9), false))),
-        ("reads outside", |p| p.packing[0].from_offset = 1),
-        ("writes outside", |p| p.packing[0].dims[0].to_stride = 5),
-        ("reads outside", |p| p.packing[0].dims[0].extent = 0),
-        ("reads outside", |p| p.packing[0].dims[1].from_stride = usize::MAX),
-        ("from a parameter or a constant to weights", |p| p.packing[0].to = OUT),
-        ("it adds to what is not written", |p| p.packing[0].add = true),
+        ("elements 1+12 of \"w\"", |p| packed(p).from.offset = 1),
+        ("elements 0+14 of \"weights\"", |p| packed(p).dims[0].to_stride = 5),
+        ("a copy of nothing", |p| packed(p).dims[0].extent = 0),
+        ("a copy of nothing", |p| packed(p).dims[1].from_stride = isize::MAX),
+        ("is not in reach", |p| packed(p).to = OUT.into()),
+        ("writes buffer \"out\", which is read only", |p| p.packing.params[1].0 = OUT),
+        ("from a parameter or a constant to weights", |p| p.packing.params.push((OUT, false))),
+        ("it does more than to copy", |p| p.packing.body.push(store(WEIGHTS, Expr::f32(0.0, 1)))),
+        ("it adds to what is not written", |p| packed(p).add = true),
         ("it adds to what is not written", |p| {
-            p.packing.push(Move { add: true, ..p.packing[0].clone() });
-            p.packing[1].dims.pop();
+            let mut again = packed(p).clone();
+            again.add = true;
+            again.dims.pop();
+            p.packing.body.push(Stmt::Copy(again));
+        }),
+        ("a copy of i8 into \"weights\", which holds f32", |p| packed(p).encoding = Encoding::Int8),
+        ("adds or encodes, and does not pack", |p| {
+            let copied = Copied { add: true, ..Copied::new(X, OUT, Vec::new()) };
+            body(p).push(Stmt::Copy(copied));
         }),
         ("arguments, the first of its locals", |p| p.bodies[0].functions[0].params = 0),
         ("scalar", |p| p.bodies[0].functions[0].locals[1].ty = Type::f32(4)),
@@ -325,14 +336,8 @@ fn stateful() -> Program {
     let add = |a, b| op(Operation::Add, vec![a, b]);
     let kernel = |name: &str, params: &[(BufferId, bool)]| Kernel {
         name: name.to_owned(),
-        doc: Vec::new(),
         params: params.to_vec(),
-        scratch: Vec::new(),
-        locals: Vec::new(),
-        body: Vec::new(),
-        unroll: false,
-        beside: false,
-        nodes: Vec::new(),
+        ..Kernel::default()
     };
     let mut last = kernel("last", &[(LENGTHS, false), (LIMITS, false), (STEPS, false), (FIRST, true)]);
     let [length, limit, t, sum] =
@@ -364,7 +369,7 @@ fn stateful() -> Program {
     let mut turned = kernel("turned", &[(STEPS, false), (FIRST, false), (SECOND, true)]);
     let copied = |from: Place, to: Place, dims: &[(usize, isize, usize)]| {
         let dim = |&(extent, from_stride, to_stride)| CopiedDim { extent, from_stride, to_stride };
-        Stmt::Copy(Copied { from, to, dims: dims.iter().map(dim).collect() })
+        Stmt::Copy(Copied::new(from, to, dims.iter().map(dim).collect()))
     };
     turned.body = vec![
         // [3, 2] to [2, 3], steps backwards
@@ -586,11 +591,7 @@ fn wrong_stateful_programs_are_found() {
         ("elements 6+3 of \"second\"", |p| copied(p, 1, 1).dims[0].to_stride = 2),
         ("writes an element twice", |p| copied(p, 1, 0).dims[0].to_stride = 0),
         ("holds i64, read as f32", |p| {
-            p.bodies[0].kernels[0].body.push(Stmt::Copy(Copied {
-                from: LENGTHS.into(),
-                to: FIRST.into(),
-                dims: Vec::new(),
-            }));
+            p.bodies[0].kernels[0].body.push(Stmt::Copy(Copied::new(LENGTHS, FIRST, Vec::new())));
         }),
     ];
     for (expected, wrong) in breaks {
@@ -608,14 +609,10 @@ fn halves() -> Program {
     const PART: BufferId = BufferId(2);
     let kernel = |name: &str, params: &[(BufferId, bool)], beside: bool, body: Vec<Stmt>| Kernel {
         name: name.to_owned(),
-        doc: Vec::new(),
         params: params.to_vec(),
-        scratch: Vec::new(),
-        locals: Vec::new(),
         body,
-        unroll: false,
         beside,
-        nodes: Vec::new(),
+        ..Kernel::default()
     };
     let part = |name: &str, of: usize, at: usize, len: usize| buffer(name, Role::Part { of: BufferId(of), at }, len);
     let splat =

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
-    Base, BodyRef, Buffer, BufferId, Copied, Element, Expr, Function, Kernel, Move, Operation, Place, Program, Role,
-    Scalar, Stmt, Type, Var, Walk,
+    Base, Body, BodyRef, Buffer, BufferId, Copied, Element, Encoding, Expr, Function, Kernel, Operation, Place,
+    Program, Role, Scalar, Stmt, Type, Var, Walk,
 };
 
 /// Parts of the block start at multiples of so many elements: 64 bytes.
@@ -29,10 +29,7 @@ pub fn verify(program: &Program) -> Result<(), String> {
     }
     tables(program)?;
     flushed(program)?;
-    let mut packed = BTreeSet::new();
-    for (i, m) in program.packing.iter().enumerate() {
-        packing(program, m, &mut packed).map_err(|e| format!("packing {i}: {e}"))?;
-    }
+    packing(program).map_err(|e| format!("packing: {e}"))?;
     program.bodies().try_for_each(verify_body)
 }
 
@@ -46,7 +43,8 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     let mut written = BTreeSet::new();
     let mut called = BTreeSet::new();
     for kernel in &body.kernels {
-        let used = verify_kernel(body, kernel, &mut called).map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
+        let used =
+            verify_kernel(body, kernel, false, &mut called).map_err(|e| format!("kernel {:?}: {e}", kernel.name))?;
         written.extend(used);
     }
     let mut parts: BTreeMap<BufferId, Vec<(usize, usize)>> = BTreeMap::new();
@@ -74,6 +72,11 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
 /// Whether a buffer for that belongs to one body.
 fn is_own(role: Role) -> bool {
     matches!(role, Role::Scratch | Role::Part { .. })
+}
+
+/// Whether a buffer for that can be packed from.
+fn is_source(role: Role) -> bool {
+    matches!(role, Role::Parameter(_) | Role::Constant(_))
 }
 
 /// A buffer holds something, which is what its role wants.
@@ -230,42 +233,32 @@ fn block(body: BodyRef<'_>) -> Result<(), String> {
     }
 }
 
-/// Where a move writes: the buffer, the first element, the loops.
-type Target = (BufferId, usize, Vec<(usize, usize)>);
+/// Where a copy writes: the first element, the loops.
+type Target = (Place, Vec<(usize, usize)>);
 
-/// `before` holds where the moves before it write that do not add.
-fn packing(program: &Program, m: &Move, before: &mut BTreeSet<Target>) -> Result<(), String> {
-    let (from, to) = (shared(program, m.from)?, shared(program, m.to)?);
-    let source = matches!(from.role, Role::Parameter(_) | Role::Constant(_)) && from.element == Element::F32;
-    if !source || to.role != Role::Weights {
-        return Err("packing goes from a parameter or a constant to weights".to_owned());
+/// Packing copies from parameters and constants to weights. What is added to has been written before.
+fn packing(program: &Program) -> Result<(), String> {
+    let (kernel, own) = (&program.packing, Body::default());
+    if kernel.body.iter().any(|stmt| !matches!(stmt, Stmt::Copy(_))) || !kernel.scratch.is_empty() {
+        return Err("it does more than to copy".to_owned());
     }
-    if to.element != m.encoding.element() {
-        return Err(format!("it writes {} into {:?}, which holds {}", m.encoding.element(), to.name, to.element));
+    if kernel
+        .params
+        .iter()
+        .any(|(id, written)| !written && shared(program, *id).is_ok_and(|from| !is_source(from.role)))
+    {
+        return Err("it goes from a parameter or a constant to weights".to_owned());
     }
-    // by loop: its turns, and elements between them
-    let last = |offset: usize, mut loops: Vec<(usize, usize)>, written: bool| {
-        if let (Some((line, _)), true) = (loops.last_mut(), written) {
-            *line = m.encoding.len(*line);
+    let mut before: BTreeSet<Target> = BTreeSet::new();
+    for (copied, ..) in kernel.copies() {
+        let target = (copied.to, copied.dims.iter().map(|d| (d.extent, d.to_stride)).collect());
+        if !copied.add {
+            before.insert(target);
+        } else if !before.contains(&target) {
+            return Err("it adds to what is not written".to_owned());
         }
-        loops
-            .iter()
-            .try_fold(offset, |at, (extent, stride)| at.checked_add(extent.checked_sub(1)?.checked_mul(*stride)?))
-    };
-    let inside = |last: Option<usize>, len: usize| last.is_some_and(|last| last < len);
-    if !inside(last(m.from_offset, m.dims.iter().map(|d| (d.extent, d.from_stride)).collect(), false), from.len) {
-        return Err(format!("it reads outside {:?}", from.name));
     }
-    if !inside(last(m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect(), true), to.len) {
-        return Err(format!("it writes outside {:?}", to.name));
-    }
-    let target = (m.to, m.to_offset, m.dims.iter().map(|d| (d.extent, d.to_stride)).collect());
-    if !m.add {
-        before.insert(target);
-    } else if !before.contains(&target) {
-        return Err(format!("it adds to what is not written in {:?}", to.name));
-    }
-    Ok(())
+    verify_kernel(BodyRef { program, body: &own }, kernel, true, &mut BTreeSet::new()).map(drop)
 }
 
 fn verify_function(body: BodyRef<'_>, function: &Function) -> Result<(), String> {
@@ -302,12 +295,17 @@ fn verify_function(body: BodyRef<'_>, function: &Function) -> Result<(), String>
 fn verify_kernel(
     body: BodyRef<'_>,
     kernel: &Kernel,
+    packs: bool,
     called: &mut BTreeSet<usize>,
 ) -> Result<BTreeSet<BufferId>, String> {
-    let mut checker = Checker::new(body, &kernel.locals, true);
+    let mut checker = Checker { packs, ..Checker::new(body, &kernel.locals, true) };
     for (id, written) in kernel.params.iter().copied().chain(kernel.scratch.iter().map(|id| (*id, true))) {
         let buffer = find(body, id)?;
-        if written && !matches!(buffer.role, Role::Result(_) | Role::Variable(_) | Role::Scratch | Role::Part { .. }) {
+        let writable = match buffer.role {
+            Role::Weights => packs,
+            role => !packs && (is_own(role) || matches!(role, Role::Result(_) | Role::Variable(_))),
+        };
+        if written && !writable {
             return Err(format!("it writes buffer {:?}, which is read only", buffer.name));
         }
         if checker.known(Base::Buffer(id)).is_some() {
@@ -370,6 +368,8 @@ struct Checker<'a> {
     locals: &'a [super::Local],
     /// Whether it may call functions and look into memory.
     kernel: bool,
+    /// Whether its copies may add and encode.
+    packs: bool,
     bases: Vec<Known>,
     /// By buffer or window: its place among them.
     places: BTreeMap<Base, usize>,
@@ -387,6 +387,7 @@ impl<'a> Checker<'a> {
             body,
             locals,
             kernel,
+            packs: false,
             bases: Vec::new(),
             places: BTreeMap::new(),
             vars,
@@ -479,18 +480,27 @@ impl<'a> Checker<'a> {
     }
 
     fn copied(&mut self, copied: &Copied) -> Result<(), String> {
-        let Copied { from, to, dims } = copied;
+        let Copied { from, to, dims: _, add, encoding } = copied;
         let bounds = bounds(copied).ok_or("a copy of nothing, or of more than there can be")?;
         let distance = bounds.to - to.offset + 1;
         if from.base == to.base {
             return Err("a copy within one buffer".to_owned());
         }
-        if dims.iter().any(|dim| dim.to_stride == 0 && dim.extent > 1) {
+        if copied.written().iter().any(|dim| dim.to_stride == 0 && dim.extent > 1) {
             return Err("a copy that writes an element twice".to_owned());
         }
         let read = Place { offset: bounds.from.0, ..*from };
         self.load(read, bounds.from.1 - bounds.from.0 + 1, 1, false)?;
-        self.written(*to, distance)
+        if !self.packs && (*add || *encoding != Encoding::F32) {
+            return Err("a copy that adds or encodes, and does not pack".to_owned());
+        }
+        self.written(*to, distance)?;
+        match self.known(to.base).filter(|known| known.element != encoding.element()) {
+            Some(known) => {
+                Err(format!("a copy of {} into {:?}, which holds {}", encoding.element(), known.name, known.element))
+            }
+            None => Ok(()),
+        }
     }
 
     fn turns(&mut self, count: usize, turn: Option<Var>, walks: &[Walk], body: &[Stmt]) -> Result<(), String> {
@@ -650,17 +660,18 @@ struct Bounds {
 }
 
 fn bounds(copied: &Copied) -> Option<Bounds> {
-    let Copied { from, to, dims } = copied;
+    let Copied { from, to, dims, .. } = copied;
     let mut bounds = Bounds { from: (from.offset, from.offset), to: to.offset };
     for dim in dims {
-        let steps = dim.extent.checked_sub(1)?;
-        let distance = steps.checked_mul(dim.from_stride.unsigned_abs())?;
+        let distance = dim.extent.checked_sub(1)?.checked_mul(dim.from_stride.unsigned_abs())?;
         if dim.from_stride < 0 {
             bounds.from.0 = bounds.from.0.checked_sub(distance)?;
         } else {
             bounds.from.1 = bounds.from.1.checked_add(distance)?;
         }
-        bounds.to = bounds.to.checked_add(steps.checked_mul(dim.to_stride)?)?;
+    }
+    for dim in copied.written() {
+        bounds.to = bounds.to.checked_add(dim.extent.checked_sub(1)?.checked_mul(dim.to_stride)?)?;
     }
     // so that a count of elements is a number too
     (bounds.from.1 < usize::MAX && bounds.to < usize::MAX).then_some(bounds)

@@ -29,18 +29,8 @@ pub(super) struct Builder<'a, 'm> {
 
 impl<'a, 'm> Builder<'a, 'm> {
     pub(super) fn new(lowering: &'a mut Lowering<'m>) -> Self {
-        let kernel = Kernel {
-            name: String::new(),
-            doc: Vec::new(),
-            params: Vec::new(),
-            scratch: Vec::new(),
-            locals: Vec::new(),
-            body: Vec::new(),
-            unroll: false,
-            beside: false,
-            nodes: Vec::new(),
-        };
-        Self { lowering, kernel, half: None, windows: 0, tile_rows: BTreeMap::new(), flushed: BTreeMap::new() }
+        let (kernel, tile_rows, flushed) = (Kernel::default(), BTreeMap::new(), BTreeMap::new());
+        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
@@ -60,10 +50,8 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// Ends the kernel, whose parameters are what its body uses.
     pub(super) fn finish(mut self, name: String, doc: Vec<String>, body: Vec<Stmt>, unroll: bool) {
-        let mut used = BTreeMap::new();
-        uses(&body, &mut used);
-        let own = |id: &BufferId| self.kernel.scratch.contains(id);
-        let mut params: Vec<(BufferId, bool)> = used.into_iter().filter(|(id, _)| !own(id)).collect();
+        let mut params = params(&body);
+        params.retain(|(id, _)| !self.kernel.scratch.contains(id));
         // weights, then what is read, then what is written
         let role = |id: BufferId| self.lowering.body_ref().buffer(id).role;
         params.sort_by_key(|(id, written)| (*written, role(*id) != Role::Weights, *id));
@@ -289,7 +277,15 @@ pub(super) fn load(from: Place, lanes: usize) -> Expr {
     Expr::Load { from, lanes }
 }
 
-/// The buffers that statements use, and whether they write them.
+/// The buffers that statements use, and whether they write them: first those that they only read.
+pub(super) fn params(body: &[Stmt]) -> Vec<(BufferId, bool)> {
+    let mut used = BTreeMap::new();
+    uses(body, &mut used);
+    let mut params: Vec<_> = used.into_iter().collect();
+    params.sort_by_key(|(id, written)| (*written, *id));
+    params
+}
+
 fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
     let mut note = |place: Place, written: bool| {
         if let Base::Buffer(id) = place.base {

@@ -6,7 +6,7 @@ use crate::model::{Concat, Source, View};
 
 /// `len` neighbouring elements.
 pub(super) fn copy(from: Place, to: Place, len: usize) -> Stmt {
-    Stmt::Copy(Copied { from, to, dims: vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }] })
+    Stmt::Copy(Copied::new(from, to, vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }]))
 }
 
 /// Elements between neighbours along each dimension of a tensor in C order.
@@ -38,7 +38,7 @@ pub(super) fn strided(from: Place, to: Place, dims: impl IntoIterator<Item = (us
     if merged.is_empty() {
         return copy(from, to, 1);
     }
-    Stmt::Copy(Copied { from, to, dims: merged })
+    Stmt::Copy(Copied::new(from, to, merged))
 }
 
 /// Whether a view's elements lie in C order, one after the other, from its first.

@@ -1,5 +1,6 @@
 //! The memory that the bodies of all instruction sets share: tensors of the model, tables, packed weights.
 
+use super::builder::params;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role};
 use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource};
 use crate::plan::Plan;
@@ -85,6 +86,10 @@ impl Memory {
             let weights = memory.pack(model, &node.op, product);
             memory.weights.push(weights);
         }
+        let packing = &mut memory.program.packing;
+        packing.name = "pack".to_owned();
+        packing.doc = vec!["Weights into the order in which kernels read them.".to_owned()];
+        packing.params = params(&packing.body);
         memory
     }
 

@@ -1,7 +1,7 @@
 //! How weights get from the model's order into the order in which kernels read them.
 
 use super::memory::{Memory, PackedWeights};
-use crate::kernel::{Encoding, Move, MoveDim, Role};
+use crate::kernel::{Copied, CopiedDim, Encoding, Place, Role, Stmt};
 use crate::model::{BiasPart, ValidCell, ValidModel, ValidOp};
 use crate::options::WeightFormat;
 use crate::plan::{Blocks, Phase, Product, ProductPlan};
@@ -34,7 +34,11 @@ impl Memory {
             ValidOp::Cell(ValidCell { layout, .. }) => (&layout.gates[..], &layout.biases[..], layout.bias_tensors()),
             _ => (&[0][..], &[][..], Vec::new()),
         };
-        let dim = |extent, from_stride, to_stride| MoveDim { extent, from_stride, to_stride };
+        let dim = |extent, from_stride: usize, to_stride| CopiedDim {
+            extent,
+            from_stride: from_stride.cast_signed(),
+            to_stride,
+        };
         for panels in &plan.panels {
             let (count, columns, first) = (panels.count, panels.columns, panels.first);
             for (i, sum) in sums.iter().enumerate() {
@@ -42,26 +46,16 @@ impl Memory {
                 let terms = terms.iter().filter_map(|term| Some((b[term.tensor]?, term)));
                 for (nth, (from, BiasPart { tensor, part })) in terms.enumerate() {
                     let Blocks { offset, stride } = panels.biases(sum.is_late());
-                    self.program.packing.push(Move {
-                        from,
-                        from_offset: (set * parts[*tensor] + part) * units + first,
-                        to: biases,
-                        to_offset: offset + plan.product.bias_row(i) * columns,
-                        dims: vec![dim(count, columns, stride), dim(columns, 1, 1)],
-                        add: nth > 0,
-                        encoding: Encoding::F32,
-                    });
+                    let from = Place::from(from).at((set * parts[*tensor] + part) * units + first);
+                    let to = Place::from(biases).at(offset + plan.product.bias_row(i) * columns);
+                    let dims = vec![dim(count, columns, stride), dim(columns, 1, 1)];
+                    self.copy(Copied { add: nth > 0, ..Copied::new(from, to, dims) });
                 }
                 if let (Some(from), Some(part)) = (p, sum.peephole) {
-                    self.program.packing.push(Move {
-                        from,
-                        from_offset: part * units + first,
-                        to: biases,
-                        to_offset: panels.early_biases.offset + plan.product.peephole_row(i) * columns,
-                        dims: vec![dim(count, columns, panels.early_biases.stride), dim(columns, 1, 1)],
-                        add: false,
-                        encoding: Encoding::F32,
-                    });
+                    let Blocks { offset, stride } = panels.early_biases;
+                    let from = Place::from(from).at(part * units + first);
+                    let to = Place::from(biases).at(offset + plan.product.peephole_row(i) * columns);
+                    self.copy(Copied::new(from, to, vec![dim(count, columns, stride), dim(columns, 1, 1)]));
                 }
             }
             for phase in Phase::ALL {
@@ -79,30 +73,27 @@ impl Memory {
                 // elements between units, and between what multiplies neighbouring elements of the operand
                 let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
                 for (i, (sum, gate)) in taking_part.iter().enumerate() {
-                    let line = |to, to_offset, stride, between, encoding| Move {
-                        from,
-                        from_offset: (set * gates.len() + gates[*gate]) * units * inner + first * unit,
-                        to,
-                        to_offset,
-                        dims: vec![
-                            dim(count, columns * unit, stride),
-                            dim(columns, unit, 1),
-                            dim(inner, element, between),
-                        ],
-                        add: false,
-                        encoding,
+                    let from = Place::from(from).at((set * gates.len() + gates[*gate]) * units * inner + first * unit);
+                    let line = |to, stride, between, encoding| {
+                        let outer = [dim(count, columns * unit, stride), dim(columns, unit, 1)];
+                        let dims = outer.into_iter().chain([dim(inner, element, between)]);
+                        Copied { encoding, ..Copied::new(from, to, dims.collect()) }
                     };
                     let between = taking_part.len() * columns;
-                    let at = blocks.offset + start + i * columns;
-                    self.program.packing.push(line(rows, at, blocks.stride, between, encoding));
+                    let at = Place::from(rows).at(blocks.offset + start + i * columns);
+                    self.copy(line(at, blocks.stride, between, encoding));
                     if plan.format == WeightFormat::Int8 {
                         let Blocks { offset, stride } = panels.biases(late);
-                        let at = offset + plan.product.scale_row(*sum, phase) * columns;
-                        self.program.packing.push(line(biases, at, stride, 0, Encoding::Int8Scale));
+                        let at = Place::from(biases).at(offset + plan.product.scale_row(*sum, phase) * columns);
+                        self.copy(line(at, stride, 0, Encoding::Int8Scale));
                     }
                 }
             }
         }
         weights
+    }
+
+    fn copy(&mut self, copied: Copied) {
+        self.program.packing.body.push(Stmt::Copy(copied));
     }
 }

@@ -89,9 +89,9 @@ impl Unroll<'_> {
                     self.block(otherwise, &mut new_otherwise);
                     out.push(Stmt::If { less, then: new_then, otherwise: new_otherwise });
                 }
-                Stmt::Copy(Copied { from, to, dims }) => {
-                    let (from, to) = (self.place(*from), self.place(*to));
-                    out.push(Stmt::Copy(Copied { from, to, dims: dims.clone() }));
+                Stmt::Copy(copied) => {
+                    let (from, to) = (self.place(copied.from), self.place(copied.to));
+                    out.push(Stmt::Copy(Copied { from, to, ..copied.clone() }));
                 }
                 Stmt::Comment(text) => out.push(Stmt::Comment(text.clone())),
             }

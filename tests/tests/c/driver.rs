@@ -154,10 +154,7 @@ fn expected(compilation: &Compilation, body: BodyRef<'_>, calls: &[Call]) -> Vec
                 contents.clone_from(&call[i]);
             }
         }
-        for step in &program.packing {
-            let from = memory[step.from.0].clone();
-            pack::fill(step, |at| from[at], &mut memory[step.to.0]);
-        }
+        pack::pack_memory(program, &mut memory);
         interpret(body, &mut memory);
         let result = |i| program.find(Role::Result(i)).expect("a buffer for each result");
         (0..compilation.model.results.len()).map(|i| memory[result(i).0].clone()).collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use super::{File, block_comment, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, StateField, c_type};
 use crate::emit::walk::decimal;
-use crate::kernel::{BufferId, Element, FLUSH_BELOW, Move, Role};
+use crate::kernel::{Element, FLUSH_BELOW, Role};
 
 impl File<'_> {
     /// The macro for the number of elements of a field.
@@ -381,9 +381,6 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
     out.push_str("\n/* ---- what the header declares ---- */\n");
     isa(out, file);
-    if !file.is_baked() {
-        pack(out, file);
-    }
     if flushed_before(file).next().is_some() {
         let _ = write!(
             out,
@@ -492,72 +489,6 @@ fn isa(out: &mut String, file: &File<'_>) {
         let _ = write!(out, "    case {}:\n        return \"{}\";\n", file.enumerator(isa), isa.name);
     }
     out.push_str("    }\n    return \"unknown\";\n}\n");
-}
-
-/// Packing at run time: one nest of loops for each strided copy.
-fn pack(out: &mut String, file: &File<'_>) {
-    let prefix = file.prefix();
-    let program = file.program;
-    let _ = write!(
-        out,
-        "\nvoid {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed) {{
-    memset(packed, 0, sizeof *packed);
-"
-    );
-    let mut sources: Vec<BufferId> = Vec::new();
-    let name = |id: BufferId| match program.buffer(id).role {
-        Role::Parameter(i) => {
-            let field = file.interface.weights.iter().find(|f| f.index == i);
-            format!("weights->{}", field.expect("emit: weights are fields").name)
-        }
-        _ => file.constant(id),
-    };
-    for Move { from, from_offset, to, to_offset, dims, add, .. } in &program.packing {
-        if sources.last() != Some(from) {
-            sources.push(*from);
-            block_comment(out, "    ", &[format!("from {}", name(*from))]);
-        }
-        let mut read = subscript(*from_offset);
-        let mut write = subscript(*to_offset);
-        let mut indent = 4;
-        for (depth, dim) in dims.iter().filter(|d| d.extent != 1).enumerate() {
-            let i = match ["i", "j", "k", "l"].get(depth) {
-                Some(name) => name.to_string(),
-                None => format!("i{depth}"),
-            };
-            wrap::statement(out, indent, &format!("for (size_t {i} = 0; {i} < {}; {i}++) {{", dim.extent));
-            indent += 4;
-            read.push_str(&turn(&i, dim.from_stride));
-            write.push_str(&turn(&i, dim.to_stride));
-        }
-        let to = file.constant(*to);
-        let from = name(*from);
-        let element = |pointer: String, at: &str| match pointer.contains(' ') {
-            true => format!("({pointer})[{at}]"),
-            false => format!("{pointer}[{at}]"),
-        };
-        let sign = if *add { "+=" } else { "=" };
-        let text = format!("{} {sign} {};", element(to, trim(&write)), element(from, trim(&read)));
-        wrap::statement(out, indent, &text);
-        while indent > 4 {
-            indent -= 4;
-            wrap::statement(out, indent, "}");
-        }
-    }
-    out.push_str("}\n");
-}
-
-fn subscript(offset: usize) -> String {
-    if offset == 0 { String::new() } else { offset.to_string() }
-}
-
-fn turn(counter: &str, stride: usize) -> String {
-    if stride == 1 { format!(" + {counter}") } else { format!(" + {counter} * {stride}") }
-}
-
-fn trim(sum: &str) -> &str {
-    let sum = sum.strip_prefix(" + ").unwrap_or(sum);
-    if sum.is_empty() { "0" } else { sum }
 }
 
 /// The functions on the struct.

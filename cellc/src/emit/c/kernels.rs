@@ -8,7 +8,7 @@ use super::vectors::{self, VectorFunction};
 use super::weights;
 use super::{File, attribute, block_comment, guarded, wrap};
 use crate::arch::{CVector, Isa};
-use crate::emit::names::c_type;
+use crate::emit::names::{Field, c_type};
 use crate::kernel::{BodyRef, BufferId, Element, Operation, Role, Scalar, Type};
 
 /// How many loops may stand within each other: more than lowering ever makes.
@@ -36,50 +36,43 @@ pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> St
         out.push('\n');
         guarded(&mut out, file.condition(isa).as_deref(), &text);
     }
+    if !file.packed.is_baked() {
+        packing(file, used, &mut out);
+    }
     out
+}
+
+/// The names of a body.
+fn shared(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
+    let taken = taken(file.prefix(), isa, body);
+    let taken = Taken { around: taken.iter().map(String::as_str).collect(), counters: Vec::new(), suffix: "" };
+    Shared::new(body, &taken, file.interface, file.packed.is_baked())
+}
+
+/// Packing at run time: the kernel, and the function that the header declares.
+fn packing(file: &File<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
+    let (prefix, isa, own) = (file.prefix(), file.isas[0].0, Shared::packing(file.program));
+    let body = BodyRef { program: file.program, body: &own };
+    let shared = shared(file, isa, body);
+    let mut dialect = C::new(prefix, isa, used);
+    shared.all_kernels(body, &mut dialect);
+    out.push_str(&dialect.out);
+    let _ = write!(
+        out,
+        "\nvoid {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed) {{
+    memset(packed, 0, sizeof *packed);
+"
+    );
+    pairs(file, isa, body, &shared, out).iter().for_each(|call| wrap::statement(out, 4, call));
+    out.push_str("}\n");
 }
 
 fn body(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
     let prefix = file.prefix();
-    let taken = taken(prefix, isa, body);
-    let around = taken.iter().map(String::as_str).collect();
-    let taken = Taken { around, counters: Vec::new(), suffix: "" };
-    let shared = Shared::new(body, &taken, file.interface, file.packed.is_baked());
-    let mut dialect = C {
-        prefix,
-        isa,
-        used,
-        out: String::new(),
-        depth: 1,
-        loops: 0,
-        blocks: Vec::new(),
-        lanes: 0,
-        types: BTreeMap::new(),
-        called: BTreeSet::new(),
-        fused: false,
-    };
-    let mut kernels = String::new();
-    for (kernel, name) in shared.written(body.body) {
-        kernels.push('\n');
-        block_comment(&mut kernels, "", &kernel.doc);
-        let params: Vec<_> = kernel
-            .params
-            .iter()
-            .map(|(id, written)| {
-                let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
-                format!("{constant}{} *restrict {}", c_type(block.element), block.name)
-            })
-            .collect();
-        let head = format!("static {}void {prefix}_{name}_{}({}) {{", spaced(prefix, isa), isa.name, params.join(", "));
-        wrap::statement(&mut kernels, 0, &head);
-        for id in &kernel.scratch {
-            let Block { name, len, .. } = shared.buffer(*id);
-            let _ = writeln!(kernels, "    _Alignas(64) float {name}[{len}];");
-        }
-        shared.kernel(kernel, &mut dialect);
-        kernels.push_str(&std::mem::take(&mut dialect.out));
-        kernels.push_str("}\n");
-    }
+    let shared = shared(file, isa, body);
+    let mut dialect = C::new(prefix, isa, used);
+    shared.all_kernels(body, &mut dialect);
+    let kernels = std::mem::take(&mut dialect.out);
     // a function may call others, which then stand before it
     let mut functions = String::new();
     let mut written = BTreeSet::new();
@@ -239,8 +232,10 @@ impl File<'_> {
     fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
         match body.buffer(id).role {
             Role::Parameter(i) => {
-                let field = self.interface.inputs.iter().find(|f| f.index == i).expect("emit: kernels read inputs");
-                format!("inputs->{}", field.name)
+                let named = |fields: &[Field]| fields.iter().find(|f| f.index == i).map(|field| field.name.clone());
+                let input = named(&self.interface.inputs).map(|name| format!("inputs->{name}"));
+                let weights = || named(&self.interface.weights).map(|name| format!("weights->{name}"));
+                input.or_else(weights).expect("emit: every parameter is a field")
             }
             Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
             Role::Variable(i) => format!("state->{}", self.interface.variables[i].name),
@@ -298,7 +293,23 @@ struct C<'a> {
     fused: bool,
 }
 
-impl C<'_> {
+impl<'a> C<'a> {
+    fn new(prefix: &'a str, isa: &'static Isa, used: &'a mut BTreeSet<VectorFunction>) -> Self {
+        Self {
+            prefix,
+            isa,
+            used,
+            out: String::new(),
+            depth: 1,
+            loops: 0,
+            blocks: Vec::new(),
+            lanes: 0,
+            types: BTreeMap::new(),
+            called: BTreeSet::new(),
+            fused: false,
+        }
+    }
+
     fn line(&mut self, text: &str) {
         wrap::statement(&mut self.out, self.depth * 4, text);
     }
@@ -460,6 +471,27 @@ pub(super) fn fill(template: &str, args: &[String]) -> String {
 }
 
 impl Dialect for C<'_> {
+    fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
+        self.out.push('\n');
+        block_comment(&mut self.out, "", doc);
+        let param = |(block, written): &(&Block, bool)| {
+            let constant = if *written { "" } else { "const " };
+            format!("{constant}{} *restrict {}", c_type(block.element), block.name)
+        };
+        let params: Vec<_> = params.iter().map(param).collect();
+        let (prefix, isa) = (self.prefix, self.isa);
+        let head = format!("static {}void {prefix}_{name}_{}({}) {{", spaced(prefix, isa), isa.name, params.join(", "));
+        wrap::statement(&mut self.out, 0, &head);
+    }
+
+    fn scratch(&mut self, block: &Block, _vectors: bool) {
+        let _ = writeln!(self.out, "    _Alignas(64) float {}[{}];", block.name, block.len);
+    }
+
+    fn end_kernel(&mut self) {
+        self.out.push_str("}\n");
+    }
+
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
         let place = || vec![Text::compound(plus(&from.name, offset))];
         match from.element {
@@ -593,7 +625,7 @@ impl Dialect for C<'_> {
     }
 
     fn copy(&mut self, copying: &Copying<'_>) {
-        let Copying { from, from_offset, to, to_offset, loops, run, repeated } = copying;
+        let Copying { from, from_offset, to, to_offset, loops, run, repeated, add } = copying;
         let (mut read, mut write) = (Sum::new(*from_offset), Sum::new(*to_offset));
         for dim in loops {
             let i = self.begin_turns(dim.extent);
@@ -601,15 +633,17 @@ impl Dialect for C<'_> {
             write.add(&i, dim.to_stride.cast_signed());
         }
         let (from, to) = (&from.name, &to.name);
-        if *run > 1 && !repeated {
+        if *run > 1 && !repeated && !add {
             let (to, from) = (write.pointer(to), read.pointer(from));
             self.line(&format!("memcpy({to}, {from}, {run} * sizeof(float));"));
         } else {
             if *run > 1 {
                 let i = self.begin_turns(*run);
                 write.add(&i, 1);
+                read.add(&i, isize::from(!repeated));
             }
-            self.line(&format!("{to}[{write}] = {from}[{read}];"));
+            let sign = if *add { "+=" } else { "=" };
+            self.line(&format!("{to}[{write}] {sign} {from}[{read}];"));
             if *run > 1 {
                 self.end_block();
             }

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::types::block_type;
 use crate::emit::walk::{Block, Context, Copying, Dialect, Text, Walking, decimal};
 use crate::kernel::{Element, Operation, Scalar, Type};
 
 /// The dialect: text of the current body, and which helpers it needs.
 pub(super) struct Rust {
     pub(super) out: String,
+    /// Of every function.
+    pub(super) attribute: String,
     pub(super) used: BTreeSet<&'static str>,
     pub(super) fused: bool,
     /// Functions that are too long to stand wherever they are called.
@@ -60,6 +63,33 @@ fn join(args: Vec<Text>) -> String {
 }
 
 impl Dialect for Rust {
+    fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
+        for line in doc {
+            let _ = writeln!(self.out, "/// {line}");
+        }
+        let _ = write!(self.out, "{} fn {name}(", self.attribute);
+        for (block, written) in params {
+            let mutable = if *written { "mut " } else { "" };
+            let _ = write!(self.out, "{}: &{mutable}{},", block.name, block_type(block));
+        }
+        self.out.push_str(") {\n");
+    }
+
+    fn scratch(&mut self, block: &Block, vectors: bool) {
+        let Block { name, len, .. } = block;
+        if !vectors {
+            let _ = writeln!(self.out, "let {name} = &mut [0.0f32; {len}];");
+            return;
+        }
+        let _ = writeln!(self.out, "let mut {name} = Aligned([0.0f32; {len}]);");
+        let _ = writeln!(self.out, "let {name} = &mut {name}.0;");
+        self.used.insert("aligned");
+    }
+
+    fn end_kernel(&mut self) {
+        self.out.push_str("}\n");
+    }
+
     fn load(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
         let helper = match from.element {
             Element::F16 => "halves",
@@ -197,8 +227,10 @@ impl Dialect for Rust {
     }
 
     fn copy(&mut self, copying: &Copying<'_>) {
-        let Copying { from, from_offset, to, to_offset, loops, run, repeated } = copying;
+        let Copying { from, from_offset, to, to_offset, loops, run, repeated, add } = copying;
         let helper = match (from.bytes, repeated) {
+            (false, _) if *add => "add_elements",
+            (true, _) if *add => "add_weights",
             (false, false) => "copy",
             (false, true) => "copy_one",
             (true, false) => "copy_weights",

@@ -323,6 +323,22 @@ pub(super) const HELPERS: &[Helper] = &[
         lane_text: "",
     },
     Helper {
+        name: "add_elements",
+        text: "/// Adds `L` consecutive elements.
+            #[inline]
+            fn add_elements<const L: usize, const N: usize, const M: usize>(
+                to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
+            ) {
+                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+                if let (Some(to), Some(from)) = (to, from) {
+                    for (to, from) in to.iter_mut().pairs(from) { *to += *from; }
+                }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
         name: "copy_one",
         text: "/// Copies one element to `L` consecutive ones.
             #[inline]
@@ -346,6 +362,22 @@ pub(super) const HELPERS: &[Helper] = &[
                 let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
                 if let (Some(to), Some(from)) = (to, from) {
                     for (to, from) in to.iter_mut().pairs(from) { *to = f32::from_le_bytes(*from); }
+                }
+            }",
+        lane: "",
+        lane_text: "",
+    },
+    Helper {
+        name: "add_weights",
+        text: "/// Adds `L` consecutive weights.
+            #[inline]
+            fn add_weights<const L: usize, const N: usize, const M: usize>(
+                to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
+            ) {
+                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+                if let (Some(to), Some(from)) = (to, from) {
+                    for (to, from) in to.iter_mut().pairs(from) { *to += f32::from_le_bytes(*from); }
                 }
             }",
         lane: "",
