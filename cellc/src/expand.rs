@@ -10,9 +10,14 @@ use syn::ext::IdentExt;
 use crate::compile::compile_validated;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::emit::names::Interface;
-use crate::front::declaration::{self, Declaration, Macro, Parsed, TokenTable};
-use crate::front::declared::{Declared, Said, in_words_of};
+use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
+#[cfg(feature = "read-safetensors")]
+use crate::front::declared::reset_gate;
+use crate::front::declared::{Declared, in_words_of};
 use crate::front::formats;
+use crate::front::keys::{Key, Macro, Said};
+#[cfg(feature = "read-safetensors")]
+use crate::front::safetensors;
 use crate::model::{Model, ValidModel};
 use crate::options::Options;
 use crate::validate::validate;
@@ -37,8 +42,8 @@ const WORDS: [(&str, &str); 10] = [
 pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Parsed { declaration, tokens, mut problems } = declaration::parse(called, input);
     let Some(declaration) = declaration else { return errors(&problems, &tokens, &Origin::Token(0)) };
-    let place = declaration.model.as_ref().or(declaration.tensor_file());
-    let place = place.map_or(Origin::Token(0), |file| file.origin.clone());
+    let place = declaration.model_file().or(declaration.tensor_file());
+    let place = place.map_or(Origin::Token(0), |file| file.origin);
     let judged = judge(&declaration, &mut problems);
     in_words_of(&mut problems, &WORDS);
     let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
@@ -80,12 +85,12 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
 
 /// The model, judged, and the options with which to compile it; everything that is wrong with them is reported.
 fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(ValidModel, Options)> {
-    let (model, options) = match &declaration.model {
+    let (model, options) = match declaration.model_file() {
         None if !declaration.readable => return None,
         None => {
             let declared = match declaration.tensor_file() {
                 None => declaration.declared(None)?,
-                Some(file) => with_tensors(declaration, file, problems)?,
+                Some(file) => with_tensors(declaration, &file, problems)?,
             };
             let wrong = declared.problems();
             let fatal = wrong.has_errors();
@@ -97,7 +102,8 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
         }
         Some(_) if !declaration.readable => return None,
         Some(file) => {
-            let model = read(&file.value, declaration.weights.as_ref().map(|said| &said.value[..]), problems)?;
+            let weights = declaration.weights_file().map(|said| said.value);
+            let model = read(&file.value, weights.as_deref(), problems)?;
             match declaration.options_for(&model) {
                 Ok(options) => (model, options),
                 Err(open) => {
@@ -139,17 +145,14 @@ fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Optio
 /// What is declared, with the weights that a file of tensors has for it.
 #[cfg(feature = "read-safetensors")]
 fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
-    use crate::front::safetensors;
-    use crate::front::weights_file::{self, Key};
+    use crate::front::weights_file;
 
     let path = shown(&file.value);
-    let declared = safetensors::read(&path).and_then(|tensors| match declaration.apple() {
-        Some(apple) => {
-            of_apple(declaration, file, &safetensors::apple(&tensors, apple.reset_gate(), &declaration.of_apple())?)
-        }
-        None => {
+    let declared = safetensors::read(&path).and_then(|tensors| match declaration.called.is_apple() {
+        true => of_apple(declaration, file, &tensors),
+        false => {
             // what is missing has been reported
-            let keys = declaration.keys().ok_or_else(Diagnostics::default)?;
+            let keys = declaration.keys_of_file().ok_or_else(Diagnostics::default)?;
             let base =
                 |_, hidden: Said<usize>, input: Said<usize>| declaration.declared(Some((hidden.value, input.value)));
             let (declared, _) = weights_file::declare(&tensors, keys, base)?;
@@ -171,7 +174,6 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
                 }
             }
             let word = |key: Key| match key {
-                Key::Sequence => "`steps`".to_owned(),
                 Key::Cell => "the cell".to_owned(),
                 key => format!("`{}`", key.name()),
             };
@@ -180,12 +182,11 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
             return None;
         }
     };
-    for origin in
-        [declared.weights.as_mut().map(|said| &mut said.origin), declared.layers.as_mut().map(|said| &mut said.origin)]
-    {
-        if let Some(origin) = origin.filter(|origin| **origin == Origin::Unknown) {
-            *origin = file.origin.clone();
-        }
+    if let Some(weights) = declared.weights.as_mut().filter(|said| said.origin == Origin::Unknown) {
+        weights.origin = file.origin.clone();
+    }
+    if let Some(layers) = declared.keys.get::<usize>(Key::Layers).filter(|said| said.origin == Origin::Unknown) {
+        declared.keys.set(Key::Layers, file.with(layers.value));
     }
     let bytes = declared.weights.as_ref().map_or(0, |said| said.value.len()).saturating_mul(4);
     if bytes > declaration::MOST_BAKED {
@@ -200,12 +201,15 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
 fn of_apple(
     declaration: &Declaration,
     file: &Said<String>,
-    found: &crate::front::safetensors::Found,
+    tensors: &safetensors::TensorFile,
 ) -> Result<Declared, Diagnostics> {
+    let prefix = declaration.keys.value::<String>(Key::Prefix);
+    let selection = safetensors::Selection { prefix: prefix.as_deref(), ..safetensors::Selection::default() };
+    let found = safetensors::apple(tensors, reset_gate(&declaration.keys), &selection)?;
     let mut problems = declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
     let declared = declaration.declared(Some((found.hidden_size, found.input_size)));
     let Some(mut declared) = declared.filter(|_| !problems.has_errors()) else { return Err(problems) };
-    declared.weights = Some(Said { value: found.baked.clone(), origin: file.origin.clone() });
+    declared.weights = Some(file.with(found.baked));
     problems.extend(declared.computed_as_by(crate::front::layout::Framework::Apple, &file.origin));
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
@@ -273,11 +277,11 @@ fn item(declaration: &Declaration, module: &str, type_name: &str, body: TokenStr
 
 /// The files that the model was read from, relative to the folder of Cargo.toml.
 fn tracked(declaration: &Declaration) -> Vec<String> {
-    let Some(model) = &declaration.model else {
-        return declaration.tensor_file().map(|file| file.value.clone()).into_iter().collect();
+    let Some(model) = declaration.model_file() else {
+        return declaration.tensor_file().map(|file| file.value).into_iter().collect();
     };
-    let weights = match &declaration.weights {
-        Some(weights) => weights.value.clone(),
+    let weights = match declaration.weights_file() {
+        Some(weights) => weights.value,
         None => Path::new(&model.value).with_extension("bin").to_string_lossy().into_owned(),
     };
     // a model whose weights are all given at run time has no such file

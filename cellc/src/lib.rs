@@ -76,5 +76,5 @@ pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tunin
 #[doc(hidden)]
 pub mod macros {
     pub use crate::expand::expand;
-    pub use crate::front::declaration::Macro;
+    pub use crate::front::keys::Macro;
 }

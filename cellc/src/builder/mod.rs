@@ -10,15 +10,17 @@ use crate::compile::{Compilation, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
-use crate::front::apple::{AppleGru, AppleResetGate};
-use crate::front::declared::{Baked, CellWeights, Declared, Family, Said, in_words_of};
+use crate::front::apple::AppleResetGate;
+use crate::front::declared::{self, Declared, in_words_of};
+use crate::front::keys::{Family, Key, Said, Value};
 #[cfg(feature = "read-safetensors")]
 use crate::front::layout::GateOrder;
 use crate::front::layout::{Framework, Named, WeightSet, convert};
 #[cfg(feature = "read-safetensors")]
 use crate::front::safetensors::{self, Selection};
+use crate::front::weights::{Baked, CellWeights};
 #[cfg(feature = "read-safetensors")]
-use crate::front::weights_file::{self, Key, Keys};
+use crate::front::weights_file;
 use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
 use crate::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
@@ -94,24 +96,14 @@ enum Given {
     Values([Vec<f32>; 3]),
     /// The tensors of every layer and every direction.
     Of(Framework, Vec<Vec<Vec<f32>>>),
-    /// What a file has.
+    /// What a file has, of which keys say more.
     #[cfg(feature = "read-safetensors")]
-    File(TensorFile),
+    File(PathBuf),
 }
 
+/// The keys that belong to a file of tensors.
 #[cfg(feature = "read-safetensors")]
-#[derive(Clone, Debug, Default)]
-struct TensorFile {
-    path: PathBuf,
-    prefix: Option<String>,
-    head: Option<String>,
-    head_activation: Option<Activation>,
-    gate_order: Option<GateOrder>,
-}
-
-fn unplaced<T>(value: T) -> Said<T> {
-    Said { value, origin: Origin::Unknown }
-}
+const OF_FILE: [Key; 4] = [Key::Prefix, Key::Head, Key::HeadActivation, Key::GateOrder];
 
 impl Builder {
     /// A model in a file, relative to the folder of Cargo.toml: the `.xml` of an OpenVINO IR (feature `openvino`), or a model of an amplifier, `.nam` or
@@ -127,14 +119,14 @@ impl Builder {
     ///
     /// Equations, gate order and layout of the weights are those of OpenVINO's GRUCell-3.
     pub fn gru(hidden_size: usize, input_size: usize) -> Self {
-        Self::declared("Builder::gru", Family::Gru, hidden_size, input_size)
+        Self::declared(Self::cell("Builder::gru", Family::Gru, hidden_size, input_size))
     }
 
     /// An RNN cell: `x [batch, input_size]`, `h [batch, hidden_size]`, one gate.
     ///
     /// Equation and layout of the weights are those of OpenVINO's RNNCell-3.
     pub fn rnn(hidden_size: usize, input_size: usize) -> Self {
-        Self::declared("Builder::rnn", Family::Rnn, hidden_size, input_size)
+        Self::declared(Self::cell("Builder::rnn", Family::Rnn, hidden_size, input_size))
     }
 
     /// An LSTM cell: `x [batch, input_size]`, `h` and `c [batch, hidden_size]`, gates f, i, c, o.
@@ -142,14 +134,14 @@ impl Builder {
     /// Equations, gate order and layout of the weights are those of OpenVINO's LSTMCell-4, with [`Builder::peepholes`], [`Builder::input_forget`]
     /// and [`Builder::weights_format`] those of LSTMCell-1.
     pub fn lstm(hidden_size: usize, input_size: usize) -> Self {
-        Self::declared("Builder::lstm", Family::Lstm, hidden_size, input_size)
+        Self::declared(Self::cell("Builder::lstm", Family::Lstm, hidden_size, input_size))
     }
 
     /// A GRU cell with attention `a [batch, 1]`: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
     ///
     /// Equations, gate order and layout of the weights are those of OpenVINO's AUGRUCell: sigmoid and tanh, no clip.
     pub fn augru(hidden_size: usize, input_size: usize) -> Self {
-        Self::declared("Builder::augru", Family::Augru, hidden_size, input_size)
+        Self::declared(Self::cell("Builder::augru", Family::Augru, hidden_size, input_size))
     }
 
     /// Apple's `gru` of BNNSGraph.Builder: `input [steps, batch, input_size]` and `initial_hidden_states [batch, hidden_size]` in, `output [steps,
@@ -161,19 +153,17 @@ impl Builder {
     /// called `input_hidden_weight`, `hidden_hidden_weight`, `bias` and, for [`AppleResetGate::AfterMatMul`], `input_bias`, and a bias that
     /// there is none of is zeros. Those of [`Builder::weight_values`] are in OpenVINO's.
     pub fn apple_gru(hidden_size: usize, input_size: usize, steps: usize) -> Self {
-        let gru = AppleGru::default();
-        Self::declared("Builder::apple_gru", Family::Gru, hidden_size, input_size).steps(steps).attribute(
-            "apple",
-            |cell| {
-                cell.linear_before_reset = Some(gru.linear_before_reset());
-                cell.apple = Some(gru);
-            },
-        )
+        let mut cell = Self::cell("Builder::apple_gru", Family::Gru, hidden_size, input_size);
+        cell.is_apples = true;
+        Self::declared(cell).steps(steps)
     }
 
-    fn declared(declared_by: &'static str, family: Family, hidden_size: usize, input_size: usize) -> Self {
-        let name = unplaced(family.name().to_owned());
-        let cell = Declared::new(family, declared_by, name, unplaced(hidden_size), unplaced(input_size));
+    fn cell(declared_by: &'static str, family: Family, hidden_size: usize, input_size: usize) -> Declared {
+        let name = Said::unplaced(family.name().to_owned());
+        Declared::new(family, declared_by, name, Said::unplaced(hidden_size), Said::unplaced(input_size))
+    }
+
+    fn declared(cell: Declared) -> Self {
         Self::of(Source::Cell { cell: Box::new(cell), weights: Given::AtRunTime })
     }
 
@@ -182,19 +172,17 @@ impl Builder {
         Self { source, options, out_dir: None, denormals: None, problems: Diagnostics::default() }
     }
 
-    /// The cell, for an attribute that only a declared cell takes.
-    #[cfg_attr(
-        not(any(feature = "read-openvino", feature = "json")),
-        expect(unused_variables, reason = "every cell is declared")
-    )]
-    fn attribute(mut self, name: &str, set: impl FnOnce(&mut Declared)) -> Self {
+    /// An attribute that only a declared cell takes.
+    fn attribute(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } => set(cell),
+            Source::Cell { cell, .. } => cell.keys.set(key, Said::unplaced(value)),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, .. } => self.problems.push(
-                Diagnostic::error(Origin::Unknown, format!("`{name}` is set, and {} has its own", xml.display()))
-                    .help(format!("remove `.{name}(..)`: attributes are read from the file")),
-            ),
+            Source::File { xml, .. } => {
+                let (name, file) = (key.name(), xml.display());
+                let found = format!("`{name}` is set, and {file} has its own");
+                let help = format!("remove `.{name}(..)`: attributes are read from the file");
+                self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
+            }
         }
         self
     }
@@ -208,29 +196,29 @@ impl Builder {
     /// (default, as in OpenVINO), before it.
     pub fn linear_before_reset(mut self, after: bool) -> Self {
         if let Source::Cell { cell, .. } = &self.source
-            && (!cell.family.has_reset_gate() || cell.apple.is_some())
+            && (!cell.family.has_reset_gate() || cell.is_apples)
         {
             let found = format!("`linear_before_reset` is set on a {}", cell.declared_by);
-            let help = match &cell.apple {
-                Some(_) => "Apple's word for it is `.apply_reset_gate_after_mat_mul(..)`, or `.reset_gate(..)`",
-                None => "it has no reset gate; a cell that has one is declared by `Builder::gru`",
+            let help = match cell.is_apples {
+                true => "Apple's word for it is `.apply_reset_gate_after_mat_mul(..)`, or `.reset_gate(..)`",
+                false => "it has no reset gate; a cell that has one is declared by `Builder::gru`",
             };
             self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
             return self;
         }
-        self.attribute("linear_before_reset", |cell| cell.linear_before_reset = Some(unplaced(after)))
+        self.attribute(Key::LinearBeforeReset, after)
     }
 
     /// Makes a declared cell a sequence of that many steps: OpenVINO's GRUSequence, RNNSequence, LSTMSequence or AUGRUSequence. `x [batch, steps,
     /// input_size]`, states `[batch, D, hidden_size]` and the weights with D in front, D being 2 where it runs both ways, else 1; `y [batch, D, steps,
     /// hidden_size]` is a further output.
     pub fn steps(self, steps: usize) -> Self {
-        self.attribute("steps", |cell| cell.steps = Some(unplaced(steps)))
+        self.attribute(Key::Steps, steps)
     }
 
     /// Which way a declared sequence runs; forward unless told otherwise.
     pub fn direction(self, direction: Direction) -> Self {
-        self.attribute("direction", |cell| cell.direction = Some(unplaced(direction)))
+        self.attribute(Key::Direction, direction)
     }
 
     /// How many layers a declared cell or sequence has, each reading what the one before gives.
@@ -238,57 +226,51 @@ impl Builder {
     /// Of several layers, and of one with a [`Builder::head`], the states are not inputs and outputs: the generated type holds them, zero at first. A network that
     /// runs in reverse or both ways starts every call at zero. Its one output is `out`. An AUGRU and Apple's `gru` have one layer.
     pub fn layers(self, layers: usize) -> Self {
-        self.attribute("layers", |cell| cell.layers = Some(unplaced(layers)))
+        self.attribute(Key::Layers, layers)
     }
 
     /// Whether x is added to the output, as models of amplifiers have it: `out = head(h) + x`, of as many values as the input has.
     ///
     /// With it, the generated type holds the states, as with several [`Builder::layers`]. An AUGRU and Apple's `gru` have none.
     pub fn skip(self, skip: bool) -> Self {
-        self.attribute("skip", |cell| cell.skip = Some(unplaced(skip)))
+        self.attribute(Key::Skip, skip)
     }
 
     /// LSTM: the input gate is 1 - f, as LSTMCell-1 has it.
     pub fn input_forget(self, coupled: bool) -> Self {
-        self.attribute("input_forget", |cell| cell.input_forget = Some(unplaced(coupled)))
+        self.attribute(Key::InputForget, coupled)
     }
 
     /// LSTM: peepholes, as LSTMCell-1 has them: `p [3 * hidden_size]`, those of f, i and o.
     pub fn peepholes(self, peepholes: bool) -> Self {
-        self.attribute("peepholes", |cell| cell.peepholes = Some(unplaced(peepholes)))
+        self.attribute(Key::Peepholes, peepholes)
     }
 
     /// LSTM: the order of the gates in OpenVINO's weights, as LSTMCell-1 has it.
     pub fn weights_format(self, order: LstmGateOrder) -> Self {
-        self.attribute("weights_format", |cell| cell.weights_format = Some(unplaced(order)))
+        self.attribute(Key::WeightsFormat, order)
     }
 
     /// Apple's `applyResetGateAfterMatMul`; false unless told otherwise, which is [`AppleResetGate::AfterMatMulOuterBias`].
     pub fn apply_reset_gate_after_mat_mul(self, after: bool) -> Self {
-        self.of_apple("apply_reset_gate_after_mat_mul", |gru| {
-            gru.apply_reset_gate_after_mat_mul = Some(unplaced(after));
-        })
+        self.of_apple(Key::ApplyResetGateAfterMatMul, after)
     }
 
     /// Where the reset gate of Apple's `gru` stands, for what the flag cannot say.
     pub fn reset_gate(self, gate: AppleResetGate) -> Self {
-        self.of_apple("reset_gate", |gru| gru.reset_gate = Some(unplaced(gate)))
+        self.of_apple(Key::ResetGate, gate)
     }
 
     /// Apple's `outputSequence`; true unless told otherwise.
     pub fn output_sequence(self, sequence: bool) -> Self {
-        self.of_apple("output_sequence", |gru| gru.output_sequence = Some(unplaced(sequence)))
+        self.of_apple(Key::OutputSequence, sequence)
     }
 
-    fn of_apple(mut self, name: &str, set: impl FnOnce(&mut AppleGru)) -> Self {
+    fn of_apple(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } if cell.apple.is_some() => {
-                let mut gru = cell.apple.take().unwrap_or_default();
-                set(&mut gru);
-                cell.linear_before_reset = Some(gru.linear_before_reset());
-                cell.apple = Some(gru);
-            }
+            Source::Cell { cell, .. } if cell.is_apples => cell.keys.set(key, Said::unplaced(value)),
             _ => {
+                let name = key.name();
                 let found = format!("`{name}` is set on what is no Builder::apple_gru");
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help(format!("remove `.{name}(..)`")));
             }
@@ -298,14 +280,14 @@ impl Builder {
 
     /// The bound on every pre-activation sum of a declared cell; 0 is none, as is infinity.
     pub fn clip(self, bound: f32) -> Self {
-        self.attribute("clip", |cell| cell.clip = Some(unplaced(bound)))
+        self.attribute(Key::Clip, bound)
     }
 
     /// The activations of a declared cell: f of an RNN (tanh), f and g of a GRU (sigmoid and tanh; Apple's `recurrentActivation` and `activation`), f,
     /// g and h of an LSTM (sigmoid, tanh and tanh).
     pub fn activations(self, activations: impl IntoIterator<Item = Activation>) -> Self {
-        let list = activations.into_iter().collect();
-        self.attribute("activations", |cell| cell.activations = Some(unplaced(list)))
+        let list: Vec<Activation> = activations.into_iter().collect();
+        self.attribute(Key::Activations, list)
     }
 
     /// The weights of a declared cell as a framework holds them: the two matrices, then the biases, then the peepholes, each in C order, as the
@@ -343,8 +325,9 @@ impl Builder {
     #[cfg(feature = "read-safetensors")]
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
-            Source::Cell { weights, .. } => {
-                *weights = Given::File(TensorFile { path: file.into(), ..TensorFile::default() });
+            Source::Cell { cell, weights } => {
+                OF_FILE.into_iter().for_each(|key| cell.keys.remove(key));
+                *weights = Given::File(file.into());
             }
             #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, .. } => {
@@ -358,33 +341,34 @@ impl Builder {
     /// The name of the recurrent module in a file of tensors: `gru` for `gru.weight_ih_l0`.
     #[cfg(feature = "read-safetensors")]
     pub fn prefix(self, module: impl Into<String>) -> Self {
-        self.of_file("prefix", |file| file.prefix = Some(module.into()))
+        self.of_file(Key::Prefix, module.into())
     }
 
     /// The name of a dense layer (`torch.nn.Linear`) in a file of tensors, behind the last recurrent layer: `fc` for `fc.weight [outputs, D *
     /// hidden_size]` and, where there is one, `fc.bias [outputs]`. The one output is then `out [batch, outputs]`, of a sequence `[batch, steps, outputs]`.
     #[cfg(feature = "read-safetensors")]
     pub fn head(self, module: impl Into<String>) -> Self {
-        self.of_file("head", |file| file.head = Some(module.into()))
+        self.of_file(Key::Head, module.into())
     }
 
     /// What is computed on each output of the [`Builder::head`].
     #[cfg(feature = "read-safetensors")]
     pub fn head_activation(self, activation: Activation) -> Self {
-        self.of_file("head_activation", |file| file.head_activation = Some(activation))
+        self.of_file(Key::HeadActivation, activation)
     }
 
     /// The order in which a file of tensors has the gates, where it is not PyTorch's own (`ifco` of an LSTM, `rzn` of a GRU).
     #[cfg(feature = "read-safetensors")]
     pub fn gate_order(self, order: GateOrder) -> Self {
-        self.of_file("gate_order", |file| file.gate_order = Some(order))
+        self.of_file(Key::GateOrder, order)
     }
 
     #[cfg(feature = "read-safetensors")]
-    fn of_file(mut self, name: &str, set: impl FnOnce(&mut TensorFile)) -> Self {
+    fn of_file(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { weights: Given::File(file), .. } => set(file),
+            Source::Cell { cell, weights: Given::File(_) } => cell.keys.set(key, Said::unplaced(value)),
             _ => {
+                let name = key.name();
                 let found = format!("`{name}` is set without a file of tensors");
                 let help = format!("call `.safetensors(..)` before `.{name}(..)`");
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
@@ -470,7 +454,7 @@ impl Builder {
     /// How many rows are computed at once, where the model leaves it open; 1 for a declared cell.
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } => cell.batch = Some(unplaced(rows)),
+            Source::Cell { cell, .. } => cell.keys.set(Key::Batch, Said::unplaced(rows)),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { .. } => self.options.batch = Some(rows),
         }
@@ -585,7 +569,7 @@ impl Builder {
     fn files(&self) -> Result<Vec<String>, Error> {
         let files = match &self.source {
             #[cfg(feature = "read-safetensors")]
-            Source::Cell { weights: Given::File(file), .. } => vec![file.path.clone()],
+            Source::Cell { weights: Given::File(file), .. } => vec![file.clone()],
             Source::Cell { .. } => Vec::new(),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
@@ -685,7 +669,7 @@ impl Builder {
                         problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
                         return None;
                     }
-                    cell.weights = Some(unplaced(baked));
+                    cell.weights = Some(Said::unplaced(baked));
                 }
                 let wrong = cell.problems();
                 let fatal = wrong.has_errors();
@@ -707,7 +691,7 @@ impl Builder {
 
 /// Weights as tensors of as many rows as there are; [`crate::validate`] judges them.
 fn tensors(cell: &Declared, weights: &[Vec<f32>; 3], problems: &mut Diagnostics) -> Option<CellWeights> {
-    let directions = cell.steps.as_ref().map(|_| cell.direction().count());
+    let directions = cell.steps().map(|_| cell.direction().count());
     let shaped = |shape: &[usize]| directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
     let mut matrix = |name: &str, values: &[f32], columns: usize| {
         let rows = values.len().checked_div(columns).unwrap_or(0).checked_div(directions.unwrap_or(1)).unwrap_or(0);
@@ -745,7 +729,7 @@ fn converted(
         let tensor = Tensor::from_f32(vec![values.len()], values)?;
         Some(Named { name: name.to_owned(), tensor, flat: true })
     };
-    let peepholes = cell.peepholes.as_ref().is_some_and(|said| said.value);
+    let peepholes = cell.keys.on(Key::Peepholes).is_some();
     let mut named = Vec::new();
     for set in sets {
         let (set, last) = match set.split_last() {
@@ -791,23 +775,18 @@ fn converted(
 
 /// The weights in a file of tensors; makes the cell what the file is for.
 #[cfg(feature = "read-safetensors")]
-fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics) -> Option<Baked> {
-    let found = safetensors::read(&file.path).and_then(|tensors| {
-        if let Some(apple) = cell.apple.clone() {
-            return of_apple(cell, apple.reset_gate(), file, &tensors);
+fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Option<Baked> {
+    let found = safetensors::read(file).and_then(|tensors| {
+        if cell.is_apples {
+            return of_apple(cell, &tensors);
         }
-        let mut keys = Keys::default();
-        keys.of_declared(cell);
-        keys.size(Key::HiddenSize, Some(&cell.hidden_size));
-        keys.size(Key::InputSize, Some(&cell.input_size));
-        keys.text(Key::Prefix, file.prefix.clone().map(unplaced).as_ref());
-        keys.text(Key::Head, file.head.clone().map(unplaced).as_ref());
-        keys.head_activation(file.head_activation.map(unplaced).as_ref());
-        keys.gate_order(file.gate_order.map(unplaced).as_ref());
+        let mut keys = cell.keys.clone();
+        keys.set(Key::Cell, Said::unplaced(cell.family));
+        keys.set(Key::HiddenSize, cell.hidden_size.clone());
+        keys.set(Key::InputSize, cell.input_size.clone());
         let declared = weights_file::declare(&tensors, keys, |_, _, _| Some(cell.clone()));
         let (mut declared, _) = declared.map_err(|mut refused| {
             let word = |key| match key {
-                Key::Sequence => "`Builder::steps`".to_owned(),
                 Key::Cell => "the cell".to_owned(),
                 key => format!("`Builder::{}`", key.name()),
             };
@@ -829,32 +808,27 @@ fn from_file(cell: &mut Declared, file: &TensorFile, problems: &mut Diagnostics)
 
 /// The weights of Apple's `gru` in a file of tensors.
 #[cfg(feature = "read-safetensors")]
-fn of_apple(
-    cell: &mut Declared,
-    gate: AppleResetGate,
-    file: &TensorFile,
-    tensors: &safetensors::TensorFile,
-) -> Result<Baked, Diagnostics> {
+fn of_apple(cell: &mut Declared, tensors: &safetensors::TensorFile) -> Result<Baked, Diagnostics> {
     let mut wrong = cell.computed_as_by(Framework::Apple, &Origin::Unknown);
-    let given = [
-        ("head", file.head.is_some()),
-        ("head_activation", file.head_activation.is_some()),
-        ("gate_order", file.gate_order.is_some()),
-    ];
-    for (name, _) in given.into_iter().filter(|(_, given)| *given) {
-        let found = format!("`{name}` is set on a {}", cell.declared_by);
-        wrong.push(Diagnostic::error(Origin::Unknown, found).help(format!("remove `.{name}(..)`: it is Apple's own")));
+    for key in [Key::Head, Key::HeadActivation, Key::GateOrder] {
+        if cell.keys.origin(key).is_some() {
+            let name = key.name();
+            let found = format!("`{name}` is set on a {}", cell.declared_by);
+            let help = format!("remove `.{name}(..)`: it is Apple's own");
+            wrong.push(Diagnostic::error(Origin::Unknown, found).help(help));
+        }
     }
     if wrong.has_errors() {
         return Err(wrong);
     }
+    let prefix = cell.keys.value::<String>(Key::Prefix);
     let selection = Selection {
         hidden_size: Some(cell.hidden_size.value),
         input_size: Some(cell.input_size.value),
-        prefix: file.prefix.as_deref(),
+        prefix: prefix.as_deref(),
         ..Selection::default()
     };
-    Ok(safetensors::apple(tensors, gate, &selection)?.baked)
+    Ok(safetensors::apple(tensors, declared::reset_gate(&cell.keys), &selection)?.baked)
 }
 
 /// A path as the value of a directive to cargo, which is one line.

@@ -6,8 +6,9 @@ use std::time::Duration;
 use cellc::arch::{self, Isa};
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use cellc::front::formats::{self, Format};
+use cellc::front::keys::{Key, KeyValue, Keys};
 use cellc::front::underflows;
-use cellc::front::weights_file::{self, Key, KeyValue, Keys};
+use cellc::front::weights_file;
 use cellc::model::Model;
 use cellc::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,

@@ -1,6 +1,6 @@
 //! What is said of a file of PyTorch's weights on the command line.
 
-use cellc::front::weights_file::{Key, KeyValue, Keys};
+use cellc::front::keys::{Key, KeyValue, Keys};
 use clap::Args;
 use clap::builder::{TypedValueParser, ValueParser};
 
@@ -43,7 +43,7 @@ pub(crate) struct WeightsFileArguments {
     input_size: Option<KeyValue>,
 
     /// How many steps a call takes [default: one step, and no axis for it]
-    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Sequence))]
+    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Steps))]
     sequence: Option<KeyValue>,
 
     /// Which way a sequence runs: forward, reverse or bidirectional [default: forward]
@@ -76,7 +76,7 @@ impl WeightsFileArguments {
             (Key::Layers, &self.layers),
             (Key::HiddenSize, &self.hidden_size),
             (Key::InputSize, &self.input_size),
-            (Key::Sequence, &self.sequence),
+            (Key::Steps, &self.sequence),
             (Key::Direction, &self.direction),
             (Key::Clip, &self.clip),
             (Key::LinearBeforeReset, &self.linear_before_reset),
@@ -90,7 +90,7 @@ impl WeightsFileArguments {
 
 /// What the command calls a key.
 pub(super) fn option(key: Key) -> String {
-    format!("--{}", key.name().replace('_', "-"))
+    format!("--{}", key.name_in_files().replace('_', "-"))
 }
 
 /// Reads the value of a key.

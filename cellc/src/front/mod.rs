@@ -7,12 +7,14 @@ pub mod declaration;
 pub(crate) mod declared;
 pub mod formats;
 mod graph;
+pub mod keys;
 pub mod layout;
 #[cfg(feature = "read-openvino")]
 pub mod openvino;
 #[cfg(feature = "read-safetensors")]
 pub(crate) mod safetensors;
 pub(crate) mod stack;
+pub(crate) mod weights;
 #[cfg(feature = "read-safetensors")]
 pub mod weights_file;
 

@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::apple::AppleResetGate;
-use super::declared::{Baked, CellWeights};
+
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::not_finite;
-use super::stack::DenseLayer;
+use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 

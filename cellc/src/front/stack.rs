@@ -3,24 +3,19 @@
 //! The one input is x, the one output what the last layer gives. The states are variables, which the generated type holds and which start at zero or
 //! at what is given. A layer that runs through time other than forward starts every call anew.
 
-#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
-use super::declared::Baked;
-use super::declared::{Declared, Place, Said};
+use super::declared::Declared;
+use super::declared::layer::Place;
 use super::graph::Graph;
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
+use super::keys::Key;
+use super::keys::Said;
+#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
+#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
+use super::weights::Baked;
+use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{Activation, Elementwise, InputFile, Model, Op, Tensor, ValueId, counted, shape_text};
-
-/// A dense layer.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct DenseLayer {
-    /// `[outputs, inputs]`
-    pub(crate) weight: Tensor,
-    /// `[outputs]`
-    pub(crate) bias: Option<Tensor>,
-    pub(crate) activation: Option<Activation>,
-}
 
 #[derive(Clone, Debug, PartialEq)]
 enum Layer {
@@ -96,7 +91,12 @@ impl Stack {
         if wrong.has_errors() {
             return Err(wrong);
         }
-        (layer.batch, layer.steps) = (self.rows.clone(), self.steps.clone());
+        for (key, size) in [(Key::Batch, &self.rows), (Key::Steps, &self.steps)] {
+            match size {
+                Some(size) => layer.keys.set(key, size.clone()),
+                None => layer.keys.remove(key),
+            }
+        }
         let mut weights = convert(framework, layer.wanted(0), &[weights])?;
         weights.initial = initial;
         let taken = format!("in the order of {}", framework.name());
@@ -234,7 +234,7 @@ impl Stack {
 
 /// What a layer gives, as the next one reads it: `[N, T, D*H]`; of a step it is that already.
 fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
-    let Some(steps) = &layer.steps else { return output };
+    let Some(steps) = layer.steps() else { return output };
     let origin = &layer.name.origin;
     let by_step = graph.transposed("by_step", output, &[0, 2, 1, 3], origin);
     let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
@@ -264,15 +264,11 @@ impl DenseLayer {
 #[cfg(all(test, feature = "read-safetensors"))]
 mod tests {
     use super::*;
-    use crate::front::declared::Family;
+    use crate::front::keys::Family;
     use crate::front::layout::Named;
     use crate::options::Options;
     use crate::reference::{initial_variables, reference};
     use crate::validate::validate;
-
-    fn unplaced<T>(value: T) -> Said<T> {
-        Said { value, origin: Origin::Unknown }
-    }
 
     /// Values from -1 to 1 that differ.
     fn values(len: usize, seed: usize) -> Vec<f32> {
@@ -299,13 +295,18 @@ mod tests {
     }
 
     fn recurrent(family: Family, hidden: usize, inputs: usize) -> Declared {
-        Declared::new(family, "test", unplaced("amp".to_owned()), unplaced(hidden), unplaced(inputs))
+        Declared::new(family, "test", Said::unplaced("amp".to_owned()), Said::unplaced(hidden), Said::unplaced(inputs))
     }
 
     /// An LSTM of 3 that starts elsewhere, a GRU of 2, two dense layers and a skip.
     fn amp(steps: Option<usize>) -> Stack {
-        let mut stack =
-            Stack::new("test", unplaced("amp".to_owned()), unplaced(1), Some(unplaced(2)), steps.map(unplaced));
+        let mut stack = Stack::new(
+            "test",
+            Said::unplaced("amp".to_owned()),
+            Said::unplaced(1),
+            Some(Said::unplaced(2)),
+            steps.map(Said::unplaced),
+        );
         let initial = vec![tensor(&[3], 20), tensor(&[3], 21)];
         stack.add_recurrent(recurrent(Family::Lstm, 3, 1), Framework::PyTorch, set(4, 1, 3, 1), initial).expect("fits");
         stack
@@ -318,7 +319,7 @@ mod tests {
         };
         stack.push_dense(dense(4, 2, 9, Some(Activation::Tanh)));
         stack.push_dense(dense(1, 4, 11, None));
-        stack.skip = Some(unplaced(true));
+        stack.skip = Some(Said::unplaced(true));
         stack
     }
 
@@ -401,7 +402,7 @@ mod tests {
         {
             assert!(text(&stack).contains(part), "{part} is not in {}", text(&stack));
         }
-        let mut stack = Stack::new("test", unplaced("amp".to_owned()), unplaced(1), None, None);
+        let mut stack = Stack::new("test", Said::unplaced("amp".to_owned()), Said::unplaced(1), None, None);
         let lstm = || recurrent(Family::Lstm, 3, 1);
         let refused = stack.add_recurrent(lstm(), Framework::PyTorch, set(4, 2, 3, 1), Vec::new());
         assert!(refused.expect_err("two inputs").to_string().contains("`weight_ih` has the shape [12, 2]"));

@@ -1,11 +1,13 @@
 //! `.nam`, the files of Neural Amp Modeler: its LSTM.
 
 use super::json::{Json, Object};
-use super::{Found, about, of_metadata, refusal, remaining, unplaced};
+use super::{Found, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-use crate::front::declared::{Declared, Family, Said};
+use crate::front::declared::Declared;
+use crate::front::keys::{Family, Said};
 use crate::front::layout::{Framework, Named, WeightSet};
-use crate::front::stack::{DenseLayer, Stack};
+use crate::front::stack::Stack;
+use crate::front::weights::DenseLayer;
 use crate::model::{Tensor, counted};
 
 /// What diagnostics call the layers.
@@ -107,7 +109,7 @@ impl Sizes {
             rest = after;
             taken
         };
-        let mut stack = Stack::new(DECLARED_BY, name.clone(), unplaced(self.input_size), None, None);
+        let mut stack = Stack::new(DECLARED_BY, name.clone(), Said::unplaced(self.input_size), None, None);
         for layer in 0..self.num_layers {
             let inputs = self.inputs(layer);
             // a row of the matrix multiplies x, and then h
@@ -129,7 +131,8 @@ impl Sizes {
                 peepholes: None,
             };
             let initial = [next(hidden), next(hidden)].map(|state| tensor(&[hidden], state)).into();
-            let declared = Declared::new(Family::Lstm, DECLARED_BY, name.clone(), unplaced(hidden), unplaced(inputs));
+            let declared =
+                Declared::new(Family::Lstm, DECLARED_BY, name.clone(), Said::unplaced(hidden), Said::unplaced(inputs));
             stack.add_recurrent(declared, Framework::PyTorch, set, initial)?;
         }
         let weight = tensor(&[1, hidden], next(hidden));

@@ -1,11 +1,13 @@
 //! The JSON of RTNeural, and what AIDA-X adds to it: a skip and gains.
 
 use super::json::{Json, Object};
-use super::{Found, about, of_metadata, refusal, remaining, unplaced};
+use super::{Found, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-use crate::front::declared::{Declared, Family, Said};
+use crate::front::declared::Declared;
+use crate::front::keys::{Family, Key, Said};
 use crate::front::layout::{Framework, Named, WeightSet};
-use crate::front::stack::{DenseLayer, Stack};
+use crate::front::stack::Stack;
+use crate::front::weights::DenseLayer;
 use crate::model::{Activation, LedgerEntry, Tensor, counted, shape_text};
 
 /// What diagnostics call the layers.
@@ -45,7 +47,7 @@ pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagno
     }
     let mut ledger = vec![LedgerEntry { taken: counted(input_size, "input"), ..about("in_shape", &shape) }];
     let mut warnings = Diagnostics::default();
-    let mut stack = Stack::new(DECLARED_BY, name.clone(), unplaced(input_size), None, None);
+    let mut stack = Stack::new(DECLARED_BY, name.clone(), Said::unplaced(input_size), None, None);
     let mut before = input_size;
     for (number, layer) in layers.into_iter().enumerate() {
         before = add(&mut stack, &name, layer, &format!("\"layers\", number {number}"), before)?;
@@ -61,7 +63,7 @@ pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagno
             let found = format!("a skip over {} and {}", counted(input_size, "input"), counted(before, "output"));
             return Err(refusal("\"in_skip\"", found).valid("a skip where there is one input and one output").into());
         }
-        stack.skip = on.then(|| unplaced(true));
+        stack.skip = on.then(|| Said::unplaced(true));
         ledger.push(LedgerEntry {
             taken: if on { "the input is added to the output" } else { "the input is not added" }.to_owned(),
             ..about("in_skip", &skip)
@@ -161,9 +163,10 @@ fn add(stack: &mut Stack, name: &Said<String>, layer: Json, place: &str, inputs:
                     .help("RTNeural computes tanh whatever the file says")
                     .into());
             }
-            let mut declared = Declared::new(family, DECLARED_BY, name.clone(), unplaced(units), unplaced(inputs));
+            let mut declared =
+                Declared::new(family, DECLARED_BY, name.clone(), Said::unplaced(units), Said::unplaced(inputs));
             if family == Family::Gru {
-                declared.linear_before_reset = Some(unplaced(true));
+                declared.keys.set(Key::LinearBeforeReset, Said::unplaced(true));
             }
             let bias = tensors.pop();
             let (Some(r), Some(w)) = (tensors.pop(), tensors.pop()) else { unreachable!("three tensors") };

@@ -1,4 +1,10 @@
+use proc_macro2::TokenTree;
+
 use super::*;
+use crate::arch;
+use crate::front::layout::GateOrder;
+use crate::model::{Activation, Dim, Model};
+use crate::options::{Accuracy, Fma, Threads, Unroll, WeightFormat};
 
 fn declared(called: Macro, text: &str) -> Declaration {
     let parsed = parse(called, text.parse().expect("tokens"));
@@ -20,9 +26,9 @@ fn every_key_is_read() {
     let declaration = declared(Macro::GruCell, text);
     let cell = declaration.declared(None).expect("all sizes are known");
     assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
-    assert_eq!(cell.batch.map(|said| said.value), Some(10));
-    assert_eq!(cell.clip.map(|said| said.value), Some(3.0));
-    assert_eq!(cell.activations.map(|said| said.value), Some(vec![Activation::Relu, Activation::Tanh]));
+    assert_eq!(cell.keys.value(Key::Batch), Some(10));
+    assert_eq!(cell.keys.value(Key::Clip), Some(3.0));
+    assert_eq!(cell.keys.value(Key::Activations), Some(vec![Activation::Relu, Activation::Tanh]));
     let options = &declaration.options;
     assert_eq!((options.unroll, options.fma, options.keep_denormals), (Unroll::None, Fma::Off, true));
     assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
@@ -46,7 +52,7 @@ fn a_skip_adds_the_input_to_the_output() {
 #[test]
 fn an_order_of_gates_belongs_to_a_file_of_weights() {
     let declaration = declared(Macro::LstmCell, "A<weights = \"a.safetensors\", gate_order = icfo>");
-    assert_eq!(declaration.gate_order.map(|said| said.value), GateOrder::new("icfo"));
+    assert_eq!(declaration.keys.value(Key::GateOrder), GateOrder::new("icfo"));
     let problems = found(Macro::GruCell, "A<hidden_size = 4, input_size = 2, gate_order = zrn>");
     assert_eq!(problems[0].1, "`gate_order` is given without a file of tensors");
     let problems = found(Macro::GruCell, "A<weights = \"a.safetensors\", gate_order = zrr>");
@@ -104,7 +110,7 @@ fn problems_keep_their_tokens() {
 fn activations_take_numbers() {
     let list = |text: &str| {
         let text = format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>");
-        declared(Macro::GruCell, &text).declared(None).expect("all sizes are known").activations.map(|said| said.value)
+        declared(Macro::GruCell, &text).keys.value::<Vec<Activation>>(Key::Activations)
     };
     assert_eq!(
         list("hard_sigmoid(0.2, 0.5), leaky_relu(-1)"),
@@ -179,9 +185,9 @@ fn fragments_of_macro_rules_are_what_they_hold() {
         let declaration = parsed.declaration.expect("a declaration");
         assert_eq!(declaration.visibility.to_string(), shown);
         let cell = declaration.declared(None).expect("all sizes are known");
-        assert_eq!((cell.hidden_size.value, cell.clip.map(|said| said.value)), (4, Some(3.5)));
+        assert_eq!((cell.hidden_size.value, cell.keys.value(Key::Clip)), (4, Some(3.5)));
         let leaky = Activation::LeakyRelu { alpha: -1.0 };
-        assert_eq!(cell.activations.map(|said| said.value), Some(vec![leaky]));
+        assert_eq!(cell.keys.value(Key::Activations), Some(vec![leaky]));
     }
 }
 

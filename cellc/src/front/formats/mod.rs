@@ -86,7 +86,7 @@ fn openvino(_: &Path, _: Option<&Path>) -> Result<(Model, Diagnostics), Diagnost
 /// PyTorch's weights whose metadata say what is computed with them.
 #[cfg(feature = "read-safetensors")]
 fn weights_file(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
-    super::weights_file::read(path, super::weights_file::Keys::default())
+    super::weights_file::read(path, super::keys::Keys::default())
 }
 
 #[cfg(not(feature = "read-safetensors"))]

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::declared::CellWeights;
+use super::weights::CellWeights;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{BiasPart, CellKind, ElementType, LstmGateOrder, ResetGate, Tensor, WeightLayout, shape_text};
 

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
-use crate::diagnostic::Origin;
-use crate::front::apple::{AppleGru, AppleResetGate};
-use crate::front::declared::{Baked, CellWeights, Declared, Family, Said};
+use crate::front::apple::AppleResetGate;
+use crate::front::declared::Declared;
+use crate::front::keys::{Family, Key, Said};
 use crate::front::safetensors::{self, TensorFile};
+use crate::front::weights::{Baked, CellWeights};
 use crate::model::{Activation, CellKind, Direction, ElementType, ResetGate, Tensor};
 use crate::options::Options;
 use crate::reference::reference;
@@ -21,10 +22,6 @@ const AFTER: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 const BEFORE: CellKind = CellKind::Gru(ResetGate::BeforeMatMul);
 /// Frameworks compute in f32; in float64 where the weights are.
 const TOLERANCE: f64 = 3e-6;
-
-fn said<T>(value: T) -> Said<T> {
-    Said { value, origin: Origin::Unknown }
-}
 
 fn file(name: &str) -> TensorFile {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks");
@@ -102,16 +99,24 @@ fn wanted(kind: CellKind, input_size: usize, sequence: bool) -> Wanted {
 
 /// One layer of a kind, `input_size` wide, as a sequence; as steps where there are peepholes, which no sequence has.
 fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: usize) -> Declared {
-    let mut declared = Declared::new(Family::of(kind), "test", said("net".to_owned()), said(H), said(input_size));
-    declared.batch = Some(said(N));
-    declared.linear_before_reset = Some(said(kind.reset_gate() == Some(ResetGate::AfterMatMul)));
+    let mut declared = Declared::new(
+        Family::of(kind),
+        "test",
+        Said::unplaced("net".to_owned()),
+        Said::unplaced(H),
+        Said::unplaced(input_size),
+    );
+    declared.keys.set(Key::Batch, Said::unplaced(N));
+    declared.keys.set(Key::LinearBeforeReset, Said::unplaced(kind.reset_gate() == Some(ResetGate::AfterMatMul)));
     if weights.p.is_some() {
-        declared.peepholes = Some(said(true));
+        declared.keys.set(Key::Peepholes, Said::unplaced(true));
     } else {
-        declared.steps = Some(said(T));
-        declared.direction = (directions == 2).then(|| said(Direction::Bidirectional));
+        declared.keys.set(Key::Steps, Said::unplaced(T));
+        if directions == 2 {
+            declared.keys.set(Key::Direction, Said::unplaced(Direction::Bidirectional));
+        }
     }
-    declared.weights = Some(said(Baked { layers: vec![weights], ..Baked::default() }));
+    declared.weights = Some(Said::unplaced(Baked { layers: vec![weights], ..Baked::default() }));
     declared
 }
 
@@ -126,7 +131,7 @@ fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// What a layer gives: y `[N, T, D*H]` and the states `[N, D, H]`.
 fn outputs(declared: &Declared, directions: usize, x: &[f64], states: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let inputs = |x: Vec<f64>, states: &[Vec<f64>]| [vec![x], states.to_vec()].concat();
-    if declared.steps.is_some() {
+    if declared.steps().is_some() {
         let mut results = run(declared, &inputs(x.to_vec(), states)).into_iter();
         let y = results.next().expect("y");
         let mut by_row = Vec::new();
@@ -168,7 +173,7 @@ fn difference((name, framework, kind, layers, directions): Case, change: impl Fn
         change(&mut weights);
         let mut declared = layer(kind, input_size, weights, directions);
         if name.ends_with("relu") {
-            declared.activations = Some(said(vec![Activation::Relu]));
+            declared.keys.set(Key::Activations, Said::unplaced(vec![Activation::Relu]));
         }
         let state = |name: &str| {
             let all = values(&get(name)?);
@@ -266,11 +271,9 @@ fn apple(file: &TensorFile, gate: AppleResetGate, set: WeightSet, output_sequenc
     let wanted = Wanted { outer_bias, ..wanted(CellKind::Gru(gate.place()), I, true) };
     let weights = convert(Framework::Apple, wanted, &[set]).expect("weights that fit");
     let mut declared = layer(wanted.kind, I, weights, 1);
-    declared.apple = Some(AppleGru {
-        reset_gate: Some(said(gate)),
-        output_sequence: Some(said(output_sequence)),
-        ..AppleGru::default()
-    });
+    declared.is_apples = true;
+    declared.keys.set(Key::ResetGate, Said::unplaced(gate));
+    declared.keys.set(Key::OutputSequence, Said::unplaced(output_sequence));
     let x = values(&tensor(file, "x").expect("x"));
     let by_time = (0..T).flat_map(|t| (0..N).map(move |n| (n, t)));
     let x = by_time.flat_map(|(n, t)| x[(n * T + t) * I..][..I].to_vec()).collect();

@@ -10,9 +10,9 @@ const LONGEST: usize = 40;
 
 /// The tokens of a value, without the groups in which a fragment of `macro_rules!` arrives.
 #[derive(Clone, Debug)]
-pub(super) struct Value(Vec<TokenTree>);
+pub(super) struct Written(Vec<TokenTree>);
 
-impl Value {
+impl Written {
     pub(super) fn new(tokens: impl IntoIterator<Item = TokenTree>) -> Self {
         let mut tokens: Vec<TokenTree> = tokens.into_iter().collect();
         while let [TokenTree::Group(group)] = &tokens[..]
@@ -100,17 +100,17 @@ impl Value {
     }
 }
 
-impl ToTokens for Value {
+impl ToTokens for Written {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         tokens.extend(self.0.iter().cloned());
     }
 }
 
 /// What is between commas, of which one may stand at the end.
-fn split(tokens: TokenStream) -> Option<Vec<Value>> {
+fn split(tokens: TokenStream) -> Option<Vec<Written>> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
-    let mut values: Vec<Value> = trees.split(is_comma).map(|value| Value::new(value.iter().cloned())).collect();
+    let mut values: Vec<Written> = trees.split(is_comma).map(|value| Written::new(value.iter().cloned())).collect();
     // behind the last comma, or between the brackets of an empty list
     values.pop_if(|last| last.is_empty());
     values.iter().all(|value| !value.is_empty()).then_some(values)

@@ -1,0 +1,230 @@
+//! Whether keys go with each other, and with the file that they name.
+
+use super::Declaration;
+use super::form::NAME;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+#[cfg(feature = "read-safetensors")]
+use crate::front::declared::Declared;
+use crate::front::declared::clip_bound;
+use crate::front::keys::{Family, Key, Macro, Said, Value};
+use crate::model::{Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
+use crate::options::Options;
+
+impl Declaration {
+    /// Keys that are missing, and those that go with others that are not there.
+    pub(super) fn check_keys(&self, seen: &[Key], problems: &mut Diagnostics) {
+        let called = self.called;
+        let tensors = self.tensor_file().is_some();
+        let from_file = seen.contains(&Key::Model) || tensors;
+        for key in [Key::HiddenSize, Key::InputSize, Key::Steps] {
+            // a file of tensors knows no number of steps
+            let read = if key == Key::Steps { seen.contains(&Key::Model) } else { from_file };
+            if called.takes(key) && !seen.contains(&key) && !read {
+                let problem =
+                    Diagnostic::error(NAME, format!("the key `{}` is missing", key.name())).valid(key.valid(called));
+                problems.push(if called.takes(Key::Model) && !tensors {
+                    problem.help("or give `model = \"model.xml\"`, and the sizes are read from the file")
+                } else {
+                    problem
+                });
+            }
+        }
+        if let (false, false, Some(weights)) = (seen.contains(&Key::Model), tensors, self.weights_file()) {
+            let found = "`weights` is given without `model`";
+            let mut problem = Diagnostic::error(weights.origin.clone(), found);
+            problem = match (called.takes(Key::Prefix), called.takes(Key::Model)) {
+                (_, false) => {
+                    problem.found = format!("`weights` cannot be {:?}", weights.value);
+                    problem.valid("a .safetensors file: weights = \"net.safetensors\"")
+                }
+                (false, true) => problem.valid("model = \"model.xml\", weights = \"model.bin\""),
+                (true, true) => {
+                    problem.valid("model = \"model.xml\", weights = \"model.bin\"; or weights = \"net.safetensors\"")
+                }
+            };
+            problems.push(
+                problem.help("without either, weights are given at run time: see `pack` in the generated module"),
+            );
+        }
+        if let (Some(_), Some(weights)) = (self.model_file(), self.weights_file())
+            && is_tensor_file(&weights.value)
+        {
+            let found = "`weights` is a .safetensors file, and `model` has its own weights";
+            problems.push(
+                Diagnostic::error(weights.origin.clone(), found)
+                    .valid("the .bin of the model")
+                    .help("remove one of the two"),
+            );
+        }
+        for key in [Key::Prefix, Key::Head, Key::GateOrder] {
+            if let (Some(origin), false) = (self.keys.origin(key), tensors) {
+                let found = format!("`{}` is given without a file of tensors", key.name());
+                problems
+                    .push(Diagnostic::error(origin.clone(), found).valid("weights = \"net.safetensors\" beside it"));
+            }
+        }
+        if let (Some(origin), None) = (self.keys.origin(Key::HeadActivation), self.keys.origin(Key::Head)) {
+            let found = "`head_activation` is given without `head`";
+            problems.push(Diagnostic::error(origin.clone(), found).valid("head = \"fc\" beside it"));
+        }
+        for key in [Key::Layers, Key::Skip] {
+            if let (Some(_), Some(origin)) = (self.model_file(), self.keys.origin(key)) {
+                let found = format!("`{}` is given beside `model`", key.name());
+                problems.push(Diagnostic::error(origin.clone(), found).help("remove it: a model file holds one layer"));
+            }
+        }
+    }
+
+    /// Sizes that are others in a file of Apple's tensors.
+    #[cfg(feature = "read-safetensors")]
+    pub(crate) fn disagreements_with_tensors(&self, file: &Said<String>, hidden: usize, input: usize) -> Diagnostics {
+        let sizes = [(Key::HiddenSize, hidden), (Key::InputSize, input)];
+        Diagnostics(sizes.into_iter().filter_map(|(key, size)| self.disagreement(file, key, &size.into())).collect())
+    }
+
+    /// Whether it is one step, and a file's metadata say that it is a sequence.
+    #[cfg(feature = "read-safetensors")]
+    pub(crate) fn sequence_of_file(&self, file: &Said<String>, read: &Declared) -> Option<Diagnostic> {
+        let steps = read.steps().filter(|_| !self.called.is_sequence())?.value;
+        let sequence = Macro::of(self.called.family(), true)?;
+        let found = format!("the metadata of {} say a sequence of {steps} steps", file.value);
+        Some(Diagnostic::error(file.origin.clone(), found).help(format!("declare it with {}", sequence.name())))
+    }
+
+    /// What to know before a model file is compiled: the batch size that it may leave open.
+    pub(crate) fn options_for(&self, model: &Model) -> Result<Options, Diagnostics> {
+        let file = self.model_file();
+        let open = model.nodes.iter().filter(|node| matches!(node.op, Op::Parameter)).find(|node| {
+            let shapes = node.outputs.iter().filter_map(|id| model.values[id.0].shape.as_deref());
+            shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
+        });
+        match (open, self.keys.value(Key::Batch)) {
+            (Some(node), None) => Err(Diagnostics(vec![
+                Diagnostic::error(
+                    file.as_ref().map_or(NAME, |said| said.origin.clone()),
+                    format!(
+                        "{} leaves the size of its input {} open",
+                        file.as_ref().map_or("", |said| &said.value),
+                        node.label()
+                    ),
+                )
+                .valid("batch = 1, or as many rows as are computed at once"),
+            ])),
+            (Some(_), Some(batch)) => Ok(Options { batch: Some(batch), ..self.options.clone() }),
+            (None, _) => Ok(self.options.clone()),
+        }
+    }
+
+    /// Whether a model file holds one cell of the macro's kind, and agrees with every key that is given.
+    pub(crate) fn check(&self, model: &ValidModel) -> Diagnostics {
+        let mut problems = Diagnostics::default();
+        let Some(file) = self.model_file() else { return problems };
+        let cells = model.cells();
+        let whole = match cells[..] {
+            [cell] => Some((cell, false)),
+            // one operation that runs both ways
+            [cell, other] if cell.w == other.w && cell.weight_set != other.weight_set => Some((cell, true)),
+            _ => None,
+        };
+        let Some((cell, both_ways)) = whole else {
+            problems.push(
+                Diagnostic::error(file.origin.clone(), format!("{} holds {} cells", file.value, cells.len()))
+                    .valid("a model of one cell")
+                    .help("compile whole models with cellc::Builder in a build script"),
+            );
+            return problems;
+        };
+        if Family::of(cell.kind) != self.called.family() || cell.sequence.is_some() != self.called.is_sequence() {
+            let op = if cell.sequence.is_some() { cell.kind.sequence_name() } else { cell.kind.op_name() };
+            problems.push(
+                Diagnostic::error(file.origin.clone(), format!("the cell in {} is {op}", file.value))
+                    .help(format!("declare it with {}", declares(cell))),
+            );
+            return problems;
+        }
+        // the two directions of a sequence are put together from parts
+        let others = model.all_nodes().into_iter().find(|node| match node.op {
+            ValidOp::Cell(_) => false,
+            ValidOp::View(_) | ValidOp::Concat(_) => !both_ways,
+            _ => true,
+        });
+        if let Some(node) = others {
+            problems.push(
+                Diagnostic::error(file.origin.clone(), format!("{} holds {} beside the cell", file.value, node.kind))
+                    .valid("a model of one cell")
+                    .help("compile whole models with cellc::Builder in a build script"),
+            );
+            return problems;
+        }
+        let direction = match &cell.sequence {
+            _ if both_ways => Direction::Bidirectional,
+            Some(sequence) if sequence.reverse => Direction::Reverse,
+            _ => Direction::Forward,
+        };
+        let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+        let order = LstmGateOrder::ALL.into_iter().find(|order| order.places()[..] == cell.layout.gates[..]);
+        let order = order.unwrap_or_default();
+        let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
+        if bytes > MOST_BAKED {
+            problems.push(too_large(&file, bytes));
+        }
+        let after = cell.kind.reset_gate() == Some(ResetGate::AfterMatMul);
+        let read: [(Key, Value); 11] = [
+            (Key::HiddenSize, cell.hidden_size.into()),
+            (Key::InputSize, cell.input_size.into()),
+            (Key::Batch, cell.batch.into()),
+            (Key::LinearBeforeReset, after.into()),
+            (Key::Steps, steps.into()),
+            (Key::Direction, direction.into()),
+            (Key::InputForget, cell.input_forget.into()),
+            (Key::Peepholes, cell.p.is_some().into()),
+            (Key::WeightsFormat, order.into()),
+            (Key::Clip, cell.clip.unwrap_or(NO_CLIP).into()),
+            (Key::Activations, cell.activations.clone().into()),
+        ];
+        problems.0.extend(read.into_iter().filter_map(|(key, value)| self.disagreement(&file, key, &value)));
+        problems
+    }
+
+    /// A key that says something else than a file.
+    fn disagreement(&self, file: &Said<String>, key: Key, read: &Value) -> Option<Diagnostic> {
+        let mut said = self.keys.said(key)?.clone();
+        if let (Key::Clip, Value::Number(clip)) = (key, &mut said.value) {
+            *clip = clip_bound(*clip).unwrap_or(NO_CLIP);
+        }
+        if said.value == *read {
+            return None;
+        }
+        let text = |value: &Value| match value {
+            Value::Activations(_) => format!("[{value}]"),
+            Value::Number(NO_CLIP) => format!("{value} (none)"),
+            value => value.to_string(),
+        };
+        let (name, here, there) = (key.name(), text(&said.value), text(read));
+        let found = format!("`{name}` is {here} here and {there} in {}", file.value);
+        let problem = Diagnostic::error(said.origin, found).valid(format!("{name} = {there}"));
+        Some(problem.help("or leave the key out: it is read from the file"))
+    }
+}
+
+/// What stands for no clipping.
+const NO_CLIP: f32 = 0.0;
+
+/// The macro for what a model file holds.
+fn declares(cell: &ValidCell) -> &'static str {
+    Macro::of(Family::of(cell.kind), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
+}
+
+/// A file of more weights than a macro bakes in.
+pub(crate) fn too_large(file: &Said<String>, bytes: usize) -> Diagnostic {
+    Diagnostic::error(file.origin.clone(), format!("{} holds {bytes} bytes of weights", file.value))
+        .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"))
+        .help("compile it with cellc::Builder in a build script, or give the weights at run time")
+}
+
+pub(super) fn is_tensor_file(file: &str) -> bool {
+    std::path::Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
+}
+
+/// A macro's output passes through the compiler's memory several times over; a build script's does not.
+pub(crate) const MOST_BAKED: usize = 8 << 20;

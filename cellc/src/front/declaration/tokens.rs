@@ -1,0 +1,199 @@
+//! The value of a key, from its tokens.
+
+use std::path::Path;
+
+use proc_macro2::TokenStream;
+use syn::Lit;
+
+use super::form::TokenTable;
+use super::written::Written;
+use crate::arch::{self, Isa};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::front::keys::{CLIP, Key, Macro, Takes, Value, is_clip};
+use crate::front::layout::GateOrder;
+use crate::front::underflows;
+use crate::model::{Activation, Direction};
+use crate::options::Threads;
+
+/// Reads the value of one key.
+pub(super) struct Reader<'a> {
+    pub(super) called: Macro,
+    pub(super) key: Key,
+    /// The key with its value.
+    pub(super) origin: Origin,
+    pub(super) tokens: &'a mut TokenTable,
+    pub(super) problems: &'a mut Diagnostics,
+}
+
+impl Reader<'_> {
+    fn refuse<T>(&mut self, origin: Origin, found: String, valid: impl Into<String>) -> Option<T> {
+        self.problems.push(Diagnostic::error(origin, found).layer(self.key.name()).valid(valid));
+        None
+    }
+
+    /// `key` holds `value`, which is not what it takes.
+    fn wrong<T>(&mut self, value: &Written) -> Option<T> {
+        let (name, source) = (self.key.name(), value.source());
+        let found = if value.is_path() {
+            format!("`{name}` is the path `{source}`, and a macro cannot see what a path stands for")
+        } else {
+            format!("`{name}` cannot be `{source}`")
+        };
+        self.refuse(self.origin.clone(), found, self.key.valid(self.called))
+    }
+
+    /// The value that the tokens after the `=` are.
+    pub(super) fn read(&mut self, tokens: TokenStream) -> Option<Value> {
+        let value = &self.written(tokens)?;
+        match self.key.takes() {
+            Takes::Size => self.size(value).map(Value::Size),
+            Takes::Switch => self.switch(value),
+            Takes::Bound => self.bound(value),
+            Takes::Activation => self.activation(value).map(Value::Activation),
+            Takes::Activations => self.activations(value),
+            Takes::Word(words) => self.word(value, words()),
+            Takes::GateOrder => {
+                let order = value.word().and_then(|letters| GateOrder::new(&letters));
+                order.map(Value::GateOrder).or_else(|| self.wrong(value))
+            }
+            Takes::Text => self.text(value).map(Value::Text),
+            Takes::Path => self.path(value),
+            Takes::Isas => self.isas(value),
+            Takes::Threads => self.threads(value),
+        }
+    }
+
+    fn written(&mut self, tokens: TokenStream) -> Option<Written> {
+        let value = Written::new(tokens);
+        if value.is_empty() {
+            let found = format!("`{}` has no value", self.key.name());
+            return self.refuse(self.origin.clone(), found, self.key.valid(self.called));
+        }
+        Some(value)
+    }
+
+    fn size(&mut self, value: &Written) -> Option<usize> {
+        if let Some(Lit::Int(int)) = value.literal()
+            && matches!(int.suffix(), "" | "usize")
+            && let Ok(size @ 1..) = int.base10_parse::<usize>()
+        {
+            return Some(size);
+        }
+        self.wrong(value)
+    }
+
+    fn threads(&mut self, value: &Written) -> Option<Value> {
+        match self.size(value)? {
+            1 => Some(Threads::One.into()),
+            2 => Some(Threads::Two.into()),
+            _ => self.wrong(value),
+        }
+    }
+
+    fn switch(&mut self, value: &Written) -> Option<Value> {
+        match value.literal() {
+            Some(Lit::Bool(switch)) => Some(Value::Switch(switch.value)),
+            _ => self.wrong(value),
+        }
+    }
+
+    fn bound(&mut self, value: &Written) -> Option<Value> {
+        let Some(bound) = value.number() else { return self.wrong(value) };
+        let written = value.source();
+        if underflows(&written, bound) {
+            let found = format!("`{}` cannot be `{written}`, which is 0 in f32", self.key.name());
+            return self.refuse(self.origin.clone(), found, CLIP);
+        }
+        if is_clip(bound) { Some(Value::Number(bound)) } else { self.wrong(value) }
+    }
+
+    fn word(&mut self, value: &Written, words: Vec<(&'static str, Value)>) -> Option<Value> {
+        let word = value.word();
+        let meant = words.into_iter().find(|(name, _)| word.as_deref() == Some(*name)).map(|(_, meaning)| meaning);
+        // Apple's has two directions
+        let meant =
+            meant.filter(|meant| !self.called.is_apple() || *meant != Value::Direction(Direction::Bidirectional));
+        meant.or_else(|| self.wrong(value))
+    }
+
+    /// A text that is not empty.
+    fn text(&mut self, value: &Written) -> Option<String> {
+        match value.literal() {
+            Some(Lit::Str(text)) if !text.value().is_empty() => Some(text.value()),
+            _ => self.wrong(value),
+        }
+    }
+
+    fn path(&mut self, value: &Written) -> Option<Value> {
+        match self.text(value)? {
+            path if Path::new(&path).has_root() => self.wrong(value),
+            path => Some(Value::Text(path)),
+        }
+    }
+
+    fn list(&mut self, value: &Written) -> Option<Vec<Written>> {
+        value.list().or_else(|| self.wrong(value))
+    }
+
+    fn activations(&mut self, value: &Written) -> Option<Value> {
+        let elements = self.list(value)?;
+        let read: Vec<Option<Activation>> = elements.iter().map(|e| self.activation(e)).collect();
+        let list: Option<Vec<Activation>> = read.into_iter().collect();
+        list.map(Value::Activations)
+    }
+
+    /// `tanh`, or `hard_sigmoid(0.2, 0.5)`.
+    fn activation(&mut self, element: &Written) -> Option<Activation> {
+        let (called, arguments) = element.call().unwrap_or_else(|| (element.clone(), Vec::new()));
+        let known = called.word().and_then(|name| Activation::takes(&name).map(|takes| (name, takes)));
+        let Some((name, takes)) = known else {
+            let origin = self.tokens.add(&called);
+            let found = format!("`{}` is not an activation", called.source());
+            return self.refuse(origin, found, Activation::WRITTEN.join(", "));
+        };
+        let has_defaults = Activation::new(&name, None, None).is_ok();
+        let valid = match takes {
+            0 => name.clone(),
+            2 if !has_defaults => format!("{name}(alpha, beta)"),
+            1 => format!("{name}, or {name}(alpha)"),
+            _ => format!("{name}, or {name}(alpha, beta)"),
+        };
+        let mut numbers = [None; 2];
+        for (i, argument) in arguments.iter().enumerate() {
+            let origin = self.tokens.add(argument);
+            let Some(slot) = numbers[..takes].get_mut(i) else {
+                let found = format!("`{}` is one number too many for {name}", argument.source());
+                return self.refuse(origin, found, valid);
+            };
+            *slot = argument.number();
+            if slot.is_none() {
+                let found = format!("`{}` is not a finite number", argument.source());
+                return self.refuse(origin, found, valid);
+            }
+        }
+        match Activation::new(&name, numbers[0], numbers[1]) {
+            Ok(activation) => Some(activation),
+            // what has no default
+            Err(error) => {
+                let origin = self.tokens.add(element);
+                self.refuse(origin, format!("`{}`: {error}", element.source()), format!("{name}(alpha, beta)"))
+            }
+        }
+    }
+
+    fn isas(&mut self, value: &Written) -> Option<Value> {
+        let elements = self.list(value)?;
+        let mut isas = Vec::new();
+        for element in &elements {
+            match element.word().and_then(|word| Isa::from_name(&word)) {
+                Some(isa) => isas.push(isa),
+                None => {
+                    let origin = self.tokens.add(element);
+                    let found = format!("`{}` is not an instruction set", element.source());
+                    self.refuse::<()>(origin, found, arch::ALL.map(|isa| isa.name).join(", "));
+                }
+            }
+        }
+        (isas.len() == elements.len()).then_some(Value::Isas(isas))
+    }
+}

@@ -1,0 +1,61 @@
+//! What Apple's `gru` says that OpenVINO's operation does not.
+
+use super::layer::entry;
+use crate::diagnostic::Origin;
+use crate::front::apple::AppleResetGate;
+use crate::front::graph::Graph;
+use crate::front::keys::{Key, Keys, Said};
+use crate::model::{Activation, LedgerEntry, ResetGate, ValueId};
+
+/// Where the reset gate stands: as `reset_gate` says, else as the flag does, else as the documentation prints it.
+pub(crate) fn reset_gate(keys: &Keys) -> AppleResetGate {
+    match (keys.value(Key::ResetGate), keys.value(Key::ApplyResetGateAfterMatMul)) {
+        (Some(gate), _) => gate,
+        (None, Some(true)) => AppleResetGate::AfterMatMul,
+        (None, _) => AppleResetGate::AfterMatMulOuterBias,
+    }
+}
+
+/// What OpenVINO's attribute says of it.
+pub(super) fn linear_before_reset(keys: &Keys) -> Said<bool> {
+    let origin = keys.origin(Key::ResetGate).or(keys.origin(Key::ApplyResetGateAfterMatMul));
+    let value = reset_gate(keys).place() == ResetGate::AfterMatMul;
+    Said { value, origin: origin.cloned().unwrap_or(Origin::Unknown) }
+}
+
+/// The place of the gate where the flag contradicts it.
+pub(super) fn contradiction(keys: &Keys) -> Option<Said<AppleResetGate>> {
+    let gate = keys.get::<AppleResetGate>(Key::ResetGate)?;
+    let flag: bool = keys.value(Key::ApplyResetGateAfterMatMul)?;
+    (flag != (gate.value == AppleResetGate::AfterMatMul)).then_some(gate)
+}
+
+/// Whether the output holds every step.
+pub(super) fn output_sequence(keys: &Keys) -> bool {
+    keys.value(Key::OutputSequence).unwrap_or(true)
+}
+
+/// Those of z and r, and of n, if either is given.
+pub(super) fn activations(keys: &Keys) -> Option<Said<Vec<Activation>>> {
+    let [gates, candidate] = [Key::RecurrentActivation, Key::Activation].map(|key| keys.get(key));
+    let said = candidate.as_ref().or(gates.as_ref())?;
+    let of = |said: &Option<Said<Activation>>, default| said.as_ref().map_or(default, |said| said.value);
+    Some(said.with(vec![of(&gates, Activation::Sigmoid), of(&candidate, Activation::Tanh)]))
+}
+
+/// `initial_hidden_states [N, H]`, as the sequence takes them: `[N, 1, H]`.
+pub(super) fn initial_states(graph: &mut Graph, shape: &[usize], origin: &Origin) -> ValueId {
+    let rows = vec![shape[0], shape[2]];
+    let given = graph.input("initial_hidden_states", rows, origin);
+    graph.reshaped("initial_hidden_states_of_sequence", given, shape.to_vec(), origin)
+}
+
+pub(super) fn ledger(keys: &Keys) -> [LedgerEntry; 3] {
+    let gate = reset_gate(keys);
+    [
+        (Key::ApplyResetGateAfterMatMul, (gate == AppleResetGate::AfterMatMul).to_string()),
+        (Key::ResetGate, gate.name().to_owned()),
+        (Key::OutputSequence, output_sequence(keys).to_string()),
+    ]
+    .map(|(key, taken)| entry(keys, key, taken))
+}

@@ -1,0 +1,347 @@
+//! One recurrent layer that is declared, in a model by itself or in a stack.
+
+use super::apple;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::front::apple::AppleResetGate;
+use crate::front::graph::Graph;
+use crate::front::keys::{Family, Key, Keys, Said};
+use crate::front::layout::{Framework, Wanted, layout};
+use crate::front::weights::Baked;
+use crate::model::{Activation, Cell, CellKind, Direction, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout};
+
+/// Recurrent layers with their inputs and outputs; nothing in it has been judged.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Declared {
+    /// The name of the type.
+    pub(crate) name: Said<String>,
+    /// What diagnostics call the declaration: `gru_cell!`, `Builder::gru`.
+    pub(crate) declared_by: &'static str,
+    pub(crate) family: Family,
+    pub(crate) hidden_size: Said<usize>,
+    pub(crate) input_size: Said<usize>,
+    /// All else that is said of it; what is left out is as in OpenVINO.
+    pub(crate) keys: Keys,
+    /// None: given at run time.
+    pub(crate) weights: Option<Said<Baked>>,
+    /// Whether its inputs and outputs are those of Apple's `gru`.
+    pub(crate) is_apples: bool,
+}
+
+/// The bound that a clip attribute stands for; OpenVINO takes whatever is not positive and finite as none.
+pub(crate) fn clip_bound(clip: f32) -> Option<f32> {
+    (clip > 0.0 && clip.is_finite()).then_some(clip)
+}
+
+/// Where a recurrent layer is.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::front) enum Place {
+    /// By itself: its states are inputs and outputs.
+    Alone,
+    /// In a stack, whose type holds its states; with its number where the stack has several.
+    InStack(Option<usize>),
+}
+
+/// What a layer gives on.
+pub(in crate::front) struct LayerOutputs {
+    /// h of a step `[N, H]`; Y of a sequence `[N, D, T, H]`
+    pub(in crate::front) output: ValueId,
+    /// The states after it: h_out, then c_out.
+    pub(super) states: Vec<(&'static str, ValueId)>,
+}
+
+impl Declared {
+    /// One step of a cell, all attributes left out.
+    pub(crate) fn new(
+        family: Family,
+        declared_by: &'static str,
+        name: Said<String>,
+        hidden_size: Said<usize>,
+        input_size: Said<usize>,
+    ) -> Self {
+        Self {
+            name,
+            declared_by,
+            family,
+            hidden_size,
+            input_size,
+            keys: Keys::default(),
+            weights: None,
+            is_apples: false,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> CellKind {
+        self.family.kind(match self.linear_before_reset() {
+            Some(Said { value: true, .. }) => ResetGate::AfterMatMul,
+            _ => ResetGate::BeforeMatMul,
+        })
+    }
+
+    fn linear_before_reset(&self) -> Option<Said<bool>> {
+        if self.is_apples {
+            Some(apple::linear_before_reset(&self.keys))
+        } else {
+            self.keys.get(Key::LinearBeforeReset)
+        }
+    }
+
+    fn activations(&self) -> Option<Said<Vec<Activation>>> {
+        self.keys.get(Key::Activations).or_else(|| apple::activations(&self.keys))
+    }
+
+    /// How many steps a sequence has; none: one step, and no sequence.
+    pub(crate) fn steps(&self) -> Option<Said<usize>> {
+        self.keys.get(Key::Steps)
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        self.keys.value(Key::Direction).unwrap_or(Direction::Forward)
+    }
+
+    pub(crate) fn layer_count(&self) -> usize {
+        self.keys.value(Key::Layers).unwrap_or(1)
+    }
+
+    /// Whether the recurrent bias of a GRU's candidate stands outside of the reset gate.
+    pub(crate) fn outer_bias(&self) -> bool {
+        self.is_apples && apple::reset_gate(&self.keys) == AppleResetGate::AfterMatMulOuterBias
+    }
+
+    /// The length of a row that layer `layer` reads.
+    pub(crate) fn layer_input(&self, layer: usize) -> usize {
+        match layer {
+            0 => self.input_size.value,
+            _ => self.hidden_size.value.saturating_mul(self.direction().count()),
+        }
+    }
+
+    /// What the weights of a layer are to be in order for.
+    pub(crate) fn wanted(&self, layer: usize) -> Wanted {
+        Wanted {
+            kind: self.kind(),
+            hidden_size: self.hidden_size.value,
+            input_size: self.layer_input(layer),
+            sequence: self.steps().is_some(),
+            outer_bias: self.outer_bias(),
+            gate_order: None,
+        }
+    }
+
+    /// Whose names, shapes and order the weights have that are given at run time.
+    fn framework(&self) -> Framework {
+        if self.is_apples { Framework::Apple } else { Framework::OpenVino }
+    }
+
+    /// How the operation's inputs hold its weights.
+    fn layout(&self) -> WeightLayout {
+        let wanted = self.wanted(0);
+        let framework = self.framework();
+        if framework == Framework::OpenVino || self.weights.is_some() {
+            // weights that are known have been put in order
+            return WeightLayout::new(wanted.kind, self.keys.value(Key::WeightsFormat).unwrap_or_default());
+        }
+        let biases = framework.bias_tensors(wanted).last().copied().unwrap_or_default();
+        layout(framework, wanted, biases).expect("Apple has the cell that it declares")
+    }
+
+    /// Takes from `framework` what it always computes, and refuses what it never does; `origin` is where its weights were given.
+    pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin) -> Diagnostics {
+        let mut problems = Diagnostics::default();
+        let name = framework.name();
+        if framework == Framework::PyTorch && self.family == Family::Gru {
+            match self.linear_before_reset() {
+                Some(Said { value: false, origin }) => problems.push(
+                    Diagnostic::error(origin, "`linear_before_reset` is false, and PyTorch's GRU computes it as true")
+                        .valid("linear_before_reset = true")
+                        .help("or leave it out: it is known"),
+                ),
+                Some(_) => {}
+                None => self.keys.set(Key::LinearBeforeReset, Said { value: true, origin: origin.clone() }),
+            }
+        }
+        if matches!(framework, Framework::OpenVino | Framework::Onnx) {
+            return problems;
+        }
+        for key in [Key::InputForget, Key::Peepholes] {
+            if let Some(origin) = self.keys.on(key) {
+                let found = format!("`{}` is true, and {name}'s LSTM has none", key.name());
+                problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
+            }
+        }
+        if let Some(origin) = self.keys.origin(Key::WeightsFormat) {
+            let found = format!("`weights_format` is given, and the order of {name}'s gates is known");
+            problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
+        }
+        problems
+    }
+
+    pub(in crate::front) fn rows(&self) -> usize {
+        self.keys.value(Key::Batch).unwrap_or(1)
+    }
+
+    fn cell(&self) -> Cell {
+        let kind = self.kind();
+        Cell {
+            activations: match self.activations() {
+                Some(said) => said.value,
+                None => kind.default_activations().to_vec(),
+            },
+            clip: self.keys.value(Key::Clip).and_then(clip_bound),
+            layout: self.layout(),
+            input_forget: self.keys.on(Key::InputForget).is_some(),
+            peepholes: self.keys.on(Key::Peepholes).is_some(),
+            ..Cell::new(kind, self.hidden_size.value)
+        }
+    }
+
+    /// One layer, from its input by rows: the first where several are declared.
+    pub(in crate::front) fn layer(&self, graph: &mut Graph, place: Place, x: ValueId) -> LayerOutputs {
+        let name = &self.name.origin;
+        let hidden = &self.hidden_size;
+        let sequence = self.steps();
+        let (batch, d) = (self.rows(), self.direction().count());
+        let cell = self.cell();
+        let kind = cell.kind;
+        // states of a layer; a sequence has one for each direction
+        let state_shape = match sequence {
+            Some(_) => vec![batch, d, hidden.value],
+            None => vec![batch, hidden.value],
+        };
+        let numbered = |name: &str| match place {
+            Place::InStack(Some(layer)) => format!("{name}_l{layer}"),
+            Place::InStack(None) | Place::Alone => name.to_owned(),
+        };
+        let in_stack = matches!(place, Place::InStack(_));
+        let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
+        let state_names: &[(&str, &'static str)] =
+            if kind.has_cell_state() { &[("h", "h_out"), ("c", "c_out")] } else { &[("h", "h_out")] };
+
+        let mut inputs = vec![x];
+        for (i, (state, _)) in state_names.iter().enumerate() {
+            let shape = state_shape.clone();
+            // every row starts alike
+            let initial = weights.and_then(|weights| weights.initial.get(i)).map(|row| {
+                let values: Vec<f32> = (0..batch * row.len()).map(|at| row.get_f32(at % row.len())).collect();
+                Tensor::from_f32(shape.clone(), &values).expect("a state for every unit")
+            });
+            inputs.push(if self.is_apples {
+                apple::initial_states(graph, &shape, &hidden.origin)
+            } else if !in_stack {
+                graph.input(state, shape, &hidden.origin)
+            } else if self.direction() == Direction::Forward {
+                graph.variable(&numbered(state), shape, initial.as_ref(), &hidden.origin)
+            } else {
+                let zeros = || Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]);
+                let initial = initial.or_else(zeros).expect("as many zeros");
+                graph.constant(&numbered(state), &initial, &hidden.origin)
+            });
+        }
+        let attention = kind.has_attention().then(|| {
+            let shape = match &sequence {
+                Some(steps) => vec![batch, steps.value, 1],
+                None => vec![batch, 1],
+            };
+            graph.input(&numbered("a"), shape, name)
+        });
+        if let Some(steps) = &sequence {
+            let lengths = vec![i64::try_from(steps.value).unwrap_or(i64::MAX); batch];
+            let lengths = Tensor::from_i64(vec![batch], &lengths).expect("a length for every row");
+            inputs.push(graph.constant(&numbered("lengths"), &lengths, &steps.origin));
+        }
+        match weights {
+            Some(weights) => {
+                for (name_of, tensor) in weights.tensors() {
+                    inputs.push(graph.constant(&numbered(name_of), tensor, name));
+                }
+            }
+            None => {
+                let rows = hidden.value.saturating_mul(kind.gates());
+                let front = sequence.as_ref().filter(|_| cell.layout.directions).map(|_| d);
+                let shaped = |shape: &[usize]| front.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
+                let input_size = self.input_size.value;
+                let ([w, r], biases) = self.framework().tensor_names();
+                let [w, r] = [w, r].map(|name| numbered(&name.to_lowercase()));
+                inputs.push(graph.input(&w, shaped(&[rows, input_size]), &self.input_size.origin));
+                inputs.push(graph.input(&r, shaped(&[rows, hidden.value]), &hidden.origin));
+                for (name, parts) in biases.iter().zip(cell.layout.bias_tensors()) {
+                    let shape = shaped(&[hidden.value.saturating_mul(parts)]);
+                    inputs.push(graph.input(&numbered(&name.to_lowercase()), shape, &hidden.origin));
+                }
+                if cell.peepholes {
+                    inputs.push(graph.input(&numbered("p"), shaped(&[hidden.value.saturating_mul(3)]), &hidden.origin));
+                }
+            }
+        }
+        inputs.extend(attention);
+
+        let mut outputs = Vec::new();
+        if let Some(steps) = &sequence {
+            let shape = vec![batch, d, steps.value, hidden.value];
+            outputs.push(graph.value(&numbered("y"), Some(shape), &hidden.origin));
+        }
+        let mut states = Vec::new();
+        for &(_, out) in state_names {
+            let value = graph.value(&numbered(out), Some(state_shape.clone()), &hidden.origin);
+            outputs.push(value);
+            states.push((out, value));
+        }
+        let output = outputs[0];
+        let ledger = self.ledger(&cell);
+        let op = match sequence {
+            Some(_) => Op::Sequence(cell, self.direction()),
+            None => Op::Cell(cell),
+        };
+        graph.node(&numbered(&self.name.value), op, inputs, outputs, ledger, name);
+        if in_stack && self.direction() == Direction::Forward {
+            for ((state, _), (_, value)) in state_names.iter().zip(&states) {
+                graph.assign(&numbered(state), *value, name);
+            }
+        }
+        LayerOutputs { output, states }
+    }
+
+    fn ledger(&self, cell: &Cell) -> Vec<LedgerEntry> {
+        let list = |activations: &[Activation]| activations.iter().map(|a| a.label()).collect::<Vec<_>>().join(", ");
+        let entry = |key: Key, taken: String| entry(&self.keys, key, taken);
+        let clip = self.keys.get::<f32>(Key::Clip).map(|said| said.with(said.value.to_string()));
+        let activations = self.activations().map(|said| said.with(list(&said.value)));
+        let hidden_size = self.hidden_size.with(self.hidden_size.value.to_string());
+        let mut ledger = vec![
+            given("hidden_size", Some(hidden_size), cell.hidden_size.to_string()),
+            given("activations", activations, list(&cell.activations)),
+            given("clip", clip, cell.clip.map_or("no clipping".to_owned(), |bound| bound.to_string())),
+        ];
+        match cell.kind.reset_gate() {
+            Some(_) if self.is_apples => ledger.extend(apple::ledger(&self.keys)),
+            Some(reset) => ledger.push(entry(Key::LinearBeforeReset, (reset == ResetGate::AfterMatMul).to_string())),
+            None => {}
+        }
+        if self.steps().is_some() {
+            ledger.push(entry(Key::Direction, self.direction().name().to_owned()));
+        } else if cell.kind == CellKind::Lstm {
+            ledger.push(entry(Key::InputForget, cell.input_forget.to_string()));
+            ledger.push(entry(Key::Peepholes, cell.peepholes.to_string()));
+            ledger.push(entry(Key::WeightsFormat, cell.layout.order(cell.kind)));
+        }
+        if let Some(skip) = self.keys.value::<bool>(Key::Skip) {
+            ledger.push(entry(Key::Skip, skip.to_string()));
+        }
+        if let Some(Said { value: Baked { taken, file, .. }, origin }) = &self.weights
+            && !taken.is_empty()
+        {
+            let file = file.as_ref().map(|file| Said { value: file.name.clone(), origin: origin.clone() });
+            ledger.push(given("weights", file, taken.clone()));
+        }
+        ledger
+    }
+}
+
+/// What became of a key.
+pub(super) fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
+    given(key.name(), keys.said(key).map(|said| said.with(said.value.to_string())), taken)
+}
+
+fn given(attribute: &str, said: Option<Said<String>>, taken: String) -> LedgerEntry {
+    let (given, origin) = said.map_or((None, Origin::Unknown), |said| (Some(said.value), said.origin));
+    LedgerEntry { attribute: attribute.to_owned(), given, taken, origin }
+}

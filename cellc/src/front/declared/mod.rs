@@ -1,0 +1,212 @@
+//! What is declared rather than read: the part that the macros and the builder have in common.
+//!
+//! One layer alone is OpenVINO's operation: its states are inputs and outputs, h in and h_out out. Several layers, one with a dense layer behind
+//! it, and one whose input is added to its output are a [`Stack`].
+
+mod apple;
+pub(super) mod layer;
+
+#[cfg(feature = "read-safetensors")]
+pub(crate) use apple::reset_gate;
+pub(crate) use layer::{Declared, clip_bound};
+
+use layer::{LayerOutputs, Place};
+
+use super::graph::Graph;
+use super::keys::{CLIP, Family, Key, Said, is_clip};
+use super::not_finite;
+use super::stack::Stack;
+use super::weights::{Baked, DenseLayer};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::model::{Direction, Model};
+
+/// Advice names options of the command line; a way in that has other words for them says it in its own.
+pub(crate) fn in_words_of(problems: &mut Diagnostics, words: &[(&str, &str)]) {
+    for problem in &mut problems.0 {
+        for text in [&mut problem.valid, &mut problem.help].into_iter().flatten() {
+            for (option, word) in words {
+                *text = text.replace(option, word);
+            }
+        }
+    }
+}
+
+/// The largest number of layers.
+const MOST_LAYERS: usize = 1000;
+
+/// The largest number of states that a declared layer has, both ways; [`crate::validate`] judges the rest.
+const MOST_STATES: usize = 1 << 24;
+
+impl Declared {
+    fn head(&self) -> Option<&DenseLayer> {
+        self.weights.as_ref()?.value.head.as_ref()
+    }
+
+    /// The layers one after the other, where states are variables rather than inputs and outputs.
+    fn stack(&self) -> Option<Stack> {
+        let skip = self.keys.on(Key::Skip);
+        if self.layer_count() == 1 && self.head().is_none() && skip.is_none() {
+            return None;
+        }
+        let (rows, steps) = (self.keys.get(Key::Batch), self.steps());
+        let mut stack = Stack::new(self.declared_by, self.name.clone(), self.input_size.clone(), rows, steps);
+        let mut one = self.clone();
+        one.keys.remove(Key::Layers);
+        let mut weights = one.weights.take();
+        let known = weights.as_mut().map(|said| std::mem::take(&mut said.value.layers));
+        for layer in 0..self.layer_count() {
+            one.weights = weights.as_ref().map(|Said { value: Baked { taken, file, .. }, origin }| {
+                let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
+                Said {
+                    value: Baked { layers, taken: taken.clone(), file: file.clone(), ..Baked::default() },
+                    origin: origin.clone(),
+                }
+            });
+            one.input_size.value = self.layer_input(layer);
+            stack.push_recurrent(one.clone());
+        }
+        if let Some(head) = self.head() {
+            stack.push_dense(head.clone());
+        }
+        stack.skip = skip.map(|origin| Said { value: true, origin: origin.clone() });
+        stack.file = weights.and_then(|said| said.value.file);
+        Some(stack)
+    }
+
+    /// What does not go together, or is of a size that nothing could be made of: to be asked before [`Self::model`].
+    pub(crate) fn problems(&self) -> Diagnostics {
+        let mut problems = Diagnostics::default();
+        let mut refuse = |origin: &Origin, found: String, valid: &str, help: &str| {
+            let mut problem = Diagnostic::error(origin.clone(), found).valid(valid);
+            problem.help = (!help.is_empty()).then(|| help.to_owned());
+            problems.push(problem);
+        };
+        if let (Some(origin), None) = (self.keys.origin(Key::Direction), self.steps()) {
+            refuse(origin, "a direction is given for one step".to_owned(), "a number of steps, --sequence", "");
+        }
+        if let Some(clip) = self.keys.get::<f32>(Key::Clip).filter(|clip| !is_clip(clip.value)) {
+            refuse(&clip.origin, format!("`clip` is {}", clip.value), CLIP, "");
+        }
+        if let Some(layers) = self.keys.get::<usize>(Key::Layers)
+            && !(1..=MOST_LAYERS).contains(&layers.value)
+        {
+            refuse(&layers.origin, format!("{} layers", layers.value), &format!("1 to {MOST_LAYERS}"), "");
+        }
+        let alone = match (self.is_apples, self.family) {
+            (true, _) => Some("Apple's gru"),
+            (false, Family::Augru) => Some("an AUGRU"),
+            _ => None,
+        };
+        if let Some(name) = alone.filter(|_| self.layer_count() > 1) {
+            refuse(&self.name.origin, format!("several layers of {name}"), "one layer", "");
+        }
+        if let (Some(name), Some(origin)) = (alone, self.keys.on(Key::Skip)) {
+            refuse(origin, format!("`skip` is set on {name}"), "a GRU, an LSTM or an RNN", "");
+        }
+        if self.family == Family::Augru
+            && let Some(direction) =
+                self.keys.get::<Direction>(Key::Direction).filter(|said| said.value != Direction::Forward)
+        {
+            let found = format!("AUGRUSequence with the direction {}", direction.value.name());
+            refuse(&direction.origin, found, "forward", "");
+        }
+        for key in [Key::InputForget, Key::Peepholes, Key::WeightsFormat] {
+            let Some(origin) = self.keys.origin(key) else { continue };
+            if self.family != Family::Lstm || self.steps().is_some() {
+                let found = format!("`{}` is given, and {} has none", key.name(), self.operation());
+                refuse(origin, found, "one step of an LSTM: LSTMCell-1 has it", "");
+            }
+        }
+        if let Some(gate) = apple::contradiction(&self.keys).filter(|_| self.is_apples) {
+            let found = format!("the reset gate is {} here, and the flag says otherwise", gate.value.name());
+            let valid = "true with after_mat_mul, false with one of the others: apply_reset_gate_after_mat_mul";
+            refuse(&gate.origin, found, valid, "give one of the two");
+        }
+        if let (true, Some(Said { value: Direction::Bidirectional, origin })) =
+            (self.is_apples, self.keys.get(Key::Direction))
+        {
+            let found = "Apple's gru has no bidirectional direction".to_owned();
+            refuse(&origin, found, "forward, reverse", "");
+        }
+        let sizes = [self.rows(), 2, self.hidden_size.value];
+        if sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).is_none_or(|all| all > MOST_STATES) {
+            let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
+            refuse(&self.hidden_size.origin, found, &format!("at most {} states in all", MOST_STATES / 2), "");
+        }
+        if let Some(Said { value: weights, origin }) = &self.weights {
+            problems.extend(weights.warnings.clone());
+            // given in memory: the names of tensors in a file are known where it is read
+            let given = if weights.file.is_none() { &weights.layers[..] } else { &[] };
+            for (number, layer) in given.iter().enumerate() {
+                for (name, tensor) in layer.tensors() {
+                    let name = format!("{name} of layer {number}");
+                    let not_finite = tensor.not_finite().map(|value| not_finite(origin.clone(), &name, value));
+                    not_finite.into_iter().for_each(|warning| problems.push(warning));
+                }
+            }
+        }
+        if !problems.has_errors()
+            && let Some(stack) = self.stack()
+        {
+            problems.extend(stack.problems());
+        }
+        problems
+    }
+
+    /// The operation's name in OpenVINO.
+    fn operation(&self) -> &'static str {
+        if self.steps().is_some() { self.kind().sequence_name() } else { self.kind().op_name() }
+    }
+
+    /// The model. Of one layer: x `[N, I]` (a sequence: `[N, T, I]`), h `[N, H]` (`[N, D, H]`), c of an LSTM, a of an AUGRU, w, r, b and p
+    /// where they are not known in; y of a sequence `[N, D, T, H]`, h_out and c_out out. Else that of [`Stack::model`].
+    pub(crate) fn model(&self) -> Model {
+        if let Some(stack) = self.stack() {
+            return stack.model();
+        }
+        let origin = &self.name.origin;
+        let batch = self.rows();
+        let mut graph = Graph::new(self.declared_by);
+        let x_shape = match (self.is_apples, self.steps()) {
+            (true, Some(steps)) => vec![steps.value, batch, self.input_size.value],
+            (_, Some(steps)) => vec![batch, steps.value, self.input_size.value],
+            (_, None) => vec![batch, self.input_size.value],
+        };
+        let x_name = if self.is_apples { "input" } else { "x" };
+        let mut x = graph.input(x_name, x_shape, &self.input_size.origin);
+        if self.is_apples {
+            x = graph.transposed("input_by_row", x, &[1, 0, 2], origin);
+        }
+        let outputs = self.layer(&mut graph, Place::Alone, x);
+        if self.is_apples {
+            self.apple_results(&mut graph, &outputs);
+        } else {
+            if self.steps().is_some() {
+                graph.result("y", outputs.output, origin);
+            }
+            for (name, state) in outputs.states {
+                graph.result(name, state, origin);
+            }
+        }
+        graph.model.name = Some(self.name.value.clone());
+        graph.model.files.extend(self.weights.as_ref().and_then(|said| said.value.file.clone()));
+        graph.model
+    }
+
+    /// The results in Apple's terms: output and hidden_states.
+    fn apple_results(&self, graph: &mut Graph, last: &LayerOutputs) {
+        let origin = &self.name.origin;
+        let hidden = self.hidden_size.value;
+        let state = last.states[0].1;
+        let output = if apple::output_sequence(&self.keys) {
+            let steps = self.steps().map_or(1, |said| said.value);
+            let rows = graph.reshaped("output_by_row", last.output, vec![self.rows(), steps, hidden], origin);
+            graph.transposed("output", rows, &[1, 0, 2], origin)
+        } else {
+            graph.transposed("output", state, &[1, 0, 2], origin)
+        };
+        graph.result("output", output, origin);
+        let hidden_states = graph.reshaped("hidden_states", state, vec![self.rows(), hidden], origin);
+        graph.result("hidden_states", hidden_states, origin);
+    }
+}

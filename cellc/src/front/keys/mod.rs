@@ -1,0 +1,527 @@
+//! Every key by which layers are declared, in one table: what a macro, the Builder, the command and the metadata of a file can say.
+
+mod values;
+
+use std::collections::BTreeMap;
+
+pub use values::KeyValue;
+pub(crate) use values::{Family, Kind, Takes, Value};
+
+use crate::diagnostic::Origin;
+use crate::model::{Direction, LstmGateOrder};
+use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat};
+
+use super::apple::AppleResetGate;
+
+/// Which macro was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Macro {
+    GruCell,
+    RnnCell,
+    LstmCell,
+    AugruCell,
+    GruSequence,
+    RnnSequence,
+    LstmSequence,
+    AugruSequence,
+    /// `gru!`, in Apple's terms.
+    AppleGru,
+}
+
+impl Macro {
+    /// The macros for one step or a sequence of OpenVINO's cells, and Apple's last.
+    pub(super) const ALL: [Self; 9] = [
+        Self::GruCell,
+        Self::RnnCell,
+        Self::LstmCell,
+        Self::AugruCell,
+        Self::GruSequence,
+        Self::RnnSequence,
+        Self::LstmSequence,
+        Self::AugruSequence,
+        Self::AppleGru,
+    ];
+
+    /// Its name with the exclamation mark.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GruCell => "gru_cell!",
+            Self::RnnCell => "rnn_cell!",
+            Self::LstmCell => "lstm_cell!",
+            Self::AugruCell => "augru_cell!",
+            Self::GruSequence => "gru_sequence!",
+            Self::RnnSequence => "rnn_sequence!",
+            Self::LstmSequence => "lstm_sequence!",
+            Self::AugruSequence => "augru_sequence!",
+            Self::AppleGru => "gru!",
+        }
+    }
+
+    pub(crate) fn family(self) -> Family {
+        match self {
+            Self::GruCell | Self::GruSequence | Self::AppleGru => Family::Gru,
+            Self::RnnCell | Self::RnnSequence => Family::Rnn,
+            Self::LstmCell | Self::LstmSequence => Family::Lstm,
+            Self::AugruCell | Self::AugruSequence => Family::Augru,
+        }
+    }
+
+    pub(crate) fn is_sequence(self) -> bool {
+        match self {
+            Self::GruCell | Self::RnnCell | Self::LstmCell | Self::AugruCell => false,
+            Self::GruSequence | Self::RnnSequence | Self::LstmSequence | Self::AugruSequence | Self::AppleGru => true,
+        }
+    }
+
+    pub(crate) fn is_apple(self) -> bool {
+        self == Self::AppleGru
+    }
+
+    /// The macro for one of OpenVINO's operations.
+    pub(crate) fn of(family: Family, sequence: bool) -> Option<Self> {
+        Self::ALL.into_iter().find(|of| !of.is_apple() && of.family() == family && of.is_sequence() == sequence)
+    }
+
+    /// Every key that it takes, in the order in which messages list them.
+    pub(super) fn keys(self) -> impl Iterator<Item = Key> {
+        Key::all().filter(move |key| key.row().of.is_some_and(|of| of(self)))
+    }
+
+    pub(super) fn takes(self, key: Key) -> bool {
+        self.keys().any(|own| own == key)
+    }
+}
+
+/// What is known of a key.
+struct Row {
+    /// What macros call it.
+    name: &'static str,
+    takes: Takes,
+    /// What its value is, for a macro.
+    valid: fn(Macro) -> &'static str,
+    /// Which macros take it; none: no macro.
+    of: Option<fn(Macro) -> bool>,
+    /// Why a macro does not take it.
+    elsewhere: Option<&'static str>,
+    /// What the command and the metadata of a file of weights call it, and what its value is there.
+    in_files: Option<(&'static str, &'static str)>,
+    /// What it chooses about the code; none: it is part of what is declared.
+    sets: Option<fn(&mut Options, &Value)>,
+}
+
+impl Row {
+    /// A key of every macro.
+    const ANY: Self = Self {
+        name: "",
+        takes: Takes::Size,
+        valid: |_| "",
+        of: Some(|_| true),
+        elsewhere: None,
+        in_files: None,
+        sets: None,
+    };
+}
+
+/// The keys, each with its row.
+macro_rules! keys {
+    ($($key:ident { $($field:ident: $value:expr),* $(,)? })*) => {
+        /// A key.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[allow(missing_docs)] // the table says it
+        pub enum Key { $($key),* }
+
+        impl Key {
+            /// Every key, in the order in which messages list them.
+            pub fn all() -> impl Iterator<Item = Self> {
+                [$(Self::$key),*].into_iter()
+            }
+
+            fn row(self) -> Row {
+                match self {
+                    $(Self::$key => Row { $($field: $value,)* ..Row::ANY }),*
+                }
+            }
+        }
+    };
+}
+
+/// What a clip may be that is declared. An attribute of a model may be negative, as OpenVINO takes that as none.
+pub(crate) const CLIP: &str = "0 for no clipping, or a number above it that f32 holds: 3.0";
+
+/// Whether a clip may be declared so.
+pub(crate) fn is_clip(clip: f32) -> bool {
+    clip >= 0.0
+}
+
+const IN_LSTM_CELL: Option<&str> = Some("LSTMCell-1 has it, one step: lstm_cell!");
+const IN_APPLES: Option<&str> = Some("Apple's operation has it: gru!");
+const SWITCH: &str = "true or false";
+const SIZE: &str = "a whole number from 1";
+
+/// Whether a macro declares what may have several layers.
+fn stackable(called: Macro) -> bool {
+    called.family() != Family::Augru && !called.is_apple()
+}
+
+fn lstm_cell(called: Macro) -> bool {
+    called == Macro::LstmCell
+}
+
+keys! {
+    Cell {
+        name: "cell",
+        takes: Takes::Word(|| [Family::Rnn, Family::Gru, Family::Lstm].map(|f| (f.name(), f.into())).into()),
+        of: None,
+        in_files: Some(("cell", "rnn, gru or lstm")),
+    }
+    HiddenSize {
+        name: "hidden_size",
+        valid: |_| "a whole number from 1: hidden_size = 128",
+        in_files: Some(("hidden_size", SIZE)),
+    }
+    InputSize {
+        name: "input_size",
+        valid: |_| "a whole number from 1: input_size = 16",
+        in_files: Some(("input_size", SIZE)),
+    }
+    Batch {
+        name: "batch",
+        valid: |_| "a whole number from 1: batch = 1",
+        in_files: Some(("batch", SIZE)),
+    }
+    Steps {
+        name: "steps",
+        valid: |_| "a whole number from 1: steps = 10",
+        of: Some(Macro::is_sequence),
+        elsewhere: Some("steps are those of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
+        in_files: Some(("sequence", "a whole number of steps from 1")),
+    }
+    Direction {
+        name: "direction",
+        takes: Takes::Word(|| Direction::ALL.map(|direction| (direction.name(), direction.into())).into()),
+        valid: |called| match called.is_apple() {
+            true => "forward or reverse: direction = reverse",
+            false => "forward, reverse or bidirectional: direction = reverse",
+        },
+        of: Some(|called| called.is_sequence() && called.family() != Family::Augru),
+        elsewhere: Some("a direction is that of a sequence: gru_sequence!, rnn_sequence!, lstm_sequence!"),
+        in_files: Some(("direction", "forward, reverse or bidirectional")),
+    }
+    Layers {
+        name: "layers",
+        valid: |_| "a whole number from 1: layers = 2",
+        of: Some(stackable),
+        in_files: Some(("layers", SIZE)),
+    }
+    LinearBeforeReset {
+        name: "linear_before_reset",
+        takes: Takes::Switch,
+        valid: |_| "true or false: linear_before_reset = true",
+        of: Some(|called| called.family().has_reset_gate() && !called.is_apple()),
+        elsewhere: Some("a cell that has a reset gate is declared by gru_cell!"),
+        in_files: Some(("linear_before_reset", SWITCH)),
+    }
+    Clip {
+        name: "clip",
+        takes: Takes::Bound,
+        valid: |_| CLIP,
+        of: Some(stackable),
+        in_files: Some(("clip", CLIP)),
+    }
+    Activations {
+        name: "activations",
+        takes: Takes::Activations,
+        valid: |called| match called.family() {
+            Family::Rnn => "a list of one: activations = [tanh]",
+            Family::Gru | Family::Augru => "a list of two: activations = [sigmoid, tanh]",
+            Family::Lstm => "a list of three: activations = [sigmoid, tanh, tanh]",
+        },
+        of: Some(stackable),
+        in_files: Some(("activations", "activations with commas between them: sigmoid,tanh")),
+    }
+    InputForget {
+        name: "input_forget",
+        takes: Takes::Switch,
+        valid: |_| "true or false: input_forget = true",
+        of: Some(lstm_cell),
+        elsewhere: IN_LSTM_CELL,
+    }
+    Peepholes {
+        name: "peepholes",
+        takes: Takes::Switch,
+        valid: |_| "true or false: peepholes = true",
+        of: Some(lstm_cell),
+        elsewhere: IN_LSTM_CELL,
+    }
+    WeightsFormat {
+        name: "weights_format",
+        takes: Takes::Word(|| LstmGateOrder::ALL.map(|order| (order.name(), order.into())).into()),
+        valid: |_| "fico, icof, ifco, ifoc or iofc: weights_format = ifco",
+        of: Some(lstm_cell),
+        elsewhere: IN_LSTM_CELL,
+    }
+    Activation {
+        name: "activation",
+        takes: Takes::Activation,
+        valid: |_| "an activation: activation = tanh",
+        of: Some(Macro::is_apple),
+        elsewhere: IN_APPLES,
+    }
+    RecurrentActivation {
+        name: "recurrent_activation",
+        takes: Takes::Activation,
+        valid: |_| "an activation: recurrent_activation = sigmoid",
+        of: Some(Macro::is_apple),
+        elsewhere: IN_APPLES,
+    }
+    ApplyResetGateAfterMatMul {
+        name: "apply_reset_gate_after_mat_mul",
+        takes: Takes::Switch,
+        valid: |_| "true or false: apply_reset_gate_after_mat_mul = true",
+        of: Some(Macro::is_apple),
+        elsewhere: IN_APPLES,
+    }
+    ResetGate {
+        name: "reset_gate",
+        takes: Takes::Word(|| AppleResetGate::ALL.map(|gate| (gate.name(), gate.into())).into()),
+        valid: |_| "before_mat_mul, after_mat_mul or after_mat_mul_outer_bias: reset_gate = after_mat_mul",
+        of: Some(Macro::is_apple),
+        elsewhere: IN_APPLES,
+    }
+    OutputSequence {
+        name: "output_sequence",
+        takes: Takes::Switch,
+        valid: |_| "true or false: output_sequence = false",
+        of: Some(Macro::is_apple),
+        elsewhere: IN_APPLES,
+    }
+    Model {
+        name: "model",
+        takes: Takes::Path,
+        valid: |_| "a file, relative to the folder of Cargo.toml: model = \"model.xml\"",
+        of: Some(|called| !called.is_apple()),
+    }
+    Weights {
+        name: "weights",
+        takes: Takes::Path,
+        valid: |_| "a file, relative to the folder of Cargo.toml: weights = \"model.bin\"",
+    }
+    Prefix {
+        name: "prefix",
+        takes: Takes::Text,
+        valid: |_| "the name of a module in the file of weights: prefix = \"gru\"",
+        of: Some(|called| called.family() != Family::Augru),
+        in_files: Some(("prefix", "the name of a module")),
+    }
+    Head {
+        name: "head",
+        takes: Takes::Text,
+        valid: |_| "the name of a dense layer in the file of weights: head = \"fc\"",
+        of: Some(stackable),
+        in_files: Some(("head", "the name of a dense layer")),
+    }
+    HeadActivation {
+        name: "head_activation",
+        takes: Takes::Activation,
+        valid: |_| "an activation: head_activation = sigmoid",
+        of: Some(stackable),
+        in_files: Some(("head_activation", "an activation: sigmoid, leaky_relu(0.1)")),
+    }
+    Skip {
+        name: "skip",
+        takes: Takes::Switch,
+        valid: |_| "true or false: skip = true",
+        of: Some(stackable),
+        in_files: Some(("skip", SWITCH)),
+    }
+    GateOrder {
+        name: "gate_order",
+        takes: Takes::GateOrder,
+        valid: |called| match called.family() {
+            Family::Lstm => "the letters i, f, c and o: gate_order = ifco",
+            _ => "the letters r, z and n: gate_order = rzn",
+        },
+        of: Some(|called| matches!(called.family(), Family::Gru | Family::Lstm) && !called.is_apple()),
+        in_files: Some(("gate_order", "the letters i, f, c and o of an LSTM, r, z and n of a GRU: ifco, rzn")),
+    }
+    Isa {
+        name: "isa",
+        takes: Takes::Isas,
+        valid: |_| "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
+        sets: Some(|options, value| options.isas = Kind::of(value)),
+    }
+    Unroll {
+        name: "unroll",
+        takes: Takes::Word(|| {
+            let words = [("auto", Unroll::Auto), ("full", Unroll::Full), ("none", Unroll::None)];
+            words.map(|(word, unroll)| (word, unroll.into())).into()
+        }),
+        valid: |_| "auto, full or none: unroll = auto",
+        sets: Some(|options, value| set(&mut options.unroll, value)),
+    }
+    Fma {
+        name: "fma",
+        takes: Takes::Word(|| [("auto", Fma::Auto.into()), ("off", Fma::Off.into())].into()),
+        valid: |_| "auto or off: fma = auto",
+        sets: Some(|options, value| set(&mut options.fma, value)),
+    }
+    Accuracy {
+        name: "accuracy",
+        takes: Takes::Word(|| Accuracy::ALL.map(|accuracy| (accuracy.name(), accuracy.into())).into()),
+        valid: |_| "exact, fast or audio: accuracy = fast",
+        sets: Some(|options, value| set(&mut options.accuracy, value)),
+    }
+    KeepDenormals {
+        name: "keep_denormals",
+        takes: Takes::Switch,
+        valid: |_| "true or false: keep_denormals = true",
+        sets: Some(|options, value| set(&mut options.keep_denormals, value)),
+    }
+    FlushDenormals {
+        name: "flush_denormals",
+        takes: Takes::Switch,
+        valid: |_| "true or false: flush_denormals = true",
+        sets: Some(|options, value| options.keep_denormals = *value == Value::Switch(false)),
+    }
+    WeightFormat {
+        name: "weight_format",
+        takes: Takes::Word(|| WeightFormat::ALL.map(|format| (format.key(), format.into())).into()),
+        valid: |_| "f32, f16, bf16_pair or int8: weight_format = f16",
+        sets: Some(|options, value| set(&mut options.weight_format, value)),
+    }
+    Threads {
+        name: "threads",
+        takes: Takes::Threads,
+        valid: |_| "1 or 2: threads = 2",
+        of: Some(|called| !called.is_sequence()),
+        elsewhere: Some("threads share a cell of one step: gru_cell!, rnn_cell!, lstm_cell!"),
+        sets: Some(|options, value| set(&mut options.threads, value)),
+    }
+}
+
+/// Sets a part of the options to a value, which is of that kind.
+fn set<T: Kind>(part: &mut T, value: &Value) {
+    if let Some(value) = Kind::of(value) {
+        *part = value;
+    }
+}
+
+impl Key {
+    /// What macros call it.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The keys that some macro takes.
+    pub(super) fn of_macros() -> impl Iterator<Item = Self> {
+        Self::all().filter(|key| key.row().of.is_some())
+    }
+
+    /// The keys that the command and the metadata of a file of weights have.
+    pub fn of_files() -> impl Iterator<Item = Self> {
+        Self::all().filter(|key| key.row().in_files.is_some())
+    }
+
+    /// What the command and the metadata of a file of weights call it.
+    pub fn name_in_files(self) -> &'static str {
+        self.row().in_files.map_or(self.row().name, |(name, _)| name)
+    }
+
+    /// What its value is there.
+    pub(crate) fn valid_in_files(self) -> &'static str {
+        self.row().in_files.map_or("", |(_, valid)| valid)
+    }
+
+    /// What its value is in a macro.
+    pub(super) fn valid(self, called: Macro) -> &'static str {
+        (self.row().valid)(called)
+    }
+
+    pub(super) fn takes(self) -> Takes {
+        self.row().takes
+    }
+
+    /// Why a macro does not take it.
+    pub(super) fn elsewhere(self) -> Option<&'static str> {
+        self.row().elsewhere
+    }
+
+    /// Takes a value into the options, if that is where it belongs.
+    pub(super) fn choose(self, options: &mut Options, value: &Value) {
+        if let Some(set) = self.row().sets {
+            set(options, value);
+        }
+    }
+}
+
+/// Something that was said, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Said<T> {
+    pub(crate) value: T,
+    pub(crate) origin: Origin,
+}
+
+impl<T> Said<T> {
+    /// What no place of the input says: an option, a method of the Builder, a file.
+    pub(crate) fn unplaced(value: T) -> Self {
+        Self { value, origin: Origin::Unknown }
+    }
+
+    /// Another value that is said at the same place.
+    pub(crate) fn with<U>(&self, value: U) -> Said<U> {
+        Said { value, origin: self.origin.clone() }
+    }
+}
+
+/// The keys that are given, with their values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Keys(BTreeMap<Key, Said<Value>>);
+
+impl Keys {
+    /// Adds one that no place of the input says, if it is given.
+    pub fn add(&mut self, key: Key, value: Option<KeyValue>) {
+        if let Some(value) = value {
+            self.set(key, Said::unplaced(value.0));
+        }
+    }
+
+    /// The keys that are given.
+    pub fn given(&self) -> impl Iterator<Item = Key> {
+        self.0.keys().copied()
+    }
+
+    pub(crate) fn set(&mut self, key: Key, said: Said<impl Into<Value>>) {
+        self.0.insert(key, Said { value: said.value.into(), origin: said.origin });
+    }
+
+    pub(crate) fn remove(&mut self, key: Key) {
+        self.0.remove(&key);
+    }
+
+    /// The same key as others have it, or not at all.
+    pub(crate) fn said(&self, key: Key) -> Option<&Said<Value>> {
+        self.0.get(&key)
+    }
+
+    /// Where a key is given, if it is.
+    pub(crate) fn origin(&self, key: Key) -> Option<&Origin> {
+        self.said(key).map(|said| &said.origin)
+    }
+
+    /// The value of a key, whose kind the table says.
+    pub(crate) fn get<T: Kind>(&self, key: Key) -> Option<Said<T>> {
+        let said = self.said(key)?;
+        Some(said.with(T::of(&said.value)?))
+    }
+
+    /// The same without its place.
+    pub(crate) fn value<T: Kind>(&self, key: Key) -> Option<T> {
+        T::of(&self.said(key)?.value)
+    }
+
+    /// Where a switch is given and on.
+    pub(crate) fn on(&self, key: Key) -> Option<&Origin> {
+        self.said(key).filter(|said| said.value == Value::Switch(true)).map(|said| &said.origin)
+    }
+}

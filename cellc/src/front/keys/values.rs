@@ -1,0 +1,216 @@
+//! What keys take, and values that are written as text: by options of the command and the metadata of a file.
+
+use std::fmt;
+
+use super::{Key, is_clip};
+use crate::arch::Isa;
+use crate::diagnostic::quoted;
+use crate::front::apple::AppleResetGate;
+use crate::front::layout::GateOrder;
+use crate::front::underflows;
+use crate::model::{Activation, CellKind, Direction, LstmGateOrder, ResetGate};
+use crate::options::{Accuracy, Fma, Threads, Unroll, WeightFormat};
+
+/// Which cell, its variants apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub(crate) enum Family {
+    Rnn,
+    Gru,
+    Augru,
+    Lstm,
+}
+
+impl Family {
+    /// The family of a kind.
+    pub(crate) fn of(kind: CellKind) -> Self {
+        match kind {
+            CellKind::Rnn => Self::Rnn,
+            CellKind::Gru(_) => Self::Gru,
+            CellKind::Augru(_) => Self::Augru,
+            CellKind::Lstm => Self::Lstm,
+        }
+    }
+
+    /// The kind, the reset gate of those that have one in its place.
+    pub(crate) fn kind(self, reset: ResetGate) -> CellKind {
+        match self {
+            Self::Rnn => CellKind::Rnn,
+            Self::Gru => CellKind::Gru(reset),
+            Self::Augru => CellKind::Augru(reset),
+            Self::Lstm => CellKind::Lstm,
+        }
+    }
+
+    /// Its name in lower case.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Rnn => "rnn",
+            Self::Gru => "gru",
+            Self::Augru => "augru",
+            Self::Lstm => "lstm",
+        }
+    }
+
+    /// Whether it has a reset gate.
+    pub(crate) fn has_reset_gate(self) -> bool {
+        matches!(self, Self::Gru | Self::Augru)
+    }
+}
+
+/// What a key takes.
+pub(crate) enum Takes {
+    /// A whole number from 1.
+    Size,
+    /// true or false.
+    Switch,
+    /// A number that f32 holds.
+    Bound,
+    Activation,
+    Activations,
+    /// One of these words.
+    Word(fn() -> Vec<(&'static str, Value)>),
+    /// The letters of an order of gates.
+    GateOrder,
+    /// A text that is not empty.
+    Text,
+    /// A file, relative to the folder of Cargo.toml.
+    Path,
+    /// A list of instruction sets.
+    Isas,
+    /// 1 or 2.
+    Threads,
+}
+
+/// What a value of a key can be.
+pub(crate) trait Kind: Sized {
+    /// The value, where it is of this kind.
+    fn of(value: &Value) -> Option<Self>;
+}
+
+macro_rules! values {
+    ($($variant:ident($kind:ty)),* $(,)?) => {
+        /// A value of a key.
+        #[derive(Clone, Debug, PartialEq)]
+        pub(crate) enum Value { $($variant($kind)),* }
+
+        $(
+            impl From<$kind> for Value {
+                fn from(value: $kind) -> Self {
+                    Self::$variant(value)
+                }
+            }
+
+            impl Kind for $kind {
+                fn of(value: &Value) -> Option<Self> {
+                    if let Value::$variant(value) = value { Some(value.clone()) } else { None }
+                }
+            }
+        )*
+    };
+}
+
+values! {
+    Family(Family),
+    Size(usize),
+    Switch(bool),
+    Number(f32),
+    Direction(Direction),
+    Activation(Activation),
+    Activations(Vec<Activation>),
+    GateOrder(GateOrder),
+    LstmGateOrder(LstmGateOrder),
+    AppleResetGate(AppleResetGate),
+    Text(String),
+    Isas(Vec<&'static Isa>),
+    Unroll(Unroll),
+    Fma(Fma),
+    Accuracy(Accuracy),
+    WeightFormat(WeightFormat),
+    Threads(Threads),
+}
+
+/// The value of a key that the command and files have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyValue(pub(super) Value);
+
+impl KeyValue {
+    pub(crate) fn is(&self, value: &Value) -> bool {
+        self.0 == *value
+    }
+
+    /// Reads the value of a key.
+    ///
+    /// # Errors
+    /// What would be valid.
+    pub fn parse(key: Key, text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let value = match key.takes() {
+            Takes::Size => text.parse().ok().filter(|&size: &usize| size > 0).map(Value::Size),
+            Takes::Switch => text.parse().ok().map(Value::Switch),
+            Takes::Bound => {
+                let number = text.parse().ok().filter(|n: &f32| n.is_finite() && is_clip(*n) && !underflows(text, *n));
+                number.map(Value::Number)
+            }
+            Takes::Word(words) => words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value),
+            Takes::Activations => Some(Value::Activations(activations(text)?)),
+            Takes::Activation => match activations(text)?[..] {
+                [activation] => Some(Value::Activation(activation)),
+                ref list => return Err(format!("{} activations are given; {}", list.len(), key.valid_in_files())),
+            },
+            Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
+            Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
+            // no file has such keys
+            Takes::Path | Takes::Isas | Takes::Threads => None,
+        };
+        value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
+    }
+}
+
+/// Activations with commas between them, those of their numbers apart.
+fn activations(text: &str) -> Result<Vec<Activation>, String> {
+    let mut depth = 0usize;
+    let mut part = String::new();
+    let mut parts = Vec::new();
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(std::mem::take(&mut part));
+                continue;
+            }
+            _ => {}
+        }
+        part.push(c);
+    }
+    parts.push(part);
+    let one = |text: &String| text.trim().parse::<Activation>().map_err(|why| format!("{}: {why}", quoted(text)));
+    parts.iter().map(one).collect()
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Family(family) => f.write_str(family.name()),
+            Self::Size(size) => write!(f, "{size}"),
+            Self::Switch(on) => write!(f, "{on}"),
+            Self::Number(number) => write!(f, "{number:?}"),
+            Self::Direction(direction) => f.write_str(direction.name()),
+            Self::Activation(activation) => write!(f, "{activation}"),
+            Self::Activations(list) => f.write_str(&list.iter().map(|a| a.label()).collect::<Vec<_>>().join(", ")),
+            Self::GateOrder(order) => f.write_str(&order.letters()),
+            Self::LstmGateOrder(order) => f.write_str(order.name()),
+            Self::AppleResetGate(gate) => f.write_str(gate.name()),
+            Self::Text(text) => f.write_str(text),
+            // what is chosen about the code is compared with nothing
+            chosen => write!(f, "{chosen:?}"),
+        }
+    }
+}
+
+impl fmt::Display for KeyValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
