@@ -15,7 +15,9 @@ use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
 use crate::front::declared::reset_gate;
 use crate::front::declared::{Declared, in_words_of};
 use crate::front::formats;
-use crate::front::keys::{Key, Macro, Said};
+#[cfg(feature = "read-safetensors")]
+use crate::front::keys::Key;
+use crate::front::keys::{Macro, Said};
 #[cfg(feature = "read-safetensors")]
 use crate::front::safetensors;
 use crate::model::{Model, ValidModel};

@@ -15,7 +15,9 @@ use super::layout::{Framework, WeightSet, convert};
 use super::weights::Baked;
 use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::{Activation, Elementwise, InputFile, Model, Op, Tensor, ValueId, counted, shape_text};
+#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
+use crate::model::Activation;
+use crate::model::{Elementwise, InputFile, Model, Op, Tensor, ValueId, counted, shape_text};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Layer {

@@ -14,6 +14,7 @@ use super::keys::{Key, Keys, Macro, Said, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::options::{Options, WeightsAs};
 use checks::is_tensor_file;
+#[cfg(feature = "read-safetensors")]
 pub(crate) use checks::{MOST_BAKED, too_large};
 pub(crate) use form::TokenTable;
 use form::{Form, NAME, split};

@@ -145,6 +145,7 @@ impl Declared {
     }
 
     /// Takes from `framework` what it always computes, and refuses what it never does; `origin` is where its weights were given.
+    #[cfg(any(feature = "builder", feature = "read-safetensors"))]
     pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let name = framework.name();
