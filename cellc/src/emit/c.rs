@@ -12,29 +12,26 @@ mod wrap;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::ops::Deref;
 
-use super::names::Interface;
-use crate::arch::{Arch, Isa};
-use crate::kernel::Program;
-use crate::pack::Packed;
+use super::Contents;
+use crate::arch::Isa;
 
 /// What a C file and its header are made from.
 pub(super) struct File<'a> {
-    pub(super) arch: &'static Arch,
-    pub(super) interface: &'a Interface,
-    /// Generic first; and whether each fuses multiply-add.
-    pub(super) isas: &'a [(&'static Isa, bool)],
-    /// A body for each of them.
-    pub(super) program: &'a Program,
-    pub(super) packed: &'a Packed,
-    /// The lines of the header comment.
-    pub(super) comment: &'a [String],
-    /// The lines of the comment on the header and on its type.
-    pub(super) summary: &'a [String],
+    pub(super) contents: &'a Contents<'a>,
     /// The files' names without extension.
     pub(super) stem: &'a str,
     /// Whether the weights stand in the source.
     pub(super) inline: bool,
+}
+
+impl<'a> Deref for File<'a> {
+    type Target = Contents<'a>;
+
+    fn deref(&self) -> &Contents<'a> {
+        self.contents
+    }
 }
 
 impl File<'_> {
@@ -43,7 +40,7 @@ impl File<'_> {
         let mut used = BTreeSet::new();
         let bodies = kernels::bodies(self, &mut used);
         let mut out = String::new();
-        block_comment(&mut out, "", self.comment);
+        block_comment(&mut out, "", self.header);
         out.push('\n');
         if is_includable(self.stem) {
             let _ = writeln!(out, "#include \"{}.h\"", self.stem);
@@ -80,19 +77,9 @@ impl File<'_> {
         self.prefix().to_ascii_uppercase()
     }
 
-    /// The instruction sets beside the baseline.
-    fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
-        self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
-    }
-
-    /// Those that take the place of the baseline, each where its condition holds.
-    fn instead(&self) -> impl Iterator<Item = (&'static Isa, &'static str)> + '_ {
-        self.special().filter(|isa| isa.is_chosen_when_compiling()).filter_map(|isa| Some((isa, isa.condition()?.c)))
-    }
-
     /// Where the body of an instruction set is compiled: that of the baseline, where none takes its place.
     fn condition(&self, isa: &Isa) -> Option<String> {
-        let instead: Vec<_> = self.instead().map(|(_, condition)| format!("({condition})")).collect();
+        let instead: Vec<_> = self.instead().map(|(_, condition)| format!("({})", condition.c)).collect();
         match isa.condition() {
             None => Some(format!("!({})", instead.join(" || "))).filter(|_| !instead.is_empty()),
             Some(condition) => Some(condition.c.to_owned()),
@@ -103,7 +90,7 @@ impl File<'_> {
         let upper = self.upper();
         let file = format!("{}.c", self.stem);
         let file = if is_plain(&file) { &file } else { "FILE.c" };
-        let (float_flags, tuning) = (self.arch.c_float_flags, self.arch.c_tuning);
+        let (float_flags, tuning) = (self.options.arch.c_float_flags, self.options.arch.c_tuning);
         let sched = if self.interface.pool { "#include <sched.h>\n" } else { "" };
         let _ = write!(
             out,

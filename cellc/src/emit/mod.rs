@@ -13,15 +13,15 @@ mod weights;
 
 use proc_macro2::TokenStream;
 
-use crate::arch::{Isa, Processor};
-use crate::kernel::Program;
+use crate::arch::{Condition, Isa, Processor};
+use crate::kernel::{Body, BodyRef, Program, Role};
 use crate::options::Options;
 use crate::pack::Packed;
 #[cfg(feature = "builder")]
 pub use files::OutputFile;
 #[cfg(feature = "builder")]
 pub(crate) use files::{files, weights_file};
-use names::Interface;
+use names::{Field, Interface};
 
 /// What is spelled.
 pub(crate) struct Contents<'a> {
@@ -39,15 +39,67 @@ pub(crate) struct Contents<'a> {
     pub(crate) summary: &'a [String],
 }
 
-/// What programs ask, each once.
-fn processors(isas: &[(&'static Isa, bool)]) -> Vec<&'static Processor> {
-    let mut all: Vec<&'static Processor> = Vec::new();
-    for question in isas.iter().filter_map(|(isa, _)| isa.question()) {
-        if !all.iter().any(|known| std::ptr::eq(*known, question.processor)) {
-            all.push(question.processor);
-        }
+impl<'a> Contents<'a> {
+    /// The bodies, each with its instruction set.
+    fn bodies(&self) -> impl Iterator<Item = (&'static Isa, BodyRef<'a>)> {
+        self.isas.iter().map(|(isa, _)| *isa).zip(self.program.bodies())
     }
-    all
+
+    /// The instruction sets beside the baseline.
+    fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
+        self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
+    }
+
+    /// Those that take the place of the baseline, each where its condition holds.
+    fn instead(&self) -> impl DoubleEndedIterator<Item = (&'static Isa, Condition)> + '_ {
+        self.special().filter(|isa| isa.is_chosen_when_compiling()).filter_map(|isa| Some((isa, isa.condition()?)))
+    }
+
+    /// What programs ask, each once.
+    fn processors(&self) -> Vec<&'static Processor> {
+        let mut all: Vec<&'static Processor> = Vec::new();
+        for question in self.isas.iter().filter_map(|(isa, _)| isa.question()) {
+            if !all.iter().any(|known| std::ptr::eq(*known, question.processor)) {
+                all.push(question.processor);
+            }
+        }
+        all
+    }
+
+    /// Whether all weights are known.
+    fn is_baked(&self) -> bool {
+        self.packed.is_baked()
+    }
+
+    /// Whether halves of a cell may run at the same time.
+    fn has_halves(&self) -> bool {
+        self.program.bodies.iter().any(Body::has_halves)
+    }
+
+    /// The inputs that are flushed before the kernels run.
+    fn flushed_before(&self) -> impl Iterator<Item = &'a Field> {
+        let program = self.program;
+        let flushed = move |f: &&Field| {
+            program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(f.index))
+        };
+        self.interface.inputs.iter().filter(flushed)
+    }
+
+    /// Where the initial value of a variable stands in the baked block, unless it is zero.
+    fn initial(&self, variable: &Field) -> Option<usize> {
+        self.packed.initial.get(variable.index).copied().flatten()
+    }
+
+    /// Whether everything that is kept between steps starts as zero.
+    fn starts_at_zero(&self) -> bool {
+        self.interface.variables.iter().all(|v| self.initial(v).is_none())
+    }
+
+    /// The states of the struct: each input, and the output that it becomes.
+    fn states(&self) -> impl Iterator<Item = (&'a Field, &'a Field)> {
+        let interface = self.interface;
+        interface.states.iter().map(|state| (&interface.inputs[state.input], &interface.outputs[state.output]))
+    }
 }
 
 /// The Rust items as tokens, the weights as one literal: what the macros expand to.
@@ -59,14 +111,5 @@ pub(crate) fn rust_tokens(contents: &Contents<'_>) -> TokenStream {
 fn items(contents: &Contents<'_>) -> String {
     let mut doc = contents.summary.to_vec();
     doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
-    rust::File {
-        arch: contents.options.arch,
-        interface: contents.interface,
-        isas: contents.isas,
-        program: contents.program,
-        packed: contents.packed,
-        runtime: contents.options.runtime,
-        doc: &doc,
-    }
-    .text()
+    rust::File { contents, doc: &doc }.text()
 }

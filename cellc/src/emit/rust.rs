@@ -12,12 +12,13 @@ pub(super) mod types;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::ops::Deref;
 
+use super::Contents;
 use super::names::{Field, Interface, POOL_MEMBERS};
-use super::walk::{Block, MOST_CALLED, Shared, Taken, decimal};
-use crate::arch::{Arch, Isa};
-use crate::kernel::{Body, BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Program, Role};
-use crate::pack::Packed;
+use super::walk::{Block, Call, MOST_CALLED, Shared, Taken, Uses, decimal};
+use crate::arch::Isa;
+use crate::kernel::{BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Role};
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
 use lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
@@ -25,9 +26,6 @@ use types::{array, attribute, cfg, element, flat, nested, step_inputs_type, zero
 
 /// What is wrong where a constant has no place.
 const PACKED: &str = "emit: every constant that is read is packed";
-
-/// What is wrong where a kernel has no name.
-const NAMED: &str = "emit: every kernel has a name";
 
 /// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
@@ -48,19 +46,19 @@ fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a 
 }
 ";
 
-/// What all instruction sets of a file share.
+/// What a Rust file is made from.
 pub(super) struct File<'a> {
-    pub(super) arch: &'static Arch,
-    pub(super) interface: &'a Interface,
-    /// Generic first; and whether each fuses multiply-add.
-    pub(super) isas: &'a [(&'static Isa, bool)],
-    /// A body for each of them.
-    pub(super) program: &'a Program,
-    pub(super) packed: &'a Packed,
-    /// Implement the trait of cellc-runtime.
-    pub(super) runtime: bool,
+    pub(super) contents: &'a Contents<'a>,
     /// Doc comment of the type.
     pub(super) doc: &'a [String],
+}
+
+impl<'a> Deref for File<'a> {
+    type Target = Contents<'a>;
+
+    fn deref(&self) -> &Contents<'a> {
+        self.contents
+    }
 }
 
 impl File<'_> {
@@ -76,11 +74,11 @@ impl File<'_> {
         }
         out.push_str(&steps::items(self.interface));
         self.structure(&mut out);
-        if self.runtime {
-            out.push_str(&super::runtime_impl::text(self.interface, !self.packed.is_baked()));
+        if self.options.runtime {
+            out.push_str(&super::runtime_impl::text(self.interface, !self.is_baked()));
         }
         self.blocks(&mut out);
-        for ((isa, _), body) in self.isas.iter().zip(self.program.bodies()) {
+        for (isa, body) in self.bodies() {
             let head = format!("{} {STYLE} mod {}", self.cfg(isa), isa.name);
             let attribute = attribute(isa);
             self.module(&mut out, &head, isa, body, &|out, shared| self.run(out, body, shared, &attribute));
@@ -88,15 +86,9 @@ impl File<'_> {
         out
     }
 
-    /// The instruction sets beside the baseline, best first.
-    fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
-        self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some()).rev()
-    }
-
     /// Under which the body of an instruction set is compiled: that of the baseline, where none takes its place.
     fn cfg(&self, isa: &Isa) -> String {
-        let instead: Vec<_> =
-            self.special().filter(|isa| isa.is_chosen_when_compiling()).filter_map(Isa::condition).collect();
+        let instead: Vec<_> = self.instead().map(|(_, condition)| condition).rev().collect();
         match isa.condition() {
             None if !instead.is_empty() => {
                 let conditions: Vec<_> = instead.iter().map(|condition| condition.rust).collect();
@@ -110,7 +102,7 @@ impl File<'_> {
         let all = || self.isas.iter().map(|(isa, _)| *isa);
         let kind = |isa: &Isa| super::names::pascal_case(isa.name);
         // first what is asked for, the best before others, then what the compiler chooses
-        let asked = || self.special().filter_map(|isa| Some((isa, isa.question()?)));
+        let asked = || self.special().rev().filter_map(|isa| Some((isa, isa.question()?)));
         let chosen = || all().filter(|isa| isa.question().is_none());
         let _ = writeln!(
             out,
@@ -168,7 +160,7 @@ impl File<'_> {
             let _ = writeln!(out, "{} Kind::{} => {:?},", self.cfg(isa), kind(isa), isa.name);
         }
         out.push_str("}}}\n");
-        for rust in super::processors(self.isas).iter().map(|processor| processor.rust) {
+        for rust in self.processors().iter().map(|processor| processor.rust) {
             out.push_str(rust);
         }
     }
@@ -210,7 +202,7 @@ impl File<'_> {
             }
             out.push_str("}}}\n");
         }
-        if !self.packed.is_baked() {
+        if !self.is_baked() {
             borrowed(
                 out,
                 "The weights, as the model's inputs hold them.",
@@ -236,16 +228,6 @@ impl File<'_> {
             );
             self.pack(out);
         }
-    }
-
-    /// Where the initial value of a variable stands in the baked block, unless it is zero.
-    fn initial(&self, variable: &Field) -> Option<usize> {
-        self.packed.initial.get(variable.index).copied().flatten()
-    }
-
-    /// Whether everything that is kept between steps starts as zero.
-    fn starts_at_zero(&self) -> bool {
-        self.interface.variables.iter().all(|v| self.initial(v).is_none())
     }
 
     /// What the pure function works on beside its arguments, if it is anything.
@@ -316,7 +298,7 @@ impl File<'_> {
 
     /// Whether halves of a cell share its outputs.
     fn cuts_outputs(&self) -> bool {
-        self.interface.pool && self.program.bodies.iter().any(Body::has_halves)
+        self.interface.pool && self.has_halves()
     }
 
     /// What packs weights at run time: the kernel in a module of its own, and the function that is called.
@@ -397,13 +379,12 @@ impl File<'_> {
 
     /// Whether an input is flushed before the kernels run.
     fn is_flushed_before(&self, field: &Field) -> bool {
-        let program = self.program;
-        program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(field.index))
+        self.flushed_before().any(|flushed| flushed.index == field.index)
     }
 
     /// Whether any is: then the struct, whose states need it no more, has a way past that.
     fn flushes_before(&self) -> bool {
-        self.interface.inputs.iter().any(|field| self.is_flushed_before(field))
+        self.flushed_before().next().is_some()
     }
 
     /// An input, flushed.
@@ -418,8 +399,7 @@ impl File<'_> {
     /// The pure function: chooses the body.
     fn function(&self, out: &mut String) {
         let Interface { function, inputs, outputs, .. } = self.interface;
-        let (packed, packed_arg) =
-            if self.packed.is_baked() { ("", "") } else { ("packed: &Packed,", "&packed.values,") };
+        let (packed, packed_arg) = if self.is_baked() { ("", "") } else { ("packed: &Packed,", "&packed.values,") };
         let (pool, pool_arg) = if self.interface.pool { ("pool: &mut dyn Join,", "pool,") } else { ("", "") };
         let (state, state_arg) = if self.interface.has_state() { ("state: &mut State,", "state,") } else { ("", "") };
         let input = match inputs.as_slice() {
@@ -439,7 +419,7 @@ impl File<'_> {
         );
         if self.flushes_before() {
             let limit = decimal(FLUSH_BELOW);
-            let packed_arg = if self.packed.is_baked() { "" } else { "packed," };
+            let packed_arg = if self.is_baked() { "" } else { "packed," };
             let value = |place: String, field: &Field| match self.is_flushed_before(field) {
                 true => format!("&{}", self.flushed(field, &place)),
                 false => place,
@@ -534,8 +514,8 @@ impl File<'_> {
 
     fn structure(&self, out: &mut String) {
         let interface = self.interface;
-        let Interface { type_name, function, inputs, outputs, states, .. } = interface;
-        let baked = self.packed.is_baked();
+        let Interface { type_name, function, inputs, outputs, .. } = interface;
+        let baked = self.is_baked();
         let (life, life_impl, anon) = if baked { ("", "", "") } else { ("<'w>", "<'w>", "<'w>") };
         for line in self.doc {
             let _ = writeln!(out, "/// {line}");
@@ -544,7 +524,7 @@ impl File<'_> {
             out,
             "{UNUSED}\n#[derive(Clone, Debug)]\n{}
             pub struct {type_name}{life} {{ isa: Isa,",
-            self.arch.rust_struct
+            self.options.arch.rust_struct
         );
         if !baked {
             out.push_str("packed: &'w Packed,");
@@ -556,7 +536,7 @@ impl File<'_> {
         if has_state {
             out.push_str("state: State,");
         }
-        let state_fields: Vec<_> = states.iter().map(|s| (&inputs[s.input], &outputs[s.output])).collect();
+        let state_fields: Vec<_> = self.states().collect();
         for (field, _) in &state_fields {
             let _ = writeln!(out, "{}: {},", field.name, array(field));
         }
@@ -735,7 +715,7 @@ impl File<'_> {
         body: BodyRef<'_>,
         run: &dyn Fn(&mut String, &Shared),
     ) {
-        let baked = self.packed.is_baked();
+        let baked = self.is_baked();
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
         let around = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
         let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
@@ -814,19 +794,18 @@ impl File<'_> {
     /// The function of a module that calls its kernels in order; where there are many, through functions that call some of them each,
     /// as rustc takes more than linear time for a long one.
     fn run(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, attribute: &str) {
-        let groups: Vec<&[Kernel]> = body.groups().collect();
-        let mut names = shared.kernels.iter().map(|(name, _)| name.as_str());
-        let signature = self.signature(body, shared, &groups, true);
+        let calls = shared.calls(body);
+        let signature = self.signature(body, shared, &calls, true);
         let _ = write!(out, "/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
         let mut parts = String::new();
         if shared.runs.is_empty() {
-            self.calls(out, body, shared, &groups, &mut names);
+            self.calls(out, body, shared, &calls);
         }
-        for (name, groups) in shared.runs.iter().zip(groups.chunks(MOST_CALLED)) {
-            let (params, args) = self.signature(body, shared, groups, false);
+        for (name, calls) in shared.runs.iter().zip(calls.chunks(MOST_CALLED)) {
+            let (params, args) = self.signature(body, shared, calls, false);
             let _ = writeln!(out, "{name}({args});");
             let _ = write!(parts, "/// A part of a step.\n{attribute} fn {name}({params}) {{");
-            self.calls(&mut parts, body, shared, groups, &mut names);
+            self.calls(&mut parts, body, shared, calls);
             parts.push_str("}\n");
         }
         if self.interface.alternates {
@@ -838,8 +817,8 @@ impl File<'_> {
 
     /// The parameters of a function that calls kernels, and the arguments of the same names: all that the module is given, or what
     /// those kernels use.
-    fn signature(&self, body: BodyRef<'_>, shared: &Shared, groups: &[&[Kernel]], all: bool) -> (String, String) {
-        let used = used(body, groups);
+    fn signature(&self, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], all: bool) -> (String, String) {
+        let uses = Uses::of(body, calls);
         let (mut params, mut args) = (String::new(), String::new());
         let mut add = |is_used: bool, name: &str, ty: String| {
             if is_used || all {
@@ -849,43 +828,30 @@ impl File<'_> {
             }
         };
         if self.interface.pool {
-            let beside = groups.iter().any(|group| group.len() > 1);
-            add(beside, "pool", "&mut dyn super::Join".to_owned());
+            add(uses.pool, "pool", "&mut dyn super::Join".to_owned());
         }
         if self.interface.has_state() {
-            let of_state = |id: &BufferId| {
-                let in_block = body.block_place(*id).is_some();
-                in_block || matches!(body.buffer(*id).role, Role::Variable(_) | Role::Backwards)
-            };
-            add(used.iter().any(of_state), "state", "&mut super::State".to_owned());
+            add(uses.state, "state", "&mut super::State".to_owned());
         }
-        if !self.packed.is_baked() {
-            let weights = used.iter().any(|id| body.buffer(*id).role == Role::Weights);
-            add(weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
+        if !self.is_baked() {
+            add(uses.weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
         }
         let find = |role: Role| self.program.find(role).expect("every field has a buffer");
         for field in &self.interface.inputs {
             let id = find(Role::Parameter(field.index));
             let ty = format!("&[{}; {}]", element(field.element), field.len());
-            add(used.contains(&id), &shared.buffer(id).name, ty);
+            add(uses.buffers.contains(&id), &shared.buffer(id).name, ty);
         }
         for field in &self.interface.outputs {
             let id = find(Role::Result(field.index));
-            add(used.contains(&id), &shared.buffer(id).name, format!("&mut [f32; {}]", field.len()));
+            add(uses.buffers.contains(&id), &shared.buffer(id).name, format!("&mut [f32; {}]", field.len()));
         }
         (params, args)
     }
 
     /// What kernels read that is no argument of theirs around, then the calls.
-    fn calls<'n>(
-        &self,
-        out: &mut String,
-        body: BodyRef<'_>,
-        shared: &Shared,
-        groups: &[&[Kernel]],
-        names: &mut impl Iterator<Item = &'n str>,
-    ) {
-        for id in used(body, groups) {
+    fn calls(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>]) {
+        for id in Uses::of(body, calls).buffers {
             let block = shared.buffer(id);
             match body.buffer(id).role {
                 Role::Table => {
@@ -897,7 +863,7 @@ impl File<'_> {
                 Role::Weights if block.len == self.packed.run_time_len => {
                     let _ = write!(out, "let {} = blob;", block.name);
                 }
-                Role::Weights if !self.packed.is_baked() => {
+                Role::Weights if !self.is_baked() => {
                     let at = self.packed.run_time_at(id).expect(PACKED);
                     let _ = write!(
                         out,
@@ -911,30 +877,27 @@ impl File<'_> {
                 _ => {}
             }
         }
-        for group in groups {
+        for group in calls {
             let open = self.cuts(out, body, shared, group);
-            match group {
-                [kernel] => {
-                    let args = self.arguments(body, shared, kernel, false);
-                    let _ = writeln!(out, "{}({args});", names.next().expect(NAMED));
+            let named = group.len() > 1;
+            let call = |(kernel, name): &Call<'_>| format!("{name}({})", self.arguments(body, shared, kernel, named));
+            let mut texts = group.iter().map(call);
+            let _ = match named {
+                false => writeln!(out, "{};", texts.collect::<String>()),
+                true => {
+                    let halves: Vec<_> = texts.by_ref().map(|text| format!("&mut || {text}")).collect();
+                    writeln!(out, "pool.join({});", halves.join(","))
                 }
-                pair => {
-                    let mut calls = Vec::new();
-                    for (kernel, name) in pair.iter().zip(names.by_ref()) {
-                        calls.push(format!("&mut || {name}({})", self.arguments(body, shared, kernel, true)));
-                    }
-                    let _ = writeln!(out, "pool.join({});", calls.join(","));
-                }
-            }
+            };
             out.push_str(&"}".repeat(open));
         }
     }
 
     /// Cuts the parts that some kernels use out of the block and of outputs, in the order in which they stand there; gives back how
     /// many braces are open then. Two kernels may share what they only read.
-    fn cuts(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, group: &[Kernel]) -> usize {
+    fn cuts(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, group: &[Call<'_>]) -> usize {
         let mut used: BTreeMap<BufferId, bool> = BTreeMap::new();
-        for (id, written) in group.iter().flat_map(|kernel| &kernel.params) {
+        for (id, written) in group.iter().flat_map(|(kernel, _)| &kernel.params) {
             *used.entry(*id).or_default() |= written;
         }
         // by what they are cut from
@@ -1001,10 +964,4 @@ impl File<'_> {
 /// Values side by side: a pair of one is no pair.
 fn tuple(list: &[String]) -> String {
     if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) }
-}
-
-/// The buffers that kernels use, those that they use a part of as a whole.
-fn used(body: BodyRef<'_>, groups: &[&[Kernel]]) -> BTreeSet<BufferId> {
-    let params = groups.iter().copied().flatten().flat_map(|kernel| &kernel.params);
-    params.map(|(id, _)| body.whole(*id).0).collect()
 }

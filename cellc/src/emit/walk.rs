@@ -1,7 +1,8 @@
 //! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Formatter, Write};
 use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
@@ -58,20 +59,52 @@ pub(super) struct Walking<'a> {
     pub(super) reverse: bool,
 }
 
-/// A copy, its loops as few as they can be, the innermost one apart.
+/// The innermost loop of a copy.
 pub(super) struct Copying<'a> {
     pub(super) from: &'a Block,
-    pub(super) from_offset: usize,
+    /// The first element that is read.
+    pub(super) read: Subscript,
     pub(super) to: &'a Block,
-    pub(super) to_offset: usize,
-    /// Outermost first.
-    pub(super) loops: Vec<CopiedDim>,
+    /// The first element that is written.
+    pub(super) write: Subscript,
     /// Elements that are written one after the other.
     pub(super) run: usize,
     /// Whether they are one element again and again; else they are read one after the other.
     pub(super) repeated: bool,
     /// Whether they are added to what is there, none of them repeated.
     pub(super) add: bool,
+}
+
+/// An offset and multiples of counters.
+pub(super) struct Subscript {
+    offset: usize,
+    /// What is added, and after it what is subtracted: before it, that could go below 0.
+    terms: [String; 2],
+}
+
+impl Subscript {
+    fn new(offset: usize) -> Self {
+        Self { offset, terms: [String::new(), String::new()] }
+    }
+
+    pub(super) fn add(&mut self, counter: &str, stride: isize) {
+        let (sign, terms) = if stride < 0 { ('-', 1) } else { ('+', 0) };
+        let _ = match stride.unsigned_abs() {
+            0 => Ok(()),
+            1 => write!(self.terms[terms], " {sign} {counter}"),
+            stride => write!(self.terms[terms], " {sign} {counter} * {stride}"),
+        };
+    }
+}
+
+impl Display for Subscript {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { offset, terms: [added, subtracted] } = self;
+        match added.strip_prefix(" + ") {
+            Some(added) if *offset == 0 => write!(f, "{added}{subtracted}"),
+            _ => write!(f, "{offset}{added}{subtracted}"),
+        }
+    }
 }
 
 /// Whether an expression works on all lanes of a kernel's value, or on the one lane of a function.
@@ -99,7 +132,9 @@ pub(super) trait Dialect {
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text);
     /// An integer between 0 and `most`.
     fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text;
-    fn copy(&mut self, copying: &Copying<'_>);
+    /// Begins a loop of a copy, of which there are so many around it, and gives its counter.
+    fn begin_turns(&mut self, depth: usize, count: usize) -> String;
+    fn copy(&mut self, copying: Copying<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
     /// At the start of a loop whose turns compute and store vectors, each for itself.
     fn only_vectors(&mut self) {}
@@ -132,6 +167,33 @@ pub(super) struct Shared {
     outer: Rc<Scope>,
     /// What a kernel's locals must not hide: buffers and kernels too.
     scope: Rc<Scope>,
+}
+
+/// A kernel, and the function that does its work.
+pub(super) type Call<'p> = (&'p Kernel, &'p str);
+
+/// Of what a function that calls kernels is given, what they use.
+pub(super) struct Uses {
+    /// Buffers; of parts the whole.
+    pub(super) buffers: BTreeSet<BufferId>,
+    pub(super) pool: bool,
+    /// The block, variables, the order of weights.
+    pub(super) state: bool,
+    pub(super) weights: bool,
+}
+
+impl Uses {
+    pub(super) fn of(body: BodyRef<'_>, calls: &[Vec<Call<'_>>]) -> Self {
+        let params = calls.iter().flatten().flat_map(|(kernel, _)| &kernel.params);
+        let buffers: BTreeSet<_> = params.map(|(id, _)| body.whole(*id).0).collect();
+        let any = |is: fn(Role) -> bool| buffers.iter().any(|id| is(body.buffer(*id).role));
+        Self {
+            pool: calls.iter().any(|group| group.len() > 1),
+            state: any(|role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards)),
+            weights: any(|role| role == Role::Weights),
+            buffers,
+        }
+    }
 }
 
 /// What the text of a dialect declares, and a program must not hide.
@@ -203,6 +265,13 @@ impl Shared {
     /// The body that packs weights at run time, for [`Shared::new`] and what prints kernels.
     pub(super) fn packing(program: &Program) -> Body {
         Body { kernels: vec![program.packing.clone()], ..Body::default() }
+    }
+
+    /// The calls of a step in order, those together that may run at the same time.
+    pub(super) fn calls<'p>(&'p self, body: BodyRef<'p>) -> Vec<Vec<Call<'p>>> {
+        let mut names = self.kernels.iter().map(|(name, _)| name.as_str());
+        let groups = body.body.groups();
+        groups.map(|group| group.iter().zip(names.by_ref()).collect()).collect()
     }
 
     /// The kernels that are written, and their names.
@@ -365,23 +434,25 @@ impl Walk<'_> {
                     }
                     dialect.end_block();
                 }
-                Stmt::Copy(Copied { from, to, dims, add, encoding: _ }) => {
-                    let (loops, run, repeated) = runs(dims);
-                    assert!(!(*add && repeated), "emit: one element is added to several");
-                    dialect.copy(&Copying {
-                        from: self.base(from.base),
-                        from_offset: from.offset,
-                        to: self.base(to.base),
-                        to_offset: to.offset,
-                        loops,
-                        run,
-                        repeated,
-                        add: *add,
-                    });
-                }
+                Stmt::Copy(copied) => self.copy(copied, dialect),
                 Stmt::Comment(text) => dialect.comment(text),
             }
         }
+    }
+
+    /// A copy, its loops as few as they can be.
+    fn copy(&self, copied: &Copied, dialect: &mut impl Dialect) {
+        let (loops, run, repeated) = runs(&copied.dims);
+        assert!(!(copied.add && repeated), "emit: one element is added to several");
+        let (mut read, mut write) = (Subscript::new(copied.from.offset), Subscript::new(copied.to.offset));
+        for (depth, dim) in loops.iter().enumerate() {
+            let i = dialect.begin_turns(depth, dim.extent);
+            read.add(&i, dim.from_stride);
+            write.add(&i, dim.to_stride.cast_signed());
+        }
+        let (from, to) = (self.base(copied.from.base), self.base(copied.to.base));
+        dialect.copy(Copying { from, read, to, write, run, repeated, add: copied.add });
+        loops.iter().for_each(|_| dialect.end_block());
     }
 
     fn expr(&mut self, expr: &Expr, dialect: &mut impl Dialect) -> Text {

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::{File, block_comment, pool, wrap};
 use crate::arch::Isa;
-use crate::emit::names::{Field, StateField, c_type};
+use crate::emit::names::{Field, c_type};
 use crate::emit::walk::decimal;
-use crate::kernel::{Element, FLUSH_BELOW, Role};
+use crate::kernel::{Element, FLUSH_BELOW};
 
 impl File<'_> {
     /// The macro for the number of elements of a field.
@@ -36,7 +36,7 @@ impl File<'_> {
     fn by_baseline(&self, out: &mut String, lines: &dyn Fn(&Isa) -> String) {
         let mut word = "#if";
         for (isa, condition) in self.instead() {
-            let _ = write!(out, "{word} {condition}\n{}", lines(isa));
+            let _ = write!(out, "{word} {}\n{}", condition.c, lines(isa));
             word = "#elif";
         }
         let lines = lines(self.isas[0].0);
@@ -46,16 +46,6 @@ impl File<'_> {
                 let _ = write!(out, "#else\n{lines}#endif\n");
             }
         }
-    }
-
-    /// The state fields: what the struct holds, and the output that it becomes.
-    fn states(&self) -> impl Iterator<Item = (&Field, &Field)> {
-        let state = |s: &StateField| (&self.interface.inputs[s.input], &self.interface.outputs[s.output]);
-        self.interface.states.iter().map(state)
-    }
-
-    fn is_baked(&self) -> bool {
-        self.packed.is_baked()
     }
 
     /// What holds an element for each step, in words.
@@ -227,7 +217,7 @@ typedef struct {prefix} {{
         let _ = writeln!(out, "    float {}[{}]; /* becomes {} */", state.name, file.size(state), output.name);
     }
     let packed = packed_param(file);
-    let at_first = if file.packed.initial.iter().all(Option::is_none) { "State zero" } else { "The initial state" };
+    let at_first = if file.starts_at_zero() { "State zero" } else { "The initial state" };
     let _ = write!(
         out,
         "}} {prefix};
@@ -381,7 +371,7 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
     out.push_str("\n/* ---- what the header declares ---- */\n");
     isa(out, file);
-    if flushed_before(file).next().is_some() {
+    if file.flushed_before().next().is_some() {
         let _ = write!(
             out,
             "
@@ -414,18 +404,10 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
     structure(out, file);
 }
 
-/// The inputs that are flushed before the kernels run.
-fn flushed_before<'a>(file: &'a File<'_>) -> impl Iterator<Item = &'a Field> {
-    let program = file.program;
-    let is_flushed =
-        |f: &&Field| program.flushed_before.iter().any(|id| program.buffer(*id).role == Role::Parameter(f.index));
-    file.interface.inputs.iter().filter(is_flushed)
-}
-
-/// Flushes them, and takes the result for the inputs.
+/// Flushes the inputs that are flushed before the kernels run, and takes the result for the inputs.
 fn flush(out: &mut String, file: &File<'_>) {
     let prefix = file.prefix();
-    let flushed: Vec<_> = flushed_before(file).map(|field| (&field.name, file.size(field))).collect();
+    let flushed: Vec<_> = file.flushed_before().map(|field| (&field.name, file.size(field))).collect();
     if flushed.is_empty() {
         return;
     }
@@ -451,7 +433,7 @@ fn isa(out: &mut String, file: &File<'_>) {
         file.by_baseline(out, &|isa| format!("#define {baseline} {}\n", file.enumerator(isa)));
     }
     let asked: Vec<_> = file.asked().collect();
-    for processor in crate::emit::processors(file.isas) {
+    for processor in file.processors() {
         let set = |isa: &&Isa| {
             let question = isa.question().filter(|question| std::ptr::eq(question.processor, processor))?;
             let (c, enumerator) = (question.c, file.enumerator(isa));
@@ -507,7 +489,7 @@ fn structure(out: &mut String, file: &File<'_>) {
         }
         for field in &interface.variables {
             let name = &field.name;
-            let _ = match file.packed.initial.get(field.index).copied().flatten() {
+            let _ = match file.initial(field) {
                 None => writeln!(out, "    memset(state->{name}, 0, sizeof state->{name});"),
                 Some(at) => {
                     let from = super::kernels::plus(&format!("{prefix}_weight_data.values"), at);

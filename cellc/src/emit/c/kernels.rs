@@ -1,9 +1,9 @@
 //! The bodies: for each instruction set its activations, its kernels and the function that runs them in order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Display, Formatter, Write};
+use std::fmt::Write;
 
-use super::super::walk::{Block, Context, Copying, Dialect, Shared, Taken, Text, Walking, decimal};
+use super::super::walk::{Block, Context, Copying, Dialect, Shared, Taken, Text, Uses, Walking, decimal};
 use super::vectors::{self, VectorFunction};
 use super::weights;
 use super::{File, attribute, block_comment, guarded, wrap};
@@ -30,13 +30,13 @@ const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int3
 /// The bodies of all instruction sets; collects what they need declared.
 pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
     let mut out = String::new();
-    for ((isa, _), of_isa) in file.isas.iter().zip(file.program.bodies()) {
+    for (isa, of_isa) in file.bodies() {
         let mut text = String::new();
         body(file, isa, of_isa, used, &mut text);
         out.push('\n');
         guarded(&mut out, file.condition(isa).as_deref(), &text);
     }
-    if !file.packed.is_baked() {
+    if !file.is_baked() {
         packing(file, used, &mut out);
     }
     out
@@ -46,7 +46,7 @@ pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> St
 fn shared(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
     let taken = taken(file.prefix(), isa, body);
     let taken = Taken { around: taken.iter().map(String::as_str).collect(), counters: Vec::new(), suffix: "" };
-    Shared::new(body, &taken, file.interface, file.packed.is_baked())
+    Shared::new(body, &taken, file.interface, file.is_baked())
 }
 
 /// Packing at run time: the kernel, and the function that the header declares.
@@ -129,11 +129,10 @@ fn full(prefix: &str, name: &str, lanes: usize, isa: &Isa) -> String {
 /// The calls of a step; before it, how a pool calls those kernels that may run at the same time.
 fn pairs(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<String> {
     let prefix = file.prefix();
-    let mut names = shared.kernels.iter();
     let mut calls = Vec::new();
-    for group in body.groups() {
+    for group in shared.calls(body) {
         let mut pool = vec!["pool".to_owned()];
-        for (kernel, (name, _)) in group.iter().zip(names.by_ref()) {
+        for (kernel, name) in &group {
             let args: Vec<_> = kernel.params.iter().map(|(id, _)| file.argument(body, shared, *id)).collect();
             let (full, args) = (format!("{prefix}_{name}_{}", isa.name), args.join(", "));
             if group.len() == 1 {
@@ -165,6 +164,13 @@ fn pairs(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &m
     calls
 }
 
+/// Says of an argument that it is not used, where it is not.
+fn unused(out: &mut String, is_unused: bool, name: &str) {
+    if is_unused {
+        let _ = writeln!(out, "    (void){name};");
+    }
+}
+
 /// One step: the kernels in order.
 fn run(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
     let prefix = file.prefix();
@@ -173,26 +179,16 @@ fn run(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut
     let pool = if file.interface.pool { format!("const {prefix}_pool *pool, ") } else { String::new() };
     let head = format!("static {}void {prefix}_run_{}({pool}{}) {{", spaced(prefix, isa), isa.name, file.run_params());
     wrap::statement(out, 0, &head);
-    if file.interface.pool && !body.has_halves() {
-        out.push_str("    (void)pool;\n");
-    }
-    let all_used: BTreeSet<BufferId> = body.kernels.iter().flat_map(|k| &k.params).map(|(id, _)| *id).collect();
-    let used = |id: BufferId| all_used.contains(&id);
-    for (id, values) in body.program.tables.iter().filter(|(id, _)| used(*id)) {
+    let uses = Uses::of(body, &shared.calls(body));
+    unused(out, file.interface.pool && !uses.pool, "pool");
+    for (id, values) in body.program.tables.iter().filter(|(id, _)| uses.buffers.contains(id)) {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
         wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
     }
-    let of_state = |role: Role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards);
-    let stateful = all_used.iter().any(|id| of_state(body.buffer(body.whole(*id).0).role));
-    if file.interface.has_state() && !stateful {
-        out.push_str("    (void)state;\n");
-    }
-    let reads =
-        body.kernels.iter().flat_map(|k| &k.params).any(|(id, _)| matches!(body.buffer(*id).role, Role::Parameter(_)));
-    if !file.interface.inputs.is_empty() && !reads {
-        out.push_str("    (void)inputs;\n");
-    }
+    unused(out, file.interface.has_state() && !uses.state, "state");
+    let reads = uses.buffers.iter().any(|id| matches!(body.buffer(*id).role, Role::Parameter(_)));
+    unused(out, !file.interface.inputs.is_empty() && !reads, "inputs");
     calls.iter().for_each(|call| wrap::statement(out, 4, call));
     if file.interface.alternates {
         out.push_str("    state->backwards ^= 1u;\n");
@@ -205,7 +201,7 @@ impl File<'_> {
     pub(super) fn run_params(&self) -> String {
         let prefix = self.prefix();
         let mut params = Vec::new();
-        if !self.packed.is_baked() {
+        if !self.is_baked() {
             params.push(format!("const {prefix}_packed *packed"));
         }
         if self.interface.has_state() {
@@ -221,7 +217,7 @@ impl File<'_> {
     /// The arguments for [`Self::run_params`].
     pub(super) fn run_args(&self) -> String {
         let all = [
-            (!self.packed.is_baked(), "packed"),
+            (!self.is_baked(), "packed"),
             (self.interface.has_state(), "state"),
             (!self.interface.inputs.is_empty(), "inputs"),
             (true, "outputs"),
@@ -314,16 +310,6 @@ impl<'a> C<'a> {
         wrap::statement(&mut self.out, self.depth * 4, text);
     }
 
-    /// Begins a loop and gives its counter.
-    fn begin_turns(&mut self, count: usize) -> String {
-        let i = counter(self.loops);
-        self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
-        self.blocks.push(true);
-        self.loops += 1;
-        self.depth += 1;
-        i
-    }
-
     fn ty(&mut self, ty: Type) -> String {
         self.used.insert(VectorFunction::Type(ty.lanes));
         match ty.scalar {
@@ -389,46 +375,6 @@ impl<'a> C<'a> {
             _ => text.operand(),
         };
         Text::compound(format!("{} {operator} {}", operand(a), operand(b)))
-    }
-}
-
-/// A subscript: an offset and multiples of counters.
-struct Sum {
-    offset: usize,
-    /// What is added, and after it what is subtracted: before it, that could go below 0.
-    terms: [String; 2],
-}
-
-impl Sum {
-    fn new(offset: usize) -> Self {
-        Self { offset, terms: [String::new(), String::new()] }
-    }
-
-    fn add(&mut self, counter: &str, stride: isize) {
-        let (sign, terms) = if stride < 0 { ('-', 1) } else { ('+', 0) };
-        let _ = match stride.unsigned_abs() {
-            0 => Ok(()),
-            1 => write!(self.terms[terms], " {sign} {counter}"),
-            stride => write!(self.terms[terms], " {sign} {counter} * {stride}"),
-        };
-    }
-
-    fn pointer(&self, base: &str) -> String {
-        if self.offset == 0 && self.terms.iter().all(String::is_empty) {
-            base.to_string()
-        } else {
-            format!("{base} + {self}")
-        }
-    }
-}
-
-impl Display for Sum {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { offset, terms: [added, subtracted] } = self;
-        match added.strip_prefix(" + ") {
-            Some(added) if *offset == 0 => write!(f, "{added}{subtracted}"),
-            _ => write!(f, "{offset}{added}{subtracted}"),
-        }
     }
 }
 
@@ -624,35 +570,38 @@ impl Dialect for C<'_> {
         Text::atom(format!("{function}({}[{offset}], {most}u)", from.name))
     }
 
-    fn copy(&mut self, copying: &Copying<'_>) {
-        let Copying { from, from_offset, to, to_offset, loops, run, repeated, add } = copying;
-        let (mut read, mut write) = (Sum::new(*from_offset), Sum::new(*to_offset));
-        for dim in loops {
-            let i = self.begin_turns(dim.extent);
-            read.add(&i, dim.from_stride);
-            write.add(&i, dim.to_stride.cast_signed());
-        }
+    fn begin_turns(&mut self, _depth: usize, count: usize) -> String {
+        let i = counter(self.loops);
+        self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
+        self.blocks.push(true);
+        self.loops += 1;
+        self.depth += 1;
+        i
+    }
+
+    fn copy(&mut self, copying: Copying<'_>) {
+        let Copying { from, mut read, to, mut write, run, repeated, add } = copying;
         let (from, to) = (&from.name, &to.name);
-        if *run > 1 && !repeated && !add {
-            let (to, from) = (write.pointer(to), read.pointer(from));
+        if run > 1 && !repeated && !add {
+            let pointer = |base: &str, at: String| if at == "0" { base.to_owned() } else { format!("{base} + {at}") };
+            let (to, from) = (pointer(to, write.to_string()), pointer(from, read.to_string()));
             self.line(&format!("memcpy({to}, {from}, {run} * sizeof(float));"));
-        } else {
-            if *run > 1 {
-                let i = self.begin_turns(*run);
-                write.add(&i, 1);
-                read.add(&i, isize::from(!repeated));
-            }
-            let sign = if *add { "+=" } else { "=" };
-            self.line(&format!("{to}[{write}] {sign} {from}[{read}];"));
-            if *run > 1 {
-                self.end_block();
-            }
+            return;
         }
-        loops.iter().for_each(|_| self.end_block());
+        if run > 1 {
+            let i = self.begin_turns(0, run);
+            write.add(&i, 1);
+            read.add(&i, isize::from(!repeated));
+        }
+        let sign = if add { "+=" } else { "=" };
+        self.line(&format!("{to}[{write}] {sign} {from}[{read}];"));
+        if run > 1 {
+            self.end_block();
+        }
     }
 
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
-        let mut i = self.begin_turns(count);
+        let mut i = self.begin_turns(0, count);
         if let Some(turn) = turn {
             self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
         }

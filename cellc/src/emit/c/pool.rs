@@ -2,7 +2,6 @@
 
 use super::File;
 use crate::arch::C_PAUSE;
-use crate::kernel::Body;
 
 /// `PREFIX` and `UPPER` replaced.
 fn named(file: &File<'_>, text: &str) -> String {
@@ -17,7 +16,7 @@ pub(super) fn header(file: &File<'_>) -> String {
 /// What it declares, and what kernels call where two may run at the same time.
 pub(super) fn source(file: &File<'_>) -> String {
     let mut out = named(file, SOURCE);
-    if file.program.bodies.iter().any(Body::has_halves) {
+    if file.has_halves() {
         out.push_str(&named(file, JOIN));
     }
     out

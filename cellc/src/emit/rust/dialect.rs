@@ -226,39 +226,25 @@ impl Dialect for Rust {
         self.helper(helper, &format!("{}, {offset}, {most}", from.name))
     }
 
-    fn copy(&mut self, copying: &Copying<'_>) {
-        let Copying { from, from_offset, to, to_offset, loops, run, repeated, add } = copying;
+    fn begin_turns(&mut self, depth: usize, count: usize) -> String {
+        let i = counter(depth);
+        let _ = writeln!(self.out, "for {i} in 0..{count}usize {{");
+        i
+    }
+
+    fn copy(&mut self, copying: Copying<'_>) {
+        let Copying { from, read, to, write, run, repeated, add } = copying;
         let helper = match (from.bytes, repeated) {
-            (false, _) if *add => "add_elements",
-            (true, _) if *add => "add_weights",
+            (false, _) if add => "add_elements",
+            (true, _) if add => "add_weights",
             (false, false) => "copy",
             (false, true) => "copy_one",
             (true, false) => "copy_weights",
             (true, true) => "copy_weight",
         };
         self.used.insert(helper);
-        let (mut read, mut write) = (from_offset.to_string(), to_offset.to_string());
-        // a subtraction before all additions could go below 0
-        let mut backwards = String::new();
-        for (depth, dim) in loops.iter().enumerate() {
-            let i = counter(depth);
-            let _ = writeln!(self.out, "for {i} in 0..{}usize {{", dim.extent);
-            let times = |stride: usize| if stride == 1 { i.clone() } else { format!("{i} * {stride}") };
-            match dim.from_stride {
-                0 => {}
-                1.. => read.push_str(&format!(" + {}", times(dim.from_stride.unsigned_abs()))),
-                _ => backwards.push_str(&format!(" - {}", times(dim.from_stride.unsigned_abs()))),
-            }
-            write.push_str(&format!(" + {}", times(dim.to_stride)));
-        }
-        let trim = |sum: String| sum.strip_prefix("0 + ").map(str::to_string).unwrap_or(sum);
-        let (read, write) = (trim(read), trim(write));
-        let _ = writeln!(
-            self.out,
-            "{helper}::<{run}, {}, {}>({}, {write}, {}, {read}{backwards});",
-            to.len, from.len, to.name, from.name
-        );
-        self.out.push_str(&"}\n".repeat(loops.len()));
+        let (lens, to, from) = (format!("{run}, {}, {}", to.len, from.len), &to.name, &from.name);
+        let _ = writeln!(self.out, "{helper}::<{lens}>({to}, {write}, {from}, {read});");
     }
 
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
