@@ -249,8 +249,13 @@ mod tests {
     /// 3 x 128 x (16 + 128) weights and 4 x 128 biases, and the like.
     #[test]
     fn floors_do_what_the_workloads_do() {
-        for (name, bytes) in [("W1", 223_232), ("W8b", 223_232), ("W9", 74_240), ("W11b", 6_299_648), ("W12b", 27_044)]
-        {
+        for (name, bytes) in [
+            ("GRU 16 -> 128", 223_232),
+            ("GRU 16 -> 128, batch 32", 223_232),
+            ("RNN 16 -> 128", 74_240),
+            ("GRU 512 -> 512, 100 steps", 6_299_648),
+            ("LSTM 1 -> 40, dense", 27_044),
+        ] {
             let workload = WORKLOADS.iter().find(|workload| workload.name == name).expect("a workload");
             let work = Work::of(&model(workload, Variant::Itself).expect("a model"));
             assert_eq!((work.weight_bytes(), work.multiply_adds()), (bytes, workload.multiply_adds()), "{name}");

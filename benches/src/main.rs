@@ -30,7 +30,7 @@ use workload::{FADED, Variant, WORKLOADS, Workload};
 /// Times cellc's kernels beside a same-run floor, a naive loop and other libraries
 #[derive(Parser)]
 struct Arguments {
-    /// Only these workloads: W1,W3
+    /// Only these workloads: gru_16_128,lstm_1_40_dense
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Samples of every contender
@@ -77,9 +77,9 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         true => trades().collect(),
         false => WORKLOADS.iter().map(|workload| (workload, [].as_slice())).collect(),
     };
-    let is = |workload: &Workload, name: &String| workload.name.eq_ignore_ascii_case(name);
+    let is = |workload: &Workload, name: &String| workload.file(Variant::Itself).eq_ignore_ascii_case(name);
     if let Some(name) = arguments.only.iter().find(|name| !all.iter().any(|(workload, _)| is(workload, name))) {
-        let names: Vec<_> = all.iter().map(|(workload, _)| workload.name).collect();
+        let names: Vec<_> = all.iter().map(|(workload, _)| workload.file(Variant::Itself)).collect();
         return Err(format!("there is no workload {name:?}; there are {}", names.join(", ")).into());
     }
     if cfg!(debug_assertions) {

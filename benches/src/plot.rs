@@ -10,7 +10,7 @@ const COLOURS: [&str; 14] = [
     "#ad1457", "#558b2f", "#5c6bc0", "#37474f",
 ];
 
-const LEFT: f64 = 60.0;
+const LEFT: f64 = 190.0;
 const WIDTH: f64 = 760.0;
 const BAR: f64 = 7.0;
 const GAP: f64 = 12.0;

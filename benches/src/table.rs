@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Write};
 
-use cellc::model::ResetGate;
 use cellc::timing::report::{Report, Row};
 use serde_json::{Value, json};
 
@@ -94,7 +93,7 @@ pub(crate) fn overview(all: &[(&Workload, Report)]) -> String {
     }
     let _ = writeln!(text, "\n|---|{}", "---|".repeat(kernels.len() + peers.len()));
     for (workload, report) in all {
-        let _ = write!(text, "| {}: {} |", workload.name, title(workload));
+        let _ = write!(text, "| {} |", workload.name);
         for (name, isa) in &kernels {
             let is = |row: &Row| row.name == *name && row.isa.as_deref() == Some(isa) && row.other_function.is_none();
             let ratio = report.rows.iter().position(is).and_then(|row| report.over_own_floor(row));
@@ -115,21 +114,6 @@ pub(crate) fn overview(all: &[(&Workload, Report)]) -> String {
         }
         text.push('\n');
     }
-    text
-}
-
-/// What a workload is, in a few words: the cell, I, H, and what is not usual.
-fn title(workload: &Workload) -> String {
-    let Workload { kind, input_size, hidden_size, batch, steps, head, .. } = *workload;
-    let cell = kind.sequence_name().trim_end_matches("Sequence");
-    let mut text = format!("{cell} {input_size}, {hidden_size}");
-    let more = [
-        (kind.reset_gate() == Some(ResetGate::BeforeMatMul), ", reset before".to_owned()),
-        (batch > 1, format!(", batch {batch}")),
-        (steps > 1, format!(", {steps} steps")),
-        (head, ", dense".to_owned()),
-    ];
-    text.extend(more.into_iter().filter(|(is, _)| *is).map(|(_, text)| text));
     text
 }
 

@@ -29,18 +29,18 @@ const AUDIO: Trade = Trade::Activations(Accuracy::Audio);
 
 /// The trades of a workload, by its name.
 const TRADES: [(&str, &[Trade]); 8] = [
-    ("W1", &[F16, PAIR, INT8]),
-    ("W5", &[F16, PAIR, INT8, Two, ThreadsBusy]),
-    ("W6", &[F16, PAIR, INT8, Two, ThreadsBusy]),
-    ("W7", &[F16, PAIR, INT8]),
-    ("W10b", &[Two, ThreadsBusy]),
-    ("W12a", &[FAST, AUDIO]),
-    ("W12b", &[FAST, AUDIO]),
+    ("GRU 16 -> 128", &[F16, PAIR, INT8]),
+    ("GRU 256 -> 256", &[F16, PAIR, INT8, Two, ThreadsBusy]),
+    ("GRU 512 -> 512", &[F16, PAIR, INT8, Two, ThreadsBusy]),
+    ("GRU 1024 -> 1024", &[F16, PAIR, INT8]),
+    ("LSTM 256 -> 256", &[Two, ThreadsBusy]),
+    ("GRU 1 -> 8", &[FAST, AUDIO]),
+    ("LSTM 1 -> 40, dense", &[FAST, AUDIO]),
     (FADING.name, &[Keep]),
 ];
 
 /// Without the feature `trades`, so that tests see something of all this in little time.
-const FEW: [(&str, &[Trade]); 1] = [("W12a", &[FAST, Two])];
+const FEW: [(&str, &[Trade]); 1] = [("GRU 1 -> 8", &[FAST, Two])];
 
 /// Whether all are compiled.
 pub(crate) const ALL_TRADES: bool = cfg!(feature = "trades");

@@ -6,7 +6,7 @@ use cellc::model::{CellKind, ResetGate};
 /// A recurrent network with its weights, of one cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workload {
-    /// As in the table of the README; in lower case, the name of the generated files.
+    /// As in the tables of the README.
     pub(crate) name: &'static str,
     /// Which cell.
     pub(crate) kind: CellKind,
@@ -45,28 +45,29 @@ const T: usize = 100;
 const BEFORE: CellKind = CellKind::Gru(ResetGate::BeforeMatMul);
 const AFTER: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 
-/// Every workload. W2, W3 and W4 are the cells of RNNoise, W12 takes samples of audio one by one.
+/// Every workload. The GRUs that reset before the product are the cells of RNNoise; those of 1 input take samples of audio one by one.
 pub(crate) const WORKLOADS: [Workload; 16] = [
-    cell("W1", AFTER, 16, 128, &[Sigmoid, Tanh]),
-    cell("W2", BEFORE, 24, 24, &[Sigmoid, Relu]),
-    cell("W3", BEFORE, 90, 48, &[Sigmoid, Relu]),
-    cell("W4", BEFORE, 114, 96, &[Sigmoid, Relu]),
-    cell("W5", AFTER, 256, 256, &[Sigmoid, Tanh]),
-    cell("W6", AFTER, 512, 512, &[Sigmoid, Tanh]),
-    cell("W7", AFTER, 1024, 1024, &[Sigmoid, Tanh]),
-    Workload { batch: 8, ..cell("W8a", AFTER, 16, 128, &[Sigmoid, Tanh]) },
-    Workload { batch: 32, ..cell("W8b", AFTER, 16, 128, &[Sigmoid, Tanh]) },
-    cell("W9", CellKind::Rnn, 16, 128, &[Tanh]),
-    cell("W10a", CellKind::Lstm, 16, 128, &[Sigmoid, Tanh, Tanh]),
-    cell("W10b", CellKind::Lstm, 256, 256, &[Sigmoid, Tanh, Tanh]),
-    Workload { steps: T, ..cell("W11a", AFTER, 16, 128, &[Sigmoid, Tanh]) },
-    Workload { steps: T, ..cell("W11b", AFTER, 512, 512, &[Sigmoid, Tanh]) },
-    cell("W12a", AFTER, 1, 8, &[Sigmoid, Tanh]),
-    Workload { head: true, ..cell("W12b", CellKind::Lstm, 1, 40, &[Sigmoid, Tanh, Tanh]) },
+    cell("GRU 16 -> 128", AFTER, 16, 128, &[Sigmoid, Tanh]),
+    cell("GRU 24 -> 24, reset before", BEFORE, 24, 24, &[Sigmoid, Relu]),
+    cell("GRU 90 -> 48, reset before", BEFORE, 90, 48, &[Sigmoid, Relu]),
+    cell("GRU 114 -> 96, reset before", BEFORE, 114, 96, &[Sigmoid, Relu]),
+    cell("GRU 256 -> 256", AFTER, 256, 256, &[Sigmoid, Tanh]),
+    cell("GRU 512 -> 512", AFTER, 512, 512, &[Sigmoid, Tanh]),
+    cell("GRU 1024 -> 1024", AFTER, 1024, 1024, &[Sigmoid, Tanh]),
+    Workload { batch: 8, ..cell("GRU 16 -> 128, batch 8", AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    Workload { batch: 32, ..cell("GRU 16 -> 128, batch 32", AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    cell("RNN 16 -> 128", CellKind::Rnn, 16, 128, &[Tanh]),
+    cell("LSTM 16 -> 128", CellKind::Lstm, 16, 128, &[Sigmoid, Tanh, Tanh]),
+    cell("LSTM 256 -> 256", CellKind::Lstm, 256, 256, &[Sigmoid, Tanh, Tanh]),
+    Workload { steps: T, ..cell("GRU 16 -> 128, 100 steps", AFTER, 16, 128, &[Sigmoid, Tanh]) },
+    Workload { steps: T, ..cell("GRU 512 -> 512, 100 steps", AFTER, 512, 512, &[Sigmoid, Tanh]) },
+    cell("GRU 1 -> 8", AFTER, 1, 8, &[Sigmoid, Tanh]),
+    Workload { head: true, ..cell("LSTM 1 -> 40, dense", CellKind::Lstm, 1, 40, &[Sigmoid, Tanh, Tanh]) },
 ];
 
-/// W4 with a state that fades and ends at denormal numbers: z is near 1, and `z h` of so small an h is rounded to h again.
-pub(crate) const FADING: Workload = Workload { fades: true, ..cell("W4 fading", BEFORE, 114, 96, &[Sigmoid, Relu]) };
+/// The largest cell of RNNoise with a state that fades and ends at denormal numbers: z is near 1, and `z h` of so small an h is rounded to h again.
+pub(crate) const FADING: Workload =
+    Workload { fades: true, ..cell("GRU 114 -> 96, fading", BEFORE, 114, 96, &[Sigmoid, Relu]) };
 
 /// The update gate's bias where h fades: z is about 0.98.
 const HOLDING: f32 = 4.0;
@@ -166,9 +167,10 @@ impl Workload {
         self.batch * self.steps * (cell + head)
     }
 
-    /// The name of the files of a variant.
+    /// The name of the files of a variant: `gru_16_128_batch_8`.
     pub(crate) fn file(&self, variant: Variant) -> String {
-        let name = self.name.to_lowercase().replace(' ', "_");
+        let words = self.name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let name = words.collect::<Vec<_>>().join("_").to_lowercase();
         match variant {
             Variant::Itself => name,
             Variant::Product => format!("{name}_product"),

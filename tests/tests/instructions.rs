@@ -31,12 +31,12 @@ fn workloads() -> [Workload; 6] {
     let w9 = with_weights(Builder::rnn(128, 16), 128, 16, 1, 1);
     let w10a = with_weights(Builder::lstm(128, 16), 128, 16, 4, 4);
     [
-        ("W1", gru(128, 16).linear_before_reset(true), "[0.25; 16]", "[0.0; 128]"),
-        ("W2", w2, "[0.25; 24]", "[0.0; 24]"),
-        ("W8a", gru(128, 16).linear_before_reset(true).batch(8), "[[0.25; 16]; 8]", "[[0.0; 128]; 8]"),
-        ("W9", w9, "[0.25; 16]", "[0.0; 128]"),
-        ("W10a", w10a, "[0.25; 16]", "counted::Outputs::new()"),
-        ("W12a", gru(8, 1).linear_before_reset(true), "[0.25]", "[0.0; 8]"),
+        ("gru_16_128", gru(128, 16).linear_before_reset(true), "[0.25; 16]", "[0.0; 128]"),
+        ("gru_24_24_reset_before", w2, "[0.25; 24]", "[0.0; 24]"),
+        ("gru_16_128_batch_8", gru(128, 16).linear_before_reset(true).batch(8), "[[0.25; 16]; 8]", "[[0.0; 128]; 8]"),
+        ("rnn_16_128", w9, "[0.25; 16]", "[0.0; 128]"),
+        ("lstm_16_128", w10a, "[0.25; 16]", "counted::Outputs::new()"),
+        ("gru_1_8", gru(8, 1).linear_before_reset(true), "[0.25]", "[0.0; 8]"),
     ]
 }
 
@@ -186,9 +186,9 @@ fn say(line: &str) {
 
 #[test]
 fn growth_is_refused_and_the_rest_is_said() {
-    let kept = blessed("", "1.95.0", &[("W1", 1000), ("W2", 100)]);
-    let of = |compiler: &str, w1, w2| {
-        let Verdict { said, refused } = verdict(&kept, compiler, &[("W1", w1), ("W2", w2)], false);
+    let kept = blessed("", "1.95.0", &[("one", 1000), ("two", 100)]);
+    let of = |compiler: &str, one, two| {
+        let Verdict { said, refused } = verdict(&kept, compiler, &[("one", one), ("two", two)], false);
         (said.len(), refused.len())
     };
     assert_eq!(of("1.95.0", 1000, 100), (0, 0));
@@ -196,12 +196,12 @@ fn growth_is_refused_and_the_rest_is_said() {
     assert_eq!(of("1.95.0", 1031, 100), (0, 1));
     assert_eq!(of("1.95.0", 969, 104), (1, 1));
     assert_eq!(of("1.96.0", 5000, 500), (1, 0));
-    assert_eq!(verdict(&kept, "1.95.0", &[("W3", 1)], false).refused.len(), 1);
+    assert_eq!(verdict(&kept, "1.95.0", &[("three", 1)], false).refused.len(), 1);
     // what nobody has counted is no success
-    assert_eq!(verdict(&kept, "1.96.0", &[("W1", 1000)], true).refused.len(), 1);
+    assert_eq!(verdict(&kept, "1.96.0", &[("one", 1000)], true).refused.len(), 1);
 
-    let both = blessed(&kept, "1.96.0", &[("W1", 7)]);
-    assert_eq!(both, format!("{kept}1.96.0 W1 7\n"));
+    let both = blessed(&kept, "1.96.0", &[("one", 7)]);
+    assert_eq!(both, format!("{kept}1.96.0 one 7\n"));
     let lines = |text: &str| text.lines().skip(1).map(str::to_string).collect::<Vec<_>>();
-    assert_eq!(lines(&blessed(&both, "1.95.0", &[("W1", 8)])), ["1.96.0 W1 7", "1.95.0 W1 8"]);
+    assert_eq!(lines(&blessed(&both, "1.95.0", &[("one", 8)])), ["1.96.0 one 7", "1.95.0 one 8"]);
 }
