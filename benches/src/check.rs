@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use cellc::arch::Isa;
 use cellc::bound::{Profile, bound};
-use cellc::front::openvino;
+use cellc::front::formats::{self, ReadOptions};
 use cellc::model::{Parameter, ValidModel};
 use cellc::options::Options;
 use cellc::reference::{Step, reference};
@@ -77,7 +77,8 @@ fn outputs(workload: &Workload, variant: Variant) -> Result<Vec<Vec<f64>>, Strin
 /// # Errors
 /// If it is gone.
 pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<ValidModel, String> {
-    let (model, _) = openvino::read(&model_file(workload, variant), None).map_err(|error| error.to_string())?;
+    let (model, _) =
+        formats::read(&model_file(workload, variant), &ReadOptions::default()).map_err(|error| error.to_string())?;
     Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
 

@@ -14,7 +14,7 @@ use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
 #[cfg(feature = "read-safetensors")]
 use crate::front::declared::reset_gate;
 use crate::front::declared::{Declared, in_words_of};
-use crate::front::formats;
+use crate::front::formats::{self, ReadOptions};
 #[cfg(feature = "read-safetensors")]
 use crate::front::keys::Key;
 use crate::front::keys::{Macro, Said};
@@ -24,10 +24,8 @@ use crate::model::{Model, ValidModel};
 use crate::options::Options;
 use crate::validate::validate;
 
-/// What the macros call the options of the command line, and what the key `model` takes.
-const WORDS: [(&str, &str); 10] = [
-    // the other formats are of no declaration
-    (formats::READ, "a model of OpenVINO (.xml)"),
+/// What the macros call the options of the command line.
+const WORDS: [(&str, &str); 9] = [
     ("--no-state", "`cellc::Builder::state`"),
     ("--batch", "the key `batch`"),
     ("--weights", "the key `weights`"),
@@ -130,13 +128,16 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
 
 fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
     let path = shown(model);
-    let read = formats::read(&path, weights.map(shown).as_deref());
+    let read = formats::read(&path, &ReadOptions::with_weights(weights.map(shown).as_deref()));
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
         Err(refused) => (None, refused),
     };
-    if !path.exists() {
-        for problem in &mut found.0 {
+    for problem in &mut found.0 {
+        // the other formats are of no declaration
+        problem.valid =
+            problem.valid.take().map(|valid| valid.replace(&formats::are_read(), "a model of OpenVINO (.xml)"));
+        if !path.exists() {
             problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
         }
     }

@@ -35,9 +35,7 @@ use crate::model::{
     Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode, ValidOp,
     ValidValue, ValueId, shape_text,
 };
-use crate::options::Options;
-#[cfg(feature = "read-openvino")]
-use crate::options::State;
+use crate::options::{Options, State};
 use interface::names;
 use limits::{MOST_COMPUTED, MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
@@ -78,7 +76,6 @@ pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnos
 }
 
 /// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.
-#[cfg(feature = "read-openvino")]
 pub(crate) fn problems(model: &Model) -> Diagnostics {
     let options = Options { state: State::None, ..Options::default() };
     let mut validation = Validation::new(model, &options, true);
@@ -284,7 +281,7 @@ impl<'a> Validation<'a> {
             Op::Concat { axis } => self.concat(node, *axis),
             Op::Split { parts } => self.split(node, *parts),
             Op::VariadicSplit => self.variadic_split(node),
-            Op::Reshape { special_zero } => self.reshape(node, *special_zero),
+            Op::Reshape { zero_keeps } => self.reshape(node, *zero_keeps),
             Op::Squeeze { skip } => self.squeeze(node, *skip),
             Op::Unsqueeze => self.unsqueeze(node),
             Op::Transpose => self.transpose(node),
@@ -380,7 +377,7 @@ impl<'a> Validation<'a> {
                 Known::Source(source, element)
             }
             Known::Source(..) | Known::Iteration(..) => {
-                let origin = node.attribute_origin("destination_type");
+                let origin = node.attribute_origin(node.spelling.element_type);
                 let found = format!("a conversion from {} to {} at run time", before.name(), element.name());
                 let help = "integers are known when compiling, or lengths of sequences: remove the conversion";
                 self.error(node, origin, found, floats(), help);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellc::compile::compile;
-use cellc::front::openvino;
+use cellc::front::formats::{self, ReadOptions};
 use cellc::model::{Dim, Model};
 use cellc::options::Options;
 use serde_json::Value;
@@ -65,7 +65,7 @@ pub fn case(name: &str) -> Case {
     let folder = folder().join(name);
     let text = fs::read_to_string(folder.join("case.json")).expect("case.json is there");
     let json: Value = serde_json::from_str(&text).expect("case.json is JSON");
-    let (model, _) = openvino::read(&folder.join("model.xml"), None)
+    let (model, _) = formats::read(&folder.join("model.xml"), &ReadOptions::default())
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
     let runs = list(&json["runs"]).iter().map(|run| read_run(&folder, run)).collect();
     let tolerance = list(&json["tolerance"])

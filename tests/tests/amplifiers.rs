@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellc::compile::compile;
-use cellc::front::formats;
+use cellc::front::formats::{self, ReadOptions};
 use cellc::model::Model;
 use cellc::options::Options;
 use cellc::reference::{initial_variables, reference};
@@ -34,7 +34,8 @@ fn cases() -> Vec<Case> {
 fn case(expected: &Path) -> Case {
     let model = expected.with_extension("");
     let name = model.file_stem().expect("a name").to_string_lossy().into_owned();
-    let (model, warnings) = formats::read(&model, None).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    let (model, warnings) =
+        formats::read(&model, &ReadOptions::default()).unwrap_or_else(|problems| panic!("{name}: {problems}"));
     assert_eq!(warnings.to_string(), "", "{name}");
     let text = fs::read_to_string(expected).expect("what is expected");
     let numbers: Value = serde_json::from_str(&text).expect("JSON");

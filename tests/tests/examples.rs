@@ -88,7 +88,7 @@ fn c_project() {
     assert!(output.status.success() && said.contains("instruction set: "), "{said}");
 
     let path = example.join("model/gru.xml");
-    let (model, _) = cellc::front::openvino::read(&path, None).expect("the example's model");
+    let (model, _) = cellc::front::formats::read(&path, &Default::default()).expect("the example's model");
     let model =
         cellc::compile::compile(&model, &cellc::options::Options::default()).expect("the example's model").model;
     let text = String::from_utf8(output.stdout).expect("UTF-8");

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cellc::front::openvino;
+use cellc::front::formats::{self, ReadOptions};
 use cellc::model::Dim;
 use cellc::options::Options;
 use cellc::reference::{Step, initial_variables, reference};
@@ -49,7 +49,7 @@ fn agrees_with_the_oracle() {
     for case in entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()) {
         let json = fs::read_to_string(case.join("case.json")).expect("case.json");
         let json: Value = serde_json::from_str(&json).expect("JSON");
-        let (mut model, _) = openvino::read(&case.join("model.xml"), None)
+        let (mut model, _) = formats::read(&case.join("model.xml"), &ReadOptions::default())
             .unwrap_or_else(|problems| panic!("{}: {problems}", case.display()));
         let mut variables = None;
         for run in list(&json["runs"]) {

@@ -2,6 +2,7 @@
 
 use cellc::arch::Isa;
 use cellc::compile::{Compilation, compile};
+use cellc::front::formats::{self, ReadOptions};
 use cellc::front::openvino;
 use cellc::kernel::{Body, Program};
 use cellc::options::{Accuracy, Language, Options, Threads, Tuning};
@@ -15,7 +16,8 @@ fn compilation(case: &str, isas: &[&str], language: Language) -> Compilation {
 }
 
 fn compilation_with(case: &str, isas: &[&str], options: Options) -> Compilation {
-    let (model, _) = openvino::read(&corpus::folder().join(case).join("model.xml"), None).expect("the corpus is right");
+    let (model, _) = formats::read(&corpus::folder().join(case).join("model.xml"), &ReadOptions::default())
+        .expect("the corpus is right");
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
     let name = Some("tiny".to_string());
     compile(&model, &Options { name, isas: Some(isas), ..options }).expect("the corpus compiles")

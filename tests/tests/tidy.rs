@@ -14,7 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("options", &["arch"]),
     ("front/amplifier", &["diagnostic", "front", "model"]),
     ("front/formats", &["diagnostic", "front", "model"]),
-    ("front/openvino", &["diagnostic", "front", "model", "options", "validate"]),
+    ("front/openvino", &["diagnostic", "front", "model"]),
     ("front/declaration", &["arch", "diagnostic", "front", "model", "options"]),
     ("front/declared", &["diagnostic", "front", "model"]),
     ("front/keys", &["arch", "diagnostic", "front", "model", "options"]),

@@ -12,6 +12,8 @@ use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
 use crate::front::declared::{self, Declared, in_words_of};
+#[cfg(any(feature = "read-openvino", feature = "json"))]
+use crate::front::formats::{self, ReadOptions};
 use crate::front::keys::{Family, Key, Said, Value};
 #[cfg(feature = "read-safetensors")]
 use crate::front::layout::GateOrder;
@@ -678,7 +680,7 @@ impl Builder {
             }
             #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, weights } => {
-                let (model, found) = match crate::front::formats::read(xml, weights.as_deref()) {
+                let (model, found) = match formats::read(xml, &ReadOptions::with_weights(weights.as_deref())) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),
                 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cellc::arch::{self, Isa};
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
-use cellc::front::formats::{self, Format};
+use cellc::front::formats::{self, Format, ReadOptions};
 use cellc::front::keys::{Key, KeyValue, Keys};
 use cellc::front::underflows;
 use cellc::front::weights_file;
@@ -555,7 +555,7 @@ impl ModelArguments {
     ///
     /// # Errors
     /// If it is none that is read, or is not there.
-    pub(crate) fn recognise(&self) -> Result<Format, Diagnostics> {
+    pub(crate) fn recognise(&self) -> Result<&'static Format, Diagnostics> {
         formats::recognise(self.path())
     }
 
@@ -565,7 +565,8 @@ impl ModelArguments {
     /// Options that do not go with such a file, and everything that is wrong with it.
     pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Failure> {
         let path = self.path();
-        let (model, mut warnings) = if self.recognise()? == Format::SafeTensors {
+        let weights_alone = self.recognise()?.weights_alone;
+        if weights_alone {
             let of_models = [("--weights", self.weights.is_some()), ("--shape", !self.shape.is_empty())];
             if let Some((option, _)) = of_models.into_iter().find(|(_, given)| *given) {
                 let (file, instead) = (path.display(), "sizes are --batch and --sequence");
@@ -574,19 +575,19 @@ impl ModelArguments {
                     "{option} is for models, and {file} holds PyTorch's weights: {why}"
                 )));
             }
-            weights_file::read(path, self.keys()).map_err(|mut refused| {
+        } else if let Some(key) = self.keys().given().find(|key| *key != Key::Batch) {
+            let (option, file) = (option(key), path.display());
+            return Err(Failure::Usage(format!(
+                "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which says it itself"
+            )));
+        }
+        let options = ReadOptions { weights: self.weights.as_deref(), keys: self.keys() };
+        let (model, mut warnings) = formats::read(path, &options).map_err(|mut refused| {
+            if weights_alone {
                 weights_file::in_words_of(&mut refused, option);
-                refused
-            })?
-        } else {
-            if let Some(key) = self.keys().given().find(|key| *key != Key::Batch) {
-                let (option, file) = (option(key), path.display());
-                return Err(Failure::Usage(format!(
-                    "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which says it itself"
-                )));
             }
-            formats::read(path, self.weights.as_deref())?
-        };
+            refused
+        })?;
         if let Some(ActivationsArgument::Accuracy(accuracy)) = &self.activations {
             let name = Accuracy::from(*accuracy).name();
             if self.accuracy.is_some() {
@@ -602,7 +603,7 @@ impl ModelArguments {
 
     /// Whether the model is declared by options, and the file holds its weights.
     pub(crate) fn is_weights_file(&self) -> bool {
-        self.recognise() == Ok(Format::SafeTensors)
+        self.recognise().is_ok_and(|format| format.weights_alone)
     }
 
     /// What is said of a file of weights.

@@ -1,19 +1,21 @@
 //! The graph of a model under construction, for every way in.
 
 use crate::diagnostic::Origin;
-use crate::model::{Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Tensor, Value, ValueId};
+use crate::model::{Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Spelling, Tensor, Value, ValueId};
 
 /// A model under construction; values and nodes in the order in which they are added.
 pub(super) struct Graph {
     /// What diagnostics call the nodes that are added: `gru_cell!`, `GRUCell, id 8`.
     pub(super) kind: String,
+    /// What their attributes are called.
+    spelling: &'static Spelling,
     pub(super) model: Model,
 }
 
 impl Graph {
     /// An empty one.
-    pub(super) fn new(kind: impl Into<String>) -> Self {
-        Self { kind: kind.into(), model: Model::default() }
+    pub(super) fn new(kind: impl Into<String>, spelling: &'static Spelling) -> Self {
+        Self { kind: kind.into(), spelling, model: Model::default() }
     }
 
     /// A tensor.
@@ -39,7 +41,8 @@ impl Graph {
         origin: &Origin,
     ) -> usize {
         let (name, kind, origin) = (name.to_owned(), self.kind.clone(), origin.clone());
-        self.model.nodes.push(Node { name, kind, op, inputs, outputs, ledger, origin });
+        let spelling = self.spelling;
+        self.model.nodes.push(Node { name, kind, op, inputs, outputs, spelling, ledger, origin });
         self.model.nodes.len() - 1
     }
 
@@ -96,7 +99,7 @@ impl Graph {
 
     pub(super) fn reshaped(&mut self, name: &str, value: ValueId, shape: Vec<usize>, origin: &Origin) -> ValueId {
         let shape = self.integers(&format!("{name}_shape"), &shape, origin);
-        self.computed(name, Op::Reshape { special_zero: false }, vec![value, shape], origin)
+        self.computed(name, Op::Reshape { zero_keeps: false }, vec![value, shape], origin)
     }
 
     /// A state that the type holds; without `initial` it is zero at first.
@@ -118,5 +121,82 @@ impl Graph {
         let (name, variable) = (format!("{name}_next"), name.to_owned());
         let passed_on = self.value(&name, None, origin);
         self.node(&name, Op::Assign { variable }, vec![next], vec![passed_on], Vec::new(), origin);
+    }
+}
+
+#[cfg(all(test, feature = "builder"))]
+mod tests {
+    use super::*;
+    use crate::compile::compile;
+    use crate::free_run::measure;
+    use crate::model::{Activation, Cell, CellKind, Direction, ResetGate};
+    use crate::options::Options;
+    use crate::reference::reference;
+
+    const HIDDEN: usize = 3;
+
+    /// The part of the weights that belongs to some of the directions; they differ.
+    fn weights(directions: std::ops::Range<usize>, sizes: &[usize]) -> Tensor {
+        let len: usize = sizes.iter().product();
+        let values: Vec<f32> = (len * directions.start..len * directions.end)
+            .map(|i| ((i * 37 + sizes.len() * 11) % 64) as f32 / 64.0 - 0.5)
+            .collect();
+        Tensor::from_f32([&[directions.len()], sizes].concat(), &values).expect("as many values")
+    }
+
+    /// A GRU of one row and 4 steps, with the weights of the directions that it has.
+    fn gru(direction: Direction, activations: &[Activation]) -> Model {
+        let at = &Origin::Unknown;
+        let mut graph = Graph::new("GRU", &Spelling::OWN);
+        let x = graph.input("x", vec![1, 4, 2], at);
+        let sets = match direction {
+            Direction::Forward => 0..1,
+            Direction::Reverse => 1..2,
+            Direction::Bidirectional => 0..2,
+        };
+        let h = graph.constant("h", &weights(sets.clone(), &[1, HIDDEN]), at);
+        let h = graph.reshaped("h_by_row", h, vec![1, sets.len(), HIDDEN], at);
+        let lengths = graph.integers("lengths", &[4], at);
+        let sizes: [&[usize]; 3] = [&[3 * HIDDEN, 2], &[3 * HIDDEN, HIDDEN], &[3 * HIDDEN]];
+        let [w, r, b] = sizes.map(|sizes| graph.constant("weights", &weights(sets.clone(), sizes), at));
+        let cell =
+            Cell { activations: activations.to_vec(), ..Cell::new(CellKind::Gru(ResetGate::BeforeMatMul), HIDDEN) };
+        let outputs = ["y", "h_out"].map(|name| graph.value(name, None, at));
+        graph.node(
+            "gru",
+            Op::Sequence(cell, direction),
+            vec![x, h, lengths, w, r, b],
+            outputs.to_vec(),
+            Vec::new(),
+            at,
+        );
+        graph.result("y", outputs[0], at);
+        graph.model
+    }
+
+    #[test]
+    fn directions_have_activations_of_their_own() {
+        let forward = [Activation::Sigmoid, Activation::Tanh];
+        let reverse = [Activation::HardSigmoid { alpha: 0.3, beta: 0.4 }, Activation::Softsign];
+        let x = vec![vec![0.5, -1.0, 0.25, 0.75, -0.5, 0.125, 1.0, -0.25]];
+        let compiled = |direction, activations: &[Activation]| {
+            compile(&gru(direction, activations), &Options::default()).unwrap_or_else(|refused| panic!("{refused}"))
+        };
+        let y = |direction, activations: &[Activation]| {
+            reference(&compiled(direction, activations).model, &x, &[]).results.swap_remove(0)
+        };
+        let both = [forward, reverse].concat();
+        let wanted = [y(Direction::Forward, &forward), y(Direction::Reverse, &reverse)].concat();
+        assert_eq!(y(Direction::Bidirectional, &both), wanted);
+        assert_ne!(y(Direction::Bidirectional, &forward), wanted);
+
+        let compilation = compiled(Direction::Bidirectional, &both);
+        for at in 0..compilation.program.bodies.len() {
+            let body = compilation.program.body(at);
+            let run = measure(&compilation.model, body, Options::default().range).expect("it is small");
+            assert!(run.results[0].largest > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
+        }
+        // of one direction they belong to nothing
+        assert!(compile(&gru(Direction::Forward, &both), &Options::default()).is_err());
     }
 }

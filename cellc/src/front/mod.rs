@@ -18,7 +18,9 @@ pub(crate) mod weights;
 #[cfg(feature = "read-safetensors")]
 pub mod weights_file;
 
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::model::Model;
+use crate::validate;
 
 /// Whether a number that is written as something else than 0 has become 0 in f32.
 pub fn underflows(written: &str, number: f32) -> bool {
@@ -36,6 +38,15 @@ fn overflows(written: &str, number: f32) -> bool {
 pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {
     let found = format!("{name} holds {value}: what is computed from it is not finite either");
     Diagnostic::warning(origin, found).help("check the weights: training may have diverged")
+}
+
+/// What a reader makes of a file: the model and the warnings. Where it found errors, it understood a part of the model: what is wrong with that is said too.
+fn complete((model, mut problems): (Model, Diagnostics)) -> Result<(Model, Diagnostics), Diagnostics> {
+    if problems.has_errors() {
+        problems.extend(validate::problems(&model));
+        return Err(problems);
+    }
+    Ok((model, problems))
 }
 
 /// What the header says of a file that was read.

@@ -17,7 +17,7 @@ use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use crate::model::Activation;
-use crate::model::{Elementwise, InputFile, Model, Op, Tensor, ValueId, counted, shape_text};
+use crate::model::{Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId, counted, shape_text};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Layer {
@@ -178,7 +178,7 @@ impl Stack {
     /// `[N, O]` (`[N, T, O]`), else as [`Declared::model`] has it.
     pub(crate) fn model(&self) -> Model {
         let origin = &self.name.origin;
-        let mut graph = Graph::new(self.declared_by);
+        let mut graph = Graph::new(self.declared_by, &Spelling::OWN);
         let rows = self.rows.as_ref().map_or(1, |said| said.value);
         let steps = self.steps.as_ref().map(|said| said.value);
         let shape = [Some(rows), steps, Some(self.input_size.value)].into_iter().flatten().collect();

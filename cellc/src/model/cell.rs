@@ -78,7 +78,7 @@ impl CellKind {
         }
     }
 
-    /// The operation's name in OpenVINO, for one step.
+    /// What messages and comments call one step: its name in OpenVINO.
     pub fn op_name(self) -> &'static str {
         match self {
             Self::Rnn => "RNNCell",
@@ -88,7 +88,7 @@ impl CellKind {
         }
     }
 
-    /// The operation's name in OpenVINO, for a sequence.
+    /// What messages and comments call a sequence: its name in OpenVINO.
     pub fn sequence_name(self) -> &'static str {
         match self {
             Self::Rnn => "RNNSequence",
@@ -190,7 +190,8 @@ pub struct Cell {
     /// The length of h.
     pub hidden_size: usize,
     /// As many as [`CellKind::default_activations`], in that order (GRU: f for z and r, g for the candidate; LSTM: f for
-    /// f, i and o, g for the candidate, h for the cell state).
+    /// f, i and o, g for the candidate, h for the cell state). Of a bidirectional sequence they are those of both directions, or twice as many: those of
+    /// the reverse direction after those of the forward one.
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum; positive and finite where present.
     pub clip: Option<f32>,
@@ -198,6 +199,8 @@ pub struct Cell {
     pub layout: WeightLayout,
     /// LSTM: `i = 1 - f`, and what W, R and B hold for i is not used.
     pub input_forget: bool,
+    /// Whether B must be among the inputs; else it may be missing, and is zero.
+    pub bias_required: bool,
     /// LSTM: whether the last input is P `[3*H]`, peepholes of f, i and o.
     pub peepholes: bool,
 }
@@ -212,8 +215,15 @@ impl Cell {
             clip: None,
             layout: WeightLayout::new(kind, LstmGateOrder::default()),
             input_forget: false,
+            bias_required: false,
             peepholes: false,
         }
+    }
+
+    /// The activations of a direction, 0 being the only or the forward one.
+    pub fn activations_of(&self, direction: usize) -> &[Activation] {
+        let count = self.kind.default_activations().len();
+        self.activations.get(direction * count..(direction + 1) * count).unwrap_or(&self.activations)
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod half;
 mod op;
 #[cfg(feature = "builder")]
 mod print;
+mod spelling;
 mod tensor;
 mod valid;
 
@@ -17,6 +18,7 @@ pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
 pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
+pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
     Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,
@@ -81,10 +83,12 @@ pub struct Node {
     pub kind: String,
     /// What it does.
     pub op: Op,
-    /// The tensors it reads, in port order.
+    /// The tensors it reads, in the order in which [`Op`] lists them.
     pub inputs: Vec<ValueId>,
-    /// The tensors it produces, in port order.
+    /// The tensors it produces, in the order in which [`Op`] lists them.
     pub outputs: Vec<ValueId>,
+    /// What its format calls its attributes.
+    pub spelling: &'static Spelling,
     /// What each attribute was taken to mean.
     pub ledger: Vec<LedgerEntry>,
     /// Where it was declared.

@@ -1,6 +1,7 @@
 use super::{Activation, Cell, Dim, Direction, ElementType, Model, Tensor, ValueId};
 
-/// What a node does. Inputs and outputs are in OpenVINO's port order.
+/// What a node does. Inputs and outputs are in the order in which they are listed here; a way in whose format has another brings them into this one,
+/// as it does with the order of dimensions and of gates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// An input of the model, or of a [`Loop`]'s body.
@@ -12,7 +13,7 @@ pub enum Op {
     /// One step of a recurrent cell. Inputs: x, h, c (LSTM), W, R, B where present, P (LSTM with peepholes), a (AUGRU).
     /// Outputs: h', c' (LSTM).
     Cell(Cell),
-    /// A recurrent cell over time. Inputs: X `[N, T, I]`, h0 `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, each with D in
+    /// A recurrent cell over time, the batch in front of the steps. Inputs: X `[N, T, I]`, h0 `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, each with D in
     /// front, A `[N, T, 1]` (AUGRU). Outputs: Y `[N, D, T, H]`, Ho `[N, D, H]`, Co (LSTM).
     Sequence(Cell, Direction),
     /// An output of the model, or of a [`Loop`]'s body.
@@ -47,12 +48,12 @@ pub enum Op {
     VariadicSplit,
     /// Inputs: data, shape, of which one may be -1.
     Reshape {
-        /// Whether a 0 in the shape means the size that data has there.
-        special_zero: bool,
+        /// Whether a 0 in the shape keeps the size that data has there; else it is a size of 0.
+        zero_keeps: bool,
     },
     /// Inputs: data, axes (all of size 1 if absent).
     Squeeze {
-        /// Whether axes whose size is not 1 stay, where they would be wrong else.
+        /// Whether an axis of another size than 1 stays; else it is an error. A way in does not know the sizes.
         skip: bool,
     },
     /// Inputs: data, axes.
@@ -66,7 +67,7 @@ pub enum Op {
     },
     /// Inputs: data, start, stop, step, axes (the first ones if absent).
     Slice,
-    /// Inputs: data, begin, end, strides (1 if absent). Masks as in OpenVINO, by dimension; what is missing is false.
+    /// Inputs: data, begin, end, strides (1 if absent). Masks by dimension; what is missing is false.
     StridedSlice {
         /// Where begin does not count.
         begin_mask: Vec<bool>,
@@ -110,7 +111,7 @@ pub enum Op {
         /// Which.
         variable: String,
     },
-    /// TensorIterator and Loop.
+    /// A body that is computed again and again.
     Loop(Box<Loop>),
 }
 
@@ -127,7 +128,7 @@ pub enum BroadcastMode {
 
 /// What [`Op::Elementwise`] computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the names say it; OpenVINO's where not
+#[allow(missing_docs)] // the names say it
 pub enum Elementwise {
     Activation(Activation),
     /// Inputs: v, alpha, beta, both constants of one element.
@@ -182,9 +183,9 @@ impl Elementwise {
     }
 }
 
-/// A body that is computed again and again: TensorIterator, or a Loop whose trip count is a constant.
+/// A body that is computed again and again, as often as a constant or the pieces of an input say.
 ///
-/// Inputs of the node: for a Loop the trip count and the condition, then whatever the ports name by place.
+/// Inputs of the node: the trip count and the condition where it has them, then what [`LoopInput`] names by place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
     /// Its Parameters and Results are named by the ports by their place in [`Model::parameters`] and [`Model::results`].
@@ -195,9 +196,9 @@ pub struct Loop {
     pub inputs: Vec<LoopInput>,
     /// What the node's outputs are, in port order.
     pub outputs: Vec<LoopOutput>,
-    /// Loop: the body's Parameter that is the number of the iteration.
+    /// The body's Parameter that is the number of the iteration.
     pub current_iteration: Option<usize>,
-    /// Loop: the body's Result that says whether to go on.
+    /// The body's Result that says whether to go on.
     pub condition: Option<usize>,
 }
 
@@ -223,7 +224,7 @@ pub struct LoopOutput {
     pub concatenation: Option<Slicing>,
 }
 
-/// How pieces lie along an axis: as OpenVINO's port map says it.
+/// How pieces are cut along an axis, or put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slicing {
     /// From the end where negative.

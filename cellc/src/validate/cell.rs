@@ -3,7 +3,7 @@
 use super::{Known, MALFORMED, Validation, floats};
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, WeightSource, shape_text,
+    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, Spelling, WeightSource, shape_text,
 };
 
 /// What an input of a recurrent operation is.
@@ -123,10 +123,10 @@ pub(super) struct Weights {
 impl<'a> Validation<'a> {
     pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
         if cell.hidden_size == 0 {
-            let found = "hidden_size is 0";
+            let found = format!("{} is 0", node.spelling.hidden_size);
             self.error(
                 node,
-                node.attribute_origin("hidden_size"),
+                node.attribute_origin(node.spelling.hidden_size),
                 found,
                 "an integer of 1 or more",
                 "write the length of the state h",
@@ -161,7 +161,9 @@ impl<'a> Validation<'a> {
         let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
         let mut right = true;
         let wanted = cell.kind.default_activations();
-        if cell.activations.len() != wanted.len() {
+        let own_each =
+            recurrent.direction == Some(Direction::Bidirectional) && cell.activations.len() == 2 * wanted.len();
+        if cell.activations.len() != wanted.len() && !own_each {
             let (takes, roles) = match cell.kind {
                 CellKind::Rnn => ("1", "f"),
                 CellKind::Gru(_) | CellKind::Augru(_) => ("2", "f for z and r, and g for the candidate"),
@@ -171,32 +173,43 @@ impl<'a> Validation<'a> {
                 1 => format!("1 activation, but {op} takes {takes}"),
                 n => format!("{n} activations, but {op} takes {takes}"),
             };
-            let help = format!("write {roles}; or leave activations out for {}", names_of(wanted));
-            self.error(node, node.attribute_origin("activations"), found, format!("{takes}: {roles}"), help);
+            let help = format!("write {roles}; or leave {} out for {}", node.spelling.activations, names_of(wanted));
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.activations),
+                found,
+                format!("{takes}: {roles}"),
+                help,
+            );
             right = false;
         }
         for activation in &cell.activations {
             if !activation.is_finite() || !Activation::NAMES.contains(&activation.name()) {
                 let found = format!("the activation {activation}");
                 let valid = format!("{}, with finite numbers", Activation::WRITTEN.join(", "));
-                self.error(node, node.attribute_origin("activations"), found, valid, "choose another one");
+                self.error(node, node.attribute_origin(node.spelling.activations), found, valid, "choose another one");
                 right = false;
             }
         }
         if cell.clip.is_some_and(|clip| !(clip.is_finite() && clip > 0.0)) {
-            let found = "a clip that is not positive and finite";
+            let clip = node.spelling.clip;
+            let found = format!("a {clip} that is not positive and finite");
             self.error(
                 node,
-                node.attribute_origin("clip"),
+                node.attribute_origin(node.spelling.clip),
                 found,
-                "a positive number, or no clip",
-                "leave clip out for no clipping",
+                format!("a positive number, or no {clip}"),
+                format!("leave {clip} out for no clipping"),
             );
             right = false;
         }
-        if cell.kind == CellKind::Rnn && !recurrent.roles.contains(&Role::B(0)) {
+        if cell.bias_required && !recurrent.roles.contains(&Role::B(0)) {
+            let size = match cell.kind.bias_parts() {
+                1 => cell.hidden_size.to_string(),
+                parts => format!("{parts} * {}", node.spelling.hidden_size),
+            };
             let help = "connect a B of zeros if the cell has no bias";
-            self.error(node, &node.origin, "RNNCell without B", format!("B of shape [{}]", cell.hidden_size), help);
+            self.error(node, &node.origin, format!("{op} without B"), format!("B of shape [{size}]"), help);
             right = false;
         }
         let lstm = cell.kind.has_cell_state();
@@ -215,20 +228,27 @@ impl<'a> Validation<'a> {
     fn attention_attributes(&mut self, recurrent: &Recurrent) -> bool {
         let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
         let before = self.diagnostics.0.len();
+        if cell.kind.reset_gate() == Some(ResetGate::AfterMatMul) {
+            let name = node.spelling.linear_before_reset;
+            let found = format!("{op} with {name} = true");
+            self.error(node, node.attribute_origin(name), found, "false", format!("leave {name} out"));
+        }
         let wanted = cell.kind.default_activations();
         if cell.activations.len() == wanted.len() && cell.activations != wanted {
-            let found = format!("{op} with the activations {}", names_of(&cell.activations));
-            let help = "leave activations out";
-            self.error(node, node.attribute_origin("activations"), found, names_of(wanted), help);
+            let found = format!("{op} with the {} {}", node.spelling.activations, names_of(&cell.activations));
+            let help = format!("leave {} out", node.spelling.activations);
+            self.error(node, node.attribute_origin(node.spelling.activations), found, names_of(wanted), help);
         }
         if let Some(clip) = cell.clip {
-            let found = format!("{op} with the clip {clip}");
-            self.error(node, node.attribute_origin("clip"), found, "no clip", "leave clip out");
+            let name = node.spelling.clip;
+            let found = format!("{op} with the {name} {clip}");
+            self.error(node, node.attribute_origin(name), found, format!("no {name}"), format!("leave {name} out"));
         }
         if let Some(direction) = recurrent.direction.filter(|d| *d != Direction::Forward) {
-            let found = format!("{op} with the direction {}", direction.name());
+            let name = node.spelling.direction;
+            let found = format!("{op} with the {name} {}", direction.name());
             let help = "only a forward sequence is specified";
-            self.error(node, node.attribute_origin("direction"), found, Direction::Forward.name(), help);
+            self.error(node, node.attribute_origin(name), found, Direction::Forward.name(), help);
         }
         before == self.diagnostics.0.len()
     }
@@ -295,10 +315,10 @@ impl<'a> Validation<'a> {
         let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
         let hidden = cell.hidden_size;
         if hidden.checked_mul(cell.kind.gates().max(cell.kind.bias_parts())).is_none() {
-            let found = format!("hidden_size is {hidden}");
+            let found = format!("{} is {hidden}", node.spelling.hidden_size);
             self.error(
                 node,
-                node.attribute_origin("hidden_size"),
+                node.attribute_origin(node.spelling.hidden_size),
                 found,
                 "a size that the tensors have",
                 "write the length of the state h",
@@ -344,16 +364,17 @@ impl<'a> Validation<'a> {
         };
         let texts: Vec<String> =
             recurrent.shapes().filter(|(role, _)| !matches!(role, Role::X | Role::Lengths)).filter_map(of).collect();
-        let found = format!("hidden_size is {hidden}, but the tensors are made for {other}: {}", texts.join(", "));
+        let name = node.spelling.hidden_size;
+        let found = format!("{name} is {hidden}, but the tensors are made for {other}: {}", texts.join(", "));
         let all = recurrent.roles.iter().filter(|r| !matches!(r, Role::X | Role::Lengths | Role::A)).map(|&role| {
             let sizes = wanted(recurrent, role, hidden, [None; 3]);
             let sizes: Vec<String> =
                 sizes.iter().map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string())).collect();
             format!("{} [{}]", role.name(sequence), sizes.join(", "))
         });
-        let valid = format!("{}, or hidden_size {other}", all.collect::<Vec<_>>().join(", "));
-        let help = format!("write hidden_size={other}, or give tensors of the other size");
-        self.error(node, node.attribute_origin("hidden_size"), found, valid, help);
+        let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
+        let help = format!("write {name}={other}, or give tensors of the other size");
+        self.error(node, node.attribute_origin(name), found, valid, help);
     }
 }
 
@@ -408,9 +429,9 @@ fn meaning(recurrent: &Recurrent, role: Role) -> String {
         (Role::W, true) => format!("[D, {gates}H, I], I as in X"),
         (Role::R, false) => format!("[{gates}H, H]"),
         (Role::R, true) => format!("[D, {gates}H, H]"),
-        (Role::B(_), false) => bias_layout(kind).to_owned(),
-        (Role::B(_), true) => format!("for each direction {}", bias_layout(kind)),
-        (Role::P, _) => "3 times hidden_size: the peepholes of f, i, o".to_owned(),
+        (Role::B(_), false) => bias_layout(kind, recurrent.node.spelling),
+        (Role::B(_), true) => format!("for each direction {}", bias_layout(kind, recurrent.node.spelling)),
+        (Role::P, _) => format!("3 times {}: the peepholes of f, i, o", recurrent.node.spelling.hidden_size),
         (Role::A, false) => "[N, 1], N as in x".to_owned(),
         (Role::A, true) => "[N, T, 1], N and T as in X".to_owned(),
     }
@@ -434,15 +455,16 @@ fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
 }
 
 /// What B holds, for messages.
-fn bias_layout(kind: CellKind) -> &'static str {
+fn bias_layout(kind: CellKind, spelling: &Spelling) -> String {
+    let Spelling { hidden_size: size, linear_before_reset: after, .. } = spelling;
     match kind {
-        CellKind::Rnn => "hidden_size, the sums Wb + Rb",
-        CellKind::Lstm => "4 times hidden_size, the sums Wb + Rb of the gates f, i, c, o",
+        CellKind::Rnn => format!("{size}, the sums Wb + Rb"),
+        CellKind::Lstm => format!("4 times {size}, the sums Wb + Rb of the gates f, i, c, o"),
         CellKind::Gru(ResetGate::BeforeMatMul) | CellKind::Augru(ResetGate::BeforeMatMul) => {
-            "3 times hidden_size, the sums Wb + Rb of the gates z, r, h (linear_before_reset is false)"
+            format!("3 times {size}, the sums Wb + Rb of the gates z, r, h ({after} is false)")
         }
         CellKind::Gru(ResetGate::AfterMatMul) | CellKind::Augru(ResetGate::AfterMatMul) => {
-            "4 times hidden_size: Wb + Rb of z, Wb + Rb of r, Wb of h, Rb of h (linear_before_reset is true)"
+            format!("4 times {size}: Wb + Rb of z, Wb + Rb of r, Wb of h, Rb of h ({after} is true)")
         }
     }
 }
@@ -453,38 +475,40 @@ fn advice(
     role: Role,
     shape: &[usize],
     wanted: &[(&'static str, Option<usize>)],
-) -> (String, &'static str) {
+) -> (String, String) {
     let (cell, sequence) = (recurrent.cell, recurrent.sequence());
+    let Spelling { hidden_size: size, linear_before_reset: after, .. } = recurrent.node.spelling;
     let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
     let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
     let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
     if let Some(length) = length.filter(|length| matches!(role, Role::B(_)) && length % cell.hidden_size == 0) {
         const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
+        let both = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
         let parts = length / cell.hidden_size;
         let layout = match (cell.kind.reset_gate(), cell.kind, parts) {
             (Some(ResetGate::AfterMatMul), _, 6) => {
-                Some((ONNX, "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, Rbh]"))
+                both(ONNX, "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, Rbh]")
             }
             (Some(ResetGate::BeforeMatMul), _, 6) => {
-                Some((ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]"))
+                both(ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]")
             }
             (Some(ResetGate::AfterMatMul), _, 3) => Some((
-                "this is the layout for linear_before_reset false",
-                "set linear_before_reset to false, or give Wb and Rb of h apart",
+                format!("this is the layout for {after} false"),
+                format!("set {after} to false, or give Wb and Rb of h apart"),
             )),
             (Some(ResetGate::BeforeMatMul), _, 4) => Some((
-                "this is the layout for linear_before_reset true",
-                "set linear_before_reset to true, or add the last two parts",
+                format!("this is the layout for {after} true"),
+                format!("set {after} to true, or add the last two parts"),
             )),
-            (None, CellKind::Rnn, 2) => Some(("this is ONNX's layout, Wb, then Rb", "add the two halves")),
-            (None, CellKind::Lstm, 8) => Some((
+            (None, CellKind::Rnn, 2) => both("this is ONNX's layout, Wb, then Rb", "add the two halves"),
+            (None, CellKind::Lstm, 8) => both(
                 "this is ONNX's layout, Wb of i, o, f, c, then Rb of them",
                 "add the two halves, and put the gates in the order f, i, c, o",
-            )),
+            ),
             _ => None,
         };
         if let Some((layout, help)) = layout {
-            return (format!("{found}, {parts} times hidden_size: {layout}"), help);
+            return (format!("{found}, {parts} times {size}: {layout}"), help);
         }
     }
     if of_sequence {
@@ -492,14 +516,14 @@ fn advice(
             Role::X => "remove the first dimension: a cell takes one step, without a dimension of time",
             _ => "remove the first dimension: directions belong to sequences and to ONNX, a cell has one",
         };
-        return (found, help);
+        return (found, help.to_owned());
     }
     if sequence && shape.len() + 1 == wanted.len() {
         let help = match role {
             Role::X | Role::A => "add a dimension of time: a sequence takes all steps at once",
             _ => "add a dimension of directions: 1 of one direction, 2 of both",
         };
-        return (found, help);
+        return (found, help.to_owned());
     }
     if let ([.., a, b], [.., (_, rows), (_, columns)]) = (shape, wanted)
         && role.is_weight()
@@ -507,7 +531,7 @@ fn advice(
         && rows.is_none_or(|n| n == *b)
         && columns.is_none_or(|n| n == *a)
     {
-        return (found, "transpose it: the weights of one unit are a row here, a column in Keras");
+        return (found, "transpose it: the weights of one unit are a row here, a column in Keras".to_owned());
     }
     let last = shape.len() == wanted.len();
     let help = match (role, cell.kind) {
@@ -522,9 +546,9 @@ fn advice(
         (Role::Lengths | Role::A, _) if last => "give all of them the same N and T",
         (Role::W, _) if last && Some(shape[0]) == wanted[0].1 => "give the rows of x and of W the same length",
         (Role::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
-            "give the tensor this shape, or correct hidden_size or linear_before_reset"
+            return (found, format!("give the tensor this shape, or correct {size} or {after}"));
         }
-        _ => "give the tensor this shape, or correct hidden_size",
+        _ => return (found, format!("give the tensor this shape, or correct {size}")),
     };
-    (found, help)
+    (found, help.to_owned())
 }

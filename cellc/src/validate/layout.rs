@@ -153,11 +153,11 @@ impl Validation<'_> {
         }
     }
 
-    pub(super) fn reshape(&mut self, node: &Node, special_zero: bool) {
+    pub(super) fn reshape(&mut self, node: &Node, zero_keeps: bool) {
         let Some(input) = self.input(node, 0) else { return };
         let Some(wanted) = self.integers(node, 1, "the shape") else { return };
         let shape = self.shape_of(&input);
-        match reshaped(&shape, &wanted, special_zero) {
+        match reshaped(&shape, &wanted, zero_keeps) {
             Some(to) => self.set_view(node, 0, &input, Geometry::reshaped(to)),
             None => {
                 let found = format!("a tensor of shape {} reshaped to {}", shape_text(&shape), shape_text(&wanted));
@@ -493,8 +493,14 @@ impl Validation<'_> {
         let (shape, of_indices) = (self.shape_of(&data), self.shape_of(&indices));
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
         if batch_dims != 0 {
-            let found = format!("batch_dims of {batch_dims}");
-            self.error(node, node.attribute_origin("batch_dims"), found, "0", "gather from each row on its own");
+            let found = format!("{} of {batch_dims}", node.spelling.batch_dims);
+            self.error(
+                node,
+                node.attribute_origin(node.spelling.batch_dims),
+                found,
+                "0",
+                "gather from each row on its own",
+            );
             return;
         }
         let Some(numbers) = self.integers(node, 1, "the indices") else { return };
@@ -668,7 +674,7 @@ impl Validation<'_> {
 }
 
 /// The shape that a Reshape gives; `None` if the elements do not fit into it.
-fn reshaped(shape: &[usize], wanted: &[i64], special_zero: bool) -> Option<Vec<usize>> {
+fn reshaped(shape: &[usize], wanted: &[i64], zero_keeps: bool) -> Option<Vec<usize>> {
     let mut open = None;
     let mut to = Vec::with_capacity(wanted.len());
     for (d, &size) in wanted.iter().enumerate() {
@@ -678,7 +684,7 @@ fn reshaped(shape: &[usize], wanted: &[i64], special_zero: bool) -> Option<Vec<u
                 open = Some(d);
                 1
             }
-            0 if special_zero => *shape.get(d)?,
+            0 if zero_keeps => *shape.get(d)?,
             size => usize::try_from(size).ok()?,
         });
     }

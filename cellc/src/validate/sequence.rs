@@ -64,7 +64,7 @@ impl<'a> Validation<'a> {
                     batch,
                     input_size: sizes.input,
                     hidden_size: hidden,
-                    activations: cell.activations.clone(),
+                    activations: cell.activations_of(weight_set).to_vec(),
                     clip: cell.clip,
                     layout: cell.layout.clone(),
                     input_forget: cell.input_forget,
@@ -89,7 +89,7 @@ impl<'a> Validation<'a> {
             cs.extend(c_out);
         }
         hs.iter().for_each(|&h_out| _ = self.layers.insert(h_out, node));
-        // the outputs in port order: Y of a sequence, then the states
+        // the outputs in order: Y of a sequence, then the states
         let element = recurrent.known(Role::X).map_or(ElementType::F32, Known::element);
         let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());
         for (port, values) in outputs.enumerate() {

@@ -58,7 +58,7 @@ impl Validation<'_> {
                 0 => "a tensor of one dimension or more".to_owned(),
                 _ => format!("{} to {}", -(rank as i64), rank - 1),
             };
-            let origin = node.attribute_origin("axis");
+            let origin = node.attribute_origin(node.spelling.axis);
             let found = format!("the axis {axis} of a tensor of {rank} dimensions");
             self.error(node, origin, found, valid, "correct the axis, or the shape of the tensor");
         }

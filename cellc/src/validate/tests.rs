@@ -10,7 +10,9 @@ mod states;
 use std::fmt::Write;
 
 use super::*;
-use crate::model::{Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Value, WeightSource};
+use crate::model::{
+    Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Spelling, Value, WeightSource,
+};
 use crate::options::Unroll;
 use crate::reference::{initial_variables, reference};
 
@@ -38,7 +40,8 @@ impl Graph {
         let name = name.to_owned();
         let (inputs, ledger) = (inputs.to_vec(), Vec::new());
         let output = outputs.first().copied();
-        self.0.nodes.push(Node { name, kind, op, inputs, outputs, ledger, origin });
+        let spelling = &Spelling::OWN;
+        self.0.nodes.push(Node { name, kind, op, inputs, outputs, spelling, ledger, origin });
         output.unwrap_or(ValueId(usize::MAX))
     }
 
@@ -483,7 +486,8 @@ fn shapes_that_do_not_fit() {
         (
             "RNN without B",
             {
-                let mut graph = cell(rnn(3), [&[1, 2], &[1, 3], &[3, 2], &[3, 3], &[3]]);
+                let with_bias = Cell { bias_required: true, ..rnn(3) };
+                let mut graph = cell(with_bias, [&[1, 2], &[1, 3], &[3, 2], &[3, 3], &[3]]);
                 graph.0.nodes[5].inputs.pop();
                 graph
             },

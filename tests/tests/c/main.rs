@@ -358,7 +358,7 @@ fn no_name_becomes_code() {
             .replace("name=\"cell\"", &format!("name=\"{name}\""));
         let path = folder.join("model.xml");
         fs::write(&path, text).expect("written");
-        let (model, _) = cellc::front::openvino::read(&path, None).expect("any name is read");
+        let (model, _) = cellc::front::formats::read(&path, &Default::default()).expect("any name is read");
         let options = Options {
             name: Some("net".to_owned()),
             language: cellc::options::Language::C,

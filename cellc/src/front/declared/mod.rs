@@ -18,7 +18,7 @@ use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::{Direction, Model};
+use crate::model::{Direction, Model, Spelling};
 
 /// Advice names options of the command line; a way in that has other words for them says it in its own.
 pub(crate) fn in_words_of(problems: &mut Diagnostics, words: &[(&str, &str)]) {
@@ -166,7 +166,7 @@ impl Declared {
         }
         let origin = &self.name.origin;
         let batch = self.rows();
-        let mut graph = Graph::new(self.declared_by);
+        let mut graph = Graph::new(self.declared_by, &Spelling::OWN);
         let x_shape = match (self.is_apples, self.steps()) {
             (true, Some(steps)) => vec![steps.value, batch, self.input_size.value],
             (_, Some(steps)) => vec![batch, steps.value, self.input_size.value],

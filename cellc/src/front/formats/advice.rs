@@ -1,21 +1,16 @@
 //! What is said of a file that is not read: what it is, and the lines that make of it one that is.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 
 use super::content::Content;
+use super::foreign::FOREIGN;
+use super::readers::{FORMATS, are_read, endings, is_readable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 
-/// What is read.
-pub(crate) const READ: &str = "a model of OpenVINO (.xml), of Neural Amp Modeler (.nam), of RTNeural or AIDA-X (.json); PyTorch's weights \
-                               (.safetensors)";
-
-/// The endings of the formats that are known, and what a file of that name should be.
-const ENDINGS: [(&str, &str); 23] = [
-    ("xml", "OpenVINO model"),
-    ("nam", "model of Neural Amp Modeler"),
-    ("json", "JSON file"),
-    ("safetensors", "safetensors file"),
+/// The endings of formats that are not read, and what a file of that name should be.
+const ENDINGS: [(&str, &str); 19] = [
     ("onnx", "ONNX model"),
     ("pt", "PyTorch file"),
     ("pth", "PyTorch file"),
@@ -63,7 +58,7 @@ pub(super) fn refusal(path: &Path, content: &Content) -> Diagnostic {
     let shown = quoted(&path.to_string_lossy());
     let Advice { is, help, lines } = of(path, content);
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
-    let named = ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, name)| *name);
+    let named = endings().chain(ENDINGS).find(|(known, _)| *known == ending).map(|(_, name)| name);
     let found = match content {
         Content::Unknown | Content::Text if ending == "bin" => format!("{shown} is no model"),
         Content::Unknown | Content::Text => match named {
@@ -79,7 +74,7 @@ pub(super) fn refusal(path: &Path, content: &Content) -> Diagnostic {
         | Content::LfsPointer => format!("{shown} is {is}"),
         _ => format!("{shown} is {is}, which cellc does not read"),
     };
-    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(READ).lines(lines);
+    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(are_read()).lines(lines);
     if help.is_empty() { diagnostic } else { diagnostic.help(help) }
 }
 
@@ -201,8 +196,10 @@ fn of(path: &Path, content: &Content) -> Advice {
             advice("a compressed file", "unpack it, and give what comes out", [format!("{unpack} {file}")])
         }
         Content::Archive(unpack, inside) => {
-            let inside =
-                inside.as_ref().map(|name| format!("cellc {} -o {}", in_shell(name), in_shell(&format!("{stem}.rs"))));
+            let inside = inside
+                .iter()
+                .find(|name| is_readable(name))
+                .map(|name| format!("cellc {} -o {}", in_shell(name), in_shell(&format!("{stem}.rs"))));
             let lines = std::iter::once(format!("{unpack} {file}")).chain(inside);
             advice("an archive", "unpack it, and give the model that is in it", lines)
         }
@@ -215,7 +212,7 @@ fn of(path: &Path, content: &Content) -> Advice {
             let is = format!("a safetensors file of {has} bytes whose header alone takes {needs}");
             advice(&is, "it is cut short: save or download it again", NONE)
         }
-        Content::Folder(models) => match &models[..] {
+        Content::Folder(names) => match &models(path, names)[..] {
             [] => advice("a folder without a model", "give the model's file", NONE),
             [one] => advice(
                 "a folder",
@@ -246,36 +243,37 @@ fn of(path: &Path, content: &Content) -> Advice {
     }
 }
 
+/// Which files of a folder are models that are read, or else that can be converted.
+fn models(folder: &Path, names: &[String]) -> Vec<String> {
+    let files = |is: fn(&Path) -> io::Result<bool>| -> Vec<String> {
+        let is =
+            |name: &&String| Some(folder.join(name)).is_some_and(|path| path.is_file() && is(&path).unwrap_or(false));
+        names.iter().filter(is).cloned().collect()
+    };
+    let models = files(is_model);
+    if models.is_empty() { files(is_onnx) } else { models }
+}
+
+/// Whether a file is a model that is read, and no other file of the same format.
+fn is_model(path: &Path) -> io::Result<bool> {
+    if path.file_name().is_none_or(|name| !is_readable(&name.to_string_lossy())) {
+        return Ok(false);
+    }
+    let content = Content::of(path)?;
+    FORMATS.iter().try_fold(false, |is, format| Ok(is || (format.is_model)(&content, path)?))
+}
+
+fn is_onnx(path: &Path) -> io::Result<bool> {
+    let named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"));
+    Ok(named && Content::of(path)? == Content::Onnx)
+}
+
 /// What the program was exported for.
 const SHAPES: &str = "shapes = [tuple(x.shape) for x in program.example_inputs[0]]";
 
 /// The shape is the user's affair.
 const EXAMPLE: &str = "x = torch.zeros(1, 1, 1)  # of the shape that the model takes";
 const WITH_EXAMPLE: &str = "model = openvino.convert_model(model, example_input=x, input=list(x.shape))";
-
-/// Whether an object with these keys is known to be something that is not read.
-pub(super) fn is_foreign(keys: &[String]) -> bool {
-    FOREIGN.iter().any(|(key, _, _)| keys.iter().any(|other| other == key))
-}
-
-/// JSON files that are not read: a key that gives them away, what they are, what to do.
-const FOREIGN: [(&str, &str, &str); 7] = [
-    ("state_dict", "weights of PyTorch as JSON (NeuralPi, Automated-GuitarAmpModelling)", ""),
-    (
-        "class_name",
-        "the configuration of a Keras model, without its weights",
-        "give the .keras file that the model was saved to",
-    ),
-    ("modelTopology", "a model of TensorFlow.js", "convert the model that it was made from"),
-    (
-        "weight_map",
-        "the index of several safetensors files",
-        "give the .safetensors file that has the recurrent layers",
-    ),
-    ("architectures", "the configuration of a model, without its weights", "give the file that holds the model"),
-    ("model_type", "the configuration of a model, without its weights", "give the file that holds the model"),
-    ("nbformat", "a Jupyter notebook", "run it, and let it export the model"),
-];
 
 fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
     let Some((key, is, help)) = FOREIGN.iter().find(|(key, _, _)| keys.iter().any(|other| other == key)) else {

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::advice::is_foreign;
 use super::{archive, protobuf};
 
 /// As much of a file's start is looked at, in bytes.
@@ -43,49 +42,19 @@ pub(super) enum Content {
     LfsPointer,
     /// What unpacks it.
     Compressed(&'static str),
-    /// An archive, and a model inside it that is read, if there is one.
-    Archive(&'static str, Option<String>),
+    /// An archive: what unpacks it, and names of files in it, as far as they are known.
+    Archive(&'static str, Vec<String>),
     /// A zip archive without its end.
     CutZip,
-    /// A folder with these models.
+    /// A folder with files and folders of these names.
     Folder(Vec<String>),
     /// Text that is of no format known here.
     Text,
     Unknown,
 }
 
-/// Whether a file of this name would be read.
-fn is_readable(name: &str) -> bool {
-    [".xml", ".nam", ".json", ".safetensors"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending))
-}
-
-/// Whether a file is a model that is read, and no other file of the same format.
-fn is_model(path: &Path) -> io::Result<bool> {
-    if path.file_name().is_none_or(|name| !is_readable(&name.to_string_lossy())) {
-        return Ok(false);
-    }
-    Ok(match Content::of(path)? {
-        Content::SafeTensors => true,
-        Content::Json(keys) => {
-            !is_foreign(&keys) && keys.iter().any(|key| ["architecture", "in_shape", "layers"].contains(&&key[..]))
-        }
-        Content::Xml => {
-            let mut head = head(&mut File::open(path)?)?;
-            // UTF-16 has a zero with each letter
-            head.retain(|&byte| byte != 0);
-            head.windows(4).any(|word| word == b"<net")
-        }
-        _ => false,
-    })
-}
-
-fn is_onnx(path: &Path) -> io::Result<bool> {
-    let named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"));
-    Ok(named && Content::of(path)? == Content::Onnx)
-}
-
 /// The start of a file.
-fn head(file: &mut File) -> io::Result<Vec<u8>> {
+pub(super) fn head(file: &mut File) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
     file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
@@ -130,15 +99,7 @@ impl Content {
         } else if has("coremldata.bin") || has("Manifest.json") && has("Data") {
             Self::CoreMl
         } else {
-            // what is read, or else what can be converted
-            let files = |is: fn(&Path) -> io::Result<bool>| -> Vec<String> {
-                let holds = |name: &&String| {
-                    Some(path.join(name)).is_some_and(|path| path.is_file() && is(&path).unwrap_or(false))
-                };
-                names.iter().filter(holds).cloned().collect()
-            };
-            let models = files(is_model);
-            Self::Folder(if models.is_empty() { files(is_onnx) } else { models })
+            Self::Folder(names)
         })
     }
 
@@ -157,9 +118,9 @@ impl Content {
             _ if at(0, b"BZh") => Self::Compressed("bunzip2 -k"),
             _ if at(0, b"\xfd7zXZ\0") => Self::Compressed("unxz -k"),
             _ if at(0, b"\x28\xb5\x2f\xfd") => Self::Compressed("unzstd"),
-            _ if at(0, b"7z\xbc\xaf\x27\x1c") => Self::Archive("7z x", None),
-            _ if at(0, b"Rar!\x1a\x07") => Self::Archive("unrar x", None),
-            _ if at(257, b"ustar") => Self::Archive("tar xf", None),
+            _ if at(0, b"7z\xbc\xaf\x27\x1c") => Self::Archive("7z x", Vec::new()),
+            _ if at(0, b"Rar!\x1a\x07") => Self::Archive("unrar x", Vec::new()),
+            _ if at(257, b"ustar") => Self::Archive("tar xf", Vec::new()),
             _ if at(0, b"version https://git-lfs.github.com/spec/") => Self::LfsPointer,
             [0x80, 2..=5, rest @ ..] if rest.starts_with(TORCH) => Self::TorchSave,
             [0x80, 2..=5, ..] => Self::Pickle,
@@ -181,7 +142,6 @@ impl Content {
         let has = |wanted: &str| {
             names.iter().any(|name| name == wanted || name.split_once('/').is_some_and(|(_, inner)| inner == wanted))
         };
-        let readable = || names.iter().find(|name| is_readable(name)).cloned();
         if has("archive_format") || has("serialized_exported_program.json") {
             Self::TorchExport
         } else if has("data.pkl") {
@@ -193,7 +153,7 @@ impl Content {
         } else if !names.is_empty() && names.iter().all(|name| name.ends_with(".npy")) {
             Self::Numpy
         } else {
-            Self::Archive("unzip", readable())
+            Self::Archive("unzip", names.to_vec())
         }
     }
 

@@ -84,8 +84,11 @@ fn content_says_what_a_file_is_whatever_its_name() {
         (&zip(&["metadata.json", "config.json", "model.weights.h5"]), Content::Keras),
         (&zip(&["a.npy", "b.npy"]), Content::Numpy),
         (&zip(&["amp.mlpackage/Manifest.json", "amp.mlpackage/Data/a.mlmodel"]), Content::CoreMl),
-        (&zip(&["readme.txt", "pack/amp.nam"]), Content::Archive("unzip", Some("pack/amp.nam".into()))),
-        (&zip(&["readme.txt"]), Content::Archive("unzip", None)),
+        (
+            &zip(&["readme.txt", "pack/amp.nam"]),
+            Content::Archive("unzip", vec!["readme.txt".into(), "pack/amp.nam".into()]),
+        ),
+        (&zip(&["readme.txt"]), Content::Archive("unzip", vec!["readme.txt".into()])),
         (&zip(&["readme.txt"])[..40], Content::CutZip),
         (torch, Content::TorchSave),
         (b"\x80\x04\x95....", Content::Pickle),
@@ -94,7 +97,7 @@ fn content_says_what_a_file_is_whatever_its_name() {
         (b"\x93NUMPY\x01\0", Content::Numpy),
         (b"GGUF\x03\0\0\0", Content::Gguf),
         (b"\x1f\x8b\x08\0", Content::Compressed("gunzip -k")),
-        (&tar, Content::Archive("tar xf", None)),
+        (&tar, Content::Archive("tar xf", Vec::new())),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", Content::LfsPointer),
         (b"hello", Content::Text),
         (accents.as_bytes(), Content::Text),
@@ -215,6 +218,19 @@ fn folders_and_files_of_no_format() {
         files.of(&files.0.path().join("missing.nam")),
     ];
     insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn weights_beside_a_file_that_has_its_own_are_refused() {
+    let files = Files::new();
+    let weights = files.with("w.bin", "");
+    for (name, content) in [("a.nam", b"{\"architecture\": \"LSTM\"}".to_vec()), ("a.safetensors", safetensors("{}"))] {
+        let path = files.with(name, content);
+        assert!(!recognise(&path).unwrap().weights_apart);
+        let said = read(&path, &ReadOptions::with_weights(Some(&weights))).unwrap_err().to_string();
+        assert!(said.contains("w.bin\", and \"") && said.contains("has its own weights"), "{said}");
+    }
+    assert!(recognise(&files.with("a.xml", "<net>")).unwrap().weights_apart);
 }
 
 #[test]

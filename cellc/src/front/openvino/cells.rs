@@ -64,35 +64,19 @@ impl GraphReader<'_, '_> {
             _ => (Some(LstmGateOrder::default()), Some(false)),
         };
         let (kind, direction, gate_order, input_forget) = (kind?, direction?, gate_order?, input_forget?);
-        if recurrent == Recurrent::Lstm && !is_sequence && set >= 4 && self.port_ids(index, "input").len() == 5 {
-            let help = "connect a B of zeros if the cell has no bias; only LSTMCell of opset1 may go without";
-            self.error(index, self.origin(index), "LSTMCell without B", "B of shape [4 * hidden_size]", help);
-            return None;
-        }
         // x, h, c, W, R, B, P
         let peepholes = recurrent == Recurrent::Lstm && set < 4 && self.port_ids(index, "input").len() == 7;
-        let layout = WeightLayout::new(kind, gate_order);
-        let cell = Cell { activations, clip, layout, input_forget, peepholes, ..Cell::new(kind, hidden_size?) };
-        if recurrent == Recurrent::Augru {
-            self.augru(index, data, &cell, direction);
-        }
+        let bias_required = !is_sequence && (recurrent == Recurrent::Rnn || recurrent == Recurrent::Lstm && set >= 4);
+        let cell = Cell {
+            activations,
+            clip,
+            layout: WeightLayout::new(kind, gate_order),
+            input_forget,
+            bias_required,
+            peepholes,
+            ..Cell::new(kind, hidden_size?)
+        };
         Some((cell, direction, ledger.0))
-    }
-
-    /// The only values that the attributes of AUGRUCell and AUGRUSequence have in their specification.
-    fn augru(&mut self, index: usize, data: &Data, cell: &Cell, direction: Direction) {
-        let refusals = [
-            (cell.kind != CellKind::Augru(ResetGate::BeforeMatMul), "linear_before_reset", "false"),
-            (cell.activations != cell.kind.default_activations(), "activations", "sigmoid, tanh"),
-            (cell.clip.is_some(), "clip", "0: no clipping"),
-            (direction != Direction::Forward, "direction", "forward"),
-        ];
-        for (_, name, valid) in refusals.into_iter().filter(|(refused, ..)| *refused) {
-            let given = data.peek(self.document, name).unwrap_or_default();
-            let found = format!("{name}={}, which the specification of this operation does not have", quoted(given));
-            let origin = data.origin_of(self.document, name).unwrap_or_else(|| self.origin(index));
-            self.error(index, origin, found, valid, "correct the attribute, or build the cell of other operations");
-        }
     }
 
     fn direction(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<Direction> {

@@ -8,7 +8,10 @@ use super::weights::Weights;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
-use crate::model::{Dim, LedgerEntry, Op, ValueId};
+use crate::model::{Dim, LedgerEntry, Op, Spelling, ValueId};
+
+/// What OpenVINO calls attributes.
+static SPELLING: Spelling = Spelling { element_type: "destination_type", ..Spelling::OWN };
 
 /// What to do about a file that OpenVINO would not have written.
 pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
@@ -65,7 +68,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         Self {
             document,
             weights,
-            graph: Graph::new(""),
+            graph: Graph::new("", &SPELLING),
             diagnostics: Diagnostics::default(),
             errors: 0,
             layers: Vec::new(),

@@ -18,21 +18,20 @@ mod xml;
 use std::io;
 use std::path::Path;
 
-use super::{file_name, input_file};
+use super::{complete, file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
-use crate::validate;
 pub use supported::{SUPPORTED, Supported};
 use weights::{Place, Weights};
 
-/// Reads an IR from files. The second part of what is returned holds the warnings.
+/// Reads an IR from files. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
 ///
 /// Constants are looked up in `weights`, or else in the file beside `xml` that has the same stem and the extension
 /// `bin`; it is opened only if a constant needs it.
 ///
 /// # Errors
-/// Everything that is wrong with the files.
-pub fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
+/// If a file cannot be read, or is no XML.
+pub(super) fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| unreadable(xml, e))?;
     let place = match weights {
         Some(path) => Place::Given(path.to_owned()),
@@ -60,17 +59,12 @@ pub fn read_bytes(
         Some((name, bytes)) => Place::Memory(name.to_owned(), bytes),
         None => Place::Nowhere,
     };
-    read_from(name, &file_name(Path::new(name)), xml, Weights::new(place))
+    complete(read_from(name, &file_name(Path::new(name)), xml, Weights::new(place))?)
 }
 
 fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: Weights) -> Result<(Model, Diagnostics), Diagnostics> {
     let document = xml::Document::parse(path, bytes).map_err(|d| Diagnostics(vec![d]))?;
-    let (mut model, mut diagnostics) = net::read(&document, &mut weights);
-    if diagnostics.has_errors() {
-        // what is wrong with the rest is said too
-        diagnostics.extend(validate::problems(&model));
-        return Err(diagnostics);
-    }
+    let (mut model, diagnostics) = net::read(&document, &mut weights);
     model.files.push(input_file(name.to_owned(), bytes));
     model.files.extend(weights.into_file());
     Ok((model, diagnostics))

@@ -171,7 +171,7 @@ impl GraphReader<'_, '_> {
             }
             Kind::VariadicSplit => Operation::new(Op::VariadicSplit).ports(Ports::Some),
             Kind::Reshape => {
-                Operation::new(Op::Reshape { special_zero: self.boolean(index, data, "special_zero", None)? })
+                Operation::new(Op::Reshape { zero_keeps: self.boolean(index, data, "special_zero", None)? })
             }
             Kind::Squeeze => {
                 // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies on it

@@ -51,7 +51,7 @@ fn gives(shape: &[usize], build: impl Fn(&mut Graph, ValueId) -> ValueId, wanted
 #[test]
 fn shapes_change_and_elements_stay() {
     let six = counting(&[6]);
-    for (to, special_zero, shape) in [
+    for (to, zero_keeps, shape) in [
         (&[3i64, 2][..], false, &[3usize, 2][..]),
         (&[-1], false, &[6]),
         (&[0, -1, 1], true, &[2, 3, 1]),
@@ -60,7 +60,7 @@ fn shapes_change_and_elements_stay() {
     ] {
         let build = |g: &mut Graph, x| {
             let to = g.ints(to);
-            g.op(Op::Reshape { special_zero }, &[x, to])
+            g.op(Op::Reshape { zero_keeps }, &[x, to])
         };
         gives(&[2, 3], build, (shape, &six));
     }
@@ -84,7 +84,7 @@ fn shapes_change_and_elements_stay() {
     // a scalar
     let scalar = |g: &mut Graph, x| {
         let to = g.ints(&[]);
-        g.op(Op::Reshape { special_zero: true }, &[x, to])
+        g.op(Op::Reshape { zero_keeps: true }, &[x, to])
     };
     gives(&[1, 1], scalar, (&[], &[0.0]));
 }
@@ -352,7 +352,7 @@ fn integer_arithmetic_is_that_of_openvino() {
     let chosen = graph.elementwise(Elementwise::Select, &inputs);
     // as a shape
     let x = graph.input_of("x", &[5, 6], ElementType::F32);
-    let y = graph.op(Op::Reshape { special_zero: false }, &[x, chosen]);
+    let y = graph.op(Op::Reshape { zero_keeps: false }, &[x, chosen]);
     graph.result("y", y);
     assert_eq!(accepted(&graph, &Options::default()).results[0].shape, [5, 6]);
 
@@ -380,7 +380,7 @@ fn shapes_are_known_and_sizes_come_from_them() {
     let two = graph.int(2);
     let half = graph.elementwise(Elementwise::Divide, &[size, two]);
     let to = graph.op(Op::Concat { axis: 0 }, &[half, minus]);
-    let y = graph.op(Op::Reshape { special_zero: false }, &[x, to]);
+    let y = graph.op(Op::Reshape { zero_keeps: false }, &[x, to]);
     graph.result("y", y);
     let valid = accepted(&graph, &batch(3));
     assert_eq!(valid.results[0].shape, [2, 6]);
@@ -498,7 +498,7 @@ fn compressed_weights_are_not_rounded_in_between() {
             let by = graph.bytes(&[2, 1, 1], ElementType::F16, &scale_bytes);
             w = graph.elementwise(Elementwise::Multiply, &[w, by]);
             let to = graph.ints(&[2, 2]);
-            w = graph.op(Op::Reshape { special_zero: false }, &[w, to]);
+            w = graph.op(Op::Reshape { zero_keeps: false }, &[w, to]);
             w = graph.convert(w, ElementType::F32);
             let x = graph.input_of("x", &[1, 2], ElementType::F32);
             let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w]);
@@ -527,7 +527,7 @@ fn weights_are_cut_where_they_stand() {
     let axis = graph.int(0);
     let halves = graph.ops(Op::Split { parts: 2 }, &[w, axis], 2);
     let to = graph.ints(&[3, 2]);
-    let other = graph.op(Op::Reshape { special_zero: false }, &[halves[1], to]);
+    let other = graph.op(Op::Reshape { zero_keeps: false }, &[halves[1], to]);
     graph.result("a", halves[0]);
     graph.result("b", other);
     let valid = accepted(&graph, &Options::default());

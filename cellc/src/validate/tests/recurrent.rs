@@ -135,6 +135,11 @@ fn attention_is_the_last_input() {
         ("clip", refused(|cell| cell.clip = Some(1.0), Direction::Forward), none()),
         ("activations", refused(|cell| cell.activations.swap(0, 1), Direction::Forward), none()),
         ("direction", refused(|_| {}, Direction::Reverse), none()),
+        (
+            "reset gate",
+            refused(|cell| *cell = Cell::new(CellKind::Augru(ResetGate::AfterMatMul), 2), Direction::Forward),
+            none(),
+        ),
         ("too long", sequence(CellKind::Rnn, Direction::Forward, &[3, 4], &[0]), none()),
         ("too many lengths", sequence(CellKind::Rnn, Direction::Forward, &[3, 3, 3], &[0]), none()),
         (

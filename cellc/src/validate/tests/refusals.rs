@@ -31,7 +31,7 @@ fn operations_are_refused_by_name() {
         inputs.extend(lists.iter().map(|list| g.ints(list)));
         g.op(op, &inputs)
     }
-    let reshape = Op::Reshape { special_zero: false };
+    let reshape = Op::Reshape { zero_keeps: false };
     let gather = Op::Gather { batch_dims: 0 };
     type Build = Box<dyn Fn(&mut Graph, ValueId) -> ValueId>;
     let simple = |op: Op, lists: &'static [&'static [i64]]| -> Build {
@@ -62,7 +62,7 @@ fn operations_are_refused_by_name() {
         ("reshape, two open", simple(reshape.clone(), &[&[-1, -1]])),
         ("reshape, no divisor", simple(reshape.clone(), &[&[4, -1]])),
         ("reshape, negative", simple(reshape.clone(), &[&[-2, -3]])),
-        ("reshape, a zero past the end", simple(Op::Reshape { special_zero: true }, &[&[2, 3, 0]])),
+        ("reshape, a zero past the end", simple(Op::Reshape { zero_keeps: true }, &[&[2, 3, 0]])),
         ("reshape by what is computed", Box::new(move |g, x| g.op(reshape.clone(), &[x, x]))),
         ("squeeze, not 1", simple(Op::Squeeze { skip: false }, &[&[0]])),
         ("squeeze, no such axis", simple(Op::Squeeze { skip: false }, &[&[2]])),

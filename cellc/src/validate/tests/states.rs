@@ -103,7 +103,7 @@ fn part(graph: &mut Graph, how: Part, state: ValueId, layers: usize, layer: usiz
             };
             let row = graph.op(op, &[state, begin, end]);
             let shape = graph.ints(&[N as i64, 1, -1]);
-            graph.op(Op::Reshape { special_zero: false }, &[row, shape])
+            graph.op(Op::Reshape { zero_keeps: false }, &[row, shape])
         }
     }
 }
@@ -133,7 +133,7 @@ fn joined(graph: &mut Graph, how: Join, lasts: &[ValueId]) -> ValueId {
         Join::Interleaved => {
             let all = graph.op(Op::Concat { axis: 1 }, lasts);
             let shape = graph.ints(&[-1, N as i64, H as i64]);
-            graph.op(Op::Reshape { special_zero: false }, &[all, shape])
+            graph.op(Op::Reshape { zero_keeps: false }, &[all, shape])
         }
     }
 }
@@ -249,7 +249,7 @@ fn used_twice(how: &str) -> Graph {
     }
     if how == "another shape" {
         let flat = graph.ints(&[-1]);
-        let flat = graph.op(Op::Reshape { special_zero: false }, &[out[1], flat]);
+        let flat = graph.op(Op::Reshape { zero_keeps: false }, &[out[1], flat]);
         graph.0.results.pop();
         graph.0.nodes.retain(|node| node.op != Op::Result);
         graph.result("flat", flat);
@@ -491,7 +491,7 @@ fn the_last_step_of_y_is_the_last_state() {
             }
         };
         let shape = graph.ints(&[N as i64, 1, H as i64]);
-        let last = graph.op(Op::Reshape { special_zero: false }, &[last, shape]);
+        let last = graph.op(Op::Reshape { zero_keeps: false }, &[last, shape]);
         if all_steps {
             graph.result("y", y);
         }
@@ -524,7 +524,7 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
         };
         if how == "a size" {
             let shape = graph.ints(&[3, 1, H as i64]);
-            x = graph.op(Op::Reshape { special_zero: false }, &[x, shape]);
+            x = graph.op(Op::Reshape { zero_keeps: false }, &[x, shape]);
             let order = graph.ints(&[1, 0, 2]);
             x = graph.op(Op::Transpose, &[x, order]);
         }

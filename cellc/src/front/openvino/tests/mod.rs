@@ -10,10 +10,10 @@ mod sizes;
 mod tensors;
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::weights::{Place, Weights};
-use super::{SUPPORTED, net, read, read_bytes, xml};
+use super::{SUPPORTED, net, read_bytes, xml};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{
     Activation, CellKind, ElementType, Model, Op, ResetGate, Source, ValidModel, ValidOp, ValueId, WeightSource,
@@ -171,6 +171,11 @@ impl Graph {
     fn text(&self) -> String {
         format!("<net name=\"m\" version=\"11\">{}</net>", self.inside())
     }
+}
+
+/// A model from files, or everything that is wrong with them.
+fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
+    crate::front::complete(super::read(xml, weights)?)
 }
 
 /// What the reader makes of a text before anything looks at whether it is right.

@@ -34,6 +34,7 @@ type Case = (&'static str, &'static str, &'static str, (usize, usize), Op);
 fn cases() -> Vec<Case> {
     use Elementwise as E;
     let cell = |kind| Cell::new(kind, 3);
+    let with_bias = |kind| Op::Cell(Cell { bias_required: true, ..cell(kind) });
     let gru = CellKind::Gru(ResetGate::BeforeMatMul);
     let after = CellKind::Gru(ResetGate::AfterMatMul);
     let augru = CellKind::Augru(ResetGate::BeforeMatMul);
@@ -43,10 +44,10 @@ fn cases() -> Vec<Case> {
         Op::Cell(Cell { layout, input_forget, peepholes, ..cell(CellKind::Lstm) })
     };
     let mut cases = vec![
-        ("RNNCell", "opset1", hidden, (5, 1), Op::Cell(cell(CellKind::Rnn))),
-        ("RNNCell", "opset3", hidden, (5, 1), Op::Cell(cell(CellKind::Rnn))),
+        ("RNNCell", "opset1", hidden, (5, 1), with_bias(CellKind::Rnn)),
+        ("RNNCell", "opset3", hidden, (5, 1), with_bias(CellKind::Rnn)),
         ("GRUCell", "opset3", hidden, (5, 1), Op::Cell(cell(gru))),
-        ("LSTMCell", "opset4", hidden, (6, 2), Op::Cell(cell(CellKind::Lstm))),
+        ("LSTMCell", "opset4", hidden, (6, 2), with_bias(CellKind::Lstm)),
         ("LSTMCell", "opset1", hidden, (5, 2), lstm(LstmGateOrder::Fico, false, false)),
         (
             "LSTMCell",
@@ -133,7 +134,7 @@ fn cases() -> Vec<Case> {
         ("Concat", "opset1", "axis=\"-1\"", (3, 1), Op::Concat { axis: -1 }),
         ("Split", "opset1", "num_splits=\"3\"", (2, 3), Op::Split { parts: 3 }),
         ("VariadicSplit", "opset1", "", (3, 4), Op::VariadicSplit),
-        ("Reshape", "opset1", "special_zero=\"true\"", (2, 1), Op::Reshape { special_zero: true }),
+        ("Reshape", "opset1", "special_zero=\"true\"", (2, 1), Op::Reshape { zero_keeps: true }),
         ("Squeeze", "opset1", "", (1, 1), Op::Squeeze { skip: true }),
         ("Squeeze", "opset15", "allow_axis_skip=\"false\"", (2, 1), Op::Squeeze { skip: false }),
         ("Squeeze", "opset15", "allow_axis_skip=\"true\"", (2, 1), Op::Squeeze { skip: true }),
@@ -364,8 +365,6 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("LSTMCell", "opset1", hidden("weights_format=\"ofic\""), (6, 2)),
         ("LSTMCell", "opset1", hidden("input_forget=\"maybe\""), (6, 2)),
         ("LSTMCell", "opset4", hidden(""), (6, 1)),
-        // only LSTMCell of opset1 may go without B
-        ("LSTMCell", "opset4", hidden(""), (5, 2)),
         ("GRUCell", "opset3", hidden("direction=\"forward\""), (5, 1)),
         ("GRUSequence", "opset5", hidden("direction=\"backward\""), (6, 2)),
         ("GRUSequence", "opset5", hidden("axis=\"1\""), (6, 2)),
@@ -373,9 +372,6 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("RNNSequence", "opset5", hidden("direction=\"bidirectional\" activations=\"tanh,relu\""), (6, 2)),
         ("LSTMSequence", "opset1", hidden("direction=\"forward\""), (7, 3)),
         ("AUGRUCell", "extension", hidden(""), (6, 1)),
-        ("AUGRUCell", "ie_internal_opset", hidden("linear_before_reset=\"true\" clip=\"2\""), (6, 1)),
-        ("AUGRUCell", "ie_internal_opset", hidden("activations=\"tanh,tanh\""), (6, 1)),
-        ("AUGRUSequence", "ie_internal_opset", hidden("direction=\"bidirectional\""), (7, 2)),
         ("Add", "opset1", "auto_broadcast=\"pdpd\" auto_broadcast.auto_broadcast_axis=\"0\"".to_owned(), (2, 1)),
         ("Add", "opset0", String::new(), (2, 1)),
         ("Add", "opset99", String::new(), (2, 1)),
@@ -421,6 +417,35 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         })
         .collect();
     insta::assert_snapshot!(said_by_the_reader(cases.iter().map(|(name, text)| (name.as_str(), text.clone()))));
+}
+
+#[test]
+fn cells_that_their_operation_does_not_have_are_refused_at_their_attributes() {
+    let cases = [
+        // only LSTMCell of opset1 may go without B
+        ("LSTMCell", "opset4", "", "3", &["1,2", "1,3", "1,3", "12,2", "12,3"][..]),
+        ("RNNCell", "opset1", "", "3", &["1,2", "1,3", "3,2", "3,3"]),
+        (
+            "AUGRUCell",
+            "ie_internal_opset",
+            "linear_before_reset=\"true\" clip=\"2\"",
+            "3",
+            &["1,2", "1,3", "9,2", "9,3", "12", "1,1"],
+        ),
+        ("AUGRUCell", "ie_internal_opset", "activations=\"tanh,tanh\"", "3", &["1,2", "1,3", "9,2", "9,3", "9", "1,1"]),
+    ];
+    let mut out = String::new();
+    for (kind, set, data, hidden, shapes) in cases {
+        let mut graph = Graph::default();
+        let inputs: Vec<_> = shapes.iter().map(|shape| (graph.parameter(shape, "f32"), 0)).collect();
+        let data = format!("hidden_size=\"{hidden}\" {data}");
+        let outputs = if kind == "LSTMCell" { 2 } else { 1 };
+        let cell = graph.layer((kind, set), &data, &inputs, outputs, "");
+        graph.result(cell, inputs.len());
+        let refused = compile(&graph.text()).expect_err("it is refused");
+        writeln!(out, "==== {kind} of {set}: {data}\n{refused}").unwrap();
+    }
+    insta::assert_snapshot!(out);
 }
 
 #[test]

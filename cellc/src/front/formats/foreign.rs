@@ -1,0 +1,25 @@
+//! JSON that is known to be something that is not read.
+
+/// JSON files that are not read: a key that gives them away, what they are, what to do.
+pub(super) const FOREIGN: [(&str, &str, &str); 7] = [
+    ("state_dict", "weights of PyTorch as JSON (NeuralPi, Automated-GuitarAmpModelling)", ""),
+    (
+        "class_name",
+        "the configuration of a Keras model, without its weights",
+        "give the .keras file that the model was saved to",
+    ),
+    ("modelTopology", "a model of TensorFlow.js", "convert the model that it was made from"),
+    (
+        "weight_map",
+        "the index of several safetensors files",
+        "give the .safetensors file that has the recurrent layers",
+    ),
+    ("architectures", "the configuration of a model, without its weights", "give the file that holds the model"),
+    ("model_type", "the configuration of a model, without its weights", "give the file that holds the model"),
+    ("nbformat", "a Jupyter notebook", "run it, and let it export the model"),
+];
+
+/// Whether an object with these keys is known to be something that is not read.
+pub(super) fn is_foreign(keys: &[String]) -> bool {
+    FOREIGN.iter().any(|(key, _, _)| keys.iter().any(|other| other == key))
+}
