@@ -29,10 +29,12 @@ fn compare(name: &str, text: &str) {
 #[test]
 fn the_operations_are_those_of_the_reader() {
     let mut text = String::from(
-        "# What is read of an OpenVINO IR\n\n\
-         A model that uses anything else is refused by name. This file is made from the reader's own table by\n\
-         `CELLC_BLESS=1 cargo test -p cellc-tests --test documents`, and the test fails where the two differ.\n\n\
-         | layer | operation sets | |\n|---|---|---|\n",
+        "# Operations of OpenVINO that cellc reads\n\n\
+         A model with any other operation is refused by name. *Constant* means known when compiling: a Const, or computed from constants and shapes by\n\
+         these operations. *Computed when compiling* means that all inputs must be constant.\n\n\
+         This file is made from the table of the OpenVINO reader by `CELLC_BLESS=1 cargo test -p cellc-tests --test documents`, and the test fails where the\n\
+         two differ.\n\n\
+         | operation | operation sets | |\n|---|---|---|\n",
     );
     for row in SUPPORTED {
         let _ = writeln!(text, "| {} | {} | {} |", row.name, row.sets.join(", "), row.what);

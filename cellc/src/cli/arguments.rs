@@ -26,36 +26,36 @@ Examples:
   cellc gru.xml --weights w.bin -o gru.c     C11 and its header gru.h
   cellc amp.nam -o amp.c                     a model of Neural Amp Modeler
   cellc gru.xml -o - --emit c | less         to standard output, the header first
-  cellc gru.xml --emit plan                  what was decided about tiles, layout and precision
-  cellc gru.xml -o gru.rs --batch 4          a batch that the model leaves open
-  cellc gru.xml -o gru.rs --isa avx2         bodies for avx2 and for every machine, none for avx512
+  cellc gru.xml --emit plan                  the decisions about tiles, layout and precision
+  cellc gru.xml -o gru.rs --batch 4          a model with an open batch size
+  cellc gru.xml -o gru.rs --isa avx2         code for avx2 and for every machine, none for avx512
   cellc run gru.xml --inputs in --outputs out
   cellc check gru.xml --steps 1000
   cellc amp.safetensors --cell lstm --prefix rec --head lin --skip -o amp.c
-  cellc inspect gru.xml --svg gru.svg        what it consists of, and where its time is expected to go
-  cellc bench gru.xml                        how long it takes, beside what this machine cannot go below
+  cellc inspect gru.xml --svg gru.svg        layers, kernels, memory, estimated time
+  cellc bench gru.xml                        times, and a lower bound of this machine
 
-Exit status: 0 done, 1 the input was refused or the check failed, 2 the command line was wrong.";
+Exit status: 0 done; 1 the input was refused or the check failed; 2 the command line was wrong.";
 
 const RUN_EXAMPLES: &str = "\
-Inputs are r<k>_in<i>.npy: the i-th Parameter, in document order and counted from 0, of the k-th call; or
-r<k>_in<i>.bin of the same stem: raw little-endian elements of the Parameter's own type. Sizes that the model
-leaves open are taken from them. Results are r<k>_out<j>.npy, f32. A state that is a Parameter is read from
-the files at every call.
+r<k>_in<i>.npy is input i of call k. Inputs are the Parameters in document order; both numbers start at 0.
+r<k>_in<i>.bin holds raw little-endian elements of the Parameter's type. The files give the sizes that the
+model leaves open. Results are r<k>_out<j>.npy, f32. A state that is a Parameter is read from the files at
+every call.
 
-r<k>_NAME.npy is the input that generated code calls NAME; where a file is found so, results are r<k>_NAME.npy
-too. --input and --output take the names of the model or those of generated code, for one call.
+r<k>_NAME.npy is the input that generated code calls NAME. If there is such a file, results are r<k>_NAME.npy
+too. --input and --output take the names of the model or of generated code, for a single call.
 
 Examples:
   cellc run gru.xml --inputs in --outputs out
   cellc run gru.xml --input x=x.npy --input h=h.npy --output h_out=next.npy
   cellc run gru.xml --inputs in --outputs out --emit c --isa avx2
 
-The compilers are rustc and cc, or what the variables RUSTC and CC name.";
+The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
 const CHECK_EXAMPLES: &str = "\
-Every step starts from the reference's own state. Exit status 1 means that the generated code was further from
-the float64 reference than its error bound allows.
+Every step starts from the state of the reference. Exit status 1 means that a step was further from the
+float64 reference than the error bound allows.
 
 Examples:
   cellc check gru.xml
@@ -63,8 +63,8 @@ Examples:
   cellc check gru.xml --inputs in            inputs from files, named as for `cellc run`";
 
 const INSPECT_EXAMPLES: &str = "\
-The table goes to standard output, or the same numbers as JSON. Multiply-adds, operations, bytes and cycles are those of one step, that is
-one call; time is an estimate, of which the formula is printed with it. The block is that of all instruction sets.
+The table goes to standard output. Multiply-adds, operations, bytes and cycles are those of one step, that is one call. Time is an
+estimate, and its formula is printed. The block is the scratch memory for all instruction sets.
 
 Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   inputs     name, element, shape, role (data, state, lengths, weights)
@@ -77,7 +77,7 @@ Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   folded     kind, count, names
   totals     layers_read, constants_read, multiply_adds, weight_bytes, weight_format, weights_at_run_time, state_bytes,
              block_bytes, flash_bytes, memory_bytes, source_bytes, operations, cycles
-Layers, kernels, inputs and the like are named by their places in these lists, from 0; what a layer reads is {\"layer\": 3},
+Layers, kernels, inputs and so on are named by their indices in these lists, from 0. What a layer reads is {\"layer\": 3},
 {\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.
 
 Examples:
@@ -86,13 +86,17 @@ Examples:
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
 const BENCH_EXAMPLES: &str = "\
-All take turns on one core. The floor is the larger of streaming exactly the bytes of the weights, once for every step, and executing exactly
-the multiply-adds, with the vectors of each instruction set. Inputs are drawn, states are fed back. OpenVINO takes part where python3 has
-it. Other work on the machine only ever makes times longer: compare best with median, and repeat.
+All contenders take turns on one core. The floor is a lower bound, measured for each instruction set: the time to stream the weights once per
+step, or to execute the multiply-adds, whichever is longer. Inputs are random, and states are fed back. OpenVINO takes part if python3 has it.
+Other work on the machine can only make times longer: compare the best time with the median, and repeat.
 
-Columns: ns of a call, the shortest and the median; floor x, over the floor of the same instruction set, the shortest over the shortest and the
-median round by round; over the widest floor; x cellc, over the fastest of cellc; error, of the first output of the first call, in
-units of 2^-23 of the larger of 1 and the float64 reference; bits, a hash of that output.
+Columns:
+  ns         nanoseconds of a call, the best and the median
+  floor x    the best time over the best time of the floor of the same instruction set; the median of the ratios of the rounds
+  over ...   the best time over the floor with the widest vectors
+  x cellc    the best time over the best time of cellc's fastest kernel
+  error      of the first output of the first call, in units of 2^-23 of the larger of 1 and the float64 reference
+  bits       a hash of that output
 
 Examples:
   cellc bench gru.xml
@@ -100,7 +104,7 @@ Examples:
   cellc bench gru.xml --threads 2            on all cores: compare with a run on one
   cellc bench gru.xml --emit c --json | jq '.model.contenders[] | [.name, .isa, .ns.best]'
 
-The compilers are rustc and cc, or what the variables RUSTC and CC name.";
+The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -127,13 +131,13 @@ pub(crate) enum Command {
     /// Compare the generated code with a float64 reference and with its error bound
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
-    /// Say what a model consists of once compiled, and where its time is expected to go
+    /// Show the layers, kernels and memory of a compiled model, and where its time is expected to go
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),
-    /// Time the generated code beside what this machine cannot go below, and beside OpenVINO
+    /// Time the generated code, and compare with a lower bound of this machine and with OpenVINO
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArguments),
-    /// Print the completions of a shell, for its own folder of them
+    /// Print completions for a shell
     Completions(CompletionsArguments),
     /// Print the manual page of cellc or of one of its commands: cellc man | man -l -
     Man(ManArguments),
@@ -142,7 +146,7 @@ pub(crate) enum Command {
 /// The model, and what of it is chosen when compiling, whatever the command.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// The model: the .xml file of an OpenVINO IR, a .safetensors file of PyTorch's weights, a .nam file, or the .json of RTNeural or AIDA-X
+    /// The model: .xml of OpenVINO, .safetensors with PyTorch's weights, .nam, or .json of RTNeural or AIDA-X
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
@@ -151,49 +155,49 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
 
-    /// The batch size, where the model leaves it open; of PyTorch's weights [default: 1]
+    /// The batch size, if the model leaves it open [default for PyTorch's weights: 1]
     #[arg(long, value_name = "N", value_parser = positive)]
     batch: Option<usize>,
 
-    /// The shape of an input, where the model leaves sizes open: in x=1,?,16 the number of steps stays open, and the state goes on from call to
-    /// call; x=1,100,16 is a whole sequence
+    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; x=1,?,16 leaves the number of steps open, and
+    /// the state continues from call to call
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
-    /// How far loops are unrolled; full can cost rustc minutes
+    /// How far to unroll loops; full can cost rustc minutes
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     unroll: UnrollArgument,
 
-    /// What the plan need not choose, as KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
-    /// halves=on|off (see --emit plan); no result depends on it
+    /// Override decisions of the planner, KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
+    /// halves=on|off. --emit plan prints them. The results have the same bits
     #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
     plan: Vec<Choice>,
 
-    /// Whether multiply-adds are fused; off: every machine gives the same bits
+    /// Whether multiplications and additions are fused. With off, every machine gives the same bits
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     fma: FmaArgument,
 
-    /// How far activations may be from their exact values [default: exact]
+    /// The largest error of activations [default: exact]
     #[arg(long, value_name = "LEVEL", value_enum)]
     accuracy: Option<AccuracyArgument>,
 
-    /// The activations of the cell: sigmoid,tanh of a GRU [default: the cell's own]
+    /// The activations of the cell, such as sigmoid,tanh for a GRU [default: PyTorch's]
     #[arg(long, value_name = "NAMES", value_parser = activations, help_heading = HEADING)]
     activations: Option<ActivationsArgument>,
 
-    /// Denormals are kept; else a value of magnitude below 2^-100 becomes 0 where a step reads an input, keeps a state or writes an output
+    /// Keep denormals. Without it, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes an output
     #[arg(long)]
     keep_denormals: bool,
 
-    /// The default: see --keep-denormals
+    /// The opposite of --keep-denormals, and the default
     #[arg(long, conflicts_with = "keep_denormals")]
     flush_denormals: bool,
 
-    /// How the matrices of cells and dense layers are stored: smaller, and what that costs is in the header's error bound
+    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "f32")]
     weight_format: WeightFormatArgument,
 
-    /// On how many threads a step runs: 2 shares cells of one step between the caller and a helper, where that is faster; the same bits
+    /// The number of threads. With 2, the caller and a helper thread each compute half of a cell, if that is faster. The results have the same bits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
     threads: u8,
 
@@ -203,48 +207,48 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// An input that the struct holds as state, and the output that it becomes [default: those of forward cells and sequences, as the model shows]
+    /// An input that is a state, and the output that is its next value [default: the pairs that the model shows for forward cells and sequences]
     #[arg(long, value_name = "IN=OUT", value_parser = pair)]
     state: Vec<(String, String)>,
 
-    /// The struct holds no state: every input is given at every step. No notice speaks of states, and no warning of a layer that every call starts anew
+    /// Keep no state: every input is an argument of every step. This silences notices about states, and warnings about layers that every call starts anew
     #[arg(long, conflicts_with = "state")]
     no_state: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompileArguments {
-    /// The file to write, .rs or .c; - is standard output
+    /// The file to write, .rs or .c; - writes to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write [default: by the ending of the output file, else Rust]
+    /// What to write [default: by the extension of the output file, else Rust]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) emit: Option<Emit>,
 
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The name of the type and the function [default: the output file's, else the model file's]
+    /// The name of the type and of the function [default: the name of the output file, else of the model file]
     #[arg(long)]
     pub(crate) name: Option<String>,
 
-    /// The instruction sets to write a body for, beside generic [default: all]
+    /// The instruction sets to generate code for, besides generic [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = isa_names())]
     isa: Option<Vec<String>>,
 
     #[command(flatten)]
     state: StateArguments,
 
-    /// The magnitudes of inputs and of states for which the header gives an error bound
+    /// The largest magnitudes of inputs and of states for which the header states an error bound
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     range: Range,
 
-    /// Where the weights stand [default: in the source up to 1 MiB, else in a .bin file beside it]
+    /// Where to put the weights [default: in the source up to 1 MiB, else in a .bin file beside it]
     #[arg(long, value_name = "WHERE", value_enum)]
     pub(crate) weights_as: Option<WeightsAsArgument>,
 
-    /// Rust that implements the trait of the crate cellc-runtime
+    /// Implement the trait of the crate cellc-runtime (Rust only)
     #[arg(long)]
     pub(crate) runtime: bool,
 }
@@ -254,19 +258,19 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The folder to read r<k>_in<i>.npy or .bin from, or r<k>_NAME.npy
+    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy
     #[arg(long, value_name = "FOLDER", required_unless_present = "input", conflicts_with = "input")]
     pub(crate) inputs: Option<PathBuf>,
 
-    /// The folder to write r<k>_out<j>.npy to; it is made if need be
+    /// The folder to write r<k>_out<j>.npy to; it is created if it does not exist
     #[arg(long, value_name = "FOLDER", required_unless_present = "output")]
     pub(crate) outputs: Option<PathBuf>,
 
-    /// The file of one input, for one call; all inputs are to be given so
+    /// The file of one input, for a single call; every input needs one
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
     pub(crate) input: Vec<(String, PathBuf)>,
 
-    /// The file to write one output of one call to, as .npy
+    /// The .npy file to write one output of a single call to
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
     pub(crate) output: Vec<(String, PathBuf)>,
 
@@ -282,19 +286,19 @@ pub(crate) struct CheckArguments {
     #[command(flatten)]
     state: StateArguments,
 
-    /// Where the drawing of inputs starts: the same seed, the same inputs
+    /// The seed of the random inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// How many steps [default: 256, or as many as --inputs holds]
+    /// The number of steps [default: 256, or as many as --inputs has]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) steps: Option<usize>,
 
-    /// The magnitudes of the inputs and of the first state that are drawn
+    /// The largest magnitudes of the random inputs and of the first state
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     pub(crate) range: Range,
 
-    /// Take the inputs from r<k>_in<i>.npy or .bin in this folder
+    /// Read the inputs from r<k>_in<i>.npy or .bin in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["seed", "range"])]
     pub(crate) inputs: Option<PathBuf>,
 
@@ -310,15 +314,15 @@ pub(crate) struct InspectArguments {
     #[command(flatten)]
     state: StateArguments,
 
-    /// The instruction set whose kernels are looked at
+    /// The instruction set whose kernels to show
     #[arg(long, value_name = "NAME", value_parser = isa_names(), default_value = arch::ALL[arch::ALL.len() - 1].name)]
     pub(crate) isa: String,
 
-    /// Write a picture of the graph as compiled; - is standard output, in place of the table
+    /// Draw the graph as compiled; - writes to standard output instead of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Print JSON in place of the table
+    /// Print JSON instead of the table
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -335,15 +339,15 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     emit: Option<LanguageArgument>,
 
-    /// The magnitude of the inputs that are drawn
+    /// The largest magnitude of the random inputs
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     pub(crate) range: Range,
 
-    /// Samples of everyone
+    /// The number of samples of each contender
     #[arg(long, value_name = "N", value_parser = positive, default_value = "1000")]
     pub(crate) rounds: usize,
 
-    /// Seconds after which there are as many samples as there will be
+    /// Stop sampling after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "10")]
     pub(crate) seconds: f64,
 
@@ -351,7 +355,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "N")]
     pub(crate) core: Option<usize>,
 
-    /// Print JSON in place of the table
+    /// Print JSON instead of the table
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -389,11 +393,11 @@ pub(crate) enum Emit {
     Rust,
     /// C11 and its header
     C,
-    /// The model as it was understood
+    /// The model as cellc understands it
     Model,
-    /// What was decided about sizes and layout
+    /// The decisions of the planner: sizes and layout
     Plan,
-    /// The loops, one program for each instruction set
+    /// The loops of each instruction set
     Kernel,
 }
 
@@ -420,9 +424,9 @@ enum FmaArgument {
 enum AccuracyArgument {
     /// At most 2.5 units in the last place
     Exact,
-    /// A relative error of at most 2^-18; quicker
+    /// A relative error of at most 2^-18; faster
     Fast,
-    /// A relative error of at most 2^-15; quicker still
+    /// A relative error of at most 2^-15; faster still
     Audio,
 }
 
@@ -454,13 +458,13 @@ fn activations(text: &str) -> Result<ActivationsArgument, String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WeightFormatArgument {
-    /// Exactly
+    /// Exact
     F32,
-    /// IEEE binary16: exactly where the model's constants are FP16
+    /// IEEE binary16; exact if the model's constants are FP16
     F16,
-    /// bfloat16, two in 32 bits: faster where weights do not fit the first caches
+    /// bfloat16, two weights in 32 bits; faster if the weights do not fit the L1 cache
     Bf16Pair,
-    /// Eight bits, and a scale for each row
+    /// 8 bits, and a scale for each row
     Int8,
 }
 

@@ -5,48 +5,49 @@ use clap::Args;
 use clap::builder::{TypedValueParser, ValueParser};
 
 /// What `--help` has above them.
-pub(super) const HEADING: &str = "Options for PyTorch's weights (.safetensors); the file's metadata may say the same";
+pub(super) const HEADING: &str =
+    "Options for PyTorch's weights (.safetensors); the file's metadata can contain the same";
 
 /// The options that such files take and models do not.
 #[derive(Debug, Args)]
 pub(crate) struct WeightsFileArguments {
-    /// The cell that the file has weights of: rnn, gru or lstm
+    /// The kind of cell: rnn, gru or lstm
     #[arg(long, help_heading = HEADING, value_name = "CELL", value_parser = of(Key::Cell))]
     cell: Option<KeyValue>,
 
-    /// The recurrent module in the file: rec for rec.weight_ih_l0
+    /// The name of the recurrent module: rec for rec.weight_ih_l0
     #[arg(long, help_heading = HEADING, value_name = "MODULE", value_parser = of(Key::Prefix))]
     prefix: Option<KeyValue>,
 
-    /// A dense layer in the file (torch.nn.Linear) behind the last recurrent one: fc for fc.weight
+    /// The name of a dense layer (torch.nn.Linear) behind the last recurrent one: fc for fc.weight
     #[arg(long, help_heading = HEADING, value_name = "MODULE", value_parser = of(Key::Head))]
     head: Option<KeyValue>,
 
-    /// What is computed on each output of the dense layer: sigmoid, leaky_relu(0.1), ...
+    /// The activation of the dense layer: sigmoid, leaky_relu(0.1), ...
     #[arg(long, help_heading = HEADING, value_name = "NAME", value_parser = of(Key::HeadActivation))]
     head_activation: Option<KeyValue>,
 
-    /// Add the input to the output, as models of amplifiers do: as many inputs as outputs
+    /// Add the input to the output, as amplifier models do; both must have the same size
     #[arg(long, help_heading = HEADING, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::Skip))]
     skip: Option<KeyValue>,
 
-    /// How many layers there are [default: as many as the file has]
+    /// The number of layers [default: as many as the file has]
     #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Layers))]
     layers: Option<KeyValue>,
 
-    /// The number of units, to be compared with the file's
+    /// The number of units; compared with the file
     #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::HiddenSize))]
     hidden_size: Option<KeyValue>,
 
-    /// The number of inputs, to be compared with the file's
+    /// The number of inputs; compared with the file
     #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::InputSize))]
     input_size: Option<KeyValue>,
 
-    /// How many steps a call takes [default: one step, and no axis for it]
+    /// The number of steps of a call [default: one step, without an axis for it]
     #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Steps))]
     sequence: Option<KeyValue>,
 
-    /// Which way a sequence runs: forward, reverse or bidirectional [default: forward]
+    /// The direction of a sequence: forward, reverse or bidirectional [default: forward]
     #[arg(long, help_heading = HEADING, value_name = "WAY", value_parser = of(Key::Direction))]
     direction: Option<KeyValue>,
 
@@ -54,11 +55,11 @@ pub(crate) struct WeightsFileArguments {
     #[arg(long, help_heading = HEADING, value_name = "BOUND", value_parser = of(Key::Clip), allow_negative_numbers = true)]
     clip: Option<KeyValue>,
 
-    /// Where the reset gate of a GRU is: true, behind the matrix product, is what PyTorch computes
+    /// Whether a GRU applies the reset gate after the matrix product, as PyTorch does [default: true]
     #[arg(long, help_heading = HEADING, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::LinearBeforeReset))]
     linear_before_reset: Option<KeyValue>,
 
-    /// The order of the gates in the file [default: PyTorch's, ifco of an LSTM and rzn of a GRU]
+    /// The order of the gates in the file [default: PyTorch's, ifco for LSTM and rzn for GRU]
     #[arg(long, help_heading = HEADING, value_name = "LETTERS", value_parser = of(Key::GateOrder))]
     gate_order: Option<KeyValue>,
 }
