@@ -1,13 +1,20 @@
-use super::{Body, Error, U, UNDERFLOW, constant, mul_add};
+use super::{Body, Definition, Error, Image, U, UNDERFLOW, constant, mul_add};
 use crate::kernel::Function;
 
-pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |[alpha, beta], v| exact(alpha.into(), beta.into(), v),
+    expand: |[alpha, beta], _| expand(alpha, beta),
+    error: |[alpha, _], _, fused| error(alpha.into(), fused),
+    image: |[alpha, _], _, ends| Image::between(f64::from(alpha).abs(), ends, [f64::NEG_INFINITY, f64::INFINITY]),
+};
+
+fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     // the product is exact in f64
     alpha * v + beta
 }
 
 /// One rounding; without fused multiply-add that of the product as well, which may be all that remains of the sum.
-pub(super) fn error(alpha: f64, fused: bool) -> Error {
+fn error(alpha: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),
         // the sum may end in the next binade, where half a unit is one of the exact value's
@@ -15,7 +22,7 @@ pub(super) fn error(alpha: f64, fused: bool) -> Error {
     }
 }
 
-pub(super) fn expand(alpha: f32, beta: f32) -> Function {
+fn expand(alpha: f32, beta: f32) -> Function {
     let (body, x) = Body::new("affine", &format!("{alpha:?} x + {beta:?}."));
     body.finish(mul_add(&x, &constant(alpha), &constant(beta)))
 }

@@ -1,8 +1,17 @@
-use super::{Body, Error, Image, Measured, U, UNDERFLOW, at_least, constant, exp, mul, mul_add, select_less, sub};
+use super::{
+    Body, Definition, Error, Image, Measured, U, UNDERFLOW, at_least, constant, exp, mul, mul_add, select_less, sub,
+};
 use crate::kernel::Function;
 use crate::options::Accuracy;
 
-pub(super) fn exact(alpha: f64, v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |[alpha, _], v| exact(alpha.into(), v),
+    expand: |[alpha, _], accuracy| expand(alpha, accuracy),
+    error: |[alpha, _], accuracy, fused| error(alpha, accuracy, fused),
+    image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
+};
+
+fn exact(alpha: f64, v: f64) -> f64 {
     if v < 0.0 { alpha * v.exp_m1() } else { v }
 }
 
@@ -14,7 +23,7 @@ const ERRORS: Measured =
 pub(super) const MAX_RELATIVE: [f64; 2] = [1.52, 1.52];
 
 /// For another alpha one more rounding, and half a unit before it may be a whole one of the product.
-pub(super) fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> Error {
+fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> Error {
     let Error { ulp, relative, absolute, .. } = ERRORS.error(accuracy, fused);
     let alpha = f64::from(alpha.abs());
     match accuracy {
@@ -27,7 +36,7 @@ pub(super) fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> Error {
     }
 }
 
-pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
+fn image(alpha: f64, magnitude: f64) -> Image {
     let end = exact(alpha, -magnitude);
     Image {
         slope: alpha.abs().max(1.0),
@@ -39,7 +48,7 @@ pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
     }
 }
 
-pub(super) fn expand(alpha: f32, accuracy: Accuracy) -> Function {
+fn expand(alpha: f32, accuracy: Accuracy) -> Function {
     let doc = format!("x, or {alpha:?} (exp(x) - 1) where x is below 0; NaN stays NaN.");
     let (mut body, x) = Body::new("elu", &doc);
     body.comment("below this, exp(x) is lost against 1");

@@ -6,11 +6,18 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Body, Measured, UNDERFLOW, add, at_least, at_most, constant, from_bits, minus_bits, mul, mul_add, plus_bits,
-    polynomial, shift_left, shift_right, sub, to_bits,
+    Body, Definition, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, from_bits, minus_bits, mul,
+    mul_add, plus_bits, polynomial, shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
+
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| v.exp(),
+    expand: |_, accuracy| expand(accuracy),
+    error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
+    image: |_, _, ends| Image::between(ends[1], ends, [0.0, f64::INFINITY]),
+};
 
 pub(super) const ERRORS: Measured =
     Measured { ulp: [1.04, 1.01], fast: [2.7e-7, 2.65e-7], audio: [8.8e-6, 1.27e-5], absolute: UNDERFLOW };
@@ -73,7 +80,7 @@ pub(super) fn exp_m1(body: &mut Body, r: &Expr, accuracy: Accuracy) -> Expr {
     body.float("p", mul_add(&mul(r, r), &q, r))
 }
 
-pub(super) fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> Function {
     let (mut body, x) = Body::new("exp", "exp(x), right down to the smallest f32.");
     body.comment("beyond these, the value is infinite and 0");
     let v = body.float("v", at_most(89.0, &at_least(-104.0, &x)));

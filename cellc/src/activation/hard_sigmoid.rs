@@ -1,7 +1,14 @@
-use super::{Body, Error, U, UNDERFLOW, at_least, at_most, constant, mul_add};
+use super::{Body, Definition, Error, Image, U, UNDERFLOW, at_least, at_most, constant, mul_add};
 use crate::kernel::Function;
 
-pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |[alpha, beta], v| exact(alpha.into(), beta.into(), v),
+    expand: |[alpha, beta], _| expand(alpha, beta),
+    error: |[_, beta], _, fused| error(beta.into(), fused),
+    image: |[alpha, _], _, ends| Image::between(f64::from(alpha).abs(), ends, [0.0, 1.0]),
+};
+
+fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     let sum = alpha * v + beta;
     // not `clamp` by way of `min` and `max`, which lose NaN
     sum.clamp(0.0, 1.0)
@@ -9,7 +16,7 @@ pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
 
 /// One rounding; without fused multiply-add that of the product as well, which is at most `1 + |beta|` where the value is
 /// neither 0 nor 1.
-pub(super) fn error(beta: f64, fused: bool) -> Error {
+fn error(beta: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),
         // as for affine
@@ -17,7 +24,7 @@ pub(super) fn error(beta: f64, fused: bool) -> Error {
     }
 }
 
-pub(super) fn expand(alpha: f32, beta: f32) -> Function {
+fn expand(alpha: f32, beta: f32) -> Function {
     let doc = format!("{alpha:?} x + {beta:?}, but at least 0 and at most 1; NaN stays NaN.");
     let (body, x) = Body::new("hard_sigmoid", &doc);
     let sum = mul_add(&x, &constant(alpha), &constant(beta));

@@ -1,14 +1,19 @@
-use super::{Body, Error, Image, constant, mul, select_less};
+use super::{Body, Definition, Error, Image, constant, mul, select_less};
 use crate::kernel::Function;
 
-pub(super) fn exact(alpha: f64, v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |[alpha, _], v| exact(alpha.into(), v),
+    expand: |[alpha, _], _| expand(alpha),
+    // one rounding
+    error: |_, _, _| Error::ulp(0.5),
+    image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
+};
+
+fn exact(alpha: f64, v: f64) -> f64 {
     if v < 0.0 { alpha * v } else { v }
 }
 
-/// One rounding.
-pub(super) const ERROR: Error = Error::ulp(0.5);
-
-pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
+fn image(alpha: f64, magnitude: f64) -> Image {
     let end = exact(alpha, -magnitude);
     Image {
         slope: alpha.abs().max(1.0),
@@ -20,7 +25,7 @@ pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
     }
 }
 
-pub(super) fn expand(alpha: f32) -> Function {
+fn expand(alpha: f32) -> Function {
     let (body, x) = Body::new("leaky_relu", &format!("x, or {alpha:?} x where x is below 0; NaN stays NaN."));
     let below = mul(&x, &constant(alpha));
     body.finish(select_less(&x, 0.0, &below, &x))

@@ -1,11 +1,19 @@
 //! log, and what it shares with softplus: the logarithm near 1.
 
 use super::{
-    Body, Measured, UNDERFLOW, add, and, constant, exp, from_bits, minus_bits, mul, mul_add, or, plus_bits, polynomial,
-    select_less, shift_left, shift_right, sub, to_bits,
+    Body, Definition, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits, minus_bits, mul, mul_add, or,
+    plus_bits, polynomial, select_less, shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, Operation};
 use crate::options::Accuracy;
+
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| v.ln(),
+    expand: |_, accuracy| expand(accuracy),
+    error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
+    // steep towards 0, and without a value below
+    image: |_, _, ends| Image::between(f64::INFINITY, [f64::NEG_INFINITY, ends[1]], [f64::NEG_INFINITY, f64::INFINITY]),
+};
 
 pub(super) const ERRORS: Measured =
     Measured { ulp: [0.89, 0.89], fast: [1.39e-6, 1.39e-6], audio: [8.6e-6, 8.6e-6], absolute: UNDERFLOW };
@@ -41,7 +49,7 @@ const BIAS: u32 = 128;
 /// 2^23, in whose low bits an integer stands as it is.
 const INTEGER: f32 = 8_388_608.0;
 
-pub(super) fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> Function {
     let (mut body, x) = Body::new("log", "log(x); -inf at 0, NaN below.");
     body.comment("w = 2^e (1 + f) is normal, 1 + f between sqrt(1/2) and sqrt(2)");
     let tiny = f32::MIN_POSITIVE;

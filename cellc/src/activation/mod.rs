@@ -30,43 +30,49 @@ use crate::kernel::{Expr, Function, Local, Operation, Scalar, Stmt, Type, Var};
 use crate::model::Activation;
 use crate::options::Accuracy;
 
+/// What is known of a function of one argument with up to two parameters, alpha and beta.
+struct Definition {
+    /// The value, in float64.
+    exact: fn([f32; 2], f64) -> f64,
+    /// Straight-line arithmetic of that accuracy.
+    expand: fn([f32; 2], Accuracy) -> Function,
+    /// How far that is from the value, with fused multiply-add or without.
+    error: fn([f32; 2], Accuracy, bool) -> Error,
+    /// What it makes of the arguments up to a magnitude, whose values at both ends are given.
+    image: fn([f32; 2], f64, [f64; 2]) -> Image,
+}
+
+/// The function's file, and its parameters.
+fn definition(activation: Activation) -> (Definition, [f32; 2]) {
+    let definition = match activation {
+        Activation::Relu => relu::DEFINITION,
+        Activation::Sigmoid => sigmoid::DEFINITION,
+        Activation::Tanh => tanh::DEFINITION,
+        Activation::Affine { .. } => affine::DEFINITION,
+        Activation::LeakyRelu { .. } => leaky_relu::DEFINITION,
+        Activation::ThresholdedRelu { .. } => thresholded_relu::DEFINITION,
+        Activation::ScaledTanh { .. } => scaled_tanh::DEFINITION,
+        Activation::HardSigmoid { .. } => hard_sigmoid::DEFINITION,
+        Activation::Elu { .. } => elu::DEFINITION,
+        Activation::Softsign => softsign::DEFINITION,
+        Activation::Softplus => softplus::DEFINITION,
+        Activation::Exp => exp::DEFINITION,
+        Activation::Log => log::DEFINITION,
+    };
+    let mut parameters = activation.parameters().into_iter();
+    (definition, [(); 2].map(|()| parameters.next().unwrap_or_default()))
+}
+
 /// The activation's value, in float64.
 pub fn exact(activation: Activation, v: f64) -> f64 {
-    let wide = f64::from;
-    match activation {
-        Activation::Relu => relu::exact(v),
-        Activation::Sigmoid => sigmoid::exact(v),
-        Activation::Tanh => tanh::exact(v),
-        Activation::Affine { alpha, beta } => affine::exact(wide(alpha), wide(beta), v),
-        Activation::LeakyRelu { alpha } => leaky_relu::exact(wide(alpha), v),
-        Activation::ThresholdedRelu { alpha } => thresholded_relu::exact(wide(alpha), v),
-        Activation::ScaledTanh { alpha, beta } => scaled_tanh::exact(wide(alpha), wide(beta), v),
-        Activation::HardSigmoid { alpha, beta } => hard_sigmoid::exact(wide(alpha), wide(beta), v),
-        Activation::Elu { alpha } => elu::exact(wide(alpha), v),
-        Activation::Softsign => softsign::exact(v),
-        Activation::Softplus => softplus::exact(v),
-        Activation::Exp => v.exp(),
-        Activation::Log => v.ln(),
-    }
+    let (definition, parameters) = definition(activation);
+    (definition.exact)(parameters, v)
 }
 
 /// The activation as straight-line arithmetic of that accuracy.
 pub fn expand(activation: Activation, accuracy: Accuracy) -> Function {
-    let mut function = match activation {
-        Activation::Relu => relu::expand(),
-        Activation::Sigmoid => sigmoid::expand(accuracy),
-        Activation::Tanh => tanh::expand(accuracy),
-        Activation::Affine { alpha, beta } => affine::expand(alpha, beta),
-        Activation::LeakyRelu { alpha } => leaky_relu::expand(alpha),
-        Activation::ThresholdedRelu { alpha } => thresholded_relu::expand(alpha),
-        Activation::ScaledTanh { alpha, beta } => scaled_tanh::expand(alpha, beta, accuracy),
-        Activation::HardSigmoid { alpha, beta } => hard_sigmoid::expand(alpha, beta),
-        Activation::Elu { alpha } => elu::expand(alpha, accuracy),
-        Activation::Softsign => softsign::expand(),
-        Activation::Softplus => softplus::expand(accuracy),
-        Activation::Exp => exp::expand(accuracy),
-        Activation::Log => log::expand(accuracy),
-    };
+    let (definition, parameters) = definition(activation);
+    let mut function = (definition.expand)(parameters, accuracy);
     function.doc.extend(stated(activation, accuracy).map(|error| format!("At most {error}.")));
     function
 }
@@ -161,21 +167,8 @@ impl Measured {
 ///
 /// Where the arithmetic approximates it is measured; a run by hand of the test of this module repeats that over every f32.
 pub fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> Error {
-    let of = |measured: &Measured| measured.error(accuracy, fused);
-    match activation {
-        Activation::Relu | Activation::ThresholdedRelu { .. } => Error::default(),
-        Activation::Sigmoid => of(&sigmoid::ERRORS),
-        Activation::Tanh => of(&tanh::ERRORS),
-        Activation::Affine { alpha, .. } => affine::error(f64::from(alpha), fused),
-        Activation::LeakyRelu { .. } => leaky_relu::ERROR,
-        Activation::ScaledTanh { alpha, .. } => scaled_tanh::error(f64::from(alpha), accuracy, fused),
-        Activation::HardSigmoid { beta, .. } => hard_sigmoid::error(f64::from(beta), fused),
-        Activation::Elu { alpha } => elu::error(alpha, accuracy, fused),
-        Activation::Softsign => Error::ulp(softsign::MAX_ULP),
-        Activation::Softplus => of(&softplus::ERRORS),
-        Activation::Exp => of(&exp::ERRORS),
-        Activation::Log => of(&log::ERRORS),
-    }
+    let (definition, parameters) = definition(activation);
+    (definition.error)(parameters, accuracy, fused)
 }
 
 /// The largest error of the expansion for arguments of at most this magnitude.
@@ -214,21 +207,8 @@ impl Image {
 /// What the exact activation makes of arguments of at most this magnitude, which is not below 0.
 pub fn image(activation: Activation, magnitude: f64) -> Image {
     let ends = [-magnitude, magnitude].map(|v| exact(activation, v));
-    let none = f64::INFINITY;
-    match activation {
-        Activation::Relu | Activation::Softplus => Image::between(1.0, ends, [0.0, none]),
-        Activation::Sigmoid => Image::between(0.25, ends, [0.0, 1.0]),
-        Activation::Tanh | Activation::Softsign => Image::between(1.0, ends, [-1.0, 1.0]),
-        Activation::Affine { alpha, .. } => Image::between(f64::from(alpha).abs(), ends, [-none, none]),
-        Activation::LeakyRelu { alpha } => leaky_relu::image(f64::from(alpha), magnitude),
-        Activation::ThresholdedRelu { alpha } => thresholded_relu::image(f64::from(alpha), magnitude),
-        Activation::ScaledTanh { alpha, beta } => scaled_tanh::image(f64::from(alpha), f64::from(beta), ends),
-        Activation::HardSigmoid { alpha, .. } => Image::between(f64::from(alpha).abs(), ends, [0.0, 1.0]),
-        Activation::Elu { alpha } => elu::image(f64::from(alpha), magnitude),
-        Activation::Exp => Image::between(ends[1], ends, [0.0, none]),
-        // steep towards 0, and without a value below
-        Activation::Log => Image::between(none, [-none, ends[1]], [-none, none]),
-    }
+    let (definition, parameters) = definition(activation);
+    (definition.image)(parameters, magnitude, ends)
 }
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.

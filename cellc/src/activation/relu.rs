@@ -1,12 +1,19 @@
-use super::{Body, at_least};
+use super::{Body, Definition, Error, Image, at_least};
 use crate::kernel::Function;
 
-pub(super) fn exact(v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| exact(v),
+    expand: |_, _| expand(),
+    error: |_, _, _| Error::default(),
+    image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
+};
+
+fn exact(v: f64) -> f64 {
     // not `max`, which loses NaN
     if v < 0.0 { 0.0 } else { v }
 }
 
-pub(super) fn expand() -> Function {
+fn expand() -> Function {
     let (body, x) = Body::new("relu", "max(x, 0); NaN stays NaN.");
     body.finish(at_least(0.0, &x))
 }

@@ -1,11 +1,18 @@
 use super::{
-    Body, Error, Image, U, UNDERFLOW, add, and, constant, div, from_bits, magnitude, mul, mul_add, polynomial,
-    select_less, sub, tanh, to_bits, xor,
+    Body, Definition, Error, Image, U, UNDERFLOW, add, and, constant, div, from_bits, magnitude, mul, mul_add,
+    polynomial, select_less, sub, tanh, to_bits, xor,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
 
-pub(super) fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |[alpha, beta], v| exact(alpha.into(), beta.into(), v),
+    expand: |[alpha, beta], accuracy| expand(alpha, beta, accuracy),
+    error: |[alpha, _], accuracy, fused| error(alpha.into(), accuracy, fused),
+    image: |[alpha, beta], _, ends| image(alpha.into(), beta.into(), ends),
+};
+
+fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     alpha * (beta * v).tanh()
 }
 
@@ -15,7 +22,7 @@ pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
 
 /// Exact: that of the parts, which is too small to lead to a next binade, and the last rounding; what else is rounded is 2^-11 of the
 /// value or less. The others: that of tanh, of its argument, and the last rounding.
-pub(super) fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
+fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
     let alpha = alpha.abs();
     match accuracy {
         Accuracy::Exact => {
@@ -29,11 +36,11 @@ pub(super) fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
     }
 }
 
-pub(super) fn image(alpha: f64, beta: f64, ends: [f64; 2]) -> Image {
+fn image(alpha: f64, beta: f64, ends: [f64; 2]) -> Image {
     Image::between((alpha * beta).abs(), ends, [-alpha.abs(), alpha.abs()])
 }
 
-pub(super) fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
+fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
     let (mut body, x) = Body::new("scaled_tanh", &format!("{alpha:?} tanh({beta:?} x)."));
     if accuracy != Accuracy::Exact {
         let v = body.float("v", mul(&x, &constant(beta)));

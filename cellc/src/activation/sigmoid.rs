@@ -1,10 +1,19 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
-use super::{Body, Measured, add, at_least, at_most, constant, div, exp, mul, mul_add, polynomial, sub};
+use super::{
+    Body, Definition, Image, Measured, add, at_least, at_most, constant, div, exp, mul, mul_add, polynomial, sub,
+};
 use crate::kernel::Function;
 use crate::options::Accuracy;
 
-pub(super) fn exact(v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| exact(v),
+    expand: |_, accuracy| expand(accuracy),
+    error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
+    image: |_, _, ends| Image::between(0.25, ends, [0.0, 1.0]),
+};
+
+fn exact(v: f64) -> f64 {
     // for v < 0 the other form would lose its small values where exp overflows
     if v < 0.0 { v.exp() / (1.0 + v.exp()) } else { 1.0 / (1.0 + (-v).exp()) }
 }
@@ -21,7 +30,7 @@ const SCALE: i32 = -64;
 /// 2^SCALE
 const ONE: f32 = f32::from_bits(((SCALE + 127) as u32) << 23);
 
-pub(super) fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> Function {
     match accuracy {
         Accuracy::Exact => expand_exact(),
         Accuracy::Fast | Accuracy::Audio => expand_quick(accuracy),

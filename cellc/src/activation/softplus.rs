@@ -1,13 +1,20 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Body, Measured, UNDERFLOW, add, at_least, at_most, constant, exp, from_bits, log, magnitude, mul, mul_add, or,
-    select_less, sub, to_bits,
+    Body, Definition, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, exp, from_bits, log, magnitude,
+    mul, mul_add, or, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
 
-pub(super) fn exact(v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| exact(v),
+    expand: |_, accuracy| expand(accuracy),
+    error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
+    image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
+};
+
+fn exact(v: f64) -> f64 {
     // `max` would lose NaN, and the sum is NaN for one anyway
     let above = if v > 0.0 { v } else { 0.0 };
     above + (-v.abs()).exp().ln_1p()
@@ -24,7 +31,7 @@ const NEAR: f32 = 0.88;
 /// What ln(2) as a f32 is too large by.
 const LN_2_EXCESS: f32 = 1.904_654_2e-9;
 
-pub(super) fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> Function {
     let (mut body, x) =
         Body::new("softplus", "log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), right down to the smallest f32.");
     body.comment("beyond this, exp(-a) is 0");

@@ -1,15 +1,18 @@
 use std::f32::consts::LOG2_E;
 
 use super::{
-    Body, Measured, UNDERFLOW, add, and, at_least, at_most, constant, div, exp, from_bits, magnitude, mul, mul_add, or,
-    polynomial, select_less, sub, to_bits,
+    Body, Definition, Image, Measured, UNDERFLOW, add, and, at_least, at_most, constant, div, exp, from_bits,
+    magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
 
-pub(super) fn exact(v: f64) -> f64 {
-    v.tanh()
-}
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| v.tanh(),
+    expand: |_, accuracy| expand(accuracy),
+    error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
+    image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
+};
 
 pub(super) const ERRORS: Measured =
     Measured { ulp: [2.33, 2.32], fast: [1.3e-6, 1.3e-6], audio: [1.75e-5, 1.75e-5], absolute: 2.0 * UNDERFLOW };
@@ -20,7 +23,7 @@ const HALF_LN2: f32 = 0.346_573_6;
 /// Where tanh is 1/2.
 const HALF: f32 = 0.549_306_15;
 
-pub(super) fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> Function {
     let (mut body, x) = Body::new("tanh", "tanh(x), odd to the last bit.");
     let y = match accuracy {
         Accuracy::Exact => arithmetic(&mut body, &x),

@@ -1,12 +1,19 @@
-use super::{Body, Image, constant, select_less};
+use super::{Body, Definition, Error, Image, constant, select_less};
 use crate::kernel::Function;
 
-pub(super) fn exact(alpha: f64, v: f64) -> f64 {
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |[alpha, _], v| exact(alpha.into(), v),
+    expand: |[alpha, _], _| expand(alpha),
+    error: |_, _, _| Error::default(),
+    image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
+};
+
+fn exact(alpha: f64, v: f64) -> f64 {
     // NaN stays
     if v < alpha { 0.0 } else { v }
 }
 
-pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
+fn image(alpha: f64, magnitude: f64) -> Image {
     Image {
         slope: 1.0,
         jump: alpha.abs(),
@@ -17,7 +24,7 @@ pub(super) fn image(alpha: f64, magnitude: f64) -> Image {
     }
 }
 
-pub(super) fn expand(alpha: f32) -> Function {
+fn expand(alpha: f32) -> Function {
     let (body, x) = Body::new("thresholded_relu", &format!("x, or 0 where x is below {alpha:?}; NaN stays NaN."));
     body.finish(select_less(&x, alpha, &constant(0.0), &x))
 }

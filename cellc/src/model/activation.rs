@@ -1,39 +1,107 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An activation function by name; what it computes stands in [`crate::activation`].
-///
-/// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and two that only models as a whole use.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)] // alpha and beta are those of the formulas
-#[non_exhaustive]
-pub enum Activation {
-    /// max(v, 0)
-    Relu,
-    /// 1 / (1 + exp(-v))
-    Sigmoid,
-    /// tanh(v)
-    Tanh,
-    /// alpha v + beta
-    Affine { alpha: f32, beta: f32 },
-    /// v, alpha v where v < 0
-    LeakyRelu { alpha: f32 },
-    /// v where v >= alpha, else 0
-    ThresholdedRelu { alpha: f32 },
-    /// alpha tanh(beta v)
-    ScaledTanh { alpha: f32, beta: f32 },
-    /// min(max(alpha v + beta, 0), 1)
-    HardSigmoid { alpha: f32, beta: f32 },
-    /// v, alpha (exp(v) - 1) where v < 0
-    Elu { alpha: f32 },
-    /// v / (1 + |v|)
-    Softsign,
-    /// log(1 + exp(v))
-    Softplus,
-    /// exp(v): not for cells
-    Exp,
-    /// log(v): not for cells
-    Log,
+/// The table of activations: each with its formula, its parameters with what ONNX takes where they are not given, its name as OpenVINO writes it and as
+/// users do.
+macro_rules! activations {
+    (
+        cells { $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })? $name:literal $written:literal)* }
+        models { $($(#[$of_model:meta])* $model:ident $model_name:literal)* }
+    ) => {
+        /// An activation function by name; what it computes stands in [`crate::activation`].
+        ///
+        /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and two that only models as a whole use.
+        #[derive(Clone, Copy, Debug)]
+        #[allow(missing_docs)] // alpha and beta are those of the formulas
+        #[non_exhaustive]
+        pub enum Activation {
+            $($(#[$formula])* $cell $({ $($parameter: f32),+ })?,)*
+            $($(#[$of_model])* $model,)*
+        }
+
+        impl Activation {
+            /// The names of the activations that cells take, as OpenVINO writes them, in the order in which messages list them.
+            pub const NAMES: [&'static str; [$($name),*].len()] = [$($name),*];
+
+            /// [`Self::NAMES`] as options, macros and build scripts write them.
+            pub const WRITTEN: [&'static str; Self::NAMES.len()] = [$($written),*];
+
+            /// The one of cells that has this very name.
+            #[allow(unused_variables)] // most take no parameters
+            fn named(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
+                let given = Given { alpha, beta };
+                match name {
+                    $($name => Ok(Self::$cell $({ $($parameter: given.$parameter($default)?),+ })?),)*
+                    _ => Err(ActivationError::Name),
+                }
+            }
+
+            /// Its lower-case name, as OpenVINO writes it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$cell { .. } => $name,)*
+                    $(Self::$model => $model_name,)*
+                }
+            }
+
+            /// Alpha and beta, as far as it takes them.
+            pub fn parameters(self) -> Vec<f32> {
+                match self {
+                    $(Self::$cell $({ $($parameter),+ })? => vec![$($($parameter),+)?],)*
+                    $(Self::$model => Vec::new(),)*
+                }
+            }
+        }
+    };
+}
+
+activations! {
+    cells {
+        /// max(v, 0)
+        Relu "relu" "relu"
+        /// 1 / (1 + exp(-v))
+        Sigmoid "sigmoid" "sigmoid"
+        /// tanh(v)
+        Tanh "tanh" "tanh"
+        /// alpha v + beta
+        Affine { alpha = Some(1.0), beta = Some(0.0) } "affine" "affine"
+        /// v, alpha v where v < 0
+        LeakyRelu { alpha = Some(0.01) } "leakyrelu" "leaky_relu"
+        /// v where v >= alpha, else 0
+        ThresholdedRelu { alpha = Some(1.0) } "thresholdedrelu" "thresholded_relu"
+        /// alpha tanh(beta v)
+        ScaledTanh { alpha = None, beta = None } "scaledtanh" "scaled_tanh"
+        /// min(max(alpha v + beta, 0), 1)
+        HardSigmoid { alpha = Some(0.2), beta = Some(0.5) } "hardsigmoid" "hard_sigmoid"
+        /// v, alpha (exp(v) - 1) where v < 0
+        Elu { alpha = Some(1.0) } "elu" "elu"
+        /// v / (1 + |v|)
+        Softsign "softsign" "softsign"
+        /// log(1 + exp(v))
+        Softplus "softplus" "softplus"
+    }
+    models {
+        /// exp(v): not for cells
+        Exp "exp"
+        /// log(v): not for cells
+        Log "log"
+    }
+}
+
+/// The parameters that are given.
+struct Given {
+    alpha: Option<f32>,
+    beta: Option<f32>,
+}
+
+impl Given {
+    fn alpha(&self, default: Option<f32>) -> Result<f32, ActivationError> {
+        self.alpha.or(default).ok_or(ActivationError::Missing("alpha"))
+    }
+
+    fn beta(&self, default: Option<f32>) -> Result<f32, ActivationError> {
+        self.beta.or(default).ok_or(ActivationError::Missing("beta"))
+    }
 }
 
 /// Why there is no such activation.
@@ -56,21 +124,6 @@ pub enum ActivationError {
 pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
 
 impl Activation {
-    /// The names of the activations that cells take, as OpenVINO writes them, in the order in which messages list them.
-    pub const NAMES: [&'static str; 11] = [
-        "relu",
-        "sigmoid",
-        "tanh",
-        "affine",
-        "leakyrelu",
-        "thresholdedrelu",
-        "scaledtanh",
-        "hardsigmoid",
-        "elu",
-        "softsign",
-        "softplus",
-    ];
-
     /// The activation of that name, with what ONNX takes for a parameter that is not given. Letter case, surrounding space
     /// and underscores do not matter.
     ///
@@ -83,45 +136,12 @@ impl Activation {
                 return Err(ActivationError::NotFinite(parameter));
             }
         }
-        let alpha_or = |default| alpha.unwrap_or(default);
-        let beta_or = |default| beta.unwrap_or(default);
-        let activation = match &name[..] {
-            "relu" => Self::Relu,
-            "sigmoid" => Self::Sigmoid,
-            "tanh" => Self::Tanh,
-            "affine" => Self::Affine { alpha: alpha_or(1.0), beta: beta_or(0.0) },
-            "leakyrelu" => Self::LeakyRelu { alpha: alpha_or(0.01) },
-            "thresholdedrelu" => Self::ThresholdedRelu { alpha: alpha_or(1.0) },
-            "scaledtanh" => Self::ScaledTanh {
-                alpha: alpha.ok_or(ActivationError::Missing("alpha"))?,
-                beta: beta.ok_or(ActivationError::Missing("beta"))?,
-            },
-            "hardsigmoid" => Self::HardSigmoid { alpha: alpha_or(0.2), beta: beta_or(0.5) },
-            "elu" => Self::Elu { alpha: alpha_or(1.0) },
-            "softsign" => Self::Softsign,
-            "softplus" => Self::Softplus,
-            _ => return Err(ActivationError::Name),
-        };
+        let activation = Self::named(&name, alpha, beta)?;
         match [alpha, beta].iter().rposition(Option::is_some) {
             Some(last) if last >= activation.parameters().len() => Err(ActivationError::Surplus(PARAMETERS[last])),
             _ => Ok(activation),
         }
     }
-
-    /// [`Self::NAMES`] as options, macros and build scripts write them.
-    pub const WRITTEN: [&'static str; 11] = [
-        "relu",
-        "sigmoid",
-        "tanh",
-        "affine",
-        "leaky_relu",
-        "thresholded_relu",
-        "scaled_tanh",
-        "hard_sigmoid",
-        "elu",
-        "softsign",
-        "softplus",
-    ];
 
     /// How many parameters the activation of that name takes, alpha before beta.
     pub fn takes(name: &str) -> Option<usize> {
@@ -129,38 +149,6 @@ impl Activation {
             .or_else(|_| Self::new(name, Some(1.0), Some(1.0)))
             .ok()
             .map(|activation| activation.parameters().len())
-    }
-
-    /// Its lower-case name, as OpenVINO writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Relu => "relu",
-            Self::Sigmoid => "sigmoid",
-            Self::Tanh => "tanh",
-            Self::Affine { .. } => "affine",
-            Self::LeakyRelu { .. } => "leakyrelu",
-            Self::ThresholdedRelu { .. } => "thresholdedrelu",
-            Self::ScaledTanh { .. } => "scaledtanh",
-            Self::HardSigmoid { .. } => "hardsigmoid",
-            Self::Elu { .. } => "elu",
-            Self::Softsign => "softsign",
-            Self::Softplus => "softplus",
-            Self::Exp => "exp",
-            Self::Log => "log",
-        }
-    }
-
-    /// Alpha and beta, as far as it takes them.
-    pub fn parameters(self) -> Vec<f32> {
-        match self {
-            Self::Affine { alpha, beta } | Self::ScaledTanh { alpha, beta } | Self::HardSigmoid { alpha, beta } => {
-                vec![alpha, beta]
-            }
-            Self::LeakyRelu { alpha } | Self::ThresholdedRelu { alpha } | Self::Elu { alpha } => vec![alpha],
-            Self::Relu | Self::Sigmoid | Self::Tanh | Self::Softsign | Self::Softplus | Self::Exp | Self::Log => {
-                Vec::new()
-            }
-        }
     }
 
     /// Whether its parameters are finite numbers, as those of every activation of a model are.
