@@ -19,8 +19,8 @@ use crate::summary::{denormals, escape, title};
 const COLUMNS: usize = 110;
 
 /// What inputs that are no numbers do.
-const NOT_FINITE: &str = "A NaN in an input stays a NaN in all that is computed from it, through clip, relu, max and min too, and in the \
-                          states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.";
+const NOT_FINITE: &str = "A NaN in an input stays a NaN in everything that is computed from it, also through clip, relu, max and min, \
+                          and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.";
 
 /// The products of a step above which its bound is not worked out: some seconds.
 const MOST_WORK: usize = 1 << 30;
@@ -56,7 +56,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     }
     for restart in &model.restarts {
         lines.push(format!(
-            "State: nothing keeps that of {} \"{}\". It takes one step a call, and every call starts it anew.",
+            "State: nothing keeps that of {} \"{}\". It takes one step per call, and every call starts anew.",
             escape(&restart.kind),
             escape(&restart.name)
         ));
@@ -66,16 +66,16 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         let kept = if variable.next.is_some() { "" } else { ", never assigned" };
         let shape = &variable.shape;
         lines.push(format!(
-            "State: variable \"{}\", shape {shape:?}, at first {initial}{kept}.",
+            "State: variable \"{}\", shape {shape:?}, initially {initial}{kept}.",
             escape(&variable.name)
         ));
     }
     if model.steps.is_some() {
-        lines.push("Steps: as many as a call of steps gives; states last from call to call.".to_string());
+        lines.push("Steps: as many as each call gives. The state continues from call to call.".to_string());
     }
     if interface.block_len > 0 {
         let bytes = interface.block_len * 4;
-        lines.push(format!("Intermediate values share one block of {bytes} bytes in the state."));
+        lines.push(format!("Scratch memory: one block of {bytes} bytes in the state."));
     }
     for state in &interface.states {
         let (input, output) = (&interface.inputs[state.input].name, &interface.outputs[state.output].name);
@@ -84,11 +84,12 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     if let (Some((input, output)), Some(pair)) = (interface.in_place(), interface.in_place) {
         let copies = if pair.copies { "the input is copied first" } else { "nothing is copied in C" };
         let (x, y) = (&input.name, &output.name);
-        lines.push(format!("In place: {x} and {y} may be one array (step in C, step_in_place in Rust); {copies}."));
+        lines
+            .push(format!("In place: {x} and {y} may be the same array (step in C, step_in_place in Rust); {copies}."));
     }
     for parameter in model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32) {
         let name = parameter.names.first().map_or("", String::as_str);
-        lines.push(format!("{} is {} in the model: f32 here.", escape(name), parameter.element.name()));
+        lines.push(format!("{} is {} in the model and f32 here.", escape(name), parameter.element.name()));
     }
     lines.push(String::new());
     lines.push("Plan:".to_string());
@@ -96,8 +97,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     lines.push(String::new());
     lines.push(match options.fma {
         Fma::Auto => {
-            "Arithmetic: f32; fused multiply-add where the plan says so, split elsewhere; one order of summation."
-                .into()
+            "Arithmetic: f32, fused multiply-add or not as in the plan, the same order of summation everywhere.".into()
         }
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
@@ -131,17 +131,17 @@ pub(crate) fn activations(model: &ValidModel, accuracy: Accuracy) -> Vec<String>
 fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interface) -> Vec<String> {
     let (x, h) = (options.range.x, options.range.h);
     let known = interface.weights.is_empty();
-    let lengths = if model.parameters.iter().any(|p| p.length.is_some()) { ", whatever the lengths" } else { "" };
+    let lengths = if model.parameters.iter().any(|p| p.length.is_some()) { ", for any lengths" } else { "" };
     let range = if known { format!(" for |x| <= {x} and |h| <= {h}{lengths}") } else { String::new() };
-    let mut lines = vec![format!("Error of one step, at most{range}:")];
+    let mut lines = vec![format!("Largest possible error of one step{range}:")];
     let mut profiles: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
     profiles.dedup();
     for fused in profiles {
         let profile = Profile::new(fused, options);
         let isas: Vec<_> = plan.isas.iter().filter(|(_, f)| *f == fused).map(|(isa, _)| isa.name).collect();
-        lines.push(format!("  {}, {}:", if fused { "fused" } else { "split" }, isas.join(" and ")));
+        lines.push(format!("  {}, {}:", if fused { "fused" } else { "unfused" }, isas.join(" and ")));
         if known && bound::work(model) > MOST_WORK {
-            lines.push("    not worked out for a model of this size".to_string());
+            lines.push("    not computed for a model of this size".to_string());
         } else if known {
             let bounds = bound::over_range(model, profile, f64::from(x), f64::from(h));
             for (field, bound) in interface.outputs.iter().zip(bounds) {
@@ -159,22 +159,24 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
 pub(crate) fn free_run(model: &ValidModel, interface: &Interface, found: Option<&FreeRun>, fused: bool) -> Vec<String> {
     let Some(FreeRun { steps, results }) = found else {
         return match interface.weights.is_empty() {
-            true => vec!["Error of many steps: not measured for a model of this size; `cellc check` does.".to_owned()],
+            true => vec![
+                "Error of many steps: not measured for a model of this size; `cellc check` measures it.".to_owned(),
+            ],
             false => Vec::new(),
         };
     };
     let from = match model.states.is_empty() && model.variables.is_empty() {
         true => "each on its own",
-        false => "each from the state that the one before has left",
+        false => "each from the state that the previous one left",
     };
     let mut lines = vec![format!(
-        "Error of {}, measured, no bound: {from}; {}, inputs from seed {SEED}:",
+        "Error of {}, as measured (not a bound), {from}; {}, inputs from seed {SEED}:",
         counted(*steps, "step"),
-        if fused { "fused" } else { "split" },
+        if fused { "fused" } else { "unfused" },
     )];
     for (field, Gathered { error, largest }) in interface.outputs.iter().zip(results) {
         let error = if error.is_finite() { format!("{error:.1e}") } else { "not finite".to_owned() };
-        lines.push(format!("  {}: {error}, of values up to {largest:.2}", field.name));
+        lines.push(format!("  {}: {error}; values up to {largest:.2}", field.name));
     }
     lines.into_iter().flat_map(wrap).collect()
 }
@@ -183,7 +185,7 @@ pub(crate) fn free_run(model: &ValidModel, interface: &Interface, found: Option<
 fn given(options: &Options) -> String {
     match &options.given()[..] {
         [] => "Options: the defaults (cellc --help lists them).".to_owned(),
-        given => format!("Options, where they differ from the defaults (cellc --help): {}", escape_all(given)),
+        given => format!("Options that differ from the defaults (cellc --help): {}", escape_all(given)),
     }
 }
 

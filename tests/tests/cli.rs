@@ -888,7 +888,7 @@ fn check_holds_the_generated_code_to_its_bound() {
     let gru = model("gru_cell_lbr1");
     let done = place.cellc(arguments!["check", gru, "--steps=20", "--isa=generic"]).succeeded();
     assert_eq!(done.stderr, "");
-    for words in ["20 steps", "Rust on generic (split", "seed 1", "h_out [2, 7], the next h", "is within its bound"] {
+    for words in ["20 steps", "Rust on generic (unfused", "seed 1", "h_out [2, 7], the next h", "is within its bound"] {
         assert!(done.stdout.contains(words), "{words:?} is not said:\n{}", done.stdout);
     }
     // The same seed, the same report; another seed, another.

@@ -252,7 +252,7 @@ fn print(
         Language::Rust => "Rust",
         Language::C => "C",
     };
-    let profile = if fused { "fused" } else { "split" };
+    let profile = if fused { "fused" } else { "unfused" };
     let Range { x, h } = arguments.range;
     let drawn = match &arguments.inputs {
         Some(folder) => format!("inputs from {}", folder.display()),

@@ -111,7 +111,7 @@ pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs
     let bytes = Phase::ALL.into_iter().map(rows).sum::<usize>() * encoding.element().size();
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes / costs.begun;
     let half = multiply_adds.max(bytes as f64 / costs.second_level_rate) / 2.0;
-    let text = format!("{half:.0} cycles for half a step, {:.0} for handing it over", costs.hand_over);
+    let text = format!("{half:.0} cycles for half a step, {:.0} for the hand-over", costs.hand_over);
     if half >= 2.0 * costs.hand_over {
         Ok(format!("two threads: {text}"))
     } else {
@@ -128,7 +128,7 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
     if bytes > costs.alternate_from {
         // what comes from beyond the second level hides all else; two lines of each sum are what it fetches ahead best
         let columns = ((8 / active).max(2) * line).min(units);
-        return (columns, format!("{} KiB of weights come from beyond the second level", bytes >> 10));
+        return (columns, format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10));
     }
     let speed = if bytes <= costs.first_level / 2 { costs.first_level_rate } else { costs.second_level_rate };
     let cycles = |columns: usize| {
@@ -148,5 +148,5 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
     let widths = (1..=costs.most_sums).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
     let whole = Some(units).filter(|units| active * chains * units.div_ceil(line) <= costs.most_sums);
     let best = widths.chain(whole).min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or(units.min(line));
-    (best, format!("{:.0} cycles, the fewest of all that have registers", cycles(best)))
+    (best, format!("{:.0} cycles, the fewest among the widths that fit the registers", cycles(best)))
 }

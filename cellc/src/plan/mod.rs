@@ -515,11 +515,11 @@ fn plan_product(
     };
     reasons.push(match options.unroll {
         Unroll::Auto if unroll => {
-            format!("unrolled: {work} vectors of weights are within the budget of {UNROLL_BUDGET}")
+            format!("unrolled: {work} vectors of weights are within the limit of {UNROLL_BUDGET}")
         }
         Unroll::Auto if product.rows > 1 => "loops kept: batch above 1".to_string(),
         Unroll::Auto if product.steps > 1 => "loops kept: several steps".to_string(),
-        Unroll::Auto => format!("loops kept: {work} vectors of weights are over the budget of {UNROLL_BUDGET}"),
+        Unroll::Auto => format!("loops kept: {work} vectors of weights exceed the limit of {UNROLL_BUDGET}"),
         Unroll::Full => "unrolled: asked for".to_string(),
         Unroll::None => "loops kept: asked for".to_string(),
     });
@@ -587,7 +587,7 @@ fn panel_columns(op: &ValidOp, product: &Product, units: usize, arch: &Arch) -> 
         ValidOp::Cell(cell)
             if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && product.units <= arch.costs.most_at_once =>
         {
-            return (product.units, "reset before: r.h of all columns is wanted at once".to_string());
+            return (product.units, "reset gate before the product: r.h is needed for all columns at once".to_string());
         }
         ValidOp::Cell(cell) => match cell.kind {
             CellKind::Rnn => 1,
@@ -700,7 +700,7 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (isa, fused) in &self.isas {
-            let profile = if *fused { "fused" } else { "split" };
+            let profile = if *fused { "fused" } else { "unfused" };
             writeln!(f, "{}: {} lanes, {} registers, {profile} multiply-add", isa.name, isa.lanes, isa.registers)?;
         }
         if self.accuracy != Accuracy::Exact {
@@ -711,7 +711,7 @@ impl fmt::Display for Plan {
         }
         for chain in self.fusion.chains() {
             let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();
-            writeln!(f, "value {}: on to {} in registers", chain.root, links.join(", "))?;
+            writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
         }
         for (i, cell) in self.products.iter().enumerate() {
             let format = match cell.format {

@@ -41,9 +41,9 @@ pub static X86_64: Arch = Arch {
     isas: &[&AVX2, &AVX512],
     c_tuning: "\
 #if defined(__x86_64__)
-/* The processor orders instructions itself, and fetches ahead what is read in order: gcc's own order of the loads takes
- * up to 1.8 times as long where weights come from beyond the second level of the cache. And an accumulator that shares
- * a variable with what is made of it later is spilled at every row where registers are short there. */
+/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from beyond
+ * the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill accumulators at
+ * every row if registers are scarce. */
 #pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
 #endif
 ",
@@ -121,15 +121,15 @@ static CPUID: Processor = Processor {
     c_header: "cpuid.h",
     c: "
 #if defined(__x86_64__)
-/* The instruction sets that processor and operating system have, a bit each. Asked once: cpuid is slow, on virtual
- * machines very slow. Threads that ask at the same time find the same. */
+/* The instruction sets of the processor and the operating system, one bit each. The answer is kept, because cpuid is slow,
+ * on virtual machines very slow. Threads that ask at the same time get the same answer. */
 static unsigned PREFIX_machine(void) {
     static unsigned known;
     unsigned have = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (have == 0) {
         unsigned eax, ebx = 0, ecx, edx, leaf1_ecx = 0, leaf7_ebx = 0, xcr0 = 0;
         if (__get_cpuid(1, &eax, &ebx, &leaf1_ecx, &edx) && (leaf1_ecx & bit_OSXSAVE)) {
-            /* which registers the operating system saves: xgetbv, spelled so that every assembler knows it */
+            /* xgetbv, as bytes for old assemblers: which registers the operating system saves */
             __asm__ volatile(\".byte 0x0f, 0x01, 0xd0\" : \"=a\"(xcr0), \"=d\"(edx) : \"c\"(0));
         }
         if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
@@ -143,11 +143,11 @@ SETS
 }
 #endif
 ",
-    rust: "/// Whether processor and operating system have all of these features (masks of cpuid and XCR0).
+    rust: "/// Whether the processor and the operating system have all of these features (masks of cpuid and XCR0).
 #[cfg(target_arch = \"x86_64\")]
 #[allow(unused_unsafe, clippy::all)]
 fn has(leaf1_ecx: u32, leaf7_ebx: u32, xcr0: u64) -> bool {
-    // SAFETY: cpuid exists on every x86-64; xgetbv is reached only where cpuid says that it is enabled
+    // SAFETY: cpuid exists on every x86-64; xgetbv is called only if cpuid says that it is enabled
     unsafe {
         if core::arch::x86_64::__cpuid(0).eax < 7 { return false; }
         let ecx = core::arch::x86_64::__cpuid(1).ecx;

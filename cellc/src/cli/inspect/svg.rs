@@ -357,7 +357,7 @@ fn end(name: &str, what: &str) -> Vec<Text> {
 
 fn head(report: &Report) -> Vec<Text> {
     let totals = &report.totals;
-    let profile = if report.fused_multiply_add { "fused" } else { "split" };
+    let profile = if report.fused_multiply_add { "fused" } else { "unfused" };
     vec![
         text(
             "title",

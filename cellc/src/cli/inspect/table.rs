@@ -12,7 +12,7 @@ const COLUMNS: usize = 110;
 /// Everything, for a terminal.
 pub(super) fn table(report: &Report) -> String {
     let mut text = String::new();
-    let profile = if report.fused_multiply_add { "fused" } else { "split" };
+    let profile = if report.fused_multiply_add { "fused" } else { "unfused" };
     // writing to a string cannot fail
     _ = writeln!(
         text,

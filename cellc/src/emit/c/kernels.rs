@@ -96,7 +96,7 @@ fn body(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeS
         functions.insert_str(0, &text);
         written.insert((name, lanes));
     }
-    let profile = if dialect.fused { "fused" } else { "split" };
+    let profile = if dialect.fused { "fused" } else { "unfused" };
     let _ = writeln!(out, "/* ---- {}: {} lanes, {profile} multiply-add ---- */", isa.name, isa.lanes);
     out.push_str(&functions);
     out.push_str(&kernels);
@@ -139,8 +139,10 @@ fn pairs(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &m
                 calls.push(format!("{full}({args});"));
                 continue;
             }
-            let _ =
-                writeln!(out, "\n/* What {full} is called with, and how a pool calls it. */\nstruct {full}_args {{");
+            let _ = writeln!(
+                out,
+                "\n/* The arguments of {full}, and the function that a pool calls. */\nstruct {full}_args {{"
+            );
             let mut members = Vec::new();
             for (id, written) in &kernel.params {
                 let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));

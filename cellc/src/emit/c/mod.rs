@@ -112,8 +112,8 @@ impl File<'_> {
 #error \"float must be computed as float ({float_flags})\"
 #endif
 
-/* A multiplication and an addition stay two operations, whatever -std and -m say: where they are to be fused, it is
- * written. (clang's -ffp-contract=fast alone overrules this.) */
+/* A multiplication and an addition stay two operations, whatever -std and -m are: fused operations are written as such.
+ * (Only clang's -ffp-contract=fast overrides this.) */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #else

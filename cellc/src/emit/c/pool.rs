@@ -23,18 +23,19 @@ pub(super) fn source(file: &File<'_>) -> String {
 }
 
 const HEADER: &str = "
-/* Where the two halves of a cell run: at the same time, if it can. PREFIX_pair_pool makes one of two threads; so can be
- * made of a thread pool that is there already. join calls here(here_argument) and there(there_argument), each once, on
- * whatever threads, and returns when both have returned. */
+/* Runs the two halves of a cell, at the same time if it can. PREFIX_pair_pool makes one of two threads; you can make one
+ * of a thread pool that you have already. join calls here(here_argument) and there(there_argument) once, on any threads,
+ * and returns when both have returned. */
 typedef struct PREFIX_pool {
     void (*join)(void *context, void (*here)(void *), void *here_argument, void (*there)(void *), void *there_argument);
     void *context;
 } PREFIX_pool;
 
-/* The caller's thread and a helper, which waits for work in a loop for some 50 microseconds at a time, then sleeps. What it
- * has not begun when the caller has done its own half, the caller takes over. One caller at a time; it must not move. */
+/* The caller's thread and a helper thread. Without work the helper spins for some 50 microseconds, then sleeps. If it has not
+ * begun its half when the caller has finished the other, the caller takes that half over. One caller at a time may use a
+ * pair, and it must not move. */
 typedef struct PREFIX_pair {
-    char before[128]; /* what both threads write has cache lines of its own */
+    char before[128]; /* what both threads write is on its own cache lines */
     unsigned state;
     int started;
     void (*work)(void *);
@@ -45,14 +46,14 @@ typedef struct PREFIX_pair {
     char after[128];
 } PREFIX_pair;
 
-/* Starts the helper, with the caller's floating-point environment: 0, or the error that pthreads give; then the caller does
- * all work. */
+/* Starts the helper, with the caller's floating-point environment. Returns 0, or the error of pthreads; after an error the
+ * caller does all work. */
 int PREFIX_pair_start(PREFIX_pair *pair);
 
-/* Ends the helper of a pair that was started. */
+/* Ends the helper of a started pair. */
 void PREFIX_pair_stop(PREFIX_pair *pair);
 
-/* A pair that was started, as a pool. */
+/* A started pair as a pool. */
 PREFIX_pool PREFIX_pair_pool(PREFIX_pair *pair);
 ";
 
@@ -60,16 +61,16 @@ const SOURCE: &str = "
 /* ---- two threads ---- */
 
 enum {
-    UPPER_IDLE,    /* nothing to do; the helper waits in a loop */
-    UPPER_ASLEEP,  /* nothing to do; the helper sleeps, or is about to */
-    UPPER_OFFERED, /* there is work, which whoever changes this may do */
-    UPPER_TAKEN,   /* the helper is at it */
-    UPPER_ENDED    /* the helper is to end */
+    UPPER_IDLE,    /* no work; the helper spins */
+    UPPER_ASLEEP,  /* no work; the helper sleeps, or is about to */
+    UPPER_OFFERED, /* there is work; the thread that changes this does it */
+    UPPER_TAKEN,   /* the helper does the work */
+    UPPER_ENDED    /* the helper has to end */
 };
 
-/* Turns of a loop before a thread that waits lets others run: some microseconds. */
+/* Iterations before a spinning thread yields: some microseconds. */
 #define UPPER_TURNS 128
-/* How often the helper lets others run before it sleeps. */
+/* How often the helper yields before it sleeps. */
 #define UPPER_YIELDS 64
 
 static void PREFIX_wait(unsigned turn) {
@@ -80,8 +81,8 @@ static void PREFIX_wait(unsigned turn) {
 PAUSE
 }
 
-/* What the helper does. What it reads of a pair was written before OFFERED, which it acquires; the caller writes it again
- * only when the helper is not at it, which it acquires. */
+/* The loop of the helper. What it reads of a pair was written before OFFERED, which it acquires. The caller writes it again
+ * only after the helper has finished, which the caller acquires. */
 static void *PREFIX_pair_help(void *argument) {
     PREFIX_pair *pair = argument;
     unsigned turns = 0;
@@ -137,7 +138,7 @@ static void PREFIX_pair_join(void *context, void (*here)(void *), void *here_arg
         return;
     }
     for (unsigned turns = 0; __atomic_load_n(&pair->state, __ATOMIC_ACQUIRE) == UPPER_TAKEN; turns += turns < UPPER_TURNS) {
-        PREFIX_wait(turns); /* where the helper shares the caller's core, it needs it */
+        PREFIX_wait(turns); /* the helper may need this core */
     }
 }
 

@@ -98,8 +98,8 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 write!(
                     out,
                     "
-/* Values of IEEE 754 binary16: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction. The latter
- * of a normal number is greater than the number. */
+/* Values of IEEE 754 binary16. Normal numbers: the exponent is moved. Denormals, multiples of 2^-24: by a subtraction, which
+ * gives more than the value for a normal number. */
 {inline} {float} {name}(const uint16_t *from) {{
     const {bits} half = {value};
     const {bits} magnitude = (half & 0x7fffu) << 13;
@@ -150,7 +150,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 let (word, sign) = if matches!(self, Self::Max(_)) { ("greater", '>') } else { ("smaller", '<') };
                 let _ = write!(
                     out,
-                    "\n/* The {word} one; b where either is NaN. */\n{inline} {float} {name}({float} a, {float} b) {{\n"
+                    "\n/* The {word} one; b if either is NaN. */\n{inline} {float} {name}({float} a, {float} b) {{\n"
                 );
                 if lanes == 1 {
                     writeln!(out, "    return a {sign} b ? a : b;\n}}")
@@ -167,7 +167,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
             Self::SelectLess(_) => {
                 let _ = write!(
                     out,
-                    "\n/* c where a < b, else d. */\n{inline} {float} {name}({float} a, {float} b, {float} c, {float} d) {{\n"
+                    "\n/* c if a < b, else d. */\n{inline} {float} {name}({float} a, {float} b, {float} c, {float} d) {{\n"
                 );
                 if lanes == 1 {
                     writeln!(out, "    return a < b ? c : d;\n}}")
@@ -208,7 +208,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                 write!(
                     out,
                     "
-/* A sequence's length, {note}above most as most. */
+/* The length of a sequence, {note}at most `most`. */
 {inline} uint32_t {name}({ty} length, uint32_t most) {{
     return {negative}{unsigned} > most ? most : (uint32_t)length;
 }}
@@ -238,7 +238,7 @@ typedef {float} {float}_in_memory __attribute__((aligned(4), may_alias));
                     ),
                 };
                 let text = format!(
-                    "/* a, or 0 where its magnitude is below 2^-100. */\n{inline} {attribute}{float} {name}({float} a) {{\n{body}}}\n"
+                    "/* a, or 0 if its magnitude is below 2^-100. */\n{inline} {attribute}{float} {name}({float} a) {{\n{body}}}\n"
                 );
                 of(isa, out, &text)
             }
@@ -269,7 +269,7 @@ pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFuncti
         all.insert(*function);
     }
     if all.iter().any(|f| matches!(f, VectorFunction::Type(lanes) if *lanes > 1)) {
-        out.push_str("\n/* Lanes as values, their bits, and as they lie in memory: aligned as one float is. */\n");
+        out.push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
     }
     for function in all {
         if function != VectorFunction::Type(1) {

@@ -63,7 +63,7 @@ fn array(out: &mut String, file: &File<'_>, bytes: &[u8]) {
     let _ = write!(
         out,
         "
-/* The weights in the order in which the kernels read them, by their bits: exact, and quick to compile. */
+/* The weights in the order in which the kernels read them, as bits: exact, and fast to compile. */
 static const _Alignas(64) union {{
     uint32_t bits[{len}];
     float values[{len}];

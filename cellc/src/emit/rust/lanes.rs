@@ -26,7 +26,7 @@ pub(super) struct Helper {
 /// helper then does not know how often its loop runs. That took LLVM twice as long, and minutes without link-time optimisation. The few loops over
 /// rows keep `zip`, as LLVM makes faster code of its one index.
 pub(super) const PAIRS: &str =
-    "/// What two iterators give, side by side. The standard library's `zip` is not always inlined.
+    "/// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
 trait Pairs: Iterator + Sized {
     #[inline]
     fn pairs<B: IntoIterator>(self, other: B) -> Paired<Self, B::IntoIter> {
@@ -62,7 +62,7 @@ macro_rules! binary_text {
 pub(super) const HELPERS: &[Helper] = &[
     Helper {
         name: "load",
-        text: "/// `L` consecutive elements from the `at`-th on.
+        text: "/// `L` consecutive elements from index `at` on.
             #[inline]
             fn load<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
                 match from.get(at..).and_then(|from| from.first_chunk()) { Some(lanes) => *lanes, None => [0.0; L] }
@@ -72,8 +72,8 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "turn_by_turn",
-        text: "/// Nothing, but LLVM does not know: else it may take several turns of a loop at once, one lane of each, or put off what is to be
-            /// stored, which takes longer.
+        text: "/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
+            /// slower.
             #[inline]
             fn turn_by_turn() { core::hint::black_box(()); }",
         lane: "",
@@ -81,7 +81,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "each",
-        text: "/// A function of every lane.
+        text: "/// Applies a function to every lane.
             #[inline]
             fn each<const L: usize>(mut x: [f32; L], function: impl Fn(f32) -> f32) -> [f32; L] {
                 for x in x.iter_mut() { *x = function(*x); }
@@ -92,7 +92,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "weights",
-        text: "/// `L` consecutive weights from the `at`-th on.
+        text: "/// `L` consecutive weights from index `at` on.
             #[inline]
             fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
@@ -106,7 +106,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "halves",
-        text: "/// `L` consecutive weights of 16 bits from the `at`-th on.
+        text: "/// `L` consecutive weights of 16 bits from index `at` on.
             #[inline] ATTRIBUTE
             fn halves<const L: usize, const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
@@ -122,7 +122,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "small_integers",
-        text: "/// `L` consecutive weights of 8 bits from the `at`-th on.
+        text: "/// `L` consecutive weights of 8 bits from index `at` on.
             #[inline]
             fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
@@ -136,7 +136,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "splat",
-        text: "/// The `at`-th element in every lane.
+        text: "/// Element `at` in every lane.
             #[inline]
             fn splat<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
                 [from.get(at).copied().unwrap_or(0.0); L]
@@ -146,7 +146,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "splat_weight",
-        text: "/// The `at`-th weight in every lane.
+        text: "/// Weight `at` in every lane.
             #[inline]
             fn splat_weight<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
                 [f32::from_le_bytes(from.get(at).copied().unwrap_or([0; 4])); L]
@@ -156,7 +156,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "store",
-        text: "/// Writes the lanes to consecutive elements from the `at`-th on.
+        text: "/// Writes the lanes to consecutive elements from index `at` on.
             #[inline]
             fn store<const L: usize, const N: usize>(to: &mut [f32; N], at: usize, lanes: [f32; L]) {
                 if let Some(to) = to.get_mut(at..).and_then(|to| to.first_chunk_mut()) { *to = lanes; }
@@ -185,33 +185,33 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper { name: "div", text: binary_text!("div", "/"), lane: "", lane_text: "" },
     Helper {
         name: "max",
-        text: "/// The greater; b where either is NaN.
+        text: "/// The greater one; b if either is NaN.
             #[inline]
             fn max<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
                 for (a, b) in a.iter().pairs(b.iter_mut()) { *b = max_lane(*a, *b); }
                 b
             }",
         lane: "max_lane",
-        lane_text: "/// The greater; b where either is NaN.
+        lane_text: "/// The greater one; b if either is NaN.
             #[inline]
             fn max_lane(a: f32, b: f32) -> f32 { if a > b { a } else { b } }",
     },
     Helper {
         name: "min",
-        text: "/// The smaller; b where either is NaN.
+        text: "/// The smaller one; b if either is NaN.
             #[inline]
             fn min<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
                 for (a, b) in a.iter().pairs(b.iter_mut()) { *b = min_lane(*a, *b); }
                 b
             }",
         lane: "min_lane",
-        lane_text: "/// The smaller; b where either is NaN.
+        lane_text: "/// The smaller one; b if either is NaN.
             #[inline]
             fn min_lane(a: f32, b: f32) -> f32 { if a < b { a } else { b } }",
     },
     Helper {
         name: "select_less",
-        text: "/// c where a < b, else d.
+        text: "/// c if a < b, else d.
             #[inline]
             fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
                 for (((a, b), c), d) in a.iter().pairs(&b).pairs(&c).pairs(d.iter_mut()) {
@@ -236,7 +236,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "from_bits",
-        text: "/// The values of the bits of every lane.
+        text: "/// The values with the bits of every lane.
             #[inline]
             fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
                 let mut a = [0.0; L];
@@ -248,7 +248,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "flush",
-        text: "/// a, or 0 where its magnitude is below 2^-100.
+        text: "/// a, or 0 if its magnitude is below 2^-100.
             #[inline]
             fn flush<const L: usize>(mut a: [f32; L]) -> [f32; L] {
                 for a in a.iter_mut() {
@@ -261,7 +261,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "shift_left",
-        text: "/// The bits of every lane, further up.
+        text: "/// The bits of every lane, shifted left.
             #[inline]
             fn shift_left<const L: usize>(mut a: [u32; L], by: u32) -> [u32; L] {
                 for a in a.iter_mut() { *a <<= by; }
@@ -280,7 +280,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "length_i32",
-        text: "/// The `at`-th length, below 0 as 0, above `most` as `most`.
+        text: "/// Length `at`, clamped to 0 and `most`.
             #[inline]
             fn length_i32<const N: usize>(from: &[i32; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => ((*length).max(0) as u32).min(most), None => 0 }
@@ -290,7 +290,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "length_i64",
-        text: "/// The `at`-th length, below 0 as 0, above `most` as `most`.
+        text: "/// Length `at`, clamped to 0 and `most`.
             #[inline]
             fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => (*length).max(0).min(i64::from(most)) as u32, None => 0 }
@@ -300,7 +300,7 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         name: "length_u32",
-        text: "/// The `at`-th length, above `most` as `most`.
+        text: "/// Length `at`, at most `most`.
             #[inline]
             fn length_u32<const N: usize>(from: &[u32; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => (*length).min(most), None => 0 }

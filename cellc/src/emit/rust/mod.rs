@@ -37,7 +37,7 @@ const MODULE: [&str; 8] = ["run", "part", "blob", "state", "cut", "left", "turn"
 const DEEPEST: usize = 24;
 
 /// Takes parts of the block, or of an output, out of what is left of it.
-const CUT: &str = "/// `N` elements of what is left of the block after `skip` more, which then are left no longer.
+const CUT: &str = "/// Skips `skip` elements and takes the next `N` off the front of `left`.
 #[inline(always)]
 fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a mut [f32; N]> {
     let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
@@ -106,7 +106,7 @@ impl File<'_> {
         let chosen = || all().filter(|isa| isa.question().is_none());
         let _ = writeln!(
             out,
-            "/// An instruction set that this machine has: only [`Isa::detect`] and [`Isa::from_name`] make one.
+            "/// An instruction set of this machine. Only [`Isa::detect`] and [`Isa::from_name`] make one.
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub struct Isa(Kind);
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl File<'_> {
             "}}
             {UNUSED}
             impl Isa {{
-                /// The best instruction set of this machine. Asks the processor: call it once and keep the answer.
+                /// The best instruction set of this machine. It asks the processor: call it once and keep the result.
                 #[must_use]
                 pub fn detect() -> Self {{"
         );
@@ -212,14 +212,14 @@ impl File<'_> {
             );
             let _ = writeln!(
                 out,
-                "/// The weights in the order in which the kernel reads them; filled by [`pack`].
+                "/// The weights in the order in which the kernels read them. [`pack`] fills it.
                 {UNUSED}
                 #[derive(Clone, Debug)]
                 #[repr(C, align(64))]
                 pub struct Packed {{ values: [f32; {0}] }}
                 {UNUSED_NEW}
                 impl Packed {{
-                    /// All zero: {1} bytes, best kept in a static or made once.
+                    /// All zero. It has {1} bytes: keep it in a static, or make it once.
                     #[must_use]
                     pub const fn new() -> Self {{ Packed {{ values: [0.0; {0}] }} }}
                 }}",
@@ -238,20 +238,20 @@ impl File<'_> {
         }
         let _ = writeln!(
             out,
-            "/// What [`{function}`] keeps between steps, and the memory that it works in.
+            "/// The state of [`{function}`] between steps, and its scratch memory.
             {UNUSED}
             #[derive(Clone, Debug)]
             #[repr(C, align(64))]
             pub struct State {{"
         );
         if *block_len > 0 {
-            let _ = writeln!(out, "/// Intermediate values, {} bytes.\nblock: [f32; {block_len}],", block_len * 4);
+            let _ = writeln!(out, "/// Scratch memory, {} bytes.\nblock: [f32; {block_len}],", block_len * 4);
         }
         for v in variables {
             let _ = writeln!(out, "/// Shape `{:?}`.\npub {}: [f32; {}],", v.shape, v.name, v.len());
         }
         if *alternates {
-            out.push_str("/// 0 and 1 in turn: in which order large weights are read. No result depends on it.\nbackwards: u32,\n");
+            out.push_str("/// The order in which large weights are read, 0 and 1 alternately. No result depends on it.\nbackwards: u32,\n");
         }
         let zero = |out: &mut String| {
             if *alternates {
@@ -271,12 +271,12 @@ impl File<'_> {
             out.push_str("} }\n");
         } else {
             out.push_str(
-                "/// Every variable as it is at first.\n#[must_use]\npub fn new() -> Self { let mut state = State {",
+                "/// Every variable has its initial value.\n#[must_use]\npub fn new() -> Self { let mut state = State {",
             );
             zero(out);
             out.push_str("}; state.reset(); state }\n");
         }
-        out.push_str("/// Makes every variable what it is at first.\npub fn reset(&mut self) {");
+        out.push_str("/// Sets every variable to its initial value.\npub fn reset(&mut self) {");
         for v in variables {
             let _ = match self.initial(v) {
                 None => writeln!(out, "self.{} = [0.0; {}];", v.name, v.len()),
@@ -305,7 +305,7 @@ impl File<'_> {
     fn pack(&self, out: &mut String) {
         let _ = writeln!(
             out,
-            "/// Brings weights into the order in which the kernel reads them.
+            "/// Puts weights into the order in which the kernels read them.
             {UNUSED}
             pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {{ pack::run(weights, &mut packed.values); }}"
         );
@@ -413,7 +413,7 @@ impl File<'_> {
         };
         let _ = writeln!(
             out,
-            "/// One step, as a pure function of its arguments: every input in, every output out.
+            "/// One step, as a pure function: reads every input and writes every output.
             {UNUSED_STYLE}
             pub fn {function}(isa: Isa, {pool} {state} {packed} {input} {output}) {{"
         );
@@ -441,13 +441,13 @@ impl File<'_> {
                 }}
                 {STYLE}
                 impl Isa {{
-                    /// What is left of a state: 0 in place of a magnitude below 2^-100.
+                    /// The values, with 0 for magnitudes below 2^-100.
                     fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {{
                         let mut left = *values;
                         for v in left.iter_mut() {{ if v.abs() < {limit}f32 {{ *v = 0.0; }} }}
                         left
                     }}
-                    /// The step, whose states are flushed already.
+                    /// One step, from states that are already flushed.
                     fn run(self, {pool} {state} {packed} {input} {output}) {{
                         let isa = self;"
             );
@@ -504,7 +504,7 @@ impl File<'_> {
         out.push_str(if self.flushes_before() { "}\n}\n" } else { "}\n" });
         if inputs.iter().any(|f| !flat(f)) {
             out.push_str(
-                "/// Rows one after the other. The sizes are such that a `None` cannot be.
+                "/// The rows as one array. The sizes match, so there is no `None`.
                 fn flat<const I: usize, const N: usize, const L: usize>(rows: &[[f32; I]; N]) -> &[f32; L] {
                     rows.as_flattened().first_chunk().unwrap_or(&[0.0; L])
                 }\n",
@@ -544,7 +544,7 @@ impl File<'_> {
             if baked { ("", "", "") } else { ("packed: &'w Packed", "packed", "packed,") };
         let comma = if baked { "" } else { ", " };
         let (at_first, constant) =
-            if self.starts_at_zero() { ("State zero", "const ") } else { ("The initial state", "") };
+            if self.starts_at_zero() { ("With state zero", "const ") } else { ("With the initial state", "") };
         let state_init = if has_state { "state: State::new()," } else { "" };
         let pool_init = if interface.pool { "pair: Pair::new()," } else { "" };
         let _ = writeln!(
@@ -552,10 +552,10 @@ impl File<'_> {
             "}}
             {UNUSED_STYLE}
             impl{life_impl} {type_name}{anon} {{
-                /// {at_first}, for the best instruction set of this machine: asks the processor.
+                /// {at_first}, on the best instruction set of this machine. It asks the processor.
                 #[must_use]
                 pub fn new({packed_param}) -> Self {{ Self::with_isa(Isa::detect(){comma}{packed_arg}) }}
-                /// {at_first}, for a given instruction set.
+                /// {at_first}, on a given instruction set.
                 #[must_use]
                 pub {constant}fn with_isa(isa: Isa{comma}{packed_param}) -> Self {{ {type_name} {{ isa: isa, {packed_init} {pool_init} {state_init}"
         );
@@ -564,7 +564,7 @@ impl File<'_> {
         }
         out.push_str("} }\n/// The instruction set in use.\npub fn isa(&self) -> Isa { self.isa }\n");
         let reset =
-            if self.starts_at_zero() { "Sets the state to zero." } else { "Makes the state what it is at first." };
+            if self.starts_at_zero() { "Sets the state to zero." } else { "Sets the state to its initial value." };
         let _ = write!(out, "/// {reset}\npub fn reset(&mut self) {{");
         if has_state {
             out.push_str("self.state.reset();");
@@ -636,9 +636,9 @@ impl File<'_> {
         if interface.pool {
             let _ = write!(
                 out,
-                "/// {what}. On two threads where that is faster: see [`Pair`], whose helper the first such step starts.
+                "/// {what}. It uses two threads if that is faster; the first such step starts the helper of [`Pair`].
                 pub fn step(&mut self, {param} {output}) {{ {call}&mut self.pair, {rest}}}
-                /// As [`Self::step`], on threads of the caller's.
+                /// Like [`Self::step`], on threads of your own.
                 pub fn step_with(&mut self, pool: &mut dyn Join, {param} {output}) {{ {call}pool, {rest}}}
                 /// The threads of [`Self::step`].
                 pub fn pair(&mut self) -> &mut Pair {{ &mut self.pair }}\n"
@@ -674,8 +674,8 @@ impl File<'_> {
         if has_state {
             let _ = writeln!(
                 out,
-                "/// What [`{function}`] works on.\npub fn state(&self) -> &State {{ &self.state }}
-                /// What [`{function}`] works on.\npub fn state_mut(&mut self) -> &mut State {{ &mut self.state }}"
+                "/// The state and the scratch memory of [`{function}`].\npub fn state(&self) -> &State {{ &self.state }}
+                /// The state and the scratch memory of [`{function}`].\npub fn state_mut(&mut self) -> &mut State {{ &mut self.state }}"
             );
         }
         out.push_str("}\n");
@@ -696,7 +696,7 @@ impl File<'_> {
             #[repr(C, align(64))]
             struct Aligned<T>(T);
             static WEIGHTS: Aligned<[u8; {len}]> = Aligned({WEIGHTS});
-            /// `N` weights of `B` bytes, from four times the `at`-th byte on. Called in constants only, where a panic is an error of the compiler.
+            /// `N` weights of `B` bytes, from byte `4 * at` on. Called in constants only, where a panic is a compile error.
             const fn part<const B: usize, const N: usize>(at: usize) -> &'static [[u8; B]; N] {{
                 match WEIGHTS.0.split_at(4 * at).1.as_chunks().0.first_chunk() {{
                     Some(part) => part,
@@ -804,7 +804,7 @@ impl File<'_> {
         for (name, calls) in shared.runs.iter().zip(calls.chunks(MOST_CALLED)) {
             let (params, args) = self.signature(body, shared, calls, false);
             let _ = writeln!(out, "{name}({args});");
-            let _ = write!(parts, "/// A part of a step.\n{attribute} fn {name}({params}) {{");
+            let _ = write!(parts, "/// Part of a step.\n{attribute} fn {name}({params}) {{");
             self.calls(&mut parts, body, shared, calls);
             parts.push_str("}\n");
         }

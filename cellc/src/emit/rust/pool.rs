@@ -14,10 +14,10 @@ pub(super) fn items(cut: &str) -> String {
     out
 }
 
-const JOIN: &str = "/// Where the two halves of a cell run: at the same time, if it can. [`Pair`] does; so would a thread pool that is there already.
+const JOIN: &str = "/// Runs the two halves of a cell, at the same time if it can. [`Pair`] does so; a thread pool that you have already can too.
 UNUSED
 pub trait Join {
-    /// Calls both, each once, on whatever threads, and returns when both have returned.
+    /// Calls both once, on any threads, and returns when both have returned.
     fn join(&mut self, here: &mut (dyn FnMut() + Send), there: &mut (dyn FnMut() + Send));
 }
 ";
@@ -31,60 +31,60 @@ use self::std::sync::Arc;
 use self::std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use self::std::thread::{self, JoinHandle};
 
-/// Nothing to do; the helper waits in a loop.
+/// There is no work; the helper spins.
 const IDLE: u32 = 0;
-/// Nothing to do; the helper sleeps, or is about to.
+/// There is no work; the helper sleeps, or is about to.
 const ASLEEP: u32 = 1;
-/// There is work, which whoever changes this may do.
+/// There is work. The thread that changes this value does it.
 const OFFERED: u32 = 2;
-/// The helper is at it.
+/// The helper does the work.
 const TAKEN: u32 = 3;
-/// The helper has ended, or is to end.
+/// The helper has ended, or has to end.
 const ENDED: u32 = 4;
 
-/// Turns of a loop before a thread that waits lets others run: some microseconds.
+/// Iterations before a spinning thread yields: some microseconds.
 const TURNS: u32 = 1 << 7;
-/// How often the helper lets others run before it sleeps.
+/// How often the helper yields before it sleeps.
 const YIELDS: u32 = 1 << 6;
 
-/// What both threads see; on cache lines of its own.
+/// What both threads access, on its own cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shared {
     /// One of the above.
     state: AtomicU32,
-    /// While there is work: where the caller keeps its reference to it.
+    /// While there is work: points to the caller's reference to it.
     work: AtomicPtr<()>,
 }
 
 #[derive(Debug)]
 struct Helper {
     shared: Arc<Shared>,
-    /// There until it ends.
+    /// `Some` until it ends.
     thread: Option<JoinHandle<()>>,
 }
 
-/// The caller's thread and a helper. The helper is started by the first [`Join::join`], waits for work in a loop for some
-/// 50 microseconds at a time, then sleeps, and ends when this is dropped. What it has not begun when the caller has done its own
-/// part, the caller takes over. Nothing is allocated but at the start.
+/// The caller's thread and a helper thread. The first [`Join::join`] starts the helper. Without work it spins for some
+/// 50 microseconds, then sleeps; it ends when this is dropped. If it has not begun its half when the caller has finished the
+/// other, the caller takes that half over. Memory is allocated only when the helper starts.
 ///
-/// A clone starts a helper of its own.
+/// A clone has its own helper.
 #[derive(Debug)]
 pub struct Pair {
     helper: Option<Helper>,
-    /// Whether a thread has been asked for.
+    /// Whether the helper has been started, or could not be.
     asked: bool,
 }
 
 impl Pair {
-    /// Without a helper yet.
+    /// The helper is not started yet.
     #[must_use]
     pub const fn new() -> Self {
         Pair { helper: None, asked: false }
     }
 
-    /// Starts the helper, where none has been started, so that no step waits for it. `false`: there is none, and the caller does
-    /// all work.
+    /// Starts the helper unless it has been started, so that no step waits for that. Returns `false` if there is no helper;
+    /// then the caller does all work.
     pub fn start(&mut self) -> bool {
         if !self.asked {
             self.asked = true;
@@ -130,7 +130,7 @@ impl Join for Pair {
                 let work: *mut &mut (dyn FnMut() + Send) = &mut there;
                 shared.work.store(work as *mut (), Ordering::Relaxed);
                 let before = shared.state.swap(OFFERED, Ordering::AcqRel);
-                // from here on the work may be in use: settled even where `here` panics
+                // from here on the helper may use the work: it is settled even if `here` panics
                 let offer = Offer(&shared.state);
                 if before == ASLEEP {
                     if let Some(thread) = &helper.thread {
@@ -152,14 +152,14 @@ impl Join for Pair {
 struct Offer<'a>(&'a AtomicU32);
 
 impl Offer<'_> {
-    /// Takes it back, or waits for its end; then the helper has no use for it any more. Whether the helper has done it.
+    /// Takes the work back, or waits until the helper has finished it. Returns whether the helper has done it.
     fn settle(&self) -> bool {
         if self.0.compare_exchange(OFFERED, IDLE, Ordering::Relaxed, Ordering::Acquire).is_ok() {
             return false;
         }
         let mut turns = 0;
         loop {
-            // where the helper shares the caller's core, it needs it
+            // the helper may need this core
             match self.0.load(Ordering::Acquire) {
                 TAKEN if turns < TURNS => {
                     turns += 1;
@@ -178,7 +178,7 @@ impl Drop for Offer<'_> {
     }
 }
 
-/// Work that the helper has begun: dropped only where it panics, as then the helper ends.
+/// Work that the helper has begun. It is dropped only if the work panics; the helper then ends.
 struct Begun<'a>(&'a AtomicU32);
 
 impl Drop for Begun<'_> {
@@ -187,7 +187,7 @@ impl Drop for Begun<'_> {
     }
 }
 
-/// What the helper does.
+/// The loop of the helper.
 fn help(shared: &Shared) {
     let state = &shared.state;
     let mut turns = 0;

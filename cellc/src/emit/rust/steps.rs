@@ -25,7 +25,7 @@ pub(super) fn in_place(interface: &Interface) -> String {
     if interface.steps.as_ref().is_some_and(|steps| steps.inputs[input.index] && steps.outputs[output.index]) {
         let _ = writeln!(
             text,
-            "/// [`Self::steps`] in place: as many steps as `io` holds, each as [`Self::step_in_place`] does it.
+            "/// [`Self::steps`] in place: calls [`Self::step_in_place`] for each step of `io`.
             pub fn steps_in_place(&mut self, io: &mut [{ty}]) {{ for io in io {{ self.step_in_place(io); }} }}"
         );
     }
@@ -38,7 +38,7 @@ pub(super) fn items(interface: &Interface) -> String {
         return String::new();
     }
     format!(
-        "/// The slices given to [`{}::steps`] do not hold the same number of steps.
+        "/// The slices given to [`{}::steps`] have different numbers of steps.
         {UNUSED}
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct UnequalSteps;
@@ -95,10 +95,10 @@ pub(super) fn method(interface: &Interface) -> String {
         false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
     };
     format!(
-        "/// As many steps as the slices hold, one after the other, each as [`Self::step`] does it.
+        "/// Calls [`Self::step`] for each step of the slices, in order.
         ///
-        /// An output that is no slice is what the last step leaves; without a step nothing is written. The state goes on
-        /// from call to call: [`Self::reset`] starts another sequence.
+        /// An output that is not a slice is that of the last step; without steps nothing is written. The state continues
+        /// from call to call. [`Self::reset`] starts another sequence.
         pub fn steps(&mut self, {params}) -> Result<(), UnequalSteps> {{
             {check}
             {before}

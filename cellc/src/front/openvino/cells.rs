@@ -148,9 +148,9 @@ impl GraphReader<'_, '_> {
         // spaces are not trimmed: OpenVINO would ignore such a text
         let text = given.as_ref().map(|given| given.text.to_ascii_lowercase());
         let (reset, taken) = match text.as_deref() {
-            Some("true" | "1") => (ResetGate::AfterMatMul, "true: the reset gate stands after the matrix product"),
-            Some("false" | "0") => (ResetGate::BeforeMatMul, "false: the reset gate stands before the matrix product"),
-            None => (ResetGate::BeforeMatMul, "false, the default: the reset gate stands before the matrix product"),
+            Some("true" | "1") => (ResetGate::AfterMatMul, "true: the reset gate is after the matrix product"),
+            Some("false" | "0") => (ResetGate::BeforeMatMul, "false: the reset gate is before the matrix product"),
+            None => (ResetGate::BeforeMatMul, "false, the default: the reset gate is before the matrix product"),
             Some(_) => {
                 if let Some(given) = given {
                     let found = format!("linear_before_reset={} is not a truth value", quoted(given.text));

@@ -300,7 +300,7 @@ fn everything_that_a_model_says_is_kept() {
         ledger,
         [
             ("hidden_size", Some("3"), "3"),
-            ("linear_before_reset", Some("true"), "true: the reset gate stands after the matrix product"),
+            ("linear_before_reset", Some("true"), "true: the reset gate is after the matrix product"),
             ("activations", Some("sigmoid, tanh"), "sigmoid, tanh"),
             ("activations_alpha", Some(""), "none"),
             ("activations_beta", Some(""), "none"),
