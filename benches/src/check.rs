@@ -1,7 +1,5 @@
 //! Whether what is timed is right: every contender against the float64 reference, in the same run.
 
-use std::path::PathBuf;
-
 use cellc::arch::Isa;
 use cellc::bound::{Profile, bound};
 use cellc::front::formats::{self, ReadOptions};
@@ -11,7 +9,7 @@ use cellc::reference::{Step, reference};
 use cellc::timing::agreement::Agreement;
 use cellc::validate::validate;
 
-use crate::contender::{Contender, place};
+use crate::contender::{Contender, model_file, place};
 use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
 
@@ -27,11 +25,6 @@ const MULTIPLY_ADDS: usize = 20_000_000;
 /// The largest error of an output, relative to the larger of 1 and the reference, that is still the same function: a hundred
 /// roundings of f32. A gate, a weight or a bias that is out of place is off by far more.
 pub(crate) const TOLERANCE: f64 = 1e-5;
-
-/// The OpenVINO IR that the build wrote; its weights are beside it.
-pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
-    PathBuf::from(concat!(env!("OUT_DIR"), "/")).join(workload.file(variant) + ".xml")
-}
 
 /// What should come out of every call from state zero on.
 pub(crate) struct Expected {

@@ -64,6 +64,11 @@ pub(crate) trait Contender {
     }
 }
 
+/// The OpenVINO IR that the build wrote; its weights are beside it.
+pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
+    PathBuf::from(concat!(env!("OUT_DIR"), "/")).join(workload.file(variant) + ".xml")
+}
+
 /// Which of so many inputs a call takes: one after the other, and those after the first `lead_in` again and again.
 pub(crate) fn place(call: usize, inputs: usize, lead_in: usize) -> usize {
     if call < inputs { call } else { lead_in + (call - lead_in) % (inputs - lead_in) }

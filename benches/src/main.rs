@@ -1,5 +1,6 @@
 //! Times what cellc generates beside a same-run floor, a naive loop and other libraries. The README beside this package says how to read it.
 
+mod ceilings;
 mod check;
 mod contender;
 mod plot;
@@ -14,13 +15,13 @@ use std::time::Duration;
 
 use cellc::timing::Cores;
 use cellc::timing::agreement::Agreement;
-use cellc::timing::ceilings::Ceilings;
 use cellc::timing::floor::{Floor, Work, floors};
 use cellc::timing::report::{Report, Row, Run};
 use cellc::timing::turns::Turn;
 use clap::Parser;
 use serde_json::json;
 
+use ceilings::Ceilings;
 use check::{Bounds, Expected, TOLERANCE, check, model};
 use contender::{Contender, Peers, contenders, traded};
 use table::Traded;

@@ -1,7 +1,6 @@
 //! How long things take beside what no machine can go below: for `cellc bench` and for this repository's own bench.
 
 pub mod agreement;
-pub mod ceilings;
 pub mod floor;
 pub mod process;
 pub mod report;

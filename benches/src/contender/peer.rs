@@ -12,7 +12,7 @@ use cellc::timing::process::Process;
 use tempfile::TempDir;
 
 use super::{Contender, onnx};
-use crate::check::model_file;
+use crate::contender::model_file;
 use crate::workload::{Variant, Workload};
 
 /// What `peers/install` may have installed: the name, the program in `peers/built`, and its first arguments, of which files are in `peers`.

@@ -1,7 +1,5 @@
 //! The loops of a floor, what no kernel can go below: for each instruction set that this machine has.
 
-use super::Isa;
-
 /// A line of cache, and the widest vector.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -19,17 +17,9 @@ pub(crate) struct Loops {
 /// two of each a cycle.
 pub(crate) const CHAINS: usize = 14;
 
-/// The loops of an instruction set; `None` where this machine lacks it.
-pub(crate) fn loops(isa: &Isa) -> Option<Loops> {
-    #[cfg(target_arch = "x86_64")]
-    return super::x86::floor::loops(isa);
-    #[cfg(not(target_arch = "x86_64"))]
-    (*isa == super::GENERIC).then_some(PLAIN)
-}
-
 /// The compiler chooses the vectors of a plain loop.
 #[cfg(not(target_arch = "x86_64"))]
-const PLAIN: Loops = Loops {
+pub(super) const PLAIN: Loops = Loops {
     stream: |weights, out| {
         let (turns, rest) = weights.as_chunks::<16>();
         let rest = rest.iter().fold(0, |all, w| all | w.to_bits());

@@ -211,6 +211,15 @@ impl Default for &'static Arch {
     }
 }
 
+/// The loops of the floor of an instruction set; `None` where this machine lacks it.
+#[cfg(feature = "cli")]
+pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
+    #[cfg(target_arch = "x86_64")]
+    return x86::floor::loops(isa);
+    #[cfg(not(target_arch = "x86_64"))]
+    (*isa == GENERIC).then_some(floor::PLAIN)
+}
+
 impl Arch {
     /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one.
     pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {

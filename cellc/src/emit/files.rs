@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::weights::weights_file;
 use super::{Contents, c, items, rust, weights};
 use crate::options::{Language, WeightsAs};
 
@@ -24,16 +25,6 @@ pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
         WeightsAs::Inline => true,
         WeightsAs::File => contents.packed.bytes.is_empty(),
     }
-}
-
-/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem, nor that of the other
-/// language's, which may have been written with other options.
-pub(crate) fn weights_file(stem: &str, language: Language) -> String {
-    let source = match language {
-        Language::Rust => "rs",
-        Language::C => "c",
-    };
-    format!("{stem}.{source}.weights.bin")
 }
 
 /// The files of the output, in the order in which they must appear: weights first, the source last.

@@ -6,7 +6,6 @@ mod c;
 mod files;
 pub mod names;
 mod reserved;
-mod runtime_impl;
 mod rust;
 mod walk;
 mod weights;
@@ -20,7 +19,7 @@ use crate::pack::Packed;
 #[cfg(feature = "builder")]
 pub use files::OutputFile;
 #[cfg(feature = "builder")]
-pub(crate) use files::{files, weights_file};
+pub(crate) use files::files;
 use names::{Field, Interface};
 
 /// What is spelled.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Lowering;
-use super::layout::copy;
 use crate::kernel::{
-    Base, BufferId, Expr, Kernel, Local, Operation, Place, Role, Scalar, Stmt, Type, Var, Walk, WindowId,
+    Base, BufferId, Copied, CopiedDim, Expr, Kernel, Local, Operation, Place, Role, Scalar, Stmt, Type, Var, Walk,
+    WindowId,
 };
 use crate::model::{Activation, Pointwise, PointwiseFunction, Source, ValidNode, ValidOp};
 use crate::plan::Half;
@@ -262,6 +262,11 @@ impl Builder<'_, '_> {
         let tensor = &self.lowering.model.constants[constant];
         (0..tensor.len()).all(|k| !tensor.get_f32(k).is_nan())
     }
+}
+
+/// `len` neighbouring elements.
+pub(super) fn copy(from: Place, to: Place, len: usize) -> Stmt {
+    Stmt::Copy(Copied::new(from, to, vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }]))
 }
 
 pub(super) fn op(operation: Operation, args: Vec<Expr>) -> Expr {

@@ -1,8 +1,8 @@
 //! GRUCell, the pointwise part: gates z, r, n and `h' = (1 - z).n + z.h`.
 
 use super::builder::{load, op};
-use super::cell::Step;
 use super::product::{Column, Operands, Rows, Sums};
+use super::step::Step;
 use crate::kernel::{Expr, Operation, Place, Stmt};
 use crate::model::{ResetGate, ValidCell};
 

@@ -1,13 +1,8 @@
 //! Copies: views whose elements do not lie in order, and values put side by side.
 
-use super::builder::Builder;
+use super::builder::{Builder, copy};
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
 use crate::model::{Concat, Source, View};
-
-/// `len` neighbouring elements.
-pub(super) fn copy(from: Place, to: Place, len: usize) -> Stmt {
-    Stmt::Copy(Copied::new(from, to, vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }]))
-}
 
 /// Elements between neighbours along each dimension of a tensor in C order.
 pub(super) fn strides(shape: &[usize]) -> Vec<usize> {

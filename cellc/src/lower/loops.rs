@@ -3,8 +3,8 @@
 //! A piece is a window where the axis is the outermost one in memory; other axes are first brought there, or brought back
 //! afterwards. What a trip hands to the next lies in a place of its own, which the trip's end fills.
 
-use super::builder::Builder;
-use super::layout::{copy, strided, strides};
+use super::builder::{Builder, copy};
+use super::layout::{strided, strides};
 use super::storage::Wanted;
 use crate::kernel::{Place, Stmt};
 use crate::model::{LoopResult, Source, ValidLoop, counted};

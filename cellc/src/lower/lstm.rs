@@ -1,8 +1,8 @@
 //! LSTMCell, the pointwise part: gates f, i, o, the candidate, `c' = f.c + i.c~` and `h' = o.h(c')`.
 
 use super::builder::{flush, load, op};
-use super::cell::Step;
 use super::product::{Column, Operands, Panel, Rows, Sums};
+use super::step::Step;
 use crate::kernel::{Expr, Operation, Place, Stmt};
 use crate::model::ValidCell;
 

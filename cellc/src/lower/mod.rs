@@ -19,6 +19,7 @@ mod pointwise;
 mod product;
 mod rnn;
 mod softmax;
+mod step;
 mod storage;
 
 use std::collections::BTreeMap;
@@ -29,8 +30,7 @@ use crate::kernel::{
 };
 use crate::model::{Activation, Denormals, Small, Source, ValidCell, ValidModel, ValidNode, ValidOp};
 use crate::plan::{Plan, ProductPlan};
-use builder::{Builder, flush};
-use layout::copy;
+use builder::{Builder, copy, flush};
 use memory::{Memory, PackedWeights};
 
 /// Lowers a model for every instruction set of the plan.

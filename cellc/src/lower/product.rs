@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::builder::{Builder, load, op};
-use super::layout::copy;
+use super::builder::{Builder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};

@@ -1,7 +1,7 @@
 //! RNNCell: `H' = f(clip(x W' + h R' + B))`.
 
-use super::cell::Step;
 use super::product::{Operands, Rows};
+use super::step::Step;
 use crate::kernel::Stmt;
 
 pub(super) fn doc() -> Vec<String> {

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use super::turns::{Samples, Turn, timed};
-use crate::arch;
-use crate::arch::floor::{Line, Loops, loops};
+use crate::arch::floor::{Line, Loops};
+use crate::arch::{self, loops};
 use crate::model::{Source, ValidModel, ValidNode, ValidOp, WeightSource};
 
 /// What a call has to do at least.
@@ -57,7 +57,7 @@ impl FloorTimes {
 
 impl Work {
     /// So many weights, all read in one pass, and so many multiply-adds.
-    pub(super) fn new(weights: usize, multiply_adds: usize) -> Self {
+    pub fn new(weights: usize, multiply_adds: usize) -> Self {
         Self { parts: vec![Part::new(weights, 1)], multiply_adds }
     }
 

@@ -1,7 +1,6 @@
 //! Operations element by element, and along one axis.
 
-use super::layout::Geometry;
-use super::shape::broadcast;
+use super::shape::{Geometry, broadcast};
 use super::{Known, UNDEFINED, Validation, fold};
 use crate::model::{
     Activation, ElementType, Elementwise, Node, Pointwise, PointwiseFunction, Softmax, Source, Tensor, ValidOp,

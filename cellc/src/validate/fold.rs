@@ -3,8 +3,7 @@
 //! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once, which for `+ - * /` is
 //! the f32 operation; f64 stays f64. Integers are computed in i64.
 
-use super::layout::Geometry;
-use super::shape::{broadcast_strides, strides};
+use super::shape::{Geometry, broadcast_strides, strides};
 use crate::model::{ElementType, Elementwise, Tensor};
 
 const OUT_OF_RANGE: &str = "a result that its integer type does not hold";

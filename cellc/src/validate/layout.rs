@@ -1,36 +1,11 @@
 //! Operations that compute nothing: they say which elements stand where.
 
-use super::shape::{broadcast, broadcast_strides, counted, strides};
+use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
 use super::{Known, UNDEFINED, Validation, element_count, fold};
 use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
 
 /// The most indices of a Gather of a computed tensor that are no progression.
 const MOST_GATHERED: usize = 256;
-
-/// Which elements of a tensor another one is: `out[i0, ..] = input[offset + sum i_d * strides_d]`.
-#[derive(Clone, Debug)]
-pub(super) struct Geometry {
-    pub(super) offset: usize,
-    pub(super) strides: Vec<isize>,
-    pub(super) shape: Vec<usize>,
-}
-
-impl Geometry {
-    /// The elements in their order, under another shape.
-    pub(super) fn reshaped(shape: Vec<usize>) -> Self {
-        Self { offset: 0, strides: signed(strides(&shape)), shape }
-    }
-
-    /// Whether the elements stand one after the other.
-    pub(super) fn is_contiguous(&self) -> bool {
-        let own = signed(strides(&self.shape));
-        self.strides.iter().zip(own).zip(&self.shape).all(|((&stride, own), &size)| size == 1 || stride == own)
-    }
-}
-
-fn signed(strides: Vec<usize>) -> Vec<isize> {
-    strides.into_iter().map(|stride| stride as isize).collect()
-}
 
 /// What is taken along one axis: the first, how many, and from one to the next.
 struct Along {

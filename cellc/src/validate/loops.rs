@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::layout::Geometry;
-use super::shape::strides;
+use super::shape::{Geometry, strides};
 use super::{Known, Validation};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{

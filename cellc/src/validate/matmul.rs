@@ -1,7 +1,6 @@
 //! Products of matrices.
 
-use super::layout::Geometry;
-use super::shape::{broadcast, broadcast_strides, strides};
+use super::shape::{Geometry, broadcast, broadcast_strides, strides};
 use super::{Known, Validation};
 use crate::model::{Dense, MatMul, Node, Source, Tensor, ValidOp, WeightSource};
 

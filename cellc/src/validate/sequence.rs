@@ -1,7 +1,7 @@
 //! What a recurrent operation becomes: a cell for each direction, and what puts their outputs together.
 
 use super::cell::{Recurrent, Role, Sizes, Weights};
-use super::layout::Geometry;
+use super::shape::Geometry;
 use super::{Known, Validation};
 use crate::model::{Concat, Direction, ElementType, LedgerEntry, Lengths, Sequence, Source, ValidCell, ValidOp};
 

@@ -15,6 +15,31 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// Which elements of a tensor another one is: `out[i0, ..] = input[offset + sum i_d * strides_d]`.
+#[derive(Clone, Debug)]
+pub(super) struct Geometry {
+    pub(super) offset: usize,
+    pub(super) strides: Vec<isize>,
+    pub(super) shape: Vec<usize>,
+}
+
+impl Geometry {
+    /// The elements in their order, under another shape.
+    pub(super) fn reshaped(shape: Vec<usize>) -> Self {
+        Self { offset: 0, strides: signed(strides(&shape)), shape }
+    }
+
+    /// Whether the elements stand one after the other.
+    pub(super) fn is_contiguous(&self) -> bool {
+        let own = signed(strides(&self.shape));
+        self.strides.iter().zip(own).zip(&self.shape).all(|((&stride, own), &size)| size == 1 || stride == own)
+    }
+}
+
+pub(super) fn signed(strides: Vec<usize>) -> Vec<isize> {
+    strides.into_iter().map(|stride| stride as isize).collect()
+}
+
 /// The shape to which all of them broadcast by NumPy's rules.
 pub(super) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Option<Vec<usize>> {
     let mut all: Vec<usize> = Vec::new();

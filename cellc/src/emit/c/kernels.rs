@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::super::walk::{Block, Context, Copying, Dialect, Shared, Taken, Text, Uses, Walking, decimal};
-use super::vectors::{self, VectorFunction};
+use super::vectors::{self, VectorFunction, fill, spaced};
 use super::weights;
-use super::{File, attribute, block_comment, guarded, wrap};
+use super::{File, block_comment, guarded, wrap};
 use crate::arch::{CVector, Isa};
 use crate::emit::names::{Field, c_type};
 use crate::kernel::{BodyRef, BufferId, Element, Operation, Role, Scalar, Type};
@@ -101,12 +101,6 @@ fn body(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeS
     out.push_str(&functions);
     out.push_str(&kernels);
     run(file, isa, body, &shared, out);
-}
-
-/// The attribute of an instruction set, followed by a space.
-pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
-    let attribute = attribute(prefix, isa);
-    if attribute.is_empty() { attribute } else { attribute + " " }
 }
 
 /// Names that the program's own must not hide.
@@ -402,20 +396,6 @@ fn is_product(text: &str) -> bool {
             || matches!(text.as_bytes().get(at + 1), Some(b'*' | b'/'))
             || text[..at].ends_with(['*', '/'])
     })
-}
-
-/// Puts arguments into a template of the target table.
-pub(super) fn fill(template: &str, args: &[String]) -> String {
-    let mut out = String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
-    let mut rest = template;
-    while let Some(at) = rest.find('{') {
-        out.push_str(&rest[..at]);
-        let digit = rest.as_bytes()[at + 1] - b'0';
-        out.push_str(&args[usize::from(digit)]);
-        rest = &rest[at + 3..];
-    }
-    out.push_str(rest);
-    out
 }
 
 impl Dialect for C<'_> {

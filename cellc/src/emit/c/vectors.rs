@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::kernels::{fill, spaced};
-use super::{guarded, wrap};
+use super::{attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, Isa};
 use crate::emit::names::c_type;
 use crate::emit::walk::decimal;
@@ -300,4 +299,24 @@ pub(super) fn float(prefix: &str, lanes: usize) -> String {
 /// The type of so many u32.
 pub(super) fn bits(prefix: &str, lanes: usize) -> String {
     if lanes == 1 { "uint32_t".to_string() } else { format!("{prefix}_u32x{lanes}") }
+}
+
+/// The attribute of an instruction set, followed by a space.
+pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
+    let attribute = attribute(prefix, isa);
+    if attribute.is_empty() { attribute } else { attribute + " " }
+}
+
+/// Puts arguments into a template of the table.
+pub(super) fn fill(template: &str, args: &[String]) -> String {
+    let mut out = String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        let digit = rest.as_bytes()[at + 1] - b'0';
+        out.push_str(&args[usize::from(digit)]);
+        rest = &rest[at + 3..];
+    }
+    out.push_str(rest);
+    out
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::File;
 use crate::emit::names::c_type;
-use crate::emit::weights_file;
+use crate::emit::weights::weights_file;
 use crate::kernel::{Element, Role};
 use crate::options::Language;
 

@@ -7,8 +7,9 @@ mod dialect;
 mod lanes;
 mod lints;
 mod pool;
+mod runtime_impl;
 mod steps;
-pub(super) mod types;
+mod types;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -75,7 +76,7 @@ impl File<'_> {
         out.push_str(&steps::items(self.interface));
         self.structure(&mut out);
         if self.options.runtime {
-            out.push_str(&super::runtime_impl::text(self.interface, !self.is_baked()));
+            out.push_str(&runtime_impl::text(self.interface, !self.is_baked()));
         }
         self.blocks(&mut out);
         for (isa, body) in self.bodies() {

@@ -1,7 +1,7 @@
 //! The implementation of cellc-runtime's trait, by way of the type's own methods.
 
-use super::names::{Field, Interface};
-use super::rust::types::{array, step_inputs_type, zero};
+use super::types::{array, step_inputs_type, zero};
+use crate::emit::names::{Field, Interface};
 use crate::kernel::Element;
 
 /// `impl ::cellc_runtime::Cell for ...`; `borrows` where the type borrows packed weights.

@@ -5,10 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cellc::timing::floor::{Floor, Work};
+use cellc::timing::turns::{Samples, Turn, measure};
 use serde_json::{Value, json};
-
-use super::floor::{Floor, Work};
-use super::turns::{Samples, Turn, measure};
 
 /// Bytes of working sets beyond the second level of most caches.
 const LARGE: [usize; 3] = [1_500_000, 6_000_000, 25_000_000];
@@ -23,7 +22,7 @@ const MULTIPLY_ADDS: usize = 1 << 20;
 const ROUNDS: usize = 200;
 
 /// The ceilings of one core, with the vectors of one instruction set.
-pub struct Ceilings {
+pub(crate) struct Ceilings {
     isa: &'static str,
     /// Bytes of a working set, and nanoseconds in which all of it is read.
     reads: Vec<(usize, Samples)>,
@@ -36,7 +35,7 @@ impl Ceilings {
     ///
     /// # Errors
     /// None that this machine is known to have.
-    pub fn measure(floor: &Floor) -> Result<Self, String> {
+    pub(crate) fn measure(floor: &Floor) -> Result<Self, String> {
         let halves = [cache(1), cache(2)].into_iter().zip(USUAL).map(|(size, usual)| size.unwrap_or(usual) / 2);
         let sizes: Vec<usize> = halves.chain(LARGE).collect();
         let work: Vec<Work> = sizes.iter().map(|bytes| Work::new(bytes / 4, MULTIPLY_ADDS)).collect();
@@ -54,7 +53,7 @@ impl Ceilings {
     }
 
     /// Everything that was measured.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let reads = self.reads.iter().map(|(bytes, samples)| {
             let rate = |ns: f64| *bytes as f64 / ns;
             json!({ "bytes": bytes, "bytes_per_ns": rate(samples.best()), "median": rate(samples.quantile(0.5)) })
@@ -122,7 +121,7 @@ fn bytes(size: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timing::floor::floors;
+    use cellc::timing::floor::floors;
 
     #[test]
     fn sizes_are_read_as_the_system_writes_them() {
