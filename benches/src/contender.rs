@@ -7,6 +7,7 @@ mod peer;
 mod rust;
 mod threads;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use cellc::timing::Cores;

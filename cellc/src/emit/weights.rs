@@ -54,6 +54,17 @@ pub(super) fn fill(tokens: TokenStream, bytes: &[u8]) -> TokenStream {
         .collect()
 }
 
+/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem, nor that of the other
+/// language's, which may have been written with other options.
+#[cfg(feature = "builder")]
+pub(super) fn weights_file(stem: &str, language: Language) -> String {
+    let source = match language {
+        Language::Rust => "rs",
+        Language::C => "c",
+    };
+    format!("{stem}.{source}.weights.bin")
+}
+
 #[cfg(all(test, feature = "builder"))]
 mod tests {
     use super::*;
@@ -66,15 +77,4 @@ mod tests {
         let literal: syn::LitByteStr = syn::parse_str(&text).expect("a literal");
         assert_eq!(literal.value(), bytes);
     }
-}
-
-/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem, nor that of the other
-/// language's, which may have been written with other options.
-#[cfg(feature = "builder")]
-pub(super) fn weights_file(stem: &str, language: Language) -> String {
-    let source = match language {
-        Language::Rust => "rs",
-        Language::C => "c",
-    };
-    format!("{stem}.{source}.weights.bin")
 }
