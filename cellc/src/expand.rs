@@ -11,13 +11,14 @@ use crate::compile::compile_validated;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
-#[cfg(feature = "read-safetensors")]
-use crate::front::declared::reset_gate;
-use crate::front::declared::{Declared, in_words_of};
+use crate::front::declared::in_words_of;
 use crate::front::formats::{self, ReadOptions};
 #[cfg(feature = "read-safetensors")]
 use crate::front::keys::Key;
 use crate::front::keys::{Macro, Said};
+use crate::front::layer::Declared;
+#[cfg(feature = "read-safetensors")]
+use crate::front::layer::apple::reset_gate;
 #[cfg(feature = "read-safetensors")]
 use crate::front::safetensors;
 use crate::model::{Model, ValidModel};

@@ -11,10 +11,11 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
-use crate::front::declared::{self, Declared, in_words_of};
+use crate::front::declared::in_words_of;
 #[cfg(any(feature = "read-openvino", feature = "json"))]
 use crate::front::formats::{self, ReadOptions};
 use crate::front::keys::{Family, Key, Said, Value};
+use crate::front::layer::{Declared, apple};
 #[cfg(feature = "read-safetensors")]
 use crate::front::layout::GateOrder;
 use crate::front::layout::{Framework, Named, WeightSet, convert};
@@ -830,7 +831,7 @@ fn of_apple(cell: &mut Declared, tensors: &safetensors::TensorFile) -> Result<Ba
         prefix: prefix.as_deref(),
         ..Selection::default()
     };
-    Ok(safetensors::apple(tensors, declared::reset_gate(&cell.keys), &selection)?.baked)
+    Ok(safetensors::apple(tensors, apple::reset_gate(&cell.keys), &selection)?.baked)
 }
 
 /// A path as the value of a directive to cargo, which is one line.

@@ -8,6 +8,7 @@ pub(crate) mod declared;
 pub mod formats;
 mod graph;
 pub mod keys;
+pub(crate) mod layer;
 pub mod layout;
 #[cfg(feature = "read-openvino")]
 pub mod openvino;

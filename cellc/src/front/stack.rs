@@ -3,12 +3,11 @@
 //! The one input is x, the one output what the last layer gives. The states are variables, which the generated type holds and which start at zero or
 //! at what is given. A layer that runs through time other than forward starts every call anew.
 
-use super::declared::Declared;
-use super::declared::layer::Place;
 use super::graph::Graph;
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::keys::Key;
 use super::keys::Said;
+use super::layer::{Declared, Place};
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]

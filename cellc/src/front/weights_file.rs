@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::declared::Declared;
 use super::keys::{Family, Key, KeyValue, Keys, Said};
+use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};

@@ -3,8 +3,8 @@
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-use crate::front::declared::Declared;
 use crate::front::keys::{Family, Said};
+use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;

@@ -3,10 +3,9 @@
 use super::Declaration;
 use super::form::NAME;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-#[cfg(feature = "read-safetensors")]
-use crate::front::declared::Declared;
-use crate::front::declared::clip_bound;
 use crate::front::keys::{Family, Key, Macro, Said, Value};
+#[cfg(feature = "read-safetensors")]
+use crate::front::layer::{Declared, clip_bound};
 use crate::model::{Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::options::Options;
 

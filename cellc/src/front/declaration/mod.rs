@@ -9,8 +9,8 @@ mod written;
 use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;
 
-use super::declared::Declared;
 use super::keys::{Key, Keys, Macro, Said, Value};
+use super::layer::Declared;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::options::{Options, WeightsAs};
 use checks::is_tensor_file;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
 use crate::front::apple::AppleResetGate;
-use crate::front::declared::Declared;
 use crate::front::keys::{Family, Key, Said};
+use crate::front::layer::Declared;
 use crate::front::safetensors::{self, TensorFile};
 use crate::front::weights::{Baked, CellWeights};
 use crate::model::{Activation, CellKind, Direction, ElementType, ResetGate, Tensor};

@@ -1,6 +1,7 @@
 //! One recurrent layer that is declared, in a model by itself or in a stack.
 
-use super::apple;
+pub(crate) mod apple;
+
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
@@ -313,7 +314,7 @@ impl Declared {
             given("clip", clip, cell.clip.map_or("no clipping".to_owned(), |bound| bound.to_string())),
         ];
         match cell.kind.reset_gate() {
-            Some(_) if self.is_apples => ledger.extend(apple::ledger(&self.keys)),
+            Some(_) if self.is_apples => ledger.extend(apple::ledger(&self.keys).map(|(key, taken)| entry(key, taken))),
             Some(reset) => ledger.push(entry(Key::LinearBeforeReset, (reset == ResetGate::AfterMatMul).to_string())),
             None => {}
         }
@@ -338,7 +339,7 @@ impl Declared {
 }
 
 /// What became of a key.
-pub(super) fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
+fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
     given(key.name(), keys.said(key).map(|said| said.with(said.value.to_string())), taken)
 }
 

@@ -1,11 +1,10 @@
 //! What Apple's `gru` says that OpenVINO's operation does not.
 
-use super::layer::entry;
 use crate::diagnostic::Origin;
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
 use crate::front::keys::{Key, Keys, Said};
-use crate::model::{Activation, LedgerEntry, ResetGate, ValueId};
+use crate::model::{Activation, ResetGate, ValueId};
 
 /// Where the reset gate stands: as `reset_gate` says, else as the flag does, else as the documentation prints it.
 pub(crate) fn reset_gate(keys: &Keys) -> AppleResetGate {
@@ -24,14 +23,14 @@ pub(super) fn linear_before_reset(keys: &Keys) -> Said<bool> {
 }
 
 /// The place of the gate where the flag contradicts it.
-pub(super) fn contradiction(keys: &Keys) -> Option<Said<AppleResetGate>> {
+pub(in crate::front) fn contradiction(keys: &Keys) -> Option<Said<AppleResetGate>> {
     let gate = keys.get::<AppleResetGate>(Key::ResetGate)?;
     let flag: bool = keys.value(Key::ApplyResetGateAfterMatMul)?;
     (flag != (gate.value == AppleResetGate::AfterMatMul)).then_some(gate)
 }
 
 /// Whether the output holds every step.
-pub(super) fn output_sequence(keys: &Keys) -> bool {
+pub(in crate::front) fn output_sequence(keys: &Keys) -> bool {
     keys.value(Key::OutputSequence).unwrap_or(true)
 }
 
@@ -50,12 +49,11 @@ pub(super) fn initial_states(graph: &mut Graph, shape: &[usize], origin: &Origin
     graph.reshaped("initial_hidden_states_of_sequence", given, shape.to_vec(), origin)
 }
 
-pub(super) fn ledger(keys: &Keys) -> [LedgerEntry; 3] {
+pub(super) fn ledger(keys: &Keys) -> [(Key, String); 3] {
     let gate = reset_gate(keys);
     [
         (Key::ApplyResetGateAfterMatMul, (gate == AppleResetGate::AfterMatMul).to_string()),
         (Key::ResetGate, gate.name().to_owned()),
         (Key::OutputSequence, output_sequence(keys).to_string()),
     ]
-    .map(|(key, taken)| entry(keys, key, taken))
 }

@@ -3,17 +3,9 @@
 //! One layer alone is OpenVINO's operation: its states are inputs and outputs, h in and h_out out. Several layers, one with a dense layer behind
 //! it, and one whose input is added to its output are a [`Stack`].
 
-mod apple;
-pub(super) mod layer;
-
-#[cfg(feature = "read-safetensors")]
-pub(crate) use apple::reset_gate;
-pub(crate) use layer::{Declared, clip_bound};
-
-use layer::{LayerOutputs, Place};
-
 use super::graph::Graph;
 use super::keys::{CLIP, Family, Key, Said, is_clip};
+use super::layer::{Declared, LayerOutputs, Place, apple};
 use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
