@@ -7,7 +7,7 @@ pub mod report;
 pub mod turns;
 
 /// OpenVINO in Python, and the turns of any library there: for [`process`].
-pub const PYTHON: &str = include_str!("timing/turns.py");
+pub const PYTHON: &str = include_str!("turns.py");
 
 /// Keeps this thread, and what it starts from now on, on one core: the last one without a number. `None` where that cannot be had.
 pub fn pin(core: Option<usize>) -> Option<usize> {
