@@ -121,6 +121,11 @@ pub(super) trait Dialect {
     /// What a kernel alone uses; `vectors` are loaded from it, or only single elements.
     fn scratch(&mut self, block: &Block, vectors: bool);
     fn end_kernel(&mut self);
+    /// Which of the functions of these names are to be written, and on how many lanes; functions call none.
+    fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)>;
+    fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, params: &[String]);
+    /// Ends it with what it returns.
+    fn end_function(&mut self, name: &str, lanes: usize, result: Text);
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text;
@@ -314,11 +319,17 @@ impl Shared {
         walk.block(&kernel.body, dialect);
     }
 
-    /// Walks the body of a function: its statements, then its result, which is returned. Also gives the arguments' names.
-    pub(super) fn function(&self, function: &Function, dialect: &mut impl Dialect) -> (Vec<String>, Text) {
+    /// Writes the functions that kernels call, as often as the dialect wants each.
+    pub(super) fn all_functions(&self, body: BodyRef<'_>, dialect: &mut impl Dialect) {
+        for (at, lanes) in dialect.wanted(&self.functions) {
+            self.function(&body.functions[at], &self.functions[at], lanes, dialect);
+        }
+    }
+
+    fn function(&self, function: &Function, name: &str, lanes: usize, dialect: &mut impl Dialect) {
         let mut scope = Scope::within(Rc::clone(&self.outer));
         let names = unique(&function.locals, &mut scope);
-        let params = names[..function.params].to_vec();
+        dialect.begin_function(&function.doc, name, lanes, &names[..function.params]);
         let mut walk = Walk {
             shared: self,
             locals: &function.locals,
@@ -330,7 +341,7 @@ impl Shared {
         walk.block(&function.body, dialect);
         let result = function.result.as_ref().expect("emit: activations are expanded");
         let result = walk.expr(result, dialect);
-        (params, result)
+        dialect.end_function(name, lanes, result);
     }
 }
 

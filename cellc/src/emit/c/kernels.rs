@@ -73,32 +73,10 @@ fn body(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeS
     let mut dialect = C::new(prefix, isa, used);
     shared.all_kernels(body, &mut dialect);
     let kernels = std::mem::take(&mut dialect.out);
-    // a function may call others, which then stand before it
-    let mut functions = String::new();
-    let mut written = BTreeSet::new();
-    while let Some((name, lanes)) = dialect.called.iter().find(|c| !written.contains(*c)).cloned() {
-        let at = shared.functions.iter().position(|f| *f == name).expect("emit: a called function exists");
-        let function = &body.functions[at];
-        dialect.lanes = lanes;
-        let (params, result) = shared.function(function, &mut dialect);
-        let result = dialect.value(result, Type::f32(lanes)).text;
-        dialect.line(&format!("return {result};"));
-        let ty = dialect.ty(Type::f32(lanes));
-        let params: Vec<_> = params.iter().map(|p| format!("{ty} {p}")).collect();
-        let mut text = String::from("\n");
-        block_comment(&mut text, "", &function.doc);
-        let inline = format!("{}_INLINE", file.upper());
-        let attribute = spaced(prefix, isa);
-        let full = full(prefix, &name, lanes, isa);
-        wrap::statement(&mut text, 0, &format!("{inline} {attribute}{ty} {full}({}) {{", params.join(", ")));
-        text.push_str(&std::mem::take(&mut dialect.out));
-        text.push_str("}\n");
-        functions.insert_str(0, &text);
-        written.insert((name, lanes));
-    }
+    shared.all_functions(body, &mut dialect);
     let profile = if dialect.fused { "fused" } else { "unfused" };
     let _ = writeln!(out, "/* ---- {}: {} lanes, {profile} multiply-add ---- */", isa.name, isa.lanes);
-    out.push_str(&functions);
+    out.push_str(&dialect.out);
     out.push_str(&kernels);
     run(file, isa, body, &shared, out);
 }
@@ -417,6 +395,28 @@ impl Dialect for C<'_> {
     }
 
     fn end_kernel(&mut self) {
+        self.out.push_str("}\n");
+    }
+
+    fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {
+        let at = |name: &String| functions.iter().position(|f| f == name).expect("emit: a called function exists");
+        self.called.iter().rev().map(|(name, lanes)| (at(name), *lanes)).collect()
+    }
+
+    fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, params: &[String]) {
+        self.lanes = lanes;
+        self.out.push('\n');
+        block_comment(&mut self.out, "", doc);
+        let ty = self.ty(Type::f32(lanes));
+        let params: Vec<_> = params.iter().map(|p| format!("{ty} {p}")).collect();
+        let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
+        let (inline, full) = (format!("{}_INLINE", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
+        wrap::statement(&mut self.out, 0, &format!("{inline} {attribute}{ty} {full}({}) {{", params.join(", ")));
+    }
+
+    fn end_function(&mut self, _name: &str, lanes: usize, result: Text) {
+        let result = self.value(result, Type::f32(lanes)).text;
+        self.line(&format!("return {result};"));
         self.out.push_str("}\n");
     }
 

@@ -47,6 +47,12 @@ impl Rust {
         );
     }
 
+    fn doc(&mut self, lines: &[String]) {
+        for line in lines {
+            let _ = writeln!(self.out, "/// {line}");
+        }
+    }
+
     fn helper(&mut self, name: &'static str, args: &str) -> Text {
         self.used.insert(name);
         Text::atom(format!("{name}({args})"))
@@ -64,9 +70,7 @@ fn join(args: Vec<Text>) -> String {
 
 impl Dialect for Rust {
     fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
-        for line in doc {
-            let _ = writeln!(self.out, "/// {line}");
-        }
+        self.doc(doc);
         let _ = write!(self.out, "{} fn {name}(", self.attribute);
         for (block, written) in params {
             let mutable = if *written { "mut " } else { "" };
@@ -88,6 +92,28 @@ impl Dialect for Rust {
 
     fn end_kernel(&mut self) {
         self.out.push_str("}\n");
+    }
+
+    fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {
+        (0..functions.len()).map(|at| (at, 1)).collect()
+    }
+
+    fn begin_function(&mut self, doc: &[String], name: &str, _lanes: usize, params: &[String]) {
+        self.doc(doc);
+        let params: Vec<_> = params.iter().map(|p| format!("{p}: f32")).collect();
+        let _ = writeln!(self.out, "#[inline] {} fn {name}_lane({}) -> f32 {{", self.attribute, params.join(", "));
+    }
+
+    fn end_function(&mut self, name: &str, _lanes: usize, result: Text) {
+        let _ = writeln!(self.out, "{} }}", result.text);
+        if self.long.contains(name) {
+            self.used.insert("each");
+            let _ = writeln!(
+                self.out,
+                "#[inline] {} fn {name}<const L: usize>(x: [f32; L]) -> [f32; L] {{ each(x, |x| {name}_lane(x)) }}",
+                self.attribute
+            );
+        }
     }
 
     fn load(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {

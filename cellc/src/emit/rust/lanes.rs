@@ -59,40 +59,60 @@ macro_rules! binary_text {
     };
 }
 
+macro_rules! copy_text {
+    ($name:literal, $what:literal, $elements:literal, $type:literal, $line:literal) => {
+        concat!(
+            "/// ",
+            $what,
+            " `L` consecutive ",
+            $elements,
+            ".\n#[inline]\nfn ",
+            $name,
+            "<const L: usize, const N: usize, const M: usize>(to: &mut [f32; N], at: usize, from: &[",
+            $type,
+            "; M], start: usize,) {
+                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+                if let (Some(to), Some(from)) = (to, from) { ",
+            $line,
+            " }\n}"
+        )
+    };
+}
+
+/// A helper that has no function of its own for one lane.
+const fn on_lanes(name: &'static str, text: &'static str) -> Helper {
+    Helper { name, text, lane: "", lane_text: "" }
+}
+
 pub(super) const HELPERS: &[Helper] = &[
-    Helper {
-        name: "load",
-        text: "/// `L` consecutive elements from index `at` on.
+    on_lanes(
+        "load",
+        "/// `L` consecutive elements from index `at` on.
             #[inline]
             fn load<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
                 match from.get(at..).and_then(|from| from.first_chunk()) { Some(lanes) => *lanes, None => [0.0; L] }
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "turn_by_turn",
-        text: "/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
+    ),
+    on_lanes(
+        "turn_by_turn",
+        "/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
             /// slower.
             #[inline]
             fn turn_by_turn() { core::hint::black_box(()); }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "each",
-        text: "/// Applies a function to every lane.
+    ),
+    on_lanes(
+        "each",
+        "/// Applies a function to every lane.
             #[inline]
             fn each<const L: usize>(mut x: [f32; L], function: impl Fn(f32) -> f32) -> [f32; L] {
                 for x in x.iter_mut() { *x = function(*x); }
                 x
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "weights",
-        text: "/// `L` consecutive weights from index `at` on.
+    ),
+    on_lanes(
+        "weights",
+        "/// `L` consecutive weights from index `at` on.
             #[inline]
             fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
@@ -101,9 +121,7 @@ pub(super) const HELPERS: &[Helper] = &[
                 }
                 lanes
             }",
-        lane: "",
-        lane_text: "",
-    },
+    ),
     Helper {
         name: "halves",
         text: "/// `L` consecutive weights of 16 bits from index `at` on.
@@ -120,9 +138,9 @@ pub(super) const HELPERS: &[Helper] = &[
             #[inline] ATTRIBUTE
             fn half_lane(half: u16) -> f32 { HALF }",
     },
-    Helper {
-        name: "small_integers",
-        text: "/// `L` consecutive weights of 8 bits from index `at` on.
+    on_lanes(
+        "small_integers",
+        "/// `L` consecutive weights of 8 bits from index `at` on.
             #[inline]
             fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize) -> [f32; L] {
                 let mut lanes = [0.0; L];
@@ -131,39 +149,31 @@ pub(super) const HELPERS: &[Helper] = &[
                 }
                 lanes
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "splat",
-        text: "/// Element `at` in every lane.
+    ),
+    on_lanes(
+        "splat",
+        "/// Element `at` in every lane.
             #[inline]
             fn splat<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
                 [from.get(at).copied().unwrap_or(0.0); L]
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "splat_weight",
-        text: "/// Weight `at` in every lane.
+    ),
+    on_lanes(
+        "splat_weight",
+        "/// Weight `at` in every lane.
             #[inline]
             fn splat_weight<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
                 [f32::from_le_bytes(from.get(at).copied().unwrap_or([0; 4])); L]
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "store",
-        text: "/// Writes the lanes to consecutive elements from index `at` on.
+    ),
+    on_lanes(
+        "store",
+        "/// Writes the lanes to consecutive elements from index `at` on.
             #[inline]
             fn store<const L: usize, const N: usize>(to: &mut [f32; N], at: usize, lanes: [f32; L]) {
                 if let Some(to) = to.get_mut(at..).and_then(|to| to.first_chunk_mut()) { *to = lanes; }
             }",
-        lane: "",
-        lane_text: "",
-    },
+    ),
     Helper {
         name: "mul_add",
         text: "/// a * b + c, rounded once.
@@ -179,10 +189,10 @@ pub(super) const HELPERS: &[Helper] = &[
                 INTRINSIC
             }",
     },
-    Helper { name: "add", text: binary_text!("add", "+"), lane: "", lane_text: "" },
-    Helper { name: "sub", text: binary_text!("sub", "-"), lane: "", lane_text: "" },
-    Helper { name: "mul", text: binary_text!("mul", "*"), lane: "", lane_text: "" },
-    Helper { name: "div", text: binary_text!("div", "/"), lane: "", lane_text: "" },
+    on_lanes("add", binary_text!("add", "+")),
+    on_lanes("sub", binary_text!("sub", "-")),
+    on_lanes("mul", binary_text!("mul", "*")),
+    on_lanes("div", binary_text!("div", "/")),
     Helper {
         name: "max",
         text: "/// The greater one; b if either is NaN.
@@ -209,9 +219,9 @@ pub(super) const HELPERS: &[Helper] = &[
             #[inline]
             fn min_lane(a: f32, b: f32) -> f32 { if a < b { a } else { b } }",
     },
-    Helper {
-        name: "select_less",
-        text: "/// c if a < b, else d.
+    on_lanes(
+        "select_less",
+        "/// c if a < b, else d.
             #[inline]
             fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
                 for (((a, b), c), d) in a.iter().pairs(&b).pairs(&c).pairs(d.iter_mut()) {
@@ -219,36 +229,30 @@ pub(super) const HELPERS: &[Helper] = &[
                 }
                 d
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "to_bits",
-        text: "/// The bits of every lane.
+    ),
+    on_lanes(
+        "to_bits",
+        "/// The bits of every lane.
             #[inline]
             fn to_bits<const L: usize>(a: [f32; L]) -> [u32; L] {
                 let mut bits = [0; L];
                 for (bits, a) in bits.iter_mut().pairs(&a) { *bits = a.to_bits(); }
                 bits
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "from_bits",
-        text: "/// The values with the bits of every lane.
+    ),
+    on_lanes(
+        "from_bits",
+        "/// The values with the bits of every lane.
             #[inline]
             fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
                 let mut a = [0.0; L];
                 for (a, bits) in a.iter_mut().pairs(&bits) { *a = f32::from_bits(*bits); }
                 a
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "flush",
-        text: "/// a, or 0 if its magnitude is below 2^-100.
+    ),
+    on_lanes(
+        "flush",
+        "/// a, or 0 if its magnitude is below 2^-100.
             #[inline]
             fn flush<const L: usize>(mut a: [f32; L]) -> [f32; L] {
                 for a in a.iter_mut() {
@@ -256,91 +260,60 @@ pub(super) const HELPERS: &[Helper] = &[
                 }
                 a
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "shift_left",
-        text: "/// The bits of every lane, shifted left.
+    ),
+    on_lanes(
+        "shift_left",
+        "/// The bits of every lane, shifted left.
             #[inline]
             fn shift_left<const L: usize>(mut a: [u32; L], by: u32) -> [u32; L] {
                 for a in a.iter_mut() { *a <<= by; }
                 a
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "to_bits_of_one",
-        text: "/// The bits of the one lane.
+    ),
+    on_lanes(
+        "to_bits_of_one",
+        "/// The bits of the one lane.
             #[inline]
             fn to_bits_of_one([a]: [f32; 1]) -> u32 { a.to_bits() }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "length_i32",
-        text: "/// Length `at`, clamped to 0 and `most`.
+    ),
+    on_lanes(
+        "length_i32",
+        "/// Length `at`, clamped to 0 and `most`.
             #[inline]
             fn length_i32<const N: usize>(from: &[i32; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => ((*length).max(0) as u32).min(most), None => 0 }
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "length_i64",
-        text: "/// Length `at`, clamped to 0 and `most`.
+    ),
+    on_lanes(
+        "length_i64",
+        "/// Length `at`, clamped to 0 and `most`.
             #[inline]
             fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => (*length).max(0).min(i64::from(most)) as u32, None => 0 }
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "length_u32",
-        text: "/// Length `at`, at most `most`.
+    ),
+    on_lanes(
+        "length_u32",
+        "/// Length `at`, at most `most`.
             #[inline]
             fn length_u32<const N: usize>(from: &[u32; N], at: usize, most: u32) -> u32 {
                 match from.get(at) { Some(length) => (*length).min(most), None => 0 }
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "copy",
-        text: "/// Copies `L` consecutive elements.
-            #[inline]
-            fn copy<const L: usize, const N: usize, const M: usize>(
-                to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
-            ) {
-                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-                if let (Some(to), Some(from)) = (to, from) { *to = *from; }
-            }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "add_elements",
-        text: "/// Adds `L` consecutive elements.
-            #[inline]
-            fn add_elements<const L: usize, const N: usize, const M: usize>(
-                to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
-            ) {
-                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-                if let (Some(to), Some(from)) = (to, from) {
-                    for (to, from) in to.iter_mut().pairs(from) { *to += *from; }
-                }
-            }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "copy_one",
-        text: "/// Copies one element to `L` consecutive ones.
+    ),
+    on_lanes("copy", copy_text!("copy", "Copies", "elements", "f32", "*to = *from;")),
+    on_lanes(
+        "add_elements",
+        copy_text!(
+            "add_elements",
+            "Adds",
+            "elements",
+            "f32",
+            "for (to, from) in to.iter_mut().pairs(from) { *to += *from; }"
+        ),
+    ),
+    on_lanes(
+        "copy_one",
+        "/// Copies one element to `L` consecutive ones.
             #[inline]
             fn copy_one<const L: usize, const N: usize, const M: usize>(
                 to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
@@ -348,44 +321,30 @@ pub(super) const HELPERS: &[Helper] = &[
                 let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
                 if let (Some(to), Some(from)) = (to, from.get(start)) { *to = [*from; L]; }
             }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "copy_weights",
-        text: "/// Copies `L` consecutive weights.
-            #[inline]
-            fn copy_weights<const L: usize, const N: usize, const M: usize>(
-                to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
-            ) {
-                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-                if let (Some(to), Some(from)) = (to, from) {
-                    for (to, from) in to.iter_mut().pairs(from) { *to = f32::from_le_bytes(*from); }
-                }
-            }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "add_weights",
-        text: "/// Adds `L` consecutive weights.
-            #[inline]
-            fn add_weights<const L: usize, const N: usize, const M: usize>(
-                to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
-            ) {
-                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-                if let (Some(to), Some(from)) = (to, from) {
-                    for (to, from) in to.iter_mut().pairs(from) { *to += f32::from_le_bytes(*from); }
-                }
-            }",
-        lane: "",
-        lane_text: "",
-    },
-    Helper {
-        name: "copy_weight",
-        text: "/// Copies one weight to `L` consecutive elements.
+    ),
+    on_lanes(
+        "copy_weights",
+        copy_text!(
+            "copy_weights",
+            "Copies",
+            "weights",
+            "[u8; 4]",
+            "for (to, from) in to.iter_mut().pairs(from) { *to = f32::from_le_bytes(*from); }"
+        ),
+    ),
+    on_lanes(
+        "add_weights",
+        copy_text!(
+            "add_weights",
+            "Adds",
+            "weights",
+            "[u8; 4]",
+            "for (to, from) in to.iter_mut().pairs(from) { *to += f32::from_le_bytes(*from); }"
+        ),
+    ),
+    on_lanes(
+        "copy_weight",
+        "/// Copies one weight to `L` consecutive elements.
             #[inline]
             fn copy_weight<const L: usize, const N: usize, const M: usize>(
                 to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
@@ -393,7 +352,5 @@ pub(super) const HELPERS: &[Helper] = &[
                 let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
                 if let (Some(to), Some(from)) = (to, from.get(start)) { *to = [f32::from_le_bytes(*from); L]; }
             }",
-        lane: "",
-        lane_text: "",
-    },
+    ),
 ];

@@ -733,36 +733,11 @@ impl File<'_> {
         };
         let attribute = dialect.attribute.clone();
         shared.all_kernels(body, &mut dialect);
-        let kernels = std::mem::take(&mut dialect.out);
-        let mut functions = String::new();
-        for (function, name) in body.functions.iter().zip(&shared.functions) {
-            let (params, result) = shared.function(function, &mut dialect);
-            let body = std::mem::take(&mut dialect.out);
-            let params: Vec<_> = params.iter().map(|p| format!("{p}: f32")).collect();
-            for line in &function.doc {
-                let _ = writeln!(functions, "/// {line}");
-            }
-            let _ = writeln!(
-                functions,
-                "#[inline] {attribute} fn {name}_lane({}) -> f32 {{\n{body} {} }}",
-                params.join(", "),
-                result.text
-            );
-            if dialect.long.contains(name) {
-                dialect.used.insert("each");
-                let _ = writeln!(
-                    functions,
-                    "#[inline] {attribute} fn {name}<const L: usize>(x: [f32; L]) -> [f32; L] {{
-                        each(x, |x| {name}_lane(x))
-                    }}"
-                );
-            }
-        }
+        shared.all_functions(body, &mut dialect);
         let _ = writeln!(out, "{head} {{");
         let start = out.len();
         run(out, &shared);
-        out.push_str(&kernels);
-        out.push_str(&functions);
+        out.push_str(&dialect.out);
         if dialect.used.contains("aligned") {
             out.push_str("#[repr(C, align(64))] struct Aligned<T>(T);\n");
         }
