@@ -487,7 +487,7 @@ fn structure(out: &mut String, file: &File<'_>) {
             let _ = match file.initial(field) {
                 None => writeln!(out, "    memset(state->{name}, 0, sizeof state->{name});"),
                 Some(at) => {
-                    let from = super::kernels::plus(&format!("{prefix}_weight_data.values"), at);
+                    let from = super::dialect::plus(&format!("{prefix}_weight_data.values"), at);
                     writeln!(out, "    memcpy(state->{name}, {from}, sizeof state->{name});")
                 }
             };

@@ -4,6 +4,7 @@
 //! bits do not depend on the compiler's flags. Nothing is called but `memcpy` and `memset`.
 
 mod api;
+mod dialect;
 mod kernels;
 mod pool;
 mod vectors;

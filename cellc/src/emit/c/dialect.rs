@@ -1,0 +1,462 @@
+//! How C spells what the walk says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::super::walk::{Block, Context, Copying, Dialect, Text, Walking, decimal};
+use super::vectors::{self, VectorFunction, fill, spaced};
+use super::{block_comment, wrap};
+use crate::arch::{CVector, Isa};
+use crate::emit::names::c_type;
+use crate::kernel::{Element, Operation, Scalar, Type};
+
+/// How many loops may stand within each other: more than lowering ever makes.
+pub(super) const DEEPEST: usize = 24;
+
+/// Loop counters, outermost first.
+pub(super) fn counter(depth: usize) -> String {
+    assert!(depth < DEEPEST, "emit: {depth} loops within each other");
+    match depth {
+        0 => "i".to_string(),
+        1 => "j".to_string(),
+        _ => format!("i{}", depth + 1),
+    }
+}
+
+/// The name of an activation on so many lanes.
+pub(super) fn full(prefix: &str, name: &str, lanes: usize, isa: &Isa) -> String {
+    format!("{prefix}_{name}{lanes}_{}", isa.name)
+}
+
+/// A pointer some elements further on.
+pub(super) fn plus(pointer: &str, elements: usize) -> String {
+    if elements == 0 { pointer.to_string() } else { format!("{pointer} + {elements}") }
+}
+
+/// The dialect: text of the current body, and what it needs.
+pub(super) struct C<'a> {
+    prefix: &'a str,
+    isa: &'static Isa,
+    used: &'a mut BTreeSet<VectorFunction>,
+    pub(super) out: String,
+    /// Blocks around the current statement.
+    depth: usize,
+    /// Loops around it.
+    loops: usize,
+    /// The blocks around it: whether each is a loop.
+    blocks: Vec<bool>,
+    /// Lanes of the function that is being written.
+    lanes: usize,
+    /// The types of accumulators.
+    types: BTreeMap<String, Type>,
+    /// Functions that are called, and on how many lanes.
+    pub(super) called: BTreeSet<(String, usize)>,
+    /// Whether a fused operation was met.
+    pub(super) fused: bool,
+}
+
+impl<'a> C<'a> {
+    pub(super) fn new(prefix: &'a str, isa: &'static Isa, used: &'a mut BTreeSet<VectorFunction>) -> Self {
+        Self {
+            prefix,
+            isa,
+            used,
+            out: String::new(),
+            depth: 1,
+            loops: 0,
+            blocks: Vec::new(),
+            lanes: 0,
+            types: BTreeMap::new(),
+            called: BTreeSet::new(),
+            fused: false,
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        wrap::statement(&mut self.out, self.depth * 4, text);
+    }
+
+    fn ty(&mut self, ty: Type) -> String {
+        self.used.insert(VectorFunction::Type(ty.lanes));
+        match ty.scalar {
+            Scalar::F32 => vectors::float(self.prefix, ty.lanes),
+            Scalar::U32 => vectors::bits(self.prefix, ty.lanes),
+        }
+    }
+
+    /// The type with the lanes that it has in this body: functions are written for one lane and spelled for several.
+    fn widened(&self, ty: Type, context: Context) -> Type {
+        match context {
+            Context::Kernel => ty,
+            Context::Function => Type { lanes: self.lanes, ..ty },
+        }
+    }
+
+    fn name(&mut self, function: VectorFunction) -> String {
+        self.used.insert(function);
+        function.name(self.prefix)
+    }
+
+    /// The target's own spelling for vectors of so many lanes.
+    fn vector(&self, lanes: usize) -> Option<&'static CVector> {
+        self.isa.c_vectors.iter().find(|v| v.lanes == lanes)
+    }
+
+    fn template(
+        &mut self,
+        template: fn(&CVector) -> &'static str,
+        function: VectorFunction,
+        lanes: usize,
+        args: Vec<Text>,
+    ) -> Text {
+        let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+        Text::atom(match self.vector(lanes) {
+            Some(vector) => fill(template(vector), &args),
+            None => format!("{}({})", self.name(function), args.join(", ")),
+        })
+    }
+
+    /// A value that has all its lanes: constants are written as scalars where C widens them itself.
+    fn value(&mut self, text: Text, ty: Type) -> Text {
+        if ty.lanes == 1 || !is_literal(&text.text) {
+            return text;
+        }
+        match ty.scalar {
+            Scalar::F32 => {
+                self.template(|v| v.splat, VectorFunction::Splat(ty.lanes), ty.lanes, vec![Text::atom(text.text)])
+            }
+            Scalar::U32 => {
+                let ty = self.ty(ty);
+                Text::compound(format!("({ty}){{0}} + {}", text.text))
+            }
+        }
+    }
+
+    /// An operator between two operands, one of which at least must have all its lanes.
+    fn infix(&mut self, operator: &str, ty: Type, args: Vec<Text>) -> Text {
+        let [a, b] = <[Text; 2]>::try_from(args).unwrap_or_else(|_| panic!("emit: {operator} takes two operands"));
+        let a = if is_literal(&b.text) { self.value(a, ty) } else { a };
+        let operand = |text: Text| match operator {
+            "+" | "-" if is_product(&text.text) => text.text,
+            _ => text.operand(),
+        };
+        Text::compound(format!("{} {operator} {}", operand(a), operand(b)))
+    }
+}
+
+/// Whether it is a number: C widens it to the lanes of the other operand.
+fn is_literal(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let number = text.starts_with(|c: char| c.is_ascii_digit());
+    !text.contains(' ') && (number || text.starts_with("__builtin_inff(") || text.starts_with("__builtin_nanf("))
+}
+
+/// Whether nothing but `*` and `/` joins its parts: an operand of `+` and `-` that needs no parentheses.
+fn is_product(text: &str) -> bool {
+    let mut depth = 0;
+    text.bytes().enumerate().all(|(at, c)| {
+        match c {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        // operators, and only they, stand between spaces; within brackets anything may
+        depth > 0
+            || c != b' '
+            || matches!(text.as_bytes().get(at + 1), Some(b'*' | b'/'))
+            || text[..at].ends_with(['*', '/'])
+    })
+}
+
+impl Dialect for C<'_> {
+    fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
+        self.out.push('\n');
+        block_comment(&mut self.out, "", doc);
+        let param = |(block, written): &(&Block, bool)| {
+            let constant = if *written { "" } else { "const " };
+            format!("{constant}{} *restrict {}", c_type(block.element), block.name)
+        };
+        let params: Vec<_> = params.iter().map(param).collect();
+        let (prefix, isa) = (self.prefix, self.isa);
+        let head = format!("static {}void {prefix}_{name}_{}({}) {{", spaced(prefix, isa), isa.name, params.join(", "));
+        wrap::statement(&mut self.out, 0, &head);
+    }
+
+    fn scratch(&mut self, block: &Block, _vectors: bool) {
+        let _ = writeln!(self.out, "    _Alignas(64) float {}[{}];", block.name, block.len);
+    }
+
+    fn end_kernel(&mut self) {
+        self.out.push_str("}\n");
+    }
+
+    fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {
+        let at = |name: &String| functions.iter().position(|f| f == name).expect("emit: a called function exists");
+        self.called.iter().rev().map(|(name, lanes)| (at(name), *lanes)).collect()
+    }
+
+    fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, params: &[String]) {
+        self.lanes = lanes;
+        self.out.push('\n');
+        block_comment(&mut self.out, "", doc);
+        let ty = self.ty(Type::f32(lanes));
+        let params: Vec<_> = params.iter().map(|p| format!("{ty} {p}")).collect();
+        let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
+        let (inline, full) = (format!("{}_INLINE", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
+        wrap::statement(&mut self.out, 0, &format!("{inline} {attribute}{ty} {full}({}) {{", params.join(", ")));
+    }
+
+    fn end_function(&mut self, _name: &str, lanes: usize, result: Text) {
+        let result = self.value(result, Type::f32(lanes)).text;
+        self.line(&format!("return {result};"));
+        self.out.push_str("}\n");
+    }
+
+    fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        let place = || vec![Text::compound(plus(&from.name, offset))];
+        match from.element {
+            Element::F16 => return self.template(|v| v.load_f16, VectorFunction::LoadF16(lanes), lanes, place()),
+            Element::I8 => return self.template(|v| v.load_i8, VectorFunction::LoadI8(lanes), lanes, place()),
+            _ => {}
+        }
+        if lanes == 1 {
+            return Text::atom(format!("{}[{offset}]", from.name));
+        }
+        self.template(|v| v.load, VectorFunction::Load(lanes), lanes, place())
+    }
+
+    fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        let element = Text::atom(format!("{}[{offset}]", from.name));
+        if lanes == 1 {
+            return element;
+        }
+        self.template(|v| v.splat, VectorFunction::Splat(lanes), lanes, vec![element])
+    }
+
+    fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
+        let value = f32::from_bits(bits);
+        match ty.scalar {
+            // a count rather than a mask
+            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => Text::atom(format!("{bits}u")),
+            Scalar::U32 => Text::atom(format!("{bits:#x}u")),
+            Scalar::F32 if value.is_nan() => {
+                let sign = if value.is_sign_negative() { "-" } else { "" };
+                Text::atom(format!("{sign}__builtin_nanf(\"{:#x}\")", bits & 0x003f_ffff))
+            }
+            Scalar::F32 if value == f32::INFINITY => Text::atom("__builtin_inff()"),
+            Scalar::F32 if value == f32::NEG_INFINITY => Text::atom("-__builtin_inff()"),
+            Scalar::F32 => Text::atom(format!("{}f", decimal(value))),
+        }
+    }
+
+    fn operation(&mut self, operation: Operation, ty: Type, args: Vec<Text>, context: Context) -> Text {
+        use Operation as O;
+        let ty = self.widened(ty, context);
+        let lanes = ty.lanes;
+        match operation {
+            O::Add => return self.infix("+", ty, args),
+            O::Sub => return self.infix("-", ty, args),
+            O::Mul => return self.infix("*", ty, args),
+            O::Div => return self.infix("/", ty, args),
+            O::WrappingAdd => return self.infix("+", ty, args),
+            O::WrappingSub => return self.infix("-", ty, args),
+            O::And => return self.infix("&", ty, args),
+            O::Or => return self.infix("|", ty, args),
+            O::Xor => return self.infix("^", ty, args),
+            _ => {}
+        }
+        let operand = match operation {
+            O::FromBits | O::ShiftLeft(_) | O::ShiftRight(_) => Type { scalar: Scalar::U32, lanes },
+            _ => Type::f32(lanes),
+        };
+        let mut args: Vec<_> = args.into_iter().map(|a| self.value(a, operand)).collect();
+        match operation {
+            O::MulAdd => {
+                assert!(self.isa.fma, "emit: a fused operation on an instruction set without one");
+                self.fused = true;
+                if lanes == 1 {
+                    let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+                    return Text::atom(format!("__builtin_fmaf({})", args.join(", ")));
+                }
+                self.template(|v| v.mul_add, VectorFunction::MulAdd(lanes, self.isa), lanes, args)
+            }
+            O::Max => self.template(|v| v.max, VectorFunction::Max(lanes), lanes, args),
+            O::Min => self.template(|v| v.min, VectorFunction::Min(lanes), lanes, args),
+            O::SelectLess => self.template(|v| v.select_less, VectorFunction::SelectLess(lanes), lanes, args),
+            O::Flush => {
+                let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+                let function = self.name(VectorFunction::Flush(lanes, self.isa));
+                Text::atom(format!("{function}({})", args.join(", ")))
+            }
+            O::ToBits | O::FromBits => {
+                let value = args.remove(0);
+                if lanes == 1 {
+                    let function =
+                        if operation == O::ToBits { VectorFunction::ToBits } else { VectorFunction::FromBits };
+                    return Text::atom(format!("{}({})", self.name(function), value.text));
+                }
+                Text::atom(format!("({}){}", self.ty(ty), value.operand()))
+            }
+            O::ShiftLeft(n) => Text::compound(format!("{} << {n}", args.remove(0).operand())),
+            O::ShiftRight(n) => Text::compound(format!("{} >> {n}", args.remove(0).operand())),
+            O::Add | O::Sub | O::Mul | O::Div | O::WrappingAdd | O::WrappingSub | O::And | O::Or | O::Xor => {
+                unreachable!("emit: operators are written above")
+            }
+        }
+    }
+
+    fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
+        let lanes = if self.lanes > 0 { self.lanes } else { lanes };
+        self.called.insert((function.to_string(), lanes));
+        let args: Vec<_> = args.into_iter().map(|a| self.value(a, Type::f32(lanes)).text).collect();
+        Text::atom(format!("{}({})", full(self.prefix, function, lanes, self.isa), args.join(", ")))
+    }
+
+    fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
+        let ty = self.widened(ty, context);
+        let value = self.value(value, ty).text;
+        let spelled = self.ty(ty);
+        if mutable {
+            self.types.insert(name.to_string(), ty);
+        }
+        let constant = if mutable { "" } else { "const " };
+        self.line(&format!("{constant}{spelled} {name} = {value};"));
+    }
+
+    fn assign(&mut self, name: &str, value: Text) {
+        let value = self.value(value, self.types[name]);
+        self.line(&format!("{name} = {};", value.text));
+    }
+
+    fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text) {
+        let value = self.value(value, Type::f32(lanes));
+        if lanes == 1 {
+            self.line(&format!("{}[{offset}] = {};", to.name, value.text));
+            return;
+        }
+        let to = Text::compound(plus(&to.name, offset));
+        let call = self.template(|v| v.store, VectorFunction::Store(lanes), lanes, vec![to, value]);
+        self.line(&format!("{};", call.text));
+    }
+
+    fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text {
+        let function = self.name(VectorFunction::Length(from.element));
+        Text::atom(format!("{function}({}[{offset}], {most}u)", from.name))
+    }
+
+    fn begin_turns(&mut self, _depth: usize, count: usize) -> String {
+        let i = counter(self.loops);
+        self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
+        self.blocks.push(true);
+        self.loops += 1;
+        self.depth += 1;
+        i
+    }
+
+    fn copy(&mut self, copying: Copying<'_>) {
+        let Copying { from, mut read, to, mut write, run, repeated, add } = copying;
+        let (from, to) = (&from.name, &to.name);
+        if run > 1 && !repeated && !add {
+            let pointer = |base: &str, at: String| if at == "0" { base.to_owned() } else { format!("{base} + {at}") };
+            let (to, from) = (pointer(to, write.to_string()), pointer(from, read.to_string()));
+            self.line(&format!("memcpy({to}, {from}, {run} * sizeof(float));"));
+            return;
+        }
+        if run > 1 {
+            let i = self.begin_turns(0, run);
+            write.add(&i, 1);
+            read.add(&i, isize::from(!repeated));
+        }
+        let sign = if add { "+=" } else { "=" };
+        self.line(&format!("{to}[{write}] {sign} {from}[{read}];"));
+        if run > 1 {
+            self.end_block();
+        }
+    }
+
+    fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
+        let mut i = self.begin_turns(0, count);
+        if let Some(turn) = turn {
+            self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
+        }
+        if let Some(backwards) = backwards {
+            let k = format!("{i}_k");
+            self.line(&format!("const size_t {k} = {backwards} ? {} - {i} : {i};", count - 1));
+            i = k;
+        }
+        for walk in walks {
+            let constant = if walk.written { "" } else { "const " };
+            let k = if walk.reverse { format!("({} - {i})", count - 1) } else { i.clone() };
+            let k = if walk.window.len == 1 { k } else { format!("{k} * {}", walk.window.len) };
+            let from = plus(&walk.of.name, walk.offset);
+            let ty = c_type(walk.of.element);
+            self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
+        }
+    }
+
+    fn begin_if(&mut self, a: Text, b: Text) {
+        self.line(&format!("if ({} < {}) {{", a.operand(), b.operand()));
+        self.blocks.push(false);
+        self.depth += 1;
+    }
+
+    fn begin_else(&mut self) {
+        self.depth -= 1;
+        self.line("} else {");
+        self.depth += 1;
+    }
+
+    fn end_block(&mut self) {
+        let is_loop = self.blocks.pop().expect("emit: a block ends that has begun");
+        self.loops -= usize::from(is_loop);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    fn comment(&mut self, text: &str) {
+        let indent = " ".repeat(self.depth * 4);
+        block_comment(&mut self.out, &indent, &[text.to_string()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fill, is_literal, is_product};
+    use crate::arch;
+
+    #[test]
+    fn literals_are_told_from_expressions() {
+        for text in ["1.0f", "-0.5f", "1e-20f", "0x7fu", "-__builtin_inff()", "__builtin_nanf(\"0x0\")"] {
+            assert!(is_literal(text), "{text}");
+        }
+        for text in ["x", "x[0]", "1.0f - s", "-0.5f * r", "__builtin_fmaf(a, b, c)", "_mm_set1_ps(1.0f)"] {
+            assert!(!is_literal(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn products_are_told_from_sums() {
+        for text in ["a", "a * b", "a * -0.5f", "(a + b) * c / d", "f(a + b, c)", "a[i + 1] * b"] {
+            assert!(is_product(text), "{text}");
+        }
+        for text in ["a + b", "a * b - c", "(a * b) + c", "a << 3", "a & b"] {
+            assert!(!is_product(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn templates_take_as_many_arguments_as_they_should() {
+        assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
+        for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
+            let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
+            let two = [vector.store, vector.max, vector.min, vector.flush];
+            let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
+            for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]) {
+                let args: Vec<_> = ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();
+                let text = fill(template, &args);
+                let used = |arg: &String| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == arg);
+                assert!(args.iter().all(used), "{template}");
+            }
+        }
+    }
+}
