@@ -14,24 +14,45 @@ use crate::kernel::{
 /// The text of an expression.
 pub(super) struct Text {
     pub(super) text: String,
-    /// Whether it can stand as an operand without parentheses.
-    pub(super) atom: bool,
+    pub(super) kind: TextKind,
+}
+
+/// How an expression stands as an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextKind {
+    /// A literal.
+    Number,
+    /// A name, a call.
+    Atom,
+    /// Something joined by `*` or `/`: beside `+` and `-` it needs no parentheses in C.
+    Product,
+    /// Something else with an operator in it.
+    Compound,
 }
 
 impl Text {
-    /// A name, a literal, a call.
-    pub(super) fn atom(text: impl Into<String>) -> Self {
-        Self { text: text.into(), atom: true }
+    pub(super) fn number(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: TextKind::Number }
     }
 
-    /// Something with an operator in it.
+    pub(super) fn atom(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: TextKind::Atom }
+    }
+
+    pub(super) fn product(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: TextKind::Product }
+    }
+
     pub(super) fn compound(text: impl Into<String>) -> Self {
-        Self { text: text.into(), atom: false }
+        Self { text: text.into(), kind: TextKind::Compound }
     }
 
     /// In parentheses where it needs them to be an operand.
     pub(super) fn operand(self) -> String {
-        if self.atom { self.text } else { format!("({})", self.text) }
+        match self.kind {
+            TextKind::Number | TextKind::Atom => self.text,
+            TextKind::Product | TextKind::Compound => format!("({})", self.text),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::super::walk::{Block, Context, Copying, Dialect, Text, Walking, decimal};
+use super::super::walk::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal};
 use super::vectors::{self, VectorFunction, fill, spaced};
 use super::{block_comment, wrap};
 use crate::arch::{CVector, Isa};
@@ -118,7 +118,7 @@ impl<'a> C<'a> {
 
     /// A value that has all its lanes: constants are written as scalars where C widens them itself.
     fn value(&mut self, text: Text, ty: Type) -> Text {
-        if ty.lanes == 1 || !is_literal(&text.text) {
+        if ty.lanes == 1 || text.kind != TextKind::Number {
             return text;
         }
         match ty.scalar {
@@ -135,37 +135,14 @@ impl<'a> C<'a> {
     /// An operator between two operands, one of which at least must have all its lanes.
     fn infix(&mut self, operator: &str, ty: Type, args: Vec<Text>) -> Text {
         let [a, b] = <[Text; 2]>::try_from(args).unwrap_or_else(|_| panic!("emit: {operator} takes two operands"));
-        let a = if is_literal(&b.text) { self.value(a, ty) } else { a };
-        let operand = |text: Text| match operator {
-            "+" | "-" if is_product(&text.text) => text.text,
+        let a = if b.kind == TextKind::Number { self.value(a, ty) } else { a };
+        let operand = |text: Text| match (operator, text.kind) {
+            ("+" | "-", TextKind::Product) => text.text,
             _ => text.operand(),
         };
-        Text::compound(format!("{} {operator} {}", operand(a), operand(b)))
+        let text = format!("{} {operator} {}", operand(a), operand(b));
+        if matches!(operator, "*" | "/") { Text::product(text) } else { Text::compound(text) }
     }
-}
-
-/// Whether it is a number: C widens it to the lanes of the other operand.
-fn is_literal(text: &str) -> bool {
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let number = text.starts_with(|c: char| c.is_ascii_digit());
-    !text.contains(' ') && (number || text.starts_with("__builtin_inff(") || text.starts_with("__builtin_nanf("))
-}
-
-/// Whether nothing but `*` and `/` joins its parts: an operand of `+` and `-` that needs no parentheses.
-fn is_product(text: &str) -> bool {
-    let mut depth = 0;
-    text.bytes().enumerate().all(|(at, c)| {
-        match c {
-            b'(' | b'{' | b'[' => depth += 1,
-            b')' | b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        // operators, and only they, stand between spaces; within brackets anything may
-        depth > 0
-            || c != b' '
-            || matches!(text.as_bytes().get(at + 1), Some(b'*' | b'/'))
-            || text[..at].ends_with(['*', '/'])
-    })
 }
 
 impl Dialect for C<'_> {
@@ -237,15 +214,15 @@ impl Dialect for C<'_> {
         let value = f32::from_bits(bits);
         match ty.scalar {
             // a count rather than a mask
-            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => Text::atom(format!("{bits}u")),
-            Scalar::U32 => Text::atom(format!("{bits:#x}u")),
+            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => Text::number(format!("{bits}u")),
+            Scalar::U32 => Text::number(format!("{bits:#x}u")),
             Scalar::F32 if value.is_nan() => {
                 let sign = if value.is_sign_negative() { "-" } else { "" };
-                Text::atom(format!("{sign}__builtin_nanf(\"{:#x}\")", bits & 0x003f_ffff))
+                Text::number(format!("{sign}__builtin_nanf(\"{:#x}\")", bits & 0x003f_ffff))
             }
-            Scalar::F32 if value == f32::INFINITY => Text::atom("__builtin_inff()"),
-            Scalar::F32 if value == f32::NEG_INFINITY => Text::atom("-__builtin_inff()"),
-            Scalar::F32 => Text::atom(format!("{}f", decimal(value))),
+            Scalar::F32 if value == f32::INFINITY => Text::number("__builtin_inff()"),
+            Scalar::F32 if value == f32::NEG_INFINITY => Text::number("-__builtin_inff()"),
+            Scalar::F32 => Text::number(format!("{}f", decimal(value))),
         }
     }
 
@@ -421,28 +398,8 @@ impl Dialect for C<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{fill, is_literal, is_product};
+    use super::fill;
     use crate::arch;
-
-    #[test]
-    fn literals_are_told_from_expressions() {
-        for text in ["1.0f", "-0.5f", "1e-20f", "0x7fu", "-__builtin_inff()", "__builtin_nanf(\"0x0\")"] {
-            assert!(is_literal(text), "{text}");
-        }
-        for text in ["x", "x[0]", "1.0f - s", "-0.5f * r", "__builtin_fmaf(a, b, c)", "_mm_set1_ps(1.0f)"] {
-            assert!(!is_literal(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn products_are_told_from_sums() {
-        for text in ["a", "a * b", "a * -0.5f", "(a + b) * c / d", "f(a + b, c)", "a[i + 1] * b"] {
-            assert!(is_product(text), "{text}");
-        }
-        for text in ["a + b", "a * b - c", "(a * b) + c", "a << 3", "a & b"] {
-            assert!(!is_product(text), "{text}");
-        }
-    }
 
     #[test]
     fn templates_take_as_many_arguments_as_they_should() {

@@ -141,7 +141,7 @@ impl Dialect for Rust {
         };
         match is_number(ty, context) {
             true if text.starts_with('-') => Text::compound(text),
-            true => Text::atom(text),
+            true => Text::number(text),
             false => Text::atom(format!("[{text}; {}]", ty.lanes)),
         }
     }
@@ -180,7 +180,8 @@ impl Dialect for Rust {
         }
         let infix = |operator: &str, args: Vec<Text>| {
             let parts: Vec<_> = args.into_iter().map(Text::operand).collect();
-            Text::compound(parts.join(operator))
+            let text = parts.join(operator);
+            if matches!(operator, " * " | " / ") { Text::product(text) } else { Text::compound(text) }
         };
         match operation {
             O::Add => infix(" + ", args),
