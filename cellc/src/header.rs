@@ -9,7 +9,7 @@ use crate::encoding::Loss;
 use crate::free_run::{FreeRun, Gathered, SEED};
 use crate::model::{
     CellKind, ElementType, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout, WeightSource,
-    counted,
+    counted, equations,
 };
 use crate::options::{Accuracy, Fma, Options, WeightFormat};
 use crate::plan::Plan;
@@ -223,52 +223,16 @@ fn operations(model: &ValidModel) -> Vec<String> {
 }
 
 fn equation(cell: &ValidCell) -> Vec<String> {
-    let f = cell.activations[0].label();
+    let activations: Vec<String> = cell.activations.iter().map(|activation| activation.label()).collect();
     let clip = |sum: &str| match cell.clip {
         None => sum.to_string(),
         Some(clip) => format!("clip({sum}, -{clip}, {clip})"),
     };
-    let zero = if cell.b.contains(&WeightSource::Zero) { " with B = 0" } else { "" };
-    match cell.kind {
-        CellKind::Rnn => vec![format!("h' = {f}({}){zero}", clip("W x + R h + B"))],
-        CellKind::Gru(reset) | CellKind::Augru(reset) => {
-            let g = cell.activations[1].label();
-            let candidate = match reset {
-                ResetGate::BeforeMatMul => clip("Wh x + Rh (r.h) + Bh"),
-                ResetGate::AfterMatMul => clip("Wh x + Wbh + r.(Rh h + Rbh)"),
-            };
-            vec![
-                match cell.kind.has_attention() {
-                    true => format!("z = (1 - a).{f}({})", clip("Wz x + Rz h + Bz")),
-                    false => format!("z = {f}({})", clip("Wz x + Rz h + Bz")),
-                },
-                format!("r = {f}({})", clip("Wr x + Rr h + Br")),
-                format!("n = {g}({candidate})"),
-                format!("h' = (1 - z).n + z.h{zero}"),
-            ]
-        }
-        CellKind::Lstm => {
-            let (g, h) = (cell.activations[1].label(), cell.activations[2].label());
-            let sum = |gate: char| {
-                let peephole = match gate {
-                    _ if cell.p.is_none() => "",
-                    'f' => " + Pf.c",
-                    'i' => " + Pi.c",
-                    'o' => " + Po.c'",
-                    _ => "",
-                };
-                clip(&format!("W{gate} x + R{gate} h + B{gate}{peephole}"))
-            };
-            let input = if cell.input_forget { "i = 1 - f".to_string() } else { format!("i = {f}({})", sum('i')) };
-            vec![
-                format!("f = {f}({})", sum('f')),
-                input,
-                format!("c~ = {g}({})", sum('c')),
-                format!("o = {f}({})", sum('o')),
-                format!("c' = f.c + i.c~, h' = o.{h}(c'){zero}"),
-            ]
-        }
+    let mut lines = equations(cell.kind, &activations, clip, cell.input_forget, cell.p.is_some());
+    if let (true, Some(last)) = (cell.b.contains(&WeightSource::Zero), lines.last_mut()) {
+        last.push_str(" with B = 0");
     }
+    lines
 }
 
 fn gate_order(cell: &ValidCell, interface: &Interface) -> String {

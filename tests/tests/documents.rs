@@ -6,6 +6,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use cellc::front::openvino::SUPPORTED;
+use cellc::model::{CellKind, ResetGate, general_equations};
 use cellc_tests::command;
 
 /// A file of the repository.
@@ -227,4 +228,24 @@ fn corpus_cases_say_where_they_come_from() {
             ["tests/models/", "by hand", "; the program is not kept here"].iter().any(|part| origin.contains(part));
         assert!(says, "{}: {origin}", path.display());
     }
+}
+
+/// The pages of the macros say what the comment at the top of generated code says.
+#[test]
+fn the_pages_of_the_macros_have_the_equations() {
+    let squeezed = |text: &str| text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let [before, after] = [ResetGate::BeforeMatMul, ResetGate::AfterMatMul];
+    for (page, kind) in [
+        ("rnn", CellKind::Rnn),
+        ("gru", CellKind::Gru(before)),
+        ("gru", CellKind::Gru(after)),
+        ("lstm", CellKind::Lstm),
+    ] {
+        let text = squeezed(&read(&format!("cellc-macros/src/{page}_cell.md")));
+        for line in general_equations(kind, false, false) {
+            assert!(text.contains(&line), "{page}_cell.md lacks {line}");
+        }
+    }
+    let gate = &general_equations(CellKind::Augru(before), false, false)[0];
+    assert!(squeezed(&read("cellc-macros/src/augru_cell.md")).contains(gate), "augru_cell.md lacks {gate}");
 }

@@ -4,7 +4,7 @@ use super::builder::{load, op};
 use super::product::{Column, Operands, Rows, Sums};
 use super::step::Step;
 use crate::kernel::{Expr, Operation, Place, Stmt};
-use crate::model::{ResetGate, ValidCell};
+use crate::model::{CellKind, ResetGate, ValidCell, general_equations};
 
 /// Positions in [`plan::Product::sums`] of a GRU.
 const Z: usize = 0;
@@ -13,16 +13,16 @@ const N: usize = 2;
 const M: usize = 3;
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
-    let (reset, candidate) = match cell.kind.reset_gate() {
-        Some(ResetGate::AfterMatMul) => (1, "Wh x + Wbh + r.(Rh h + Rbh)"),
-        _ => (0, "Wh x + Rh (r.h) + Bh"),
+    let place = cell.kind.reset_gate().expect("validate: a GRU has a reset gate");
+    let [z, r, n, h] = &general_equations(CellKind::Gru(place), false, false)[..] else {
+        unreachable!("a GRU has four equations")
     };
     let op = cell.kind.op_name();
     let attention = if cell.kind.has_attention() { ", z <- (1 - a).z" } else { "" };
     vec![
-        format!("{op}, linear_before_reset = {reset}:"),
-        format!("z = f(clip(Wz x + Rz h + Bz)), r = f(clip(Wr x + Rr h + Br)){attention},"),
-        format!("n = g(clip({candidate})), h' = (1 - z).n + z.h"),
+        format!("{op}, linear_before_reset = {}:", u8::from(place == ResetGate::AfterMatMul)),
+        format!("{z}, {r}{attention},"),
+        format!("{n}, {h}"),
     ]
 }
 

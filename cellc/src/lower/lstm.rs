@@ -4,19 +4,12 @@ use super::builder::{flush, load, op};
 use super::product::{Column, Operands, Panel, Rows, Sums};
 use super::step::Step;
 use crate::kernel::{Expr, Operation, Place, Stmt};
-use crate::model::ValidCell;
+use crate::model::{ValidCell, general_equations};
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
-    let (pf, pi, po) = if cell.p.is_some() { (" + Pf.c", " + Pi.c", " + Po.c'") } else { ("", "", "") };
-    let i = match cell.input_forget {
-        true => "i = 1 - f".to_owned(),
-        false => format!("i = f(clip(Wi x + Ri h + Bi{pi}))"),
-    };
-    vec![
-        format!("LSTMCell: f = f(clip(Wf x + Rf h + Bf{pf})), {i},"),
-        format!("c~ = g(clip(Wc x + Rc h + Bc)), o = f(clip(Wo x + Ro h + Bo{po})),"),
-        "c' = f.c + i.c~, h' = o.h(c')".to_owned(),
-    ]
+    let equations = general_equations(cell.kind, cell.input_forget, cell.p.is_some());
+    let [f, i, candidate, o, states] = &equations[..] else { unreachable!("an LSTM has five equations") };
+    vec![format!("LSTMCell: {f}, {i},"), format!("{candidate}, {o},"), states.clone()]
 }
 
 pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {

@@ -1,11 +1,13 @@
-//! RNNCell: `H' = f(clip(x W' + h R' + B))`.
+//! RNNCell, the pointwise part.
 
 use super::product::{Operands, Rows};
 use super::step::Step;
 use crate::kernel::Stmt;
+use crate::model::{CellKind, general_equations};
 
 pub(super) fn doc() -> Vec<String> {
-    vec!["RNNCell: h' = f(clip(W x + R h + B))".to_string()]
+    let equations = general_equations(CellKind::Rnn, false, false);
+    vec![format!("RNNCell: {}", equations.concat())]
 }
 
 pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {

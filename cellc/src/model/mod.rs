@@ -6,6 +6,7 @@
 mod activation;
 mod cell;
 mod denormals;
+mod equations;
 pub(crate) mod half;
 mod op;
 #[cfg(feature = "builder")]
@@ -17,6 +18,7 @@ mod valid;
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
+pub use equations::{equations, general_equations};
 pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};

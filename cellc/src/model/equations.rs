@@ -1,0 +1,58 @@
+//! What cells compute, as text: for the comment at the top of generated code, for that above a kernel, and for the pages of the macros.
+
+use super::{CellKind, ResetGate};
+
+/// The equations of a cell, one for each value, the last for what it gives on. `activations` are what the functions are called, `clip` is what becomes of a
+/// sum before one is applied.
+pub fn equations(
+    kind: CellKind,
+    activations: &[impl AsRef<str>],
+    clip: impl Fn(&str) -> String,
+    input_forget: bool,
+    peepholes: bool,
+) -> Vec<String> {
+    let function = |place: usize| activations[place].as_ref();
+    let f = function(0);
+    match kind {
+        CellKind::Rnn => vec![format!("h' = {f}({})", clip("W x + R h + B"))],
+        CellKind::Gru(reset) | CellKind::Augru(reset) => {
+            let g = function(1);
+            let candidate = match reset {
+                ResetGate::BeforeMatMul => clip("Wh x + Rh (r.h) + Bh"),
+                ResetGate::AfterMatMul => clip("Wh x + Wbh + r.(Rh h + Rbh)"),
+            };
+            let attention = if kind.has_attention() { "(1 - a)." } else { "" };
+            vec![
+                format!("z = {attention}{f}({})", clip("Wz x + Rz h + Bz")),
+                format!("r = {f}({})", clip("Wr x + Rr h + Br")),
+                format!("n = {g}({candidate})"),
+                "h' = (1 - z).n + z.h".to_owned(),
+            ]
+        }
+        CellKind::Lstm => {
+            let (g, h) = (function(1), function(2));
+            let sum = |gate: char| {
+                let peephole = match gate {
+                    'f' if peepholes => " + Pf.c",
+                    'i' if peepholes => " + Pi.c",
+                    'o' if peepholes => " + Po.c'",
+                    _ => "",
+                };
+                clip(&format!("W{gate} x + R{gate} h + B{gate}{peephole}"))
+            };
+            let input = if input_forget { "i = 1 - f".to_owned() } else { format!("i = {f}({})", sum('i')) };
+            vec![
+                format!("f = {f}({})", sum('f')),
+                input,
+                format!("c~ = {g}({})", sum('c')),
+                format!("o = {f}({})", sum('o')),
+                format!("c' = f.c + i.c~, h' = o.{h}(c')"),
+            ]
+        }
+    }
+}
+
+/// The same whatever the functions and the bound on sums are.
+pub fn general_equations(kind: CellKind, input_forget: bool, peepholes: bool) -> Vec<String> {
+    equations(kind, &["f", "g", "h"], |sum| format!("clip({sum})"), input_forget, peepholes)
+}
