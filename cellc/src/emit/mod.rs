@@ -7,6 +7,7 @@ mod files;
 pub mod names;
 mod reserved;
 mod rust;
+pub mod signature;
 mod walk;
 mod weights;
 

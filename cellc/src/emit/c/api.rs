@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{File, block_comment, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
+use crate::emit::signature::{Argument, Signature};
 use crate::emit::walk::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
@@ -63,10 +64,18 @@ impl File<'_> {
             Some((input, output)) if field == input || field == output => "",
             _ => restrict,
         };
-        let inputs = self.interface.step_inputs();
-        let inputs = inputs.map(|f| format!(", const {} *{}{}", c_type(f.element), restrict(f), f.name));
-        let outputs = self.interface.outputs.iter().map(|f| format!(", float *{}{}", restrict(f), f.name));
-        inputs.chain(outputs).collect()
+        let mut params = String::new();
+        for argument in Signature::step(self.interface).0 {
+            let (tensors, constant) = match argument {
+                Argument::Inputs(tensors) => (tensors, "const "),
+                Argument::Outputs(tensors) => (tensors, ""),
+                Argument::Pool | Argument::State | Argument::Packed => continue,
+            };
+            for f in tensors.fields {
+                let _ = write!(params, ", {constant}{} *{}{}", c_type(f.element), restrict(f), f.name);
+            }
+        }
+        params
     }
 
     /// What `step` says of the arguments that may be one array.
@@ -182,13 +191,12 @@ void {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed);
         out.push_str(&pool::header(file));
         beside = " Without a pool (NULL) the\n * caller computes both halves of a cell.".to_owned();
     }
-    let pool = pool_param(file);
     let _ = write!(
         out,
         "
 /* One step, as a pure function: reads every input and writes every output. An instruction set that this machine lacks
  * is replaced by {}.{beside} */
-void {prefix}_run({prefix}_isa isa, {pool}{});
+void {prefix}_run({prefix}_isa isa, {});
 
 /* The model with its state between steps{}. */
 typedef struct {prefix} {{
@@ -334,11 +342,6 @@ fn elements(element: Element, count: usize) -> &'static str {
     }
 }
 
-/// The parameter in front of [`File::run_params`] where a step takes a pool.
-fn pool_param(file: &File<'_>) -> String {
-    if file.interface.pool { format!("const {}_pool *pool, ", file.prefix()) } else { String::new() }
-}
-
 fn packed_param(file: &File<'_>) -> String {
     if file.is_baked() { String::new() } else { format!(", const {}_packed *packed", file.prefix()) }
 }
@@ -381,8 +384,8 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
             decimal(FLUSH_BELOW)
         );
     }
-    let args = format!("{}{}", if file.interface.pool { "pool, " } else { "" }, file.run_args());
-    let _ = write!(out, "\nvoid {prefix}_run({prefix}_isa isa, {}{}) {{\n", pool_param(file), file.run_params());
+    let args = file.signature().names();
+    let _ = write!(out, "\nvoid {prefix}_run({prefix}_isa isa, {}) {{\n", file.run_params());
     flush(out, file);
     out.push_str("    switch (");
     let _ = writeln!(out, "{prefix}_isa_available(isa) ? isa : {}) {{", file.baseline());
@@ -548,21 +551,12 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
     }
     let outputs: Vec<_> = interface.outputs.iter().map(|f| format!(".{0} = {0}", f.name)).collect();
     let _ = writeln!(out, "    const {prefix}_outputs outputs = {{{}}};", outputs.join(", "));
-    let mut args = vec!["self->isa".to_string()];
-    if interface.pool {
-        args.push("self->pool".to_string());
-    }
-    if !file.is_baked() {
-        args.push("self->packed".to_string());
-    }
-    if interface.has_state() {
-        args.push("&self->state".to_string());
-    }
-    if !interface.inputs.is_empty() {
-        args.push("&inputs".to_string());
-    }
-    args.push("&outputs".to_string());
-    let _ = writeln!(out, "    {prefix}_run({});", args.join(", "));
+    let args = file.signature().spelled(|argument| match argument {
+        Argument::Pool | Argument::Packed => format!("self->{}", argument.name()),
+        Argument::State => "&self->state".to_owned(),
+        Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
+    });
+    let _ = writeln!(out, "    {prefix}_run(self->isa, {args});");
     for (state, output) in file.states() {
         let _ = writeln!(out, "    memcpy(self->{0}, {1}, sizeof self->{0});", state.name, output.name);
     }

@@ -10,7 +10,9 @@ use super::weights;
 use super::{File, guarded, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
+use crate::emit::signature::{Argument, Signature};
 use crate::kernel::{BodyRef, BufferId, Role};
+use crate::options::Language;
 
 /// What else the text of a body takes for granted.
 const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "memcpy"];
@@ -133,8 +135,7 @@ fn run(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut
     let prefix = file.prefix();
     let calls = pairs(file, isa, body, shared, out);
     out.push_str("\n/* One step: the kernels in order. */\n");
-    let pool = if file.interface.pool { format!("const {prefix}_pool *pool, ") } else { String::new() };
-    let head = format!("static {}void {prefix}_run_{}({pool}{}) {{", spaced(prefix, isa), isa.name, file.run_params());
+    let head = format!("static {}void {prefix}_run_{}({}) {{", spaced(prefix, isa), isa.name, file.run_params());
     wrap::statement(out, 0, &head);
     let uses = Uses::of(body, &shared.calls(body));
     unused(out, file.interface.pool && !uses.pool, "pool");
@@ -154,32 +155,18 @@ fn run(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut
 }
 
 impl File<'_> {
-    /// The parameters of a function that runs one step.
-    pub(super) fn run_params(&self) -> String {
-        let prefix = self.prefix();
-        let mut params = Vec::new();
-        if !self.is_baked() {
-            params.push(format!("const {prefix}_packed *packed"));
-        }
-        if self.interface.has_state() {
-            params.push(format!("{prefix}_state *state"));
-        }
-        if !self.interface.inputs.is_empty() {
-            params.push(format!("const {prefix}_inputs *inputs"));
-        }
-        params.push(format!("const {prefix}_outputs *outputs"));
-        params.join(", ")
+    /// What a function that runs one step takes.
+    pub(super) fn signature(&self) -> Signature<'_> {
+        Signature::function(self.interface, Language::C)
     }
 
-    /// The arguments for [`Self::run_params`].
-    pub(super) fn run_args(&self) -> String {
-        let all = [
-            (!self.is_baked(), "packed"),
-            (self.interface.has_state(), "state"),
-            (!self.interface.inputs.is_empty(), "inputs"),
-            (true, "outputs"),
-        ];
-        all.iter().filter(|(there, _)| *there).map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+    /// Its parameters.
+    pub(super) fn run_params(&self) -> String {
+        self.signature().spelled(|argument| {
+            let name = argument.name();
+            let constant = if *argument == Argument::State { "" } else { "const " };
+            format!("{constant}{}_{name} *{name}", self.prefix())
+        })
     }
 
     fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {

@@ -17,13 +17,15 @@ use std::ops::Deref;
 
 use super::Contents;
 use super::names::{Field, Interface, POOL_MEMBERS};
+use super::signature::{Argument, Signature};
 use super::walk::{Block, Call, MOST_CALLED, Shared, Taken, Uses, decimal};
 use crate::arch::Isa;
 use crate::kernel::{BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Role};
+use crate::options::Language;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
 use lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
-use types::{array, attribute, cfg, element, flat, nested, step_inputs_type, zero};
+use types::{array, attribute, cfg, element, flat, nested, parameter, zero};
 
 /// What is wrong where a constant has no place.
 const PACKED: &str = "emit: every constant that is read is packed";
@@ -177,14 +179,14 @@ impl File<'_> {
                 }
                 out.push_str("}\n");
             };
-        if interface.inputs.len() > 1 {
-            let name = interface.function.as_str();
-            let doc = format!("The inputs of [`{name}`], in the model's order.");
-            borrowed(out, &doc, "Inputs", &mut interface.inputs.iter(), false);
+        let inputs = |signature: Signature<'_>| signature.inputs().and_then(|inputs| inputs.record);
+        if let Some(record) = inputs(Signature::function(interface, Language::Rust)) {
+            let doc = format!("The inputs of [`{}`], in the model's order.", interface.function);
+            borrowed(out, &doc, record, &mut interface.inputs.iter(), false);
         }
-        if step_inputs_type(interface) == Some("StepInputs") {
+        if let Some(record) = inputs(Signature::step(interface)).filter(|_| !interface.states.is_empty()) {
             let doc = format!("The inputs of [`{}::step`]: all but the state.", interface.type_name);
-            borrowed(out, &doc, "StepInputs", &mut interface.step_inputs(), false);
+            borrowed(out, &doc, record, &mut interface.step_inputs(), false);
         }
         if interface.outputs.len() != 1 {
             let _ = writeln!(
@@ -399,46 +401,27 @@ impl File<'_> {
 
     /// The pure function: chooses the body.
     fn function(&self, out: &mut String) {
-        let Interface { function, inputs, outputs, .. } = self.interface;
-        let (packed, packed_arg) = if self.is_baked() { ("", "") } else { ("packed: &Packed,", "&packed.values,") };
-        let (pool, pool_arg) = if self.interface.pool { ("pool: &mut dyn Join,", "pool,") } else { ("", "") };
-        let (state, state_arg) = if self.interface.has_state() { ("state: &mut State,", "state,") } else { ("", "") };
-        let input = match inputs.as_slice() {
-            [] => String::new(),
-            [one] => format!("{}: &{},", one.name, array(one)),
-            _ => "inputs: &Inputs<'_>,".to_string(),
-        };
-        let output = match outputs.as_slice() {
-            [one] => format!("{}: &mut {},", one.name, array(one)),
-            _ => "outputs: &mut Outputs,".to_string(),
-        };
+        let Interface { function, inputs, .. } = self.interface;
+        let signature = Signature::function(self.interface, Language::Rust);
+        let params = signature.spelled(parameter);
         let _ = writeln!(
             out,
             "/// One step, as a pure function: reads every input and writes every output.
             {UNUSED_STYLE}
-            pub fn {function}(isa: Isa, {pool} {state} {packed} {input} {output}) {{"
+            pub fn {function}(isa: Isa, {params}) {{"
         );
         if self.flushes_before() {
             let limit = decimal(FLUSH_BELOW);
-            let packed_arg = if self.is_baked() { "" } else { "packed," };
-            let value = |place: String, field: &Field| match self.is_flushed_before(field) {
-                true => format!("&{}", self.flushed(field, &place)),
-                false => place,
-            };
-            let input_arg = match inputs.as_slice() {
-                [one] => value(one.name.clone(), one),
-                _ => {
-                    let each = |f: &Field| format!("{}: {},", f.name, value(format!("inputs.{}", f.name), f));
-                    format!("&Inputs {{ {} }}", inputs.iter().map(each).collect::<String>())
-                }
-            };
-            let output_arg = match outputs.as_slice() {
-                [one] => &one.name,
-                _ => "outputs",
-            };
+            let args = signature.spelled(|argument| match argument {
+                Argument::Inputs(tensors) => tensors.value(|field| match self.is_flushed_before(field) {
+                    true => format!("&{}", self.flushed(field, &tensors.place(field))),
+                    false => tensors.place(field),
+                }),
+                other => other.name().to_owned(),
+            });
             let _ = writeln!(
                 out,
-                "isa.run({pool_arg} {state_arg} {packed_arg} {input_arg}, {output_arg});
+                "isa.run({args});
                 }}
                 {STYLE}
                 impl Isa {{
@@ -449,36 +432,37 @@ impl File<'_> {
                         left
                     }}
                     /// One step, from states that are already flushed.
-                    fn run(self, {pool} {state} {packed} {input} {output}) {{
+                    fn run(self, {params}) {{
                         let isa = self;"
             );
         }
-        let of = |field: &Field, many: bool, owner: &str| {
-            if many { format!("{owner}.{}", field.name) } else { field.name.clone() }
-        };
-        let mut args = format!("{pool_arg}{state_arg}{packed_arg}");
-        for field in inputs {
-            let place = of(field, inputs.len() > 1, "inputs");
-            let _ = match flat(field) {
-                true => write!(args, "{place},"),
-                false => write!(args, "{}({place}),", self.item("flat")),
-            };
-        }
         let mut names = Vec::new();
         let mut places = Vec::new();
-        for field in outputs {
-            let place = of(field, outputs.len() != 1, "outputs");
-            if flat(field) {
-                let _ = match outputs.len() {
-                    1 => write!(args, "{place},"),
-                    _ => write!(args, "&mut {place},"),
+        let args = signature.spelled(|argument| match argument {
+            Argument::Packed => "&packed.values".to_owned(),
+            Argument::Inputs(tensors) => {
+                let rows = |field, place: String| match flat(field) {
+                    true => place,
+                    false => format!("{}({place})", self.item("flat")),
                 };
-            } else {
-                let _ = write!(args, "{},", field.name);
-                names.push(format!("Some({})", field.name));
-                places.push(format!("{place}.as_flattened_mut().first_chunk_mut()"));
+                let args: Vec<_> = tensors.fields.iter().map(|field| rows(field, tensors.place(field))).collect();
+                args.join(", ")
             }
-        }
+            Argument::Outputs(tensors) => {
+                let mut rows = |field: &Field, place: String| match (flat(field), tensors.record) {
+                    (true, None) => place,
+                    (true, Some(_)) => format!("&mut {place}"),
+                    (false, _) => {
+                        names.push(format!("Some({})", field.name));
+                        places.push(format!("{place}.as_flattened_mut().first_chunk_mut()"));
+                        field.name.clone()
+                    }
+                };
+                let args: Vec<_> = tensors.fields.iter().map(|field| rows(field, tensors.place(field))).collect();
+                args.join(", ")
+            }
+            other => other.name().to_owned(),
+        });
         if !names.is_empty() {
             let _ = writeln!(out, "if let {} = {} {{", tuple(&names), tuple(&places));
         }
@@ -515,7 +499,7 @@ impl File<'_> {
 
     fn structure(&self, out: &mut String) {
         let interface = self.interface;
-        let Interface { type_name, function, inputs, outputs, .. } = interface;
+        let Interface { type_name, function, .. } = interface;
         let baked = self.is_baked();
         let (life, life_impl, anon) = if baked { ("", "", "") } else { ("<'w>", "<'w>", "<'w>") };
         for line in self.doc {
@@ -575,77 +559,46 @@ impl File<'_> {
         }
         out.push_str("}\n");
         // step
-        let step: Vec<_> = interface.step_inputs().collect();
-        let step_type = step_inputs_type(interface);
-        let param = match (step.as_slice(), step_type) {
-            ([], _) => String::new(),
-            ([one], _) => format!("{}: &{},", one.name, array(one)),
-            (_, Some(ty)) => format!("inputs: &{ty}<'_>,"),
-            (_, None) => unreachable!("emit: several inputs have a type"),
-        };
-        let output = match outputs.as_slice() {
-            [one] => format!("{}: &mut {}", one.name, array(one)),
-            _ => "outputs: &mut Outputs".to_string(),
-        };
-        // what follows the pool
-        let mut rest = String::new();
-        if has_state {
-            rest.push_str("&mut self.state,");
-        }
-        if !baked {
-            rest.push_str("self.packed,");
-        }
-        let value = |field: &Field| {
-            if state_fields.iter().any(|(f, _)| f.name == field.name) {
-                format!("&self.{}", field.name)
-            } else if step.len() > 1 {
-                format!("inputs.{}", field.name)
-            } else {
-                field.name.clone()
-            }
-        };
-        match inputs.as_slice() {
-            [] => {}
-            [one] => {
-                let _ = write!(rest, "{},", value(one));
-            }
-            _ if step_type == Some("Inputs") => rest.push_str("inputs,"),
-            _ => {
-                rest.push_str("&Inputs {");
-                for field in inputs {
-                    let _ = write!(rest, "{}: {},", field.name, value(field));
-                }
-                rest.push_str("},");
-            }
-        }
-        let _ = match outputs.as_slice() {
-            [one] => write!(rest, "{});", one.name),
-            _ => write!(rest, "outputs);"),
-        };
-        for (state, from) in &state_fields {
-            let _ = match outputs.len() {
-                1 => write!(rest, "self.{} = *{};", state.name, from.name),
-                _ => write!(rest, "self.{} = outputs.{};", state.name, from.name),
+        let step = Signature::step(interface);
+        let params = step.spelled(parameter);
+        let value =
+            |field: &Field| match (state_fields.iter().any(|(state, _)| state.name == field.name), step.inputs()) {
+                (false, Some(given)) => given.place(field),
+                _ => format!("&self.{}", field.name),
             };
-        }
-        let call = self.item(function);
-        let what = "One step: reads the inputs, writes every output, keeps the new state";
-        let call = match self.flushes_before() {
-            true => "self.isa.run(".to_owned(),
-            false => format!("{call}(self.isa, "),
+        let call = |pool: &str| {
+            let args = Signature::function(interface, Language::Rust).spelled(|argument| match argument {
+                Argument::Pool => pool.to_owned(),
+                Argument::State => "&mut self.state".to_owned(),
+                Argument::Packed => "self.packed".to_owned(),
+                Argument::Inputs(all) if step.inputs() != Some(all) => all.value(value),
+                Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name.to_owned(),
+            });
+            match self.flushes_before() {
+                true => format!("self.isa.run({args});"),
+                false => format!("{}(self.isa, {args});", self.item(function)),
+            }
         };
+        let outputs = step.outputs();
+        let kept = |(state, from): &(&Field, &Field)| match outputs.record {
+            None => format!("self.{} = *{};", state.name, outputs.place(from)),
+            Some(_) => format!("self.{} = {};", state.name, outputs.place(from)),
+        };
+        let kept: String = state_fields.iter().map(kept).collect();
+        let what = "One step: reads the inputs, writes every output, keeps the new state";
         if interface.pool {
+            let (own, given) = (call("&mut self.pair"), call("pool"));
             let _ = write!(
                 out,
                 "/// {what}. It uses two threads if that is faster; the first such step starts the helper of [`Pair`].
-                pub fn step(&mut self, {param} {output}) {{ {call}&mut self.pair, {rest}}}
+                pub fn step(&mut self, {params}) {{ {own} {kept} }}
                 /// Like [`Self::step`], on threads of your own.
-                pub fn step_with(&mut self, pool: &mut dyn Join, {param} {output}) {{ {call}pool, {rest}}}
+                pub fn step_with(&mut self, pool: &mut dyn Join, {params}) {{ {given} {kept} }}
                 /// The threads of [`Self::step`].
                 pub fn pair(&mut self) -> &mut Pair {{ &mut self.pair }}\n"
             );
         } else {
-            let _ = writeln!(out, "/// {what}.\npub fn step(&mut self, {param} {output}) {{ {call}{rest}}}");
+            let _ = writeln!(out, "/// {what}.\npub fn step(&mut self, {params}) {{ {} {kept} }}", call(""));
         }
         out.push_str(&steps::method(interface));
         out.push_str(&steps::in_place(interface));
@@ -803,24 +756,22 @@ impl File<'_> {
                 let _ = write!(args, "{name},");
             }
         };
-        if self.interface.pool {
-            add(uses.pool, "pool", "&mut dyn super::Join".to_owned());
-        }
-        if self.interface.has_state() {
-            add(uses.state, "state", "&mut super::State".to_owned());
-        }
-        if !self.is_baked() {
-            add(uses.weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
-        }
         let find = |role: Role| self.program.find(role).expect("every field has a buffer");
-        for field in &self.interface.inputs {
-            let id = find(Role::Parameter(field.index));
-            let ty = format!("&[{}; {}]", element(field.element), field.len());
-            add(uses.buffers.contains(&id), &shared.buffer(id).name, ty);
-        }
-        for field in &self.interface.outputs {
-            let id = find(Role::Result(field.index));
-            add(uses.buffers.contains(&id), &shared.buffer(id).name, format!("&mut [f32; {}]", field.len()));
+        for argument in Signature::function(self.interface, Language::Rust).0 {
+            match argument {
+                Argument::Pool => add(uses.pool, "pool", "&mut dyn super::Join".to_owned()),
+                Argument::State => add(uses.state, "state", "&mut super::State".to_owned()),
+                Argument::Packed => add(uses.weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len)),
+                Argument::Inputs(tensors) => tensors.fields.iter().for_each(|field| {
+                    let id = find(Role::Parameter(field.index));
+                    let ty = format!("&[{}; {}]", element(field.element), field.len());
+                    add(uses.buffers.contains(&id), &shared.buffer(id).name, ty);
+                }),
+                Argument::Outputs(tensors) => tensors.fields.iter().for_each(|field| {
+                    let id = find(Role::Result(field.index));
+                    add(uses.buffers.contains(&id), &shared.buffer(id).name, format!("&mut [f32; {}]", field.len()));
+                }),
+            }
         }
         (params, args)
     }

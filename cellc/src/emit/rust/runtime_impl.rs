@@ -1,20 +1,22 @@
 //! The implementation of cellc-runtime's trait, by way of the type's own methods.
 
-use super::types::{array, step_inputs_type, zero};
+use super::types::{array, zero};
 use crate::emit::names::{Field, Interface};
+use crate::emit::signature::{Signature, Tensors};
 use crate::kernel::Element;
 
 /// `impl ::cellc_runtime::Cell for ...`; `borrows` where the type borrows packed weights.
 pub(super) fn text(interface: &Interface, borrows: bool) -> String {
-    let step: Vec<&Field> = interface.step_inputs().collect();
-    let (input, argument) = match (step.as_slice(), step_inputs_type(interface)) {
-        ([], _) => ("()".to_owned(), ""),
-        ([one], _) => (format!("&'a {}", array(one)), "input,"),
-        (_, ty) => (format!("&'a {0}<'a>", ty.unwrap_or("Inputs")), "input,"),
+    let step = Signature::step(interface);
+    let input = match step.inputs() {
+        None => "()".to_owned(),
+        Some(Tensors { record: None, fields, .. }) => format!("&'a {}", array(fields[0])),
+        Some(Tensors { record: Some(record), .. }) => format!("&'a {record}<'a>"),
     };
-    let (output, zeroed) = match interface.outputs.as_slice() {
-        [one] => (array(one), zero(one)),
-        _ => ("Outputs".to_owned(), "Outputs::new()".to_owned()),
+    let (bound, argument) = if step.inputs().is_some() { ("input", "input,") } else { ("_", "") };
+    let (output, zeroed) = match step.outputs() {
+        Tensors { record: None, fields, .. } => (array(fields[0]), zero(fields[0])),
+        Tensors { record: Some(record), .. } => ((*record).to_owned(), format!("{record}::new()")),
     };
     let states = interface.states.iter().map(|state| &interface.inputs[state.input]).chain(&interface.variables);
     format!(
@@ -31,10 +33,9 @@ pub(super) fn text(interface: &Interface, borrows: bool) -> String {
         }}\n",
         life = if borrows { "<'w>" } else { "" },
         name = interface.type_name,
-        inputs = ports(step.iter().copied()),
+        inputs = ports(interface.step_inputs()),
         outputs = ports(interface.outputs.iter()),
         states = ports(states),
-        bound = if step.is_empty() { "_" } else { "input" },
     )
 }
 

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::lints::UNUSED;
 use super::tuple;
-use super::types::{array, step_inputs_type};
-use crate::emit::names::{Field, Interface};
+use super::types::array;
+use crate::emit::names::Interface;
+use crate::emit::signature::{Argument, Signature, Tensors};
 
 /// `step_in_place` and `steps_in_place`, for a model whose input and output are of one type.
 pub(super) fn in_place(interface: &Interface) -> String {
@@ -55,40 +56,40 @@ pub(super) fn items(interface: &Interface) -> String {
 /// `steps`, which repeats `step`.
 pub(super) fn method(interface: &Interface) -> String {
     let Some(steps) = &interface.steps else { return String::new() };
-    let each = |field: &Field, flags: &[bool]| flags[field.index];
-    let inputs: Vec<(&Field, bool)> = interface.step_inputs().map(|f| (f, each(f, &steps.inputs))).collect();
-    let outputs: Vec<(&Field, bool)> = interface.outputs.iter().map(|f| (f, each(f, &steps.outputs))).collect();
-    let mut params = String::new();
+    let signature = Signature::step(interface);
+    let mut params = Vec::new();
     let mut lengths: Vec<String> = Vec::new();
     let (mut names, mut places) = (Vec::new(), Vec::new());
-    let all = inputs.iter().map(|(f, each)| (f, each, false)).chain(outputs.iter().map(|(f, each)| (f, each, true)));
-    for (field, each, written) in all {
-        let (name, ty) = (&field.name, array(field));
-        let mutable = if written { "mut " } else { "" };
-        if !each {
-            let _ = write!(params, "{name}: &{mutable}{ty},");
-            continue;
+    for argument in &signature.0 {
+        let (tensors, flags, mutable, get) = match argument {
+            Argument::Inputs(tensors) => (tensors, &steps.inputs, "", "get"),
+            Argument::Outputs(tensors) => (tensors, &steps.outputs, "mut ", "get_mut"),
+            Argument::Pool | Argument::State | Argument::Packed => continue,
+        };
+        for field in &tensors.fields {
+            let (name, ty) = (&field.name, array(field));
+            if !flags[field.index] {
+                params.push(format!("{name}: &{mutable}{ty}"));
+                continue;
+            }
+            params.push(format!("{name}: &{mutable}[{ty}]"));
+            lengths.push(format!("{name}.len()"));
+            names.push(format!("Some({name})"));
+            places.push(format!("{name}.{get}(steps_done)"));
         }
-        let _ = write!(params, "{name}: &{mutable}[{ty}],");
-        lengths.push(format!("{name}.len()"));
-        names.push(format!("Some({name})"));
-        places.push(format!("{name}.get{}(steps_done)", if written { "_mut" } else { "" }));
     }
-    let argument = match (&inputs[..], step_inputs_type(interface)) {
-        ([one], _) => format!("{},", one.0.name),
-        (_, ty) => {
-            let fields: String = inputs.iter().map(|(f, _)| format!("{0}: {0},", f.name)).collect();
-            format!("&{} {{ {fields} }},", ty.unwrap_or("Inputs"))
+    let params = params.join(", ");
+    let (mut before, mut after) = ("", String::new());
+    let args = signature.spelled(|argument| match argument {
+        Argument::Inputs(tensors) => tensors.value(|field| field.name.clone()),
+        Argument::Outputs(Tensors { name, record: Some(_), fields }) => {
+            before = "let mut outputs = Outputs::new();";
+            after = fields.iter().map(|f| format!("*{0} = outputs.{0};", f.name)).collect();
+            format!("&mut {name}")
         }
-    };
-    let (before, step) = match &outputs[..] {
-        [one] => (String::new(), format!("self.step({argument} {});", one.0.name)),
-        _ => {
-            let copies: String = outputs.iter().map(|(f, _)| format!("*{0} = outputs.{0};", f.name)).collect();
-            let before = "let mut outputs = Outputs::new();".to_owned();
-            (before, format!("self.step({argument} &mut outputs); {copies}"))
-        }
-    };
+        other => other.name().to_owned(),
+    });
+    let step = format!("self.step({args}); {after}");
     let unequal: Vec<String> = lengths[1..].iter().map(|len| format!("{len} != {}", lengths[0])).collect();
     let check = match unequal.is_empty() {
         true => String::new(),

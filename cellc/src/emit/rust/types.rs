@@ -1,17 +1,27 @@
 //! Types, values and attributes as Rust spells them.
 
 use crate::arch::Isa;
-use crate::emit::names::{Field, Interface};
+use crate::emit::names::Field;
+use crate::emit::signature::Argument;
 use crate::emit::walk::Block;
 use crate::kernel::Element;
 
-/// The type that `step` takes when it takes several inputs.
-pub(in crate::emit) fn step_inputs_type(interface: &Interface) -> Option<&'static str> {
-    match interface.step_inputs().count() {
-        0 | 1 => None,
-        n if n == interface.inputs.len() => Some("Inputs"),
-        _ => Some("StepInputs"),
-    }
+/// A parameter of a public function.
+pub(super) fn parameter(argument: &Argument<'_>) -> String {
+    let ty = match argument {
+        Argument::Pool => "&mut dyn Join".to_owned(),
+        Argument::State => "&mut State".to_owned(),
+        Argument::Packed => "&Packed".to_owned(),
+        Argument::Inputs(tensors) => match tensors.record {
+            None => format!("&{}", array(tensors.fields[0])),
+            Some(record) => format!("&{record}<'_>"),
+        },
+        Argument::Outputs(tensors) => match tensors.record {
+            None => format!("&mut {}", array(tensors.fields[0])),
+            Some(record) => format!("&mut {record}"),
+        },
+    };
+    format!("{}: {ty}", argument.name())
 }
 
 /// A tensor's type: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat array.

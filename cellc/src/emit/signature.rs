@@ -1,0 +1,132 @@
+//! What the generated functions that compute a step take. Which arguments there are, and in which order, is said here alone: printers and
+//! the programs around generated code go through them.
+
+use super::names::{Field, Interface};
+use crate::options::Language;
+
+/// The arguments of a generated function, in order. An instruction set, or the struct, comes before them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature<'a>(pub Vec<Argument<'a>>);
+
+/// An argument of a generated function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument<'a> {
+    /// The threads for the halves of cells.
+    Pool,
+    /// Variables, and the memory for intermediate values.
+    State,
+    /// Weights that a program gives at run time, packed.
+    Packed,
+    /// One input or several.
+    Inputs(Tensors<'a>),
+    /// One output or several.
+    Outputs(Tensors<'a>),
+}
+
+/// The tensors of one argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensors<'a> {
+    /// The argument's name.
+    pub name: &'a str,
+    /// The struct in Rust that has a field for each; `None`: the argument is the one tensor.
+    pub record: Option<&'static str>,
+    /// The tensors.
+    pub fields: Vec<&'a Field>,
+}
+
+impl<'a> Signature<'a> {
+    /// The arguments of the pure function. Rust takes a single tensor as it is, C in a struct like several.
+    pub fn function(interface: &'a Interface, language: Language) -> Self {
+        let inputs = interface.inputs.iter().collect();
+        let step = Self::tensors(inputs, "Inputs", interface.outputs.iter().collect(), language);
+        let mut kept = vec![
+            (interface.pool, Argument::Pool),
+            (interface.has_state(), Argument::State),
+            (!interface.weights.is_empty(), Argument::Packed),
+        ];
+        if language == Language::C {
+            kept.swap(1, 2);
+        }
+        let kept = kept.into_iter().filter(|(is_there, _)| *is_there).map(|(_, argument)| argument);
+        Self(kept.chain(step.0).collect())
+    }
+
+    /// The arguments of the struct's method in Rust: what the struct does not hold.
+    pub fn step(interface: &'a Interface) -> Self {
+        let inputs: Vec<_> = interface.step_inputs().collect();
+        let record = if inputs.len() == interface.inputs.len() { "Inputs" } else { "StepInputs" };
+        Self::tensors(inputs, record, interface.outputs.iter().collect(), Language::Rust)
+    }
+
+    fn tensors(inputs: Vec<&'a Field>, record: &'static str, outputs: Vec<&'a Field>, language: Language) -> Self {
+        let tensors = |name, record, fields: Vec<&'a Field>| match fields[..] {
+            [one] if language == Language::Rust => Tensors { name: &one.name, record: None, fields },
+            _ => Tensors { name, record: Some(record), fields },
+        };
+        let mut arguments = Vec::new();
+        if !inputs.is_empty() {
+            arguments.push(Argument::Inputs(tensors("inputs", record, inputs)));
+        }
+        arguments.push(Argument::Outputs(tensors("outputs", "Outputs", outputs)));
+        Self(arguments)
+    }
+
+    /// What each argument is spelled as, separated by commas.
+    pub fn spelled(&self, argument: impl FnMut(&Argument<'a>) -> String) -> String {
+        self.0.iter().map(argument).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The names of the arguments, separated by commas.
+    pub fn names(&self) -> String {
+        self.spelled(|argument| argument.name().to_owned())
+    }
+
+    /// The inputs, as one argument.
+    pub fn inputs(&self) -> Option<&Tensors<'a>> {
+        self.0.iter().find_map(|argument| match argument {
+            Argument::Inputs(tensors) => Some(tensors),
+            _ => None,
+        })
+    }
+
+    /// The outputs, as one argument.
+    pub fn outputs(&self) -> &Tensors<'a> {
+        match self.0.last() {
+            Some(Argument::Outputs(tensors)) => tensors,
+            _ => unreachable!("the outputs come last"),
+        }
+    }
+}
+
+impl Argument<'_> {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Argument::Pool => "pool",
+            Argument::State => "state",
+            Argument::Packed => "packed",
+            Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name,
+        }
+    }
+}
+
+impl Tensors<'_> {
+    /// Where a tensor of the argument is, in Rust.
+    pub fn place(&self, field: &Field) -> String {
+        match self.record {
+            None => field.name.clone(),
+            Some(_) => format!("{}.{}", self.name, field.name),
+        }
+    }
+
+    /// The argument in Rust, each tensor with a value of its own.
+    pub fn value(&self, of: impl Fn(&Field) -> String) -> String {
+        match (self.record, &self.fields[..]) {
+            (None, [one]) => of(one),
+            (record, fields) => {
+                let fields: String = fields.iter().map(|field| format!("{}: {},", field.name, of(field))).collect();
+                format!("&{} {{ {fields} }}", record.unwrap_or_default())
+            }
+        }
+    }
+}
