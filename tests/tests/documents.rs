@@ -144,6 +144,20 @@ fn the_readme_is_short() {
     assert!(words <= 1500, "{words} words");
 }
 
+/// The documents that lead to others.
+const DOCUMENTS: [&str; 10] = [
+    "README.md",
+    "OPTIONS.md",
+    "INTERFACE.md",
+    "CHANGELOG.md",
+    "benches/README.md",
+    "cellc/ARCHITECTURE.md",
+    "cellc/README.md",
+    "runtime/README.md",
+    "tests/README.md",
+    "tests/models/README.md",
+];
+
 /// Every link between documents leads to a file, and to a heading in it.
 #[test]
 fn links_lead_somewhere() {
@@ -156,18 +170,7 @@ fn links_lead_somewhere() {
             })
             .collect()
     };
-    for name in [
-        "README.md",
-        "OPTIONS.md",
-        "INTERFACE.md",
-        "CHANGELOG.md",
-        "benches/README.md",
-        "cellc/ARCHITECTURE.md",
-        "cellc/README.md",
-        "runtime/README.md",
-        "tests/README.md",
-        "tests/models/README.md",
-    ] {
+    for name in DOCUMENTS {
         let text = read(name);
         let folder = file(name).parent().expect("a folder").to_owned();
         // code has brackets of its own
@@ -181,6 +184,23 @@ fn links_lead_somewhere() {
                 let target = fs::read_to_string(target).expect("a document");
                 assert!(anchors(&target).iter().any(|known| known == anchor), "{name}: {link}");
             }
+        }
+    }
+}
+
+/// Every source file that a document names is there.
+#[test]
+fn documents_name_files_that_exist() {
+    for name in DOCUMENTS {
+        let text = read(name);
+        let prose = text.split("```").step_by(2).collect::<String>();
+        let folder = file(name).parent().expect("a folder").to_owned();
+        let is_source = |span: &&str| span.contains('/') && (span.ends_with(".rs") || span.ends_with(".py"));
+        for span in prose.split('`').skip(1).step_by(2).filter(is_source).filter(|span| !span.contains([' ', '*'])) {
+            // as named from the document, the root or the crate; NAME and the like are anybody's
+            let is_pattern = span.split(['/', '.']).any(|part| part.len() > 1 && part.chars().all(char::is_uppercase));
+            let places = [folder.join(span), file(span), file("cellc/src").join(span), file("tests/tests").join(span)];
+            assert!(is_pattern || places.iter().any(|place| place.exists()), "{name}: {span}");
         }
     }
 }
