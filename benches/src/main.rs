@@ -28,31 +28,31 @@ use table::Traded;
 use trade::{ALL_TRADES, Trade, trades};
 use workload::{FADED, Variant, WORKLOADS, Workload};
 
-/// Times cellc's kernels beside a same-run floor, a naive loop and other libraries
+/// Times cellc's kernels, and compares with a lower bound measured in the same run, a naive loop and other libraries
 #[derive(Parser)]
 struct Arguments {
-    /// Only these workloads: gru_16_128,lstm_1_40_dense
+    /// Only these models: gru_16_128,lstm_1_40_dense
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Samples of every contender
+    /// The number of samples of each contender
     #[arg(long, default_value_t = 1000)]
     rounds: usize,
-    /// Seconds after which a workload has as many samples as it gets
+    /// Stop sampling a model after this many seconds
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Measure every workload so often: what is printed is the best run, and the worst beside it
+    /// Repeat each measurement N times; print the best run, and the worst beside it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     best_of: u16,
-    /// Leave other libraries out
+    /// Leave out other libraries
     #[arg(long)]
     no_peers: bool,
-    /// Time options that are not the default beside those that are; takes the feature trades
+    /// Time options that are not the default beside the default; needs the feature trades
     #[arg(long, conflicts_with_all = ["no_peers", "svg"])]
     trades: bool,
-    /// The processor core to run on; the last one without it
+    /// The processor core to run on; the last one by default
     #[arg(long)]
     core: Option<usize>,
-    /// Also write everything to this file
+    /// Also write all measurements to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Also write a picture of time over floor to this file

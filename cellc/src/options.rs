@@ -12,11 +12,11 @@ pub enum Language {
     C,
 }
 
-/// How far loops are unrolled.
+/// How far to unroll loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unroll {
-    /// Fully where the plan's budget allows, else tiled loops.
+    /// Fully if the planner's limit allows, else tiled loops.
     #[default]
     Auto,
     /// Fully, whatever it costs.
@@ -29,16 +29,16 @@ pub enum Unroll {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fma {
-    /// Where the instruction set has it.
+    /// If the instruction set has it.
     #[default]
     Auto,
-    /// Nowhere: every instruction set gives the same bits.
+    /// Never: every instruction set gives the same bits.
     Off,
 }
 
-/// How far activations may be from their exact values.
+/// The largest error of activations.
 ///
-/// What is exact and cheap is the same at every level: relu, softsign and the like.
+/// Activations that are exact and cheap are the same at every level: relu, softsign and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Accuracy {
@@ -65,19 +65,19 @@ impl Accuracy {
     }
 }
 
-/// On how many threads a step runs.
+/// The number of threads of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Threads {
     /// The caller's.
     #[default]
     One,
-    /// The caller's and a helper, for cells where the plan expects that to be faster; the same bits. Generated Rust then needs std,
+    /// The caller's and a helper, if the planner expects that to be faster. The bits are the same. Generated Rust then needs std,
     /// generated C pthreads.
     Two,
 }
 
-/// Where weights stand.
+/// Where to put the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WeightsAs {
@@ -90,18 +90,18 @@ pub enum WeightsAs {
     File,
 }
 
-/// How the matrices of cells and dense layers are stored, where they are known when compiling. Biases and peepholes stay f32.
+/// How to store the matrices of cells and dense layers that are known when compiling. Biases and peepholes stay f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WeightFormat {
-    /// As f32: exactly.
+    /// f32, exact.
     #[default]
     F32,
-    /// IEEE binary16: exactly where the model's own constants are FP16.
+    /// IEEE binary16, exact if the model's own constants are FP16.
     F16,
-    /// bfloat16, two in 32 bits: faster where weights are read from beyond the nearest caches.
+    /// bfloat16, two in 32 bits; faster if the weights do not fit the nearest caches.
     Bf16Pair,
-    /// Eight bits and a scale for each row of a matrix.
+    /// 8 bits, and a scale for each row of a matrix.
     Int8,
 }
 
@@ -128,7 +128,7 @@ impl WeightFormat {
     }
 }
 
-/// Which parameters are state that the struct holds.
+/// Which parameters are states that the struct holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum State {
@@ -137,7 +137,7 @@ pub enum State {
     Auto,
     /// These pairs of input and output names.
     Pairs(Vec<(String, String)>),
-    /// None. No warning speaks of layers that every call starts anew.
+    /// None. There is no warning about layers that every call starts anew.
     None,
 }
 
@@ -156,10 +156,10 @@ impl Default for Range {
     }
 }
 
-/// What the plan chooses by its model of costs, chosen by hand; none: as the plan does. No result depends on it.
+/// Decisions of the planner, made by hand; `None` leaves them to the planner. No result depends on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
-    /// Columns of a panel: neighbouring units whose weights stand together.
+    /// Columns of a panel: neighbouring units whose weights are packed together.
     pub panel_columns: Option<usize>,
     /// Rows of a batch, or steps of a sequence, that share each weight that is read.
     pub rows_at_once: Option<usize>,
@@ -169,7 +169,7 @@ pub struct Tuning {
     pub input_first: Option<bool>,
     /// Whether pointwise work is done in registers, where its operand is computed.
     pub fuse: Option<bool>,
-    /// Whether two threads share a cell, where there are two.
+    /// Whether two threads share a cell, if there are two.
     pub halves: Option<bool>,
 }
 
@@ -195,7 +195,7 @@ fn joined(words: impl Iterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
-/// Everything that can be chosen about the generated code. The default is right for most models.
+/// The options of the generated code. The defaults are right for most models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The name of the type and of the function; none: the model's own name.
@@ -206,31 +206,31 @@ pub struct Options {
     pub arch: &'static Arch,
     /// The instruction sets beside the generic one; none: all of the architecture.
     pub isas: Option<Vec<&'static Isa>>,
-    /// How far loops are unrolled.
+    /// How far to unroll loops.
     pub unroll: Unroll,
     /// What else the plan need not choose.
     pub tuning: Tuning,
     /// Whether multiply-add is fused.
     pub fma: Fma,
-    /// How far activations may be from their exact values.
+    /// The largest error of activations.
     pub accuracy: Accuracy,
-    /// Which parameters are state.
+    /// Which parameters are states.
     pub state: State,
-    /// The batch size, where the model leaves it open.
+    /// The batch size, if the model leaves it open.
     pub batch: Option<usize>,
-    /// Shapes by input name, where the model leaves sizes open; `None` leaves one open: the number of steps.
+    /// Shapes by input name, if the model leaves sizes open. `None` leaves a size open: the number of steps.
     pub shapes: Vec<(String, Vec<Option<usize>>)>,
     /// For the error bound.
     pub range: Range,
-    /// Where weights stand.
+    /// Where to put the weights.
     pub weights_as: WeightsAs,
-    /// How the matrices of cells and dense layers are stored.
+    /// How to store the matrices of cells and dense layers.
     pub weight_format: WeightFormat,
-    /// On how many threads a step runs.
+    /// The number of threads of a step.
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
-    /// Denormals are kept; else a value of magnitude below 2^-100 becomes 0 where a step reads an input, keeps a state or writes
+    /// Keeps denormals. Without it, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes
     /// an output.
     pub keep_denormals: bool,
 }

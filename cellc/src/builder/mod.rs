@@ -41,10 +41,10 @@ use crate::options::{
 /// # fn main() {}
 /// ```
 ///
-/// writes `denoiser.rs`, which the crate brings in by `cellc_runtime::include_model!("denoiser")` and which
-/// implements `cellc_runtime::Cell`. Cargo is told to run the build script again when the `.xml` or the `.bin` changes.
+/// writes `denoiser.rs`, which implements `cellc_runtime::Cell`. The crate includes it with
+/// `cellc_runtime::include_model!("denoiser")`. Cargo runs the build script again when the `.xml` or the `.bin` changes.
 ///
-/// A cell can also be declared rather than read. Its weights are given here, or at run time if they are not:
+/// A cell can also be declared. Its weights are given to the builder, or at run time:
 ///
 /// ```no_run
 /// # fn main() -> Result<(), cellc::Error> {
@@ -53,7 +53,7 @@ use crate::options::{
 /// # }
 /// ```
 ///
-/// So can a sequence, several layers, and a dense layer behind them, with weights that PyTorch saved:
+/// A sequence, several layers, and a dense layer behind them can be declared too, with weights that PyTorch saved:
 ///
 /// ```no_run
 /// # #[cfg(feature = "read-safetensors")]
@@ -110,7 +110,7 @@ const OF_FILE: [Key; 4] = [Key::Prefix, Key::Head, Key::HeadActivation, Key::Gat
 
 impl Builder {
     /// A model in a file, relative to the folder of Cargo.toml: the `.xml` of an OpenVINO IR (feature `openvino`), or a model of an amplifier, `.nam` or
-    /// the `.json` of RTNeural and AIDA-X (feature `json`). What the file holds says what it is.
+    /// the `.json` of RTNeural and AIDA-X (feature `json`). The content of the file decides which it is.
     ///
     /// The weights of an IR are read from the `.bin` beside it, unless [`Builder::weights`] names another file.
     #[cfg(any(feature = "read-openvino", feature = "json"))]
@@ -150,11 +150,11 @@ impl Builder {
     /// Apple's `gru` of BNNSGraph.Builder: `input [steps, batch, input_size]` and `initial_hidden_states [batch, hidden_size]` in, `output [steps,
     /// batch, hidden_size]` (of one step where [`Builder::output_sequence`] is false) and `hidden_states [batch, hidden_size]` out.
     ///
-    /// The reset gate stands where [`Builder::apply_reset_gate_after_mat_mul`] or [`Builder::reset_gate`] says; without either where Apple's
-    /// documentation prints it for a flag that is false, [`AppleResetGate::AfterMatMulOuterBias`]. (Apple's reference test for the operation computes
-    /// [`AppleResetGate::BeforeMatMul`] then.) Weights given by [`Builder::weights_of`] and at run time are in Apple's order; at run time they are
-    /// called `input_hidden_weight`, `hidden_hidden_weight`, `bias` and, for [`AppleResetGate::AfterMatMul`], `input_bias`, and a bias that
-    /// there is none of is zeros. Those of [`Builder::weight_values`] are in OpenVINO's.
+    /// [`Builder::apply_reset_gate_after_mat_mul`] or [`Builder::reset_gate`] gives the place of the reset gate. The default is what Apple's
+    /// documentation prints for a flag that is false, [`AppleResetGate::AfterMatMulOuterBias`]. (Apple's reference test for the operation computes
+    /// [`AppleResetGate::BeforeMatMul`] then.) Weights given by [`Builder::weights_of`] and at run time are in Apple's order. At run time they are
+    /// called `input_hidden_weight`, `hidden_hidden_weight`, `bias` and, for [`AppleResetGate::AfterMatMul`], `input_bias`; give zeros for a missing
+    /// bias. Those of [`Builder::weight_values`] are in OpenVINO's order.
     pub fn apple_gru(hidden_size: usize, input_size: usize, steps: usize) -> Self {
         let mut cell = Self::cell("Builder::apple_gru", Family::Gru, hidden_size, input_size);
         cell.is_apples = true;
@@ -195,8 +195,8 @@ impl Builder {
         self
     }
 
-    /// Where the reset gate of a declared GRU stands: true, after the matrix product (PyTorch, Keras `reset_after`); false
-    /// (default, as in OpenVINO), before it.
+    /// The place of the reset gate of a declared GRU: after the matrix product if true (PyTorch, Keras `reset_after`), before it if false
+    /// (the default, as in OpenVINO).
     pub fn linear_before_reset(mut self, after: bool) -> Self {
         if let Source::Cell { cell, .. } = &self.source
             && (!cell.family.has_reset_gate() || cell.is_apples)
@@ -212,59 +212,59 @@ impl Builder {
         self.attribute(Key::LinearBeforeReset, after)
     }
 
-    /// Makes a declared cell a sequence of that many steps: OpenVINO's GRUSequence, RNNSequence, LSTMSequence or AUGRUSequence. `x [batch, steps,
-    /// input_size]`, states `[batch, D, hidden_size]` and the weights with D in front, D being 2 where it runs both ways, else 1; `y [batch, D, steps,
-    /// hidden_size]` is a further output.
+    /// Makes a declared cell a sequence of that many steps: OpenVINO's GRUSequence, RNNSequence, LSTMSequence or AUGRUSequence. It reads `x [batch, steps,
+    /// input_size]` and states `[batch, D, hidden_size]`, its weights have D in front, and `y [batch, D, steps, hidden_size]` is one more output. D is 2
+    /// for a bidirectional sequence, else 1.
     pub fn steps(self, steps: usize) -> Self {
         self.attribute(Key::Steps, steps)
     }
 
-    /// Which way a declared sequence runs; forward unless told otherwise.
+    /// The direction of a declared sequence; forward by default.
     pub fn direction(self, direction: Direction) -> Self {
         self.attribute(Key::Direction, direction)
     }
 
-    /// How many layers a declared cell or sequence has, each reading what the one before gives.
+    /// The number of layers of a declared cell or sequence. Each layer reads the output of the one before.
     ///
-    /// Of several layers, and of one with a [`Builder::head`], the states are not inputs and outputs: the generated type holds them, zero at first. A network that
-    /// runs in reverse or both ways starts every call at zero. Its one output is `out`. An AUGRU and Apple's `gru` have one layer.
+    /// If there are several layers or a [`Builder::head`], the states are not inputs and outputs: the generated type holds them, initially zero. A reverse or
+    /// bidirectional network starts every call at zero. The only output is `out`. An AUGRU and Apple's `gru` have one layer.
     pub fn layers(self, layers: usize) -> Self {
         self.attribute(Key::Layers, layers)
     }
 
-    /// Whether x is added to the output, as models of amplifiers have it: `out = head(h) + x`, of as many values as the input has.
+    /// Adds x to the output, as amplifier models do: `out = head(h) + x`. Both must have the same size.
     ///
-    /// With it, the generated type holds the states, as with several [`Builder::layers`]. An AUGRU and Apple's `gru` have none.
+    /// The generated type then holds the states, as with several [`Builder::layers`]. An AUGRU and Apple's `gru` do not take this.
     pub fn skip(self, skip: bool) -> Self {
         self.attribute(Key::Skip, skip)
     }
 
-    /// LSTM: the input gate is 1 - f, as LSTMCell-1 has it.
+    /// LSTM: the input gate is 1 - f, as in LSTMCell-1.
     pub fn input_forget(self, coupled: bool) -> Self {
         self.attribute(Key::InputForget, coupled)
     }
 
-    /// LSTM: peepholes, as LSTMCell-1 has them: `p [3 * hidden_size]`, those of f, i and o.
+    /// LSTM: peepholes, as in LSTMCell-1: `p [3 * hidden_size]`, those of f, i and o.
     pub fn peepholes(self, peepholes: bool) -> Self {
         self.attribute(Key::Peepholes, peepholes)
     }
 
-    /// LSTM: the order of the gates in OpenVINO's weights, as LSTMCell-1 has it.
+    /// LSTM: the order of the gates in OpenVINO's weights, as in LSTMCell-1.
     pub fn weights_format(self, order: LstmGateOrder) -> Self {
         self.attribute(Key::WeightsFormat, order)
     }
 
-    /// Apple's `applyResetGateAfterMatMul`; false unless told otherwise, which is [`AppleResetGate::AfterMatMulOuterBias`].
+    /// Apple's `applyResetGateAfterMatMul`. The default is false, which is [`AppleResetGate::AfterMatMulOuterBias`].
     pub fn apply_reset_gate_after_mat_mul(self, after: bool) -> Self {
         self.of_apple(Key::ApplyResetGateAfterMatMul, after)
     }
 
-    /// Where the reset gate of Apple's `gru` stands, for what the flag cannot say.
+    /// The place of the reset gate of Apple's `gru`, if the flag cannot give it.
     pub fn reset_gate(self, gate: AppleResetGate) -> Self {
         self.of_apple(Key::ResetGate, gate)
     }
 
-    /// Apple's `outputSequence`; true unless told otherwise.
+    /// Apple's `outputSequence`; true by default.
     pub fn output_sequence(self, sequence: bool) -> Self {
         self.of_apple(Key::OutputSequence, sequence)
     }
@@ -281,7 +281,7 @@ impl Builder {
         self
     }
 
-    /// The bound on every pre-activation sum of a declared cell; 0 is none, as is infinity.
+    /// The bound on every pre-activation sum of a declared cell; 0 and infinity are no bound.
     pub fn clip(self, bound: f32) -> Self {
         self.attribute(Key::Clip, bound)
     }
@@ -294,8 +294,8 @@ impl Builder {
     }
 
     /// The weights of a declared cell as a framework holds them: the two matrices, then the biases, then the peepholes, each in C order, as the
-    /// table at [`Framework`] lists them. To be called once for every layer and, in a layer that runs both ways, once for each direction,
-    /// forward first.
+    /// table at [`Framework`] lists them. Call it once for every layer; in a bidirectional layer once for each direction, forward
+    /// first.
     ///
     /// ```
     /// use cellc::{Builder, Framework};
@@ -319,12 +319,12 @@ impl Builder {
     }
 
     /// The weights of declared layers as PyTorch saved them, a file relative to the folder of Cargo.toml: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`,
-    /// `bias_hh_l0`, with `_reverse` behind them those of the other direction; the names of a cell module, without `_l0`, for one step. Those of
+    /// `bias_hh_l0`. Those of the reverse direction end in `_reverse`; those of a cell module, for one step, have no `_l0`. Those of
     /// [`Builder::apple_gru`] have the names of its arguments: `input_hidden_weight`, `hidden_hidden_weight`, `bias`, `input_bias`.
     ///
-    /// Elements are f32, f16, bf16 or f64, and become f32. PyTorch's GRU is `linear_before_reset`. Every tensor of the file must be one of those that are
-    /// named here, unless [`Builder::prefix`] says which module is meant: then every tensor of that module. Without [`Builder::layers`] all layers of the file
-    /// are taken. What is not said here is taken from the file's metadata, where they say it (`cellc.prefix`, `cellc.head` and their like); what contradicts them is refused.
+    /// Elements are f32, f16, bf16 or f64, and become f32. PyTorch's GRU has `linear_before_reset`. Other tensors in the file are refused; with
+    /// [`Builder::prefix`], other tensors in that module. Without [`Builder::layers`] all layers of the file
+    /// are taken. The file's metadata (`cellc.prefix`, `cellc.head` and so on) gives what no method gives; contradictions are refused.
     #[cfg(feature = "read-safetensors")]
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
@@ -354,13 +354,13 @@ impl Builder {
         self.of_file(Key::Head, module.into())
     }
 
-    /// What is computed on each output of the [`Builder::head`].
+    /// The activation of the [`Builder::head`].
     #[cfg(feature = "read-safetensors")]
     pub fn head_activation(self, activation: Activation) -> Self {
         self.of_file(Key::HeadActivation, activation)
     }
 
-    /// The order in which a file of tensors has the gates, where it is not PyTorch's own (`ifco` of an LSTM, `rzn` of a GRU).
+    /// The order of the gates in a file of tensors, if it is not PyTorch's (`ifco` for LSTM, `rzn` for GRU).
     #[cfg(feature = "read-safetensors")]
     pub fn gate_order(self, order: GateOrder) -> Self {
         self.of_file(Key::GateOrder, order)
@@ -418,7 +418,7 @@ impl Builder {
         self.option(|options| options.name = Some(name.into()))
     }
 
-    /// The instruction sets for which bodies are written beside the generic one; without it, all of [`crate::arch::ALL`].
+    /// The instruction sets to generate code for, besides generic; all of [`crate::arch::ALL`] by default.
     ///
     /// ```
     /// use cellc::{Builder, arch};
@@ -429,17 +429,17 @@ impl Builder {
         self.option(|options| options.isas = Some(isas.into_iter().collect()))
     }
 
-    /// The language; Rust without it. C is written as a `.h` and a `.c`.
+    /// The language; Rust by default. C is written as a `.h` and a `.c`.
     pub fn language(self, language: Language) -> Self {
         self.option(|options| options.language = language)
     }
 
-    /// How far loops are unrolled.
+    /// How far to unroll loops.
     pub fn unroll(self, unroll: Unroll) -> Self {
         self.option(|options| options.unroll = unroll)
     }
 
-    /// What the plan would choose by its model of costs; no result depends on it.
+    /// Overrides decisions of the planner. No result depends on it.
     pub fn tuning(self, tuning: Tuning) -> Self {
         self.option(|options| options.tuning = tuning)
     }
@@ -449,12 +449,12 @@ impl Builder {
         self.option(|options| options.fma = fma)
     }
 
-    /// Which inputs are state that the type holds.
+    /// Which inputs are states that the type holds.
     pub fn state(self, state: State) -> Self {
         self.option(|options| options.state = state)
     }
 
-    /// How many rows are computed at once, where the model leaves it open; 1 for a declared cell.
+    /// The batch size, if the model leaves it open; 1 for a declared cell.
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
             Source::Cell { cell, .. } => cell.keys.set(Key::Batch, Said::unplaced(rows)),
@@ -464,12 +464,12 @@ impl Builder {
         self
     }
 
-    /// The shape of an input, where the model leaves sizes open.
+    /// The shape of an input, if the model leaves sizes open.
     pub fn shape(self, input: impl Into<String>, shape: impl Into<Vec<usize>>) -> Self {
         self.open_shape(input, shape.into().into_iter().map(Some).collect::<Vec<_>>())
     }
 
-    /// The shape of an input, of which `None` leaves a size open: the number of steps, which every call then says.
+    /// The shape of an input. `None` leaves a size open, the number of steps; every call then gives it.
     pub fn open_shape(self, input: impl Into<String>, shape: impl Into<Vec<Option<usize>>>) -> Self {
         self.option(|options| options.shapes.push((input.into(), shape.into())))
     }
@@ -479,29 +479,29 @@ impl Builder {
         self.option(|options| options.range = range)
     }
 
-    /// Where weights stand.
+    /// Where to put the weights.
     pub fn weights_as(self, weights_as: WeightsAs) -> Self {
         self.option(|options| options.weights_as = weights_as)
     }
 
-    /// How far activations may be from their exact values.
+    /// The largest error of activations.
     pub fn accuracy(self, accuracy: Accuracy) -> Self {
         self.option(|options| options.accuracy = accuracy)
     }
 
-    /// How the matrices of cells and dense layers are stored. What that costs is in the error bound of the header.
+    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss.
     pub fn weight_format(self, format: WeightFormat) -> Self {
         self.option(|options| options.weight_format = format)
     }
 
-    /// On how many threads a step runs: two share cells of one step where the plan expects that to be faster. Generated Rust then needs
-    /// std, generated C pthreads. Sequences, loops, and cells whose reset gate stands before the product are refused.
+    /// The number of threads. Two threads share a cell of one step if the planner expects that to be faster. Generated Rust then needs
+    /// std, generated C pthreads. Sequences, loops, and cells with the reset gate before the product are not supported.
     pub fn threads(self, threads: Threads) -> Self {
         self.option(|options| options.threads = threads)
     }
 
-    /// Whether denormals are kept. Unless they are, a value of magnitude below 2^-100 becomes 0 where a step reads an input, keeps a state
-    /// or writes an output.
+    /// Keeps denormals. By default, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes an
+    /// output.
     pub fn keep_denormals(self, keep: bool) -> Self {
         self.denormals("keep_denormals", keep)
     }
@@ -521,13 +521,12 @@ impl Builder {
         self.option(|options| options.keep_denormals = keep)
     }
 
-    /// Whether generated Rust implements `cellc_runtime::Cell`, for which the crate must depend on cellc-runtime; it does unless told
-    /// otherwise.
+    /// Whether generated Rust implements `cellc_runtime::Cell`; true by default. The crate must then depend on cellc-runtime.
     pub fn runtime(self, runtime: bool) -> Self {
         self.option(|options| options.runtime = runtime)
     }
 
-    /// Everything that can be chosen about the code at once; replaces what was chosen so far.
+    /// All options at once. It replaces all options that were set before.
     pub fn options(self, options: Options) -> Self {
         Self { options, denormals: None, ..self }
     }
@@ -538,7 +537,7 @@ impl Builder {
         self
     }
 
-    /// Compiles, and writes the files. Returns their paths: the source last, before it what it needs (a `.bin`, a `.h`).
+    /// Compiles, and writes the files. Returns their paths; the source is the last one, after a `.bin` or a `.h`.
     ///
     /// In a build script, warnings are shown by cargo, which is also told which files the output depends on.
     ///
