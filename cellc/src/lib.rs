@@ -1,7 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-#[doc(hidden)]
-pub mod activation;
 pub mod arch;
 #[cfg(feature = "builder")]
 #[doc(hidden)]
@@ -22,15 +20,11 @@ pub mod front;
 #[doc(hidden)]
 pub mod kernel;
 #[doc(hidden)]
-pub mod lower;
-#[doc(hidden)]
 pub mod model;
 #[doc(hidden)]
 pub mod options;
 #[doc(hidden)]
 pub mod pack;
-#[doc(hidden)]
-pub mod pass;
 #[doc(hidden)]
 pub mod plan;
 #[cfg(any(test, feature = "builder"))]
@@ -48,6 +42,8 @@ pub mod timing;
 #[doc(hidden)]
 pub mod validate;
 
+#[cfg_attr(not(any(test, feature = "builder")), allow(dead_code, reason = "macros state no errors"))]
+mod activation;
 #[cfg(feature = "builder")]
 mod builder;
 #[cfg(feature = "builder")]
@@ -60,6 +56,8 @@ mod free_run;
 #[cfg(feature = "builder")]
 mod header;
 mod interface;
+mod lower;
+mod pass;
 mod summary;
 
 pub use arch::Isa;

@@ -43,7 +43,8 @@ impl Packed {
     }
 
     /// The contents of a buffer of the baked block.
-    pub fn values(&self, program: &Program, buffer: BufferId) -> Option<Vec<f32>> {
+    #[cfg(test)]
+    pub(crate) fn values(&self, program: &Program, buffer: BufferId) -> Option<Vec<f32>> {
         let at = self.baked_at(buffer)?;
         let buffer = program.buffer(buffer);
         let (element, bytes) = (buffer.element, &self.bytes[at * 4..][..buffer.bytes()]);

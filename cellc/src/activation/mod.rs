@@ -64,13 +64,13 @@ fn definition(activation: Activation) -> (Definition, [f32; 2]) {
 }
 
 /// The activation's value, in float64.
-pub fn exact(activation: Activation, v: f64) -> f64 {
+pub(crate) fn exact(activation: Activation, v: f64) -> f64 {
     let (definition, parameters) = definition(activation);
     (definition.exact)(parameters, v)
 }
 
 /// The activation as straight-line arithmetic of that accuracy.
-pub fn expand(activation: Activation, accuracy: Accuracy) -> Function {
+pub(crate) fn expand(activation: Activation, accuracy: Accuracy) -> Function {
     let (definition, parameters) = definition(activation);
     let mut function = (definition.expand)(parameters, accuracy);
     function.doc.extend(stated(activation, accuracy).map(|error| format!("At most {error}.")));
@@ -78,7 +78,7 @@ pub fn expand(activation: Activation, accuracy: Accuracy) -> Function {
 }
 
 /// The error of the expansion in words; none where it is exact.
-pub fn stated(activation: Activation, accuracy: Accuracy) -> Option<String> {
+pub(crate) fn stated(activation: Activation, accuracy: Accuracy) -> Option<String> {
     let [fused, split] = [true, false].map(|fused| error(activation, accuracy, fused));
     let from = if fused.relative > 0.0 { "from the exact value y" } else { "from the exact value" };
     let without = || format!(", {split} without fused multiply-add");
@@ -89,7 +89,7 @@ pub fn stated(activation: Activation, accuracy: Accuracy) -> Option<String> {
 /// How far the expansion of an activation is from its exact value, whatever the finite argument, as far as nothing
 /// overflows: the sum of the parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Error {
+pub(crate) struct Error {
     /// In units of the spacing of f32 at the exact value.
     pub ulp: f64,
     /// As a part of the exact value.
@@ -106,7 +106,7 @@ impl Error {
     }
 
     /// The largest error for arguments and exact values of at most these magnitudes.
-    pub fn within(&self, argument: f64, value: f64) -> f64 {
+    pub(crate) fn within(&self, argument: f64, value: f64) -> f64 {
         // nothing times infinity is nothing here
         let part = |factor: f64, of: f64| if factor == 0.0 { 0.0 } else { factor * of };
         let of_value = part(self.ulp, spacing(value)) + part(self.relative, value);
@@ -166,13 +166,13 @@ impl Measured {
 /// The error of the expansion.
 ///
 /// Where the arithmetic approximates it is measured; a run by hand of the test of this module repeats that over every f32.
-pub fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> Error {
+pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> Error {
     let (definition, parameters) = definition(activation);
     (definition.error)(parameters, accuracy, fused)
 }
 
 /// The largest error of the expansion for arguments of at most this magnitude.
-pub fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnitude: f64) -> f64 {
+pub(crate) fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnitude: f64) -> f64 {
     let Image { low, high, least, most, .. } = image(activation, magnitude);
     let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
     // a limit is approached, or met without error: the spacing is that below it
@@ -182,7 +182,7 @@ pub fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnit
 
 /// What an exact activation makes of the arguments `-magnitude..=magnitude`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Image {
+pub(crate) struct Image {
     /// `|f(a) - f(b)|` is at most `slope |a - b| + jump`.
     pub slope: f64,
     /// The height of the step, where there is one.
@@ -205,7 +205,7 @@ impl Image {
 }
 
 /// What the exact activation makes of arguments of at most this magnitude, which is not below 0.
-pub fn image(activation: Activation, magnitude: f64) -> Image {
+pub(crate) fn image(activation: Activation, magnitude: f64) -> Image {
     let ends = [-magnitude, magnitude].map(|v| exact(activation, v));
     let (definition, parameters) = definition(activation);
     (definition.image)(parameters, magnitude, ends)

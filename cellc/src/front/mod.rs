@@ -2,14 +2,14 @@
 
 #[cfg(feature = "json")]
 mod amplifier;
-pub mod apple;
-pub mod declaration;
+pub(crate) mod apple;
+pub(crate) mod declaration;
 pub(crate) mod declared;
 pub mod formats;
 mod graph;
 pub mod keys;
 pub(crate) mod layer;
-pub mod layout;
+pub(crate) mod layout;
 #[cfg(feature = "read-openvino")]
 pub mod openvino;
 #[cfg(feature = "read-safetensors")]

@@ -58,7 +58,8 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
 ///
 /// # Panics
 /// If the function is symbolic, or the arguments do not fit it.
-pub fn evaluate(function: &Function, arguments: &[&[f32]]) -> Vec<f32> {
+#[cfg(test)]
+pub(crate) fn evaluate(function: &Function, arguments: &[&[f32]]) -> Vec<f32> {
     assert_eq!(function.params, arguments.len(), "the arguments of {}", function.name);
     let width = arguments.first().map_or(1, |a| a.len());
     let arguments = arguments.iter().map(|a| {

@@ -16,8 +16,10 @@ mod print;
 mod tests;
 mod verify;
 
+#[cfg(test)]
+pub(crate) use interpret::evaluate;
 #[cfg(any(test, feature = "builder"))]
-pub use interpret::{evaluate, interpret};
+pub use interpret::interpret;
 pub use verify::verify;
 
 /// Below this magnitude, 2^-100, [`Operation::Flush`] gives 0.

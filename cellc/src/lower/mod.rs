@@ -34,7 +34,7 @@ use builder::{Builder, copy, flush};
 use memory::{Memory, PackedWeights};
 
 /// Lowers a model for every instruction set of the plan.
-pub fn lower(model: &ValidModel, plan: &Plan) -> Program {
+pub(crate) fn lower(model: &ValidModel, plan: &Plan) -> Program {
     let denormals = Denormals::new(model, plan.flush_below);
     let memory = Memory::new(model, plan, &denormals);
     let bodies = (0..plan.isas.len()).map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());

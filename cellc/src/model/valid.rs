@@ -1,4 +1,4 @@
-use super::{Activation, CellKind, ElementType, InputFile, LedgerEntry, LstmGateOrder, Tensor, WeightLayout};
+use super::{Activation, CellKind, ElementType, InputFile, LedgerEntry, Tensor, WeightLayout};
 
 /// Where a tensor of a [`ValidModel`] comes from. All but sequence lengths are f32 to the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -176,9 +176,10 @@ pub struct ValidCell {
     pub ledger: Vec<LedgerEntry>,
 }
 
+#[cfg(test)]
 impl ValidCell {
     /// A cell as its kind computes it unless said otherwise: one step, without what only an LSTM or an AUGRU takes.
-    pub fn new(
+    pub(crate) fn new(
         kind: CellKind,
         (batch, input_size, hidden_size): (usize, usize, usize),
         (x, h): (Source, Source),
@@ -192,7 +193,7 @@ impl ValidCell {
             hidden_size,
             activations: kind.default_activations().to_vec(),
             clip: None,
-            layout: WeightLayout::new(kind, LstmGateOrder::default()),
+            layout: WeightLayout::new(kind, Default::default()),
             input_forget: false,
             x,
             h,

@@ -7,7 +7,7 @@ use crate::options::Accuracy;
 ///
 /// # Panics
 /// If a symbolic function is not called by an activation's label: lowering's fault.
-pub fn expand(body: &mut Body, accuracy: Accuracy) {
+pub(crate) fn expand(body: &mut Body, accuracy: Accuracy) {
     for function in &mut body.functions {
         if function.result.is_none() {
             let activation = Activation::from_label(&function.name);

@@ -4,6 +4,6 @@ mod expand;
 mod split;
 mod unroll;
 
-pub use expand::expand;
-pub use split::split;
-pub use unroll::unroll;
+pub(crate) use expand::expand;
+pub(crate) use split::split;
+pub(crate) use unroll::unroll;

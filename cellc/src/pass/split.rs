@@ -2,7 +2,7 @@ use crate::kernel::{Body, Expr, Operation, Stmt};
 
 /// Makes every multiply-add a multiplication and an addition, each rounded: what an instruction set without a fused one
 /// computes, and what makes all instruction sets agree.
-pub fn split(body: &mut Body) {
+pub(crate) fn split(body: &mut Body) {
     for function in &mut body.functions {
         block(&mut function.body);
         if let Some(result) = &mut function.result {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Var, Walk, WindowId};
 
 /// Unrolls every loop of the kernels for which the plan said so: windows become constant offsets.
-pub fn unroll(body: &mut Body) {
+pub(crate) fn unroll(body: &mut Body) {
     for kernel in &mut body.kernels {
         if kernel.unroll {
             let body = std::mem::take(&mut kernel.body);

@@ -7,7 +7,7 @@ mod cost;
 mod fusion;
 
 pub use cost::tile_vectors;
-pub use fusion::{Along, Chain, Fusion, along};
+pub use fusion::{Along, Fusion, along};
 
 use std::collections::BTreeSet;
 use std::fmt;
