@@ -7,7 +7,7 @@ use cellc::compile::compile;
 use cellc::front::formats::{self, ReadOptions};
 use cellc::model::{Dim, Model};
 use cellc::options::Options;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::subject::Subject;
 
@@ -16,8 +16,8 @@ use crate::subject::Subject;
 pub struct Case {
     /// Its folder's name.
     pub name: String,
-    /// Its folder.
-    pub folder: PathBuf,
+    /// Which program made it, and how to make it again.
+    pub origin: String,
     /// The model as it was read.
     pub model: Model,
     /// The runs, in order.
@@ -64,18 +64,12 @@ pub fn cases() -> Vec<Case> {
 pub fn case(name: &str) -> Case {
     let folder = folder().join(name);
     let text = fs::read_to_string(folder.join("case.json")).expect("case.json is there");
-    let json: Value = serde_json::from_str(&text).expect("case.json is JSON");
+    let described: Described = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: case.json: {error}"));
     let (model, _) = formats::read(&folder.join("model.xml"), &ReadOptions::default())
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
-    let runs = list(&json["runs"]).iter().map(|run| read_run(&folder, run)).collect();
-    let tolerance = list(&json["tolerance"])
-        .iter()
-        .map(|rule| {
-            assert_eq!(rule["rule"], "|out-oracle| <= abs", "{name}: a rule that is not known");
-            rule["abs"].as_f64().expect("a number")
-        })
-        .collect();
-    Case { name: name.to_string(), folder, model, runs, tolerance }
+    let runs = described.runs.iter().map(|run| run.read(&folder)).collect();
+    let tolerance = described.tolerance.iter().map(|tolerance| tolerance.abs).collect();
+    Case { name: name.to_string(), origin: described.origin, model, runs, tolerance }
 }
 
 impl Case {
@@ -118,35 +112,77 @@ impl Case {
     }
 }
 
-fn list(value: &Value) -> &[Value] {
-    value.as_array().expect("a list")
+/// `case.json`, as far as Rust reads it; `models/check_corpus.py` reads the rest.
+#[derive(Deserialize)]
+struct Described {
+    origin: String,
+    runs: Vec<DescribedRun>,
+    tolerance: Vec<Tolerance>,
 }
 
-fn read_run(folder: &Path, run: &Value) -> Run {
-    let bytes =
-        |tensor: &Value| fs::read(folder.join(tensor["file"].as_str().expect("a name"))).expect("the file is there");
-    let shape = |tensor: &Value| -> Vec<usize> {
-        list(&tensor["shape"]).iter().map(|size| size.as_u64().expect("a size") as usize).collect()
-    };
-    let singles = |key: &str| list(&run[key]).iter().map(|tensor| f32s(tensor, &bytes(tensor))).collect();
-    let doubles = |tensor: &Value| -> Vec<f64> {
-        assert_eq!(tensor["dtype"], "f64", "{tensor}");
-        bytes(tensor).as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
-    };
-    Run {
-        shapes: list(&run["inputs"]).iter().map(shape).collect(),
-        inputs: singles("inputs"),
-        openvino: singles("openvino"),
-        oracle: list(&run["oracle"]).iter().map(doubles).collect(),
+#[derive(Deserialize)]
+struct DescribedRun {
+    inputs: Vec<Tensor>,
+    openvino: Vec<Tensor>,
+    oracle: Vec<Tensor>,
+}
+
+#[derive(Deserialize)]
+struct Tensor {
+    file: String,
+    dtype: ElementType,
+    shape: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ElementType {
+    F32,
+    F64,
+    I32,
+    I64,
+}
+
+#[derive(Deserialize)]
+struct Tolerance {
+    abs: f64,
+    #[serde(rename = "rule")]
+    _rule: Rule,
+}
+
+/// There is one; another is an error.
+#[derive(Deserialize)]
+enum Rule {
+    #[serde(rename = "|out-oracle| <= abs")]
+    DistanceToOracle,
+}
+
+impl DescribedRun {
+    fn read(&self, folder: &Path) -> Run {
+        let doubles = |tensors: &[Tensor]| -> Vec<Vec<f64>> { tensors.iter().map(|t| t.numbers(folder)).collect() };
+        // kernels take f32; lengths are small enough to be exact
+        let singles = |tensors: &[Tensor]| {
+            doubles(tensors).iter().map(|tensor| tensor.iter().map(|v| *v as f32).collect()).collect()
+        };
+        Run {
+            shapes: self.inputs.iter().map(|tensor| tensor.shape.clone()).collect(),
+            inputs: singles(&self.inputs),
+            openvino: singles(&self.openvino),
+            oracle: doubles(&self.oracle),
+        }
     }
 }
 
-/// The elements as kernels take them; lengths are small enough to be exact.
-fn f32s(tensor: &Value, bytes: &[u8]) -> Vec<f32> {
-    match tensor["dtype"].as_str() {
-        Some("f32") => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
-        Some("i32") => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
-        Some("i64") => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f32).collect(),
-        other => panic!("{tensor}: {other:?}"),
+impl Tensor {
+    fn numbers(&self, folder: &Path) -> Vec<f64> {
+        let bytes = fs::read(folder.join(&self.file)).unwrap_or_else(|error| panic!("{}: {error}", self.file));
+        let numbers: Vec<f64> = match self.dtype {
+            ElementType::F32 => bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
+            ElementType::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+            ElementType::I32 => bytes.as_chunks().0.iter().map(|b| f64::from(i32::from_le_bytes(*b))).collect(),
+            ElementType::I64 => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
+        };
+        assert_eq!(numbers.len(), self.shape.iter().product::<usize>(), "{}", self.file);
+        numbers
     }
 }

@@ -8,6 +8,7 @@ use std::{env, fs};
 use cellc::front::openvino::SUPPORTED;
 use cellc::model::{CellKind, ResetGate, general_equations};
 use cellc_tests::command;
+use cellc_tests::corpus::{self, Case};
 
 /// A file of the repository.
 fn file(name: &str) -> PathBuf {
@@ -239,14 +240,10 @@ fn the_picture_shows_what_was_measured() {
 /// Every case of the corpus says which program made it, or that nobody kept it.
 #[test]
 fn corpus_cases_say_where_they_come_from() {
-    for case in fs::read_dir(file("tests/corpus")).expect("the corpus") {
-        let path = case.expect("an entry").path().join("case.json");
-        let text = fs::read_to_string(&path).expect("case.json");
-        let case: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let origin = case["origin"].as_str().expect("an origin");
+    for Case { name, origin, .. } in corpus::cases() {
         let says =
             ["tests/models/", "by hand", "; the program is not kept here"].iter().any(|part| origin.contains(part));
-        assert!(says, "{}: {origin}", path.display());
+        assert!(says, "{name}: {origin}");
     }
 }
 
