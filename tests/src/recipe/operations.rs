@@ -1,0 +1,487 @@
+//! The operations that models are drawn of, all but cells and iterators.
+
+use std::fmt::{self, Debug, Formatter};
+use std::iter::repeat_n;
+
+use super::choices::{Choices, MOST_ELEMENTS, SIZES};
+use super::drawing::{Drawing, Item, integers, len};
+use crate::model_file::Port;
+use crate::random::unit;
+
+/// A row of the table.
+pub(super) struct Operation {
+    /// As a printed recipe calls it.
+    pub(super) name: &'static str,
+    /// By [`Model`]: how often it is drawn.
+    often: [usize; 3],
+    /// Adds it.
+    pub(super) draw: Draw,
+}
+
+/// What an operation needs to be there, and what adds it and its values to a model.
+#[derive(Clone, Copy)]
+pub(super) enum Draw {
+    /// Nothing; it may choose operands itself.
+    Any(fn(&mut Drawing, &mut Choices<'_>)),
+    /// A value.
+    OfValue(fn(&mut Drawing, &mut Choices<'_>, Item)),
+    /// A value of one dimension or more.
+    OfTensor(fn(&mut Drawing, &mut Choices<'_>, Item)),
+}
+
+/// What operations are drawn for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Model {
+    /// A graph of operations of all kinds.
+    Graph,
+    /// The body of an iterator.
+    Body,
+    /// A model of cells only.
+    Cells,
+}
+
+/// All operations, the simplest first.
+static OPERATIONS: [Operation; 17] = {
+    use Draw::{Any, OfTensor, OfValue};
+    [
+        row("unary", [2, 1, 0], OfValue(Drawing::unary)),
+        row("binary", [3, 2, 0], OfValue(Drawing::binary)),
+        row("reshape", [1, 1, 0], OfValue(Drawing::reshaped)),
+        row("transpose", [2, 1, 0], OfValue(Drawing::transpose)),
+        row("slice", [1, 1, 0], OfTensor(Drawing::sliced)),
+        row("split", [1, 1, 0], OfTensor(Drawing::split)),
+        row("gather", [1, 0, 0], OfTensor(Drawing::gather)),
+        row("broadcast", [1, 1, 0], OfValue(Drawing::broadcast)),
+        row("concat", [1, 1, 0], OfTensor(Drawing::concat)),
+        row("constant", [1, 0, 0], Any(Drawing::stored)),
+        row("softmax", [1, 1, 0], OfTensor(Drawing::softmax)),
+        row("dense", [2, 1, 0], OfTensor(Drawing::dense)),
+        row("matmul", [1, 1, 0], OfTensor(Drawing::matmul)),
+        row("variable", [1, 0, 0], Any(Drawing::variable)),
+        row("cell", [4, 2, 1], Any(Drawing::cell)),
+        row("sequence", [3, 1, 1], Any(Drawing::sequence)),
+        row("iterator", [1, 1, 0], OfTensor(Drawing::iterator)),
+    ]
+};
+
+const fn row(name: &'static str, often: [usize; 3], draw: Draw) -> Operation {
+    Operation { name, often, draw }
+}
+
+/// Those of a model, each as often as it is drawn.
+pub(super) fn in_a(model: Model) -> Vec<&'static Operation> {
+    OPERATIONS.iter().flat_map(|operation| repeat_n(operation, operation.often[model as usize])).collect()
+}
+
+impl Debug for Operation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Drawing {
+    pub(super) fn unary(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let kinds = [
+            "ReLU",
+            "Tanh",
+            "Sigmoid",
+            "SoftPlus",
+            "SoftSign",
+            "Negative",
+            "Abs",
+            "Elu",
+            "HardSigmoid",
+            "Clamp",
+            "PReLU",
+            "Exp",
+            "Log",
+        ];
+        let kind = choices.pick("kind", &kinds);
+        let set = "opset9";
+        let shape = port.shape.clone();
+        let (of, most) = match kind {
+            "Elu" => {
+                let alpha = choices.pick("alpha", &[1.0, 0.5, -0.25]);
+                (self.file.operation(kind, "opset1", &format!("alpha=\"{alpha}\""), &[&port], &shape), most.max(1.0))
+            }
+            "HardSigmoid" => {
+                let (alpha, beta) = (choices.pick("alpha", &[0.2, 0.5, -1.0]), choices.pick("beta", &[0.5, 0.0, -0.1]));
+                let (alpha, beta) = (self.number(alpha), self.number(beta));
+                (self.file.operation(kind, "opset1", "", &[&port, &alpha, &beta], &shape), 1.0)
+            }
+            "Clamp" => {
+                let (min, max) = choices.pick("range", &[("-0.5", "0.25"), ("0", "6"), ("-1", "1e3"), ("-inf", "0.5")]);
+                let data = format!("min=\"{min}\" max=\"{max}\"");
+                (self.file.operation(kind, "opset1", &data, &[&port], &shape), most.max(1.0))
+            }
+            "PReLU" => {
+                let channels = if shape.len() > 1 { shape[1] } else { 1 };
+                let slope = if choices.one_in("by_channel", 2) { vec![channels] } else { vec![1] };
+                let slope = self.constant(choices, &slope, 0.5);
+                (self.file.operation(kind, "opset1", "", &[&port, &slope], &shape), most)
+            }
+            "Exp" => {
+                let near = self.file.operation("Clamp", "opset1", "min=\"-8\" max=\"3\"", &[&port], &shape);
+                (self.plain(kind, &near), 20.0)
+            }
+            "Log" => {
+                let (least, positive) = (self.number(0.125), self.plain("Abs", &port));
+                let positive = self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
+                (self.plain(kind, &positive), 3.0)
+            }
+            _ => {
+                let least = if matches!(kind, "Tanh" | "Sigmoid" | "SoftSign") { 1.0 } else { most + 1.0 };
+                (self.file.operation(kind, set, "", &[&port], &shape), least)
+            }
+        };
+        self.push(of, most);
+    }
+
+    /// What it broadcasts with by NumPy's rules, and both shapes together.
+    fn broadcast_with(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        let (mut other, mut both) = (shape.to_vec(), shape.to_vec());
+        for at in 0..shape.len() {
+            match choices.below("widen", 4) {
+                2 => other[at] = 1,
+                3 if shape[at] == 1 => (other[at], both[at]) = (5, 5),
+                _ => {}
+            }
+        }
+        if len(&both) > MOST_ELEMENTS {
+            return (shape.to_vec(), shape.to_vec());
+        }
+        let mut leave = choices.below("leave", 3).min(shape.len());
+        while leave > 0
+            && other.len() == shape.len() - leave + 1
+            && both[shape.len() - leave] != shape[shape.len() - leave]
+        {
+            leave -= 1;
+        }
+        // dimensions that only the other widens must stay
+        let widened = (0..shape.len()).position(|at| both[at] != shape[at]).unwrap_or(shape.len());
+        other.drain(..leave.min(widened));
+        (other, both)
+    }
+
+    pub(super) fn binary(&mut self, choices: &mut Choices<'_>, a: Item) {
+        let kind = choices.pick("kind", &["Add", "Multiply", "Subtract", "Maximum", "Minimum", "Divide"]);
+        let how = choices.below("how", 8);
+        let (other, mut both) = self.broadcast_with(choices, &a.port.shape);
+        let b = match how {
+            // of another value
+            0..=3 => {
+                let b = self.item(choices);
+                Item { port: self.fit(&b.port, &other), ..b }
+            }
+            4 => {
+                both.clone_from(&a.port.shape);
+                a.clone()
+            }
+            5 => {
+                both.clone_from(&a.port.shape);
+                let number = unit(&mut self.random);
+                Item { port: self.number(number), most: 1.0 }
+            }
+            _ => Item { port: self.constant(choices, &other, 1.0), most: 1.0 },
+        };
+        let (b, most) = match kind {
+            "Divide" => {
+                // nothing near 0
+                let (half, positive) = (self.number(0.5), self.plain("Sigmoid", &b.port));
+                let shape = positive.shape.clone();
+                (self.file.operation("Add", "opset1", "", &[&positive, &half], &shape), 2.0 * a.most)
+            }
+            "Multiply" => (b.port, a.most * b.most),
+            _ => (b.port, a.most + b.most),
+        };
+        let swap = kind != "Divide" && choices.one_in("swapped", 3);
+        let inputs = if swap { [&b, &a.port] } else { [&a.port, &b] };
+        let port = self.file.operation(kind, "opset1", "", &inputs, &both);
+        self.push(port, most);
+    }
+
+    pub(super) fn softmax(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let rank = port.shape.len();
+        let axis = (rank - 1 - choices.below("from_last", rank)) as i64
+            - if choices.one_in("negative", 2) { rank as i64 } else { 0 };
+        let (kind, set) = choices.pick("kind", &[("SoftMax", "opset8"), ("LogSoftmax", "opset5")]);
+        let most = if kind == "SoftMax" { 1.0 } else { 2.0 * most + 3.0 };
+        let port = self.file.operation(kind, set, &format!("axis=\"{axis}\""), &[&port], &port.shape.clone());
+        self.push(port, most);
+    }
+
+    pub(super) fn reshaped(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let shape = port.shape.clone();
+        let port = match choices.below("how", 4) {
+            0 if !shape.is_empty() => {
+                // two dimensions into one, the first one kept by a 0
+                let at = choices.below("axis", shape.len());
+                let mut to = shape.clone();
+                if at > 0 {
+                    let size = to.remove(at);
+                    to[at - 1] *= size;
+                }
+                let mut target = integers(&to);
+                let special = at > 1;
+                if special {
+                    target[0] = 0;
+                }
+                let last = target.len() - 1;
+                target[last] = -1;
+                let target = self.file.integers(&[target.len()], &target);
+                let data = format!("special_zero=\"{special}\"");
+                self.file.operation("Reshape", "opset1", &data, &[&port, &target], &to)
+            }
+            1 if !shape.is_empty() => {
+                // one dimension into two
+                let at = choices.below("axis", shape.len());
+                let factor = (2..=shape[at]).find(|f| shape[at].is_multiple_of(*f)).unwrap_or(1);
+                let mut to = shape.clone();
+                to[at] /= factor;
+                to.insert(at, factor);
+                self.reshape(&port, &to)
+            }
+            2 if shape.contains(&1) => {
+                let at = shape.iter().position(|size| *size == 1).expect("a 1");
+                let mut to = shape.clone();
+                to.remove(at);
+                let axes = self
+                    .file
+                    .integers(&[1], &[at as i64 - if choices.one_in("negative", 2) { shape.len() as i64 } else { 0 }]);
+                self.file.operation("Squeeze", "opset1", "", &[&port, &axes], &to)
+            }
+            _ if shape.len() < 5 => {
+                let at = choices.below("axis", shape.len() + 1);
+                let mut to = shape.clone();
+                to.insert(at, 1);
+                let axes = self.file.integers(&[1], &[at as i64]);
+                self.file.operation("Unsqueeze", "opset1", "", &[&port, &axes], &to)
+            }
+            _ => self.reshape(&port, &[len(&shape)]),
+        };
+        self.push(port, most);
+    }
+
+    pub(super) fn transpose(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let mut left: Vec<usize> = (0..port.shape.len()).rev().collect();
+        let mut order = Vec::new();
+        while !left.is_empty() {
+            order.push(left.remove(choices.below("next", left.len())));
+        }
+        let shape: Vec<usize> = order.iter().map(|at| port.shape[*at]).collect();
+        let order = self.file.integers(&[order.len()], &integers(&order));
+        let port = self.file.operation("Transpose", "opset1", "", &[&port, &order], &shape);
+        self.push(port, most);
+    }
+
+    pub(super) fn sliced(&mut self, choices: &mut Choices<'_>, Item { mut port, most }: Item) {
+        for _ in 0..=choices.below("more", 2) {
+            let axis = choices.below("axis", port.shape.len());
+            let size = port.shape[axis] as i64;
+            let [first, last] = ["first", "last"].map(|name| choices.below(name, port.shape[axis]) as i64);
+            let step = choices.pick("step", &[1, 2, 3]);
+            let left = ((first - last).abs() / step + 1) as usize;
+            let range = match last >= first {
+                true => (first, if choices.one_in("negative", 3) { last + 1 - size - 1 } else { last + 1 }, step),
+                false => (first - size, if last == 0 { -size - 1 } else { last - 1 }, -step),
+            };
+            // -1 is the last element, never the end behind it
+            let range = if range.2 > 0 && range.1 < 0 { (range.0, last + 1, range.2) } else { range };
+            port = self.slice(&port, axis, range, left);
+        }
+        self.push(port, most);
+    }
+
+    pub(super) fn split(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let axis = choices.below("axis", port.shape.len());
+        let size = port.shape[axis];
+        let named = axis as i64 - if choices.one_in("negative", 3) { port.shape.len() as i64 } else { 0 };
+        let at = self.file.integers(&[], &[named]);
+        let part = |size: usize| {
+            let mut shape = port.shape.clone();
+            shape[axis] = size;
+            shape
+        };
+        let divisors: Vec<usize> = (1..=size).filter(|n| size.is_multiple_of(*n)).collect();
+        let ports = if size > 1 && choices.one_in("uneven", 2) {
+            let first = 1 + choices.below("first", size - 1);
+            let lengths = match choices.below("lengths", 3) {
+                0 => vec![first as i64, (size - first) as i64],
+                1 => vec![-1, (size - first) as i64],
+                _ => vec![first as i64, -1],
+            };
+            let lengths = self.file.integers(&[2], &lengths);
+            let shapes = [part(first), part(size - first)];
+            self.file.operations("VariadicSplit", "opset1", "", &[&port, &at, &lengths], &shapes)
+        } else {
+            let parts = choices.pick("parts", &divisors);
+            let shapes = vec![part(size / parts); parts];
+            self.file.operations("Split", "opset1", &format!("num_splits=\"{parts}\""), &[&port, &at], &shapes)
+        };
+        let [read, other] = ["read", "other"].map(|name| choices.below(name, ports.len()));
+        self.push(ports[read].clone(), most);
+        if other != read {
+            self.push(ports[other].clone(), most);
+        }
+    }
+
+    pub(super) fn gather(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let axis = choices.below("axis", port.shape.len());
+        let size = port.shape[axis] as i64;
+        let dims = choices.pick("dims", &[&[][..], &[1], &[3], &[5], &[2, 2]]);
+        let (start, step) = (choices.below("start", 17) as i64, choices.pick("step", &[1, 2, -1, 0]));
+        let progression = choices.one_in("progression", 2);
+        let mut index = |k: usize| match progression {
+            true => (start + k as i64 * step).rem_euclid(size),
+            false => choices.below("index", 2 * port.shape[axis]) as i64 - size,
+        };
+        let indices: Vec<i64> = (0..len(dims)).map(&mut index).collect();
+        let mut shape = port.shape[..axis].to_vec();
+        shape.extend(dims);
+        shape.extend(&port.shape[axis + 1..]);
+        let indices = self.file.integers(dims, &indices);
+        let axis = self.file.integers(&[], &[axis as i64]);
+        let port = self.file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&port, &indices, &axis], &shape);
+        self.push(port, most);
+    }
+
+    pub(super) fn broadcast(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let shape = port.shape.clone();
+        let widen = |sizes: &[usize], by: usize| -> Vec<usize> {
+            sizes.iter().map(|size| if *size == 1 { by } else { *size }).collect()
+        };
+        let by = choices.pick("by", &[2, 3, 1, 8]);
+        let port = match choices.below("mode", 3) {
+            0 => {
+                let mut to = widen(&shape, by);
+                to.insert(0, choices.pick("outermost", &[1, 2, 3]));
+                let target = self.file.integers(&[to.len()], &integers(&to));
+                self.file.operation("Broadcast", "opset3", "mode=\"numpy\"", &[&port, &target], &to)
+            }
+            1 => {
+                // the shape is narrower than the value in places
+                let to = widen(&shape, by);
+                let target: Vec<usize> = shape.iter().map(|size| if *size == 1 { by } else { 1 }).collect();
+                let target = self.file.integers(&[target.len()], &integers(&target));
+                self.file.operation("Broadcast", "opset3", "mode=\"bidirectional\"", &[&port, &target], &to)
+            }
+            _ => {
+                let mut to = shape.clone();
+                let at = choices.below("axis", shape.len() + 1);
+                to.insert(at, by);
+                let axes: Vec<i64> = (0..to.len()).filter(|d| *d != at).map(|d| d as i64).collect();
+                let target = self.file.integers(&[to.len()], &integers(&to));
+                let axes = self.file.integers(&[axes.len()], &axes);
+                self.file.operation("Broadcast", "opset3", "mode=\"explicit\"", &[&port, &target, &axes], &to)
+            }
+        };
+        self.push(port, most);
+    }
+
+    pub(super) fn concat(&mut self, choices: &mut Choices<'_>, Item { port, mut most }: Item) {
+        let axis = choices.below("axis", port.shape.len());
+        let mut parts = vec![port.clone()];
+        let mut total = port.shape[axis];
+        for _ in 0..=choices.below("more", 3) {
+            let part = if choices.one_in("same", 3) {
+                port.clone()
+            } else {
+                let item = self.item(choices);
+                most = most.max(item.most);
+                let mut shape = port.shape.clone();
+                shape[axis] = choices.pick("size", &[1, 2, 5]);
+                self.fit(&item.port, &shape)
+            };
+            total += part.shape[axis];
+            parts.push(part);
+        }
+        let mut shape = port.shape.clone();
+        shape[axis] = total;
+        let named = axis as i64 - if choices.one_in("negative", 3) { shape.len() as i64 } else { 0 };
+        let inputs: Vec<&Port> = parts.iter().collect();
+        let port = self.file.operation("Concat", "opset1", &format!("axis=\"{named}\""), &inputs, &shape);
+        self.push(port, most);
+    }
+
+    pub(super) fn stored(&mut self, choices: &mut Choices<'_>) {
+        let rank = choices.below("rank", 4);
+        let shape = choices.shape("shape", rank);
+        let port = self.constant(choices, &shape, 1.0);
+        self.push(port, 1.0);
+    }
+
+    pub(super) fn dense(&mut self, choices: &mut Choices<'_>, Item { mut port, most }: Item) {
+        let transpose_a = port.shape.len() > 1 && choices.one_in("transpose_a", 6);
+        let rank = port.shape.len();
+        let mut shape = port.shape.clone();
+        if transpose_a {
+            shape.swap(rank - 2, rank - 1);
+        }
+        let (inputs, outputs) = (shape[rank - 1], choices.pick("outputs", &SIZES));
+        shape[rank - 1] = outputs;
+        let transposed = choices.one_in("transpose_b", 2);
+        let at_run_time = choices.one_in("at_run_time", 8);
+        let w = if transposed { [outputs, inputs] } else { [inputs, outputs] };
+        let w = self.weights(choices, at_run_time, &w);
+        self.file.work += len(&shape) * inputs;
+        let data = format!("transpose_a=\"{transpose_a}\" transpose_b=\"{transposed}\"");
+        port = self.file.operation("MatMul", "opset1", &data, &[&port, &w], &shape);
+        if !choices.one_in("no_bias", 3) {
+            let bias = self.constant(choices, &[outputs], 0.5);
+            port = self.file.operation("Add", "opset1", "", &[&port, &bias], &shape);
+        }
+        if let Some(kind) = choices.pick("then", &[Some("ReLU"), Some("Tanh"), Some("Sigmoid"), None]) {
+            port = self.plain(kind, &port);
+        }
+        self.push(port, 2.0 * most * (inputs as f32).sqrt());
+    }
+
+    /// Of two computed tensors.
+    pub(super) fn matmul(&mut self, choices: &mut Choices<'_>, a: Item) {
+        let b = self.item(choices);
+        let rank = a.port.shape.len();
+        let transpose_a = rank > 1 && choices.one_in("transpose_a", 3);
+        let transpose_b = choices.one_in("transpose_b", 2);
+        let mut shape = a.port.shape.clone();
+        if transpose_a {
+            shape.swap(rank - 2, rank - 1);
+        }
+        let inner = shape[rank - 1];
+        let columns = choices.pick("columns", &SIZES);
+        let mut other = if transpose_b { vec![columns, inner] } else { vec![inner, columns] };
+        match choices.below("how", 4) {
+            // every matrix with its own, with the same, a vector
+            1 if rank > 2 => other.splice(..0, shape[..rank - 2].iter().copied()).for_each(drop),
+            2 if rank > 2 => other.splice(..0, std::iter::repeat_n(1, rank - 2)).for_each(drop),
+            3 if !transpose_b => other = vec![inner],
+            _ => {}
+        }
+        shape.pop();
+        if other.len() > 1 {
+            shape.push(columns);
+        }
+        let b_port = self.fit(&b.port, &other);
+        self.file.work += len(&shape) * inner;
+        let data = format!("transpose_a=\"{transpose_a}\" transpose_b=\"{transpose_b}\"");
+        let port = self.file.operation("MatMul", "opset1", &data, &[&a.port, &b_port], &shape);
+        self.push(port, a.most * b.most * inner as f32);
+    }
+
+    /// Read before it is written; written at the end.
+    pub(super) fn variable(&mut self, choices: &mut Choices<'_>) {
+        let rank = 1 + choices.below("rank", 3);
+        let shape =
+            if choices.one_in("same_shape", 2) { self.item(choices).port.shape } else { choices.shape("shape", rank) };
+        let name = format!("variable {}", self.variables.len());
+        let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+        let data = format!("variable_id=\"{name}\" variable_shape=\"{}\" variable_type=\"f32\"", sizes.join(","));
+        let port = if choices.one_in("uninitialized", 4) {
+            self.file.operation("ReadValue", "opset6", &data, &[], &shape)
+        } else {
+            let initial = self.constant(choices, &shape, 1.0);
+            self.file.operation("ReadValue", "opset6", &data, &[&initial], &shape)
+        };
+        self.variables.push((name, port.clone()));
+        self.push(port, 10.0);
+    }
+}
