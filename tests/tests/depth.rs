@@ -62,7 +62,7 @@ fn every_stage(file: ModelFile) {
             assert!((f64::from(*given) - wanted).abs() <= *most, "{given} for {wanted}, at most {most} off");
         }
     }
-    let printed = format!("{model}{}{}", compilation.plan, compilation.program.body(0));
+    let printed = format!("{model}{}{}{}", compilation.plan, compilation.program, compilation.program.body(0));
     assert!(!printed.is_empty());
     for language in [Language::Rust, Language::C] {
         assert!(!subject.files(language).is_empty());

@@ -32,7 +32,7 @@ fn stages(case: &str) {
     let rust = compilation(case, &[], Language::Rust);
     insta::assert_snapshot!(format!("{case}_model"), rust.model.to_string());
     insta::assert_snapshot!(format!("{case}_plan"), rust.plan.to_string());
-    insta::assert_snapshot!(format!("{case}_kernel"), rust.program.body(0).to_string());
+    insta::assert_snapshot!(format!("{case}_kernel"), format!("{}\n{}", rust.program, rust.program.body(0)));
     let c = compilation(case, &[], Language::C);
     for (name, text) in files(&rust).into_iter().chain(files(&c)) {
         insta::assert_snapshot!(format!("{case}_{name}"), text);
@@ -64,7 +64,7 @@ fn tiles_differ_by_instruction_set_and_nothing_else_does() {
     let all = compilation("gru_cell_128_fp16", &["avx2", "avx512"], Language::Rust);
     insta::assert_snapshot!("gru_cell_128_fp16_plan", all.plan.to_string());
     let avx512 = all.program.body(2);
-    insta::assert_snapshot!("gru_cell_128_fp16_kernel_avx512", avx512.to_string());
+    insta::assert_snapshot!("gru_cell_128_fp16_kernel_avx512", format!("{}\n{avx512}", all.program));
     for body in &all.program.bodies {
         assert_eq!(body.scratch, avx512.scratch);
     }

@@ -50,8 +50,10 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Emit::Model => compilation.model.to_string(),
         Emit::Plan => compilation.plan.to_string(),
         Emit::Kernel => {
-            let bodies = compilation.plan.isas.iter().zip(compilation.program.bodies());
-            bodies.map(|((isa, _), body)| format!("# {}\n\n{body}\n", isa.name)).collect()
+            let program = &compilation.program;
+            let bodies = compilation.plan.isas.iter().zip(program.bodies());
+            let bodies = bodies.map(|((isa, _), body)| format!("# {}\n\n{body}\n", isa.name));
+            format!("{program}\n{}", bodies.collect::<String>())
         }
         Emit::Rust | Emit::C => {
             compilation.measure();

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, BodyRef, BufferId, Copied, Encoding, Expr, Function, Kernel, Local, Operation, Place, Role, Scalar, Stmt,
-    Var, Walk,
+    Base, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, Local, Operation, Place, Program,
+    Role, Scalar, Stmt, Var, Walk,
 };
 
 impl Display for Encoding {
@@ -23,25 +23,31 @@ impl Display for Encoding {
     }
 }
 
+/// What all bodies share; each is printed on its own.
+impl Display for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let own = Body::default();
+        let body = BodyRef { program: self, body: &own };
+        let buffers = buffer_names(body);
+        for (buffer, own) in self.buffers.iter().zip(&buffers) {
+            print_buffer(buffer, own, &buffers, f)?;
+        }
+        for (id, values) in &self.tables {
+            writeln!(f, "table {} = {values:?}", name(&buffers, "buffer", id.0))?;
+        }
+        if !self.packing.body.is_empty() {
+            writeln!(f)?;
+            print_kernel(body, &buffers, &self.packing, f)?;
+        }
+        Ok(())
+    }
+}
+
 impl Display for BodyRef<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let buffers = unique(self.buffers().map(|b| &*b.name));
-        for (buffer, own) in self.buffers().zip(&buffers) {
-            let role = match buffer.role {
-                Role::Parameter(i) => format!("parameter {i}"),
-                Role::Result(i) => format!("result {i}"),
-                Role::Weights => "weights".to_owned(),
-                Role::Constant(i) => format!("constant {i}"),
-                Role::Variable(i) => format!("variable {i}"),
-                Role::Table => "table".to_owned(),
-                Role::Backwards => "order".to_string(),
-                Role::Scratch => "scratch".to_owned(),
-                Role::Part { of, at } => format!("part of {} from {at}", name(&buffers, "buffer", of.0)),
-            };
-            writeln!(f, "buffer {own}: {role}, {} {}", buffer.len, buffer.element)?;
-        }
-        for (id, values) in &self.program.tables {
-            writeln!(f, "table {} = {values:?}", name(&buffers, "buffer", id.0))?;
+        let buffers = buffer_names(*self);
+        for (buffer, own) in self.scratch.iter().zip(&buffers[self.program.buffers.len()..]) {
+            print_buffer(buffer, own, &buffers, f)?;
         }
         if !self.block.is_empty() {
             let part = |(id, at): &(BufferId, usize)| format!("{} at {at}", name(&buffers, "buffer", id.0));
@@ -52,13 +58,34 @@ impl Display for BodyRef<'_> {
             writeln!(f)?;
             print_function(*self, &buffers, function, f)?;
         }
-        let packing = Some(&self.program.packing).filter(|packing| !packing.body.is_empty());
-        for kernel in packing.into_iter().chain(&self.kernels) {
+        for kernel in &self.kernels {
             writeln!(f)?;
             print_kernel(*self, &buffers, kernel, f)?;
         }
         Ok(())
     }
+}
+
+/// The names of all buffers: a shared one is called the same with every body.
+fn buffer_names(body: BodyRef<'_>) -> Vec<String> {
+    let mut names = unique(body.program.buffers.iter().map(|b| &*b.name));
+    names.extend(unique(body.buffers().map(|b| &*b.name)).drain(names.len()..));
+    names
+}
+
+fn print_buffer(buffer: &Buffer, own: &str, buffers: &[String], f: &mut Formatter<'_>) -> fmt::Result {
+    let role = match buffer.role {
+        Role::Parameter(i) => format!("parameter {i}"),
+        Role::Result(i) => format!("result {i}"),
+        Role::Weights => "weights".to_owned(),
+        Role::Constant(i) => format!("constant {i}"),
+        Role::Variable(i) => format!("variable {i}"),
+        Role::Table => "table".to_owned(),
+        Role::Backwards => "order".to_string(),
+        Role::Scratch => "scratch".to_owned(),
+        Role::Part { of, at } => format!("part of {} from {at}", name(buffers, "buffer", of.0)),
+    };
+    writeln!(f, "buffer {own}: {role}, {} {}", buffer.len, buffer.element)
 }
 
 /// `i, j, k, ..` for the loops of a copy.
