@@ -8,7 +8,7 @@ macro_rules! activations {
         cells { $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })? $name:literal $written:literal)* }
         models { $($(#[$of_model:meta])* $model:ident $model_name:literal)* }
     ) => {
-        /// An activation function by name; what it computes stands in [`crate::activation`].
+        /// An activation function by name; cellc knows its value, its arithmetic and its errors.
         ///
         /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and two that only models as a whole use.
         #[derive(Clone, Copy, Debug)]
