@@ -19,7 +19,8 @@ impl Validation<'_> {
         for isa in isas.iter().filter(|isa| !known.contains(isa)) {
             let found = format!("the instruction set {} is not one of the file's architecture", isa.name);
             let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
-            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(names.join(", ")));
+            let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(names.join(", "));
+            self.diagnostics.push(diagnostic.help("leave it out of --isa"));
         }
     }
 

@@ -1,6 +1,7 @@
 //! What each operation refuses, and what is said about it.
 
 use super::*;
+use crate::arch::{GENERIC, Isa};
 use crate::model::BroadcastMode;
 use crate::options::Tuning;
 
@@ -273,4 +274,14 @@ fn what_would_take_for_ever_is_refused() {
     let none = Options::default;
     let cases = vec![("large", large, none()), ("many", many, none()), ("unrolled", dense, unrolled)];
     insta::assert_snapshot!(said(cases));
+}
+
+#[test]
+fn an_instruction_set_of_another_architecture_is_refused() {
+    static OTHER: Isa = Isa { name: "other", ..GENERIC };
+    let graph = of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
+    let options = Options { isas: Some(vec![&GENERIC, &OTHER]), ..Options::default() };
+    let said = said(vec![("another", graph, options)]);
+    assert!(said.contains("the instruction set other is not one of the file's architecture"), "{said}");
+    assert!(said.contains("generic, avx2, avx512"), "{said}");
 }
