@@ -33,6 +33,9 @@ impl<'a> ReadOptions<'a> {
     }
 }
 
+/// What a reader makes of a file.
+type Found = Result<(Model, Diagnostics), Diagnostics>;
+
 /// A format that is read.
 #[derive(Debug)]
 pub struct Format {
@@ -49,7 +52,7 @@ pub struct Format {
     /// Whether it holds weights, and what is computed with them is said beside it.
     pub weights_alone: bool,
     /// Reads a file. Where what is returned has errors in it, the model is the part that was understood.
-    pub(super) read: fn(&Path, &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics>,
+    pub(super) read: fn(&Path, &ReadOptions) -> Found,
 }
 
 /// The `.xml` of an OpenVINO IR.
