@@ -12,16 +12,6 @@ pub(crate) fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// Its cases, sorted.
-pub(crate) fn names() -> Vec<String> {
-    let entries = fs::read_dir(corpus()).expect("the corpus is there");
-    let mut names: Vec<_> = entries.map(|e| e.expect("an entry").file_name().into_string().expect("ASCII")).collect();
-    names.retain(|name| corpus().join(name).join("model.xml").exists());
-    names.sort();
-    assert!(names.len() >= 36, "the corpus is not what it was: {names:?}");
-    names
-}
-
 /// A case, compiled to C under the name `net`.
 pub(crate) fn compiled(case: &str, options: &Options) -> Compilation {
     let corpus_case = corpus::case(case);

@@ -31,15 +31,14 @@ fn flag_sets() -> Vec<&'static [&'static str]> {
     ]
 }
 
-/// No panic, no allocation, no input or output: an object has the functions that its header declares, and needs no others.
+/// An object has the functions that its header declares, and no others, whatever the model has; `conformance` sees of every case that it
+/// needs no others.
 #[test]
-fn every_case_leaves_nothing_undefined() {
+fn objects_define_what_headers_declare() {
     let functions = ["init", "init_isa", "isa_available", "isa_detect", "isa_name", "reset", "run", "step"];
-    for (nth, case) in cases::names().into_iter().enumerate() {
-        // `conformance` sees all of them as most people compile them
-        let (fma, level) = [(Fma::Auto, "-Os"), (Fma::Off, "-O2"), (Fma::Off, "-Os")][nth % 3];
-        let compilation = cases::compiled(&case, &Options { fma, ..Options::default() });
-        let folder = folder(&format!("objects-{case}-{fma:?}"));
+    for case in ["gru_cell_min", "gru_cell_params", "stateful_gru", "constant_output", "ti_gru"] {
+        let compilation = cases::compiled(case, &Options { fma: Fma::Off, ..Options::default() });
+        let folder = folder(&format!("objects-{case}"));
         cases::write(&folder, &compilation, "net");
         let mut expected: Vec<_> = functions.iter().map(|name| format!("net_{name}")).collect();
         if !compilation.interface.weights.is_empty() {
@@ -49,7 +48,7 @@ fn every_case_leaves_nothing_undefined() {
             expected.push("net_state_reset".to_owned());
         }
         expected.sort();
-        object(&folder, GCC, "net.c", "net.o", &["-std=c11", level]);
+        object(&folder, GCC, "net.c", "net.o", &["-std=c11", "-Os"]);
         assert_eq!(foreign(&folder, "net.o"), [""; 0], "{case}");
         assert_eq!(exported(&folder, "net.o"), expected, "{case}");
     }
