@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use cellc::front::keys::{Key, Macro};
 use cellc::front::openvino::SUPPORTED;
 use cellc::model::{CellKind, ResetGate, general_equations};
 use cellc_tests::command;
@@ -265,4 +266,35 @@ fn the_pages_of_the_macros_have_the_equations() {
     }
     let gate = &general_equations(CellKind::Augru(before), false, false)[0];
     assert!(squeezed(&read("cellc-macros/src/augru_cell.md")).contains(gate), "augru_cell.md lacks {gate}");
+}
+
+/// The first cells of the rows of a document's tables, those that begin with `start`.
+fn listed(text: &str, start: &str) -> Vec<String> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    let names = rows.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned());
+    names.filter(|name| name.starts_with(start)).collect()
+}
+
+/// The pages of the macros, and the table of what a file of weights may say, list the keys that there are.
+#[test]
+fn keys_are_listed() {
+    let general = read("cellc-macros/src/gru_cell.md");
+    for called in Macro::ALL {
+        let own = file(&format!("cellc-macros/src/{}.md", called.name().trim_end_matches('!')));
+        // sequences of the other cells are documented by that of GRUs
+        let own_page = fs::read_to_string(own).ok();
+        let own = own_page.clone().unwrap_or_else(|| read("cellc-macros/src/gru_sequence.md"));
+        for key in called.keys() {
+            let name = format!("`{}`", key.name());
+            assert!(own.contains(&name) || general.contains(&name), "{}: {name} is not documented", called.name());
+        }
+        for name in listed(&own_page.unwrap_or_default(), "") {
+            assert!(called.keys().any(|key| key.name() == name), "{} has no key {name}", called.name());
+        }
+    }
+    let mut of_files: Vec<_> = Key::of_files().map(|key| format!("cellc.{}", key.name_in_files())).collect();
+    let mut in_table = listed(&read("OPTIONS.md"), "cellc.");
+    of_files.sort();
+    in_table.sort();
+    assert_eq!(in_table, of_files);
 }

@@ -95,13 +95,6 @@ impl Declared {
         if let (Some(name), Some(origin)) = (alone, self.keys.on(Key::Skip)) {
             refuse(origin, format!("`skip` is set on {name}"), "a GRU, an LSTM or an RNN", "");
         }
-        if self.family == Family::Augru
-            && let Some(direction) =
-                self.keys.get::<Direction>(Key::Direction).filter(|said| said.value != Direction::Forward)
-        {
-            let found = format!("AUGRUSequence with the direction {}", direction.value.name());
-            refuse(&direction.origin, found, "forward", "");
-        }
         for key in [Key::InputForget, Key::Peepholes, Key::WeightsFormat] {
             let Some(origin) = self.keys.origin(key) else { continue };
             if self.family != Family::Lstm || self.steps().is_some() {

@@ -31,7 +31,7 @@ pub enum Macro {
 
 impl Macro {
     /// The macros for one step or a sequence of OpenVINO's cells, and Apple's last.
-    pub(super) const ALL: [Self; 9] = [
+    pub const ALL: [Self; 9] = [
         Self::GruCell,
         Self::RnnCell,
         Self::LstmCell,
@@ -84,7 +84,7 @@ impl Macro {
     }
 
     /// Every key that it takes, in the order in which messages list them.
-    pub(super) fn keys(self) -> impl Iterator<Item = Key> {
+    pub fn keys(self) -> impl Iterator<Item = Key> {
         Key::all().filter(move |key| key.row().of.is_some_and(|of| of(self)))
     }
 
