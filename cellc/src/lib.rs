@@ -17,6 +17,9 @@ pub mod encoding;
 pub mod files;
 #[doc(hidden)]
 pub mod front;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod harness;
 #[doc(hidden)]
 pub mod kernel;
 #[doc(hidden)]

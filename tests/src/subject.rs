@@ -35,9 +35,8 @@ pub enum Way {
 }
 
 impl Way {
-    /// All ways, each with the letter that stands for it in the output of a driver.
-    pub const ALL: [(Self, char); 4] =
-        [(Self::Function, 'f'), (Self::Step, 's'), (Self::SecondStep, 't'), (Self::StepAfterReset, 'r')];
+    /// All ways, in the order in which a program calls them.
+    pub const ALL: [Self; 4] = [Self::Function, Self::Step, Self::SecondStep, Self::StepAfterReset];
 }
 
 /// Which values: subject, instruction set, call, way, result.
@@ -128,12 +127,7 @@ impl Subject {
                 }
                 let second = self.interpret_from(index, &next, &mut variables);
                 let reset = self.interpret(index, &zero);
-                for (way, results) in [
-                    (Way::Function, &first),
-                    (Way::Step, &first),
-                    (Way::SecondStep, &second),
-                    (Way::StepAfterReset, &reset),
-                ] {
+                for (way, results) in Way::ALL.into_iter().zip([&first, &first, &second, &reset]) {
                     for (result, lanes) in results.iter().enumerate() {
                         let key = (self.name.clone(), isa.to_string(), call, way, result);
                         values.insert(key, lanes.iter().copied().map(bits).collect());

@@ -9,6 +9,7 @@ use std::time::Duration;
 use cellc::bound::states;
 use cellc::compile;
 use cellc::diagnostic::{Diagnostic, Origin};
+use cellc::harness::{Numbers, Program, Variables};
 use cellc::model::ValidModel;
 use cellc::options::{Language, Options, Threads};
 use cellc::random::Random;
@@ -23,8 +24,6 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 
 use super::arguments::BenchArguments;
-use super::calls::Numbers;
-use super::harness::{Program, Variables};
 use super::progress::Progress;
 use super::stdout::write_stdout;
 use super::{Failure, report};
@@ -43,7 +42,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     for language in arguments.languages() {
         // only the last stage knows the language
         compilation.options.language = language;
-        programs.push((language, Program::build(&compilation, language)?));
+        programs.push((language, Program::temporary(&compilation)?));
     }
     let model = &compilation.model;
     // two threads on one core would only wait for each other

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use cellc::emit::names::Interface;
-use cellc::kernel::Element;
 use cellc::model::{Dim, ElementType, Model, Tensor};
 use cellc::options::{Options, Threads};
 use cellc::validate::{parameter_names, validate};
@@ -87,55 +86,6 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
         model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
     }
     options
-}
-
-/// The elements of an input as generated code takes them.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Numbers {
-    /// All floating point types.
-    Floats(Vec<f32>),
-    /// All integer types.
-    Integers(Vec<i64>),
-}
-
-impl Numbers {
-    /// The elements of a tensor.
-    pub(crate) fn of(tensor: &Tensor) -> Self {
-        let integers = || (0..tensor.len()).map(|i| tensor.get_i64(i)).collect();
-        match integers() {
-            Some(integers) => Self::Integers(integers),
-            None => Self::Floats((0..tensor.len()).map(|i| tensor.get_f32(i)).collect()),
-        }
-    }
-
-    /// The elements as the reference takes them.
-    pub(crate) fn exact(&self) -> Vec<f64> {
-        match self {
-            Self::Floats(values) => values.iter().map(|&v| f64::from(v)).collect(),
-            Self::Integers(values) => values.iter().map(|&v| v as f64).collect(),
-        }
-    }
-
-    /// The bytes that `element` of generated code has on this machine.
-    ///
-    /// # Errors
-    /// The first that is too large for it.
-    pub(crate) fn bytes(&self, element: Element) -> Result<Vec<u8>, i64> {
-        let mut bytes = Vec::new();
-        match (self, element) {
-            (Self::Floats(values), _) => values.iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
-            (Self::Integers(values), Element::F32) => {
-                values.iter().for_each(|v| bytes.extend((*v as f32).to_ne_bytes()))
-            }
-            (Self::Integers(values), Element::I64) => values.iter().for_each(|v| bytes.extend(v.to_ne_bytes())),
-            (Self::Integers(values), _) => {
-                for &value in values {
-                    bytes.extend(i32::try_from(value).map_err(|_| value)?.to_ne_bytes());
-                }
-            }
-        }
-        Ok(bytes)
-    }
 }
 
 /// The files of the calls in order, each with one file a Parameter.

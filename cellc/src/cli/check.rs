@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use cellc::bound::{Profile, bound, states};
 use cellc::compile::{self, Compilation};
 use cellc::encoding::Loss;
+use cellc::harness::{Numbers, Outcome, Program, Variables};
 use cellc::model::{ElementType, Model, ValidModel};
 use cellc::options::{Language, Options, Range, Threads, WeightFormat};
 use cellc::random::Random;
 use cellc::reference::{Step, initial_variables, reference};
 
 use super::arguments::CheckArguments;
-use super::calls::{self, Calls, Expected, Numbers};
-use super::harness::{Harness, Outcome, Variables};
+use super::calls::{self, Calls, Expected};
 use super::progress::Progress;
 use super::stdout::write_stdout;
 use super::{Failure, report};
@@ -35,7 +35,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let compilation = compile::compile(&model, &options)?;
     drop(model);
     progress.suspend(|| report(&compilation.warnings));
-    let mut harness = Harness::start(&compilation, options.language, arguments.execute.isa.as_deref())?;
+    let mut harness = Program::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
     let fused = compilation.plan.isas.iter().any(|(isa, fused)| isa.name == harness.isa() && *fused);
     let profile = Profile::new(fused, &options);
 

@@ -5,7 +5,6 @@ mod bench;
 mod calls;
 mod check;
 mod compile;
-mod harness;
 mod inspect;
 mod manual;
 mod npy;
@@ -20,6 +19,7 @@ use std::process::ExitCode;
 
 use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use cellc::front::formats;
+use cellc::harness::Failed;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
@@ -58,6 +58,12 @@ impl From<cellc::Error> for Failure {
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::Refused(Diagnostics(vec![diagnostic]))
+    }
+}
+
+impl From<Failed> for Failure {
+    fn from(Failed { said, why }: Failed) -> Self {
+        Self::Toolchain { said, why }
     }
 }
 

@@ -10,13 +10,13 @@ use cellc::compile::{self, Compilation};
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::emit::names::Interface;
 use cellc::files::{self, NewFile};
+use cellc::harness::{Harness, Numbers, Program, Variables};
 use cellc::model::Op;
 use cellc::options::Options;
 
 use super::arguments::RunArguments;
-use super::calls::{self, Calls, Expected, Numbers};
+use super::calls::{self, Calls, Expected};
 use super::compile::refuse_to_overwrite_inputs;
-use super::harness::{Harness, Variables};
 use super::progress::Progress;
 use super::stdout::cannot_write;
 use super::{Failure, npy, report};
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                     warned = true;
                 }
                 wanted = wanted_outputs(&compilation, &arguments.output)?;
-                let harness = Harness::start(&compilation, options.language, arguments.execute.isa.as_deref())?;
+                let harness = Program::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
                 progress.stage("running");
                 place.insert(Running { harness, interface: compilation.interface })
             }

@@ -22,6 +22,8 @@ pub use files::OutputFile;
 #[cfg(feature = "builder")]
 pub(crate) use files::files;
 use names::{Field, Interface};
+#[cfg(feature = "cli")]
+pub(crate) use rust::{array, nested};
 
 /// What is spelled.
 pub(crate) struct Contents<'a> {

@@ -25,7 +25,8 @@ use crate::options::Language;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use lanes::{HALF, HELPERS, PAIRS};
 use lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
-use types::{array, attribute, cfg, element, flat, nested, parameter, zero};
+pub(crate) use types::{array, nested};
+use types::{attribute, cfg, element, flat, parameter, zero};
 
 /// What is wrong where a constant has no place.
 const PACKED: &str = "emit: every constant that is read is packed";

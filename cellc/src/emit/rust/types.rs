@@ -25,7 +25,7 @@ pub(super) fn parameter(argument: &Argument<'_>) -> String {
 }
 
 /// A tensor's type: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat array.
-pub(in crate::emit) fn array(field: &Field) -> String {
+pub(crate) fn array(field: &Field) -> String {
     match *field.shape {
         [n, i] if !flat(field) => format!("[[f32; {i}]; {n}]"),
         _ => format!("[{}; {}]", element(field.element), field.len()),
@@ -37,7 +37,8 @@ pub(super) fn flat(field: &Field) -> bool {
     !matches!(*field.shape, [n, _] if n != 1) || field.element != Element::F32
 }
 
-pub(super) fn nested(field: &Field) -> String {
+/// The same, with an array for every dimension: what holds weights.
+pub(crate) fn nested(field: &Field) -> String {
     field.shape.iter().rev().fold(element(field.element).to_string(), |ty, n| format!("[{ty}; {n}]"))
 }
 

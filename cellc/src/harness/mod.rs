@@ -1,0 +1,329 @@
+//! Generated code, compiled and run: the command and the tests call it through a program that is spoken to over its standard input and
+//! output, in blocks of numbers in the machine's byte order.
+//!
+//! The program's arguments are the name of a subject and that of an instruction set; it answers with the name of the one it runs on. A call is
+//! a byte of the flags below, the elements of weights and variables if it says so, and those of the inputs. The answer holds the elements of
+//! every output and then of every variable.
+
+mod c;
+mod numbers;
+mod rust;
+mod toolchain;
+
+use std::env;
+use std::fs;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::rc::Rc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::compile::Compilation;
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::emit::names::{Field, Interface};
+use crate::options::Language;
+pub use numbers::Numbers;
+pub use toolchain::{Failed, Toolchain, run_all};
+
+/// The program's exit status where the machine lacks the instruction set.
+const LACKING: i32 = 3;
+
+/// The weights follow, to be packed.
+const PACK: u8 = 1;
+
+/// Every variable becomes what it is at first.
+const RESET: u8 = 2;
+
+/// The variables follow.
+const SET: u8 = 4;
+
+/// Nothing follows but a number, eight bytes: so many calls on the inputs of the call before, each with the states that the one before left.
+/// The answer is how many nanoseconds they took, eight bytes.
+const TIME: u8 = 8;
+
+/// Nothing follows: the struct computes a step on the weights and inputs of the call before, another one, and one after it was reset. The
+/// answer is the outputs of all three. The program fails if what the struct says of itself is wrong.
+const STRUCT: u8 = 16;
+
+/// The flags and [`LACKING`], each as a program declares it: `before` NAME `between` value `after`.
+fn constants(before: &str, between: &str, after: &str) -> String {
+    let all = [("PACK", PACK.into()), ("RESET", RESET.into()), ("SET", SET.into()), ("TIME", TIME.into())];
+    let all = all.into_iter().chain([("STRUCT", STRUCT.into()), ("LACKING", LACKING)]);
+    all.map(|(name, value)| format!("{before}{name}{between}{value}{after}\n")).collect()
+}
+
+/// Generated code that a program calls.
+#[derive(Clone, Debug)]
+pub struct Subject<'a> {
+    /// The stem of its files, and its module.
+    pub name: &'a str,
+    /// What is called.
+    pub interface: &'a Interface,
+    /// The names of its instruction sets.
+    pub isas: Vec<&'static str>,
+    /// Whether the struct flushes the states that it is given.
+    pub flushes: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// What was compiled, in files of this name.
+    pub fn new(name: &'a str, compilation: &'a Compilation) -> Self {
+        let isas = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
+        let flushes = !compilation.options.keep_denormals;
+        Self { name, interface: &compilation.interface, isas, flushes }
+    }
+}
+
+/// What the variables of the model are before a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Variables<'a> {
+    /// What they are at first.
+    Initial,
+    /// What the call before left.
+    Kept,
+    /// These.
+    Given(&'a [Vec<f32>]),
+}
+
+/// What a call leaves, each in C order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Every result.
+    pub results: Vec<Vec<f32>>,
+    /// Every variable.
+    pub variables: Vec<Vec<f32>>,
+}
+
+/// Generated code, compiled.
+#[derive(Debug)]
+pub struct Program {
+    path: PathBuf,
+    subjects: Vec<(String, Interface)>,
+    // Holds the program's file as long as it may be started.
+    folder: Option<Rc<TempDir>>,
+}
+
+/// Generated code, compiled and running. It ends when dropped.
+#[derive(Debug)]
+pub struct Harness {
+    child: Child,
+    // An Option so that it can be closed before the end is waited for.
+    input: Option<BufWriter<ChildStdin>>,
+    output: BufReader<ChildStdout>,
+    isa: String,
+    interface: Interface,
+    // Holds the program's file as long as it runs.
+    _folder: Option<Rc<TempDir>>,
+}
+
+impl Program {
+    /// Writes the source of `compilation` into a temporary folder and compiles it with rustc or cc.
+    ///
+    /// # Errors
+    /// What the compiler said, or why it did not start.
+    pub fn temporary(compilation: &Compilation) -> Result<Self, Failed> {
+        const STEM: &str = "generated";
+        let folder = tempfile::Builder::new()
+            .prefix("cellc-")
+            .tempdir()
+            .map_err(|error| problem(format!("no temporary folder can be made: {error}")))?;
+        for file in compilation.emit(STEM) {
+            write(&folder.path().join(&file.name), &file.bytes)?;
+        }
+        let toolchain = Toolchain::of_environment(compilation.options.language);
+        let program = Self::build(folder.path(), &[Subject::new(STEM, compilation)], &toolchain)?;
+        Ok(Self { folder: Some(Rc::new(folder)), ..program })
+    }
+
+    /// Compiles the subjects, whose files are in `folder`, with a program around them.
+    ///
+    /// # Errors
+    /// What the compiler said, or why it did not start.
+    pub fn build(folder: &Path, subjects: &[Subject<'_>], toolchain: &Toolchain) -> Result<Self, Failed> {
+        let path = folder.join("harness").with_extension(env::consts::EXE_EXTENSION);
+        match toolchain.language {
+            Language::Rust => {
+                let modules: String = subjects.iter().map(|subject| format!("pub mod {};\n", subject.name)).collect();
+                write(&folder.join("subjects.rs"), modules.as_bytes())?;
+                write(&folder.join("harness.rs"), rust::program(subjects).as_bytes())?;
+                toolchain.rust(folder, &path)?;
+            }
+            Language::C => {
+                write(&folder.join("harness.c"), c::program(subjects).as_bytes())?;
+                let stems: Vec<_> = subjects.iter().map(|subject| subject.name).chain(["harness"]).collect();
+                toolchain.c(folder, &stems, &path)?;
+            }
+        }
+        let subjects = subjects.iter().map(|subject| (subject.name.to_owned(), subject.interface.clone())).collect();
+        Ok(Self { path, subjects, folder: None })
+    }
+
+    /// Starts it on the only subject, and the named instruction set, or the best that the machine has.
+    ///
+    /// # Errors
+    /// That the machine lacks the instruction set, or that the program does not run.
+    pub fn start(&self, isa: Option<&str>) -> Result<Harness, Diagnostic> {
+        self.start_on(0, isa)?.ok_or_else(|| {
+            problem(format!("this machine lacks the instruction set {}", isa.unwrap_or_default()))
+                .help("leave --isa out to run on the best that the machine has")
+        })
+    }
+
+    /// Starts it on a subject, by its place among all; `None` if the machine lacks the instruction set.
+    ///
+    /// # Errors
+    /// Why it does not run.
+    pub fn start_on(&self, subject: usize, isa: Option<&str>) -> Result<Option<Harness>, Diagnostic> {
+        let (name, interface) = &self.subjects[subject];
+        let mut child = Command::new(&self.path)
+            .arg(name)
+            .args(isa)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| problem(format!("the compiled program cannot be started: {error}")))?;
+        let input = child.stdin.take().map(BufWriter::new);
+        let output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let (interface, folder) = (interface.clone(), self.folder.clone());
+        let mut harness = Harness { child, input, output, isa: String::new(), interface, _folder: folder };
+        let Some(isa) = harness.greeting(isa.is_some())? else { return Ok(None) };
+        harness.isa = isa;
+        Ok(Some(harness))
+    }
+}
+
+impl Harness {
+    /// The instruction set that it runs on.
+    pub fn isa(&self) -> &str {
+        &self.isa
+    }
+
+    /// Calls the pure function: all Parameters in document order in, all Results out. Weights among the Parameters
+    /// are packed if `pack` is set, else those of the call before stay.
+    ///
+    /// # Errors
+    /// A number that is too large, or that the program has ended.
+    pub fn call(
+        &mut self,
+        parameters: &[Numbers],
+        pack: bool,
+        variables: Variables<'_>,
+    ) -> Result<Outcome, Diagnostic> {
+        let message = self.message(parameters, pack, variables)?;
+        self.exchange(|harness| {
+            harness.send(&message)?;
+            let Harness { interface, output, .. } = harness;
+            let results = receive(output, &interface.outputs)?;
+            Ok(Outcome { results, variables: receive(output, &interface.variables)? })
+        })
+    }
+
+    /// The results of the struct's first step on the weights and inputs of the last call, its second step, and one after it was reset.
+    ///
+    /// # Errors
+    /// That the program has ended: then something that the struct says of itself is wrong.
+    pub fn structure(&mut self) -> Result<[Vec<Vec<f32>>; 3], Diagnostic> {
+        self.exchange(|harness| {
+            harness.send(&[STRUCT])?;
+            let Harness { interface, output, .. } = harness;
+            let mut results = || receive(output, &interface.outputs);
+            Ok([results()?, results()?, results()?])
+        })
+    }
+
+    /// So many calls on the inputs of the last one, each with the states that the one before left: how long they took.
+    ///
+    /// # Errors
+    /// That the program has ended.
+    pub fn run(&mut self, calls: usize) -> Result<Duration, Diagnostic> {
+        self.exchange(|harness| {
+            let mut message = vec![TIME];
+            message.extend((calls as u64).to_ne_bytes());
+            harness.send(&message)?;
+            let mut nanoseconds = [0; 8];
+            harness.output.read_exact(&mut nanoseconds)?;
+            Ok(Duration::from_nanos(u64::from_ne_bytes(nanoseconds)))
+        })
+    }
+
+    /// What is sent for a call.
+    fn message(&self, parameters: &[Numbers], pack: bool, variables: Variables<'_>) -> Result<Vec<u8>, Diagnostic> {
+        let pack = if pack { PACK } else { 0 };
+        let (flag, given) = match variables {
+            Variables::Initial => (RESET, [].as_slice()),
+            Variables::Kept => (0, [].as_slice()),
+            Variables::Given(given) => (SET, given),
+        };
+        let mut message = vec![pack | flag];
+        for values in given {
+            values.iter().for_each(|v| message.extend(v.to_ne_bytes()));
+        }
+        let weights = self.interface.weights.iter().filter(|_| pack != 0);
+        for field in weights.chain(&self.interface.inputs) {
+            let bytes = parameters[field.index].bytes(field.element).map_err(|value| {
+                problem(format!("{value} is too large for input {:?}, whose elements have 32 bits", field.name))
+            })?;
+            debug_assert_eq!(bytes.len(), field.element.size() * field.len(), "{}", field.name);
+            message.extend(bytes);
+        }
+        Ok(message)
+    }
+
+    fn exchange<T>(&mut self, exchange: impl FnOnce(&mut Self) -> io::Result<T>) -> Result<T, Diagnostic> {
+        exchange(self).map_err(|error| match self.child.wait() {
+            Ok(status) if !status.success() => problem(format!("the compiled program ended early: {status}")),
+            _ => problem(format!("the compiled program cannot be talked to: {error}")),
+        })
+    }
+
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        let input = self.input.as_mut().expect("open until dropped");
+        input.write_all(message)?;
+        input.flush()
+    }
+
+    /// The name of the instruction set that the program chose: its first output. `None` if it was asked for one that is not there.
+    fn greeting(&mut self, asked: bool) -> Result<Option<String>, Diagnostic> {
+        let mut name = Vec::new();
+        let mut byte = [0];
+        while self.output.read_exact(&mut byte).is_ok() {
+            match byte {
+                [b'\n'] => return Ok(Some(String::from_utf8_lossy(&name).into_owned())),
+                [byte] => name.push(byte),
+            }
+        }
+        match self.child.wait() {
+            Ok(status) if asked && status.code() == Some(LACKING) => Ok(None),
+            Ok(status) => Err(problem(format!("the compiled program ended early: {status}"))),
+            Err(error) => Err(problem(format!("the compiled program cannot be waited for: {error}"))),
+        }
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        // The end of its input is its end; a failure was reported where it happened.
+        drop(self.input.take());
+        _ = self.child.wait();
+    }
+}
+
+fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>> {
+    let mut all = vec![Vec::new(); fields.len()];
+    for field in fields {
+        let mut bytes = vec![0; 4 * field.len()];
+        output.read_exact(&mut bytes)?;
+        all[field.index] = bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+    }
+    Ok(all)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    fs::write(path, bytes).map_err(|error| problem(format!("{}: cannot be written: {error}", path.display())))
+}
+
+fn problem(what: String) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, what)
+}

@@ -1,0 +1,135 @@
+//! The compilers that generated code is given to.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::problem;
+use crate::diagnostic::Diagnostic;
+use crate::options::Language;
+
+/// A compiler, and how it is called.
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    /// What it compiles.
+    pub language: Language,
+    /// The compiler, and arguments that it always takes.
+    pub compiler: Vec<OsString>,
+    /// For generated code; in C for the program around it too.
+    pub flags: Vec<String>,
+    /// For the program around it, in Rust.
+    pub around: Vec<String>,
+}
+
+/// Why there is no program.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    /// What a compiler wrote to its standard error.
+    pub said: Vec<u8>,
+    /// What that means.
+    pub why: Diagnostic,
+}
+
+impl Display for Failed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.why.found, String::from_utf8_lossy(&self.said))
+    }
+}
+
+impl From<Diagnostic> for Failed {
+    fn from(why: Diagnostic) -> Self {
+        Self { said: Vec::new(), why }
+    }
+}
+
+impl Toolchain {
+    /// rustc, or the variable `RUSTC`; cc, or the variable `CC`.
+    pub fn of_environment(language: Language) -> Self {
+        let (compiler, flags): (_, &[&str]) = match language {
+            Language::Rust => {
+                let rustc = vec![env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())];
+                (rustc, &["-Copt-level=3", "--cap-lints=allow"])
+            }
+            Language::C => (c_compiler(env::var_os("CC")), &["-std=c11", "-O2", "-pthread"]),
+        };
+        let flags: Vec<_> = flags.iter().map(|flag| flag.to_string()).collect();
+        Self { language, compiler, around: flags.clone(), flags }
+    }
+
+    /// The compiler, called in a folder.
+    fn command(&self, folder: &Path) -> Command {
+        let mut command = Command::new(&self.compiler[0]);
+        command.args(&self.compiler[1..]).current_dir(folder);
+        command
+    }
+
+    /// Makes a library of `subjects.rs`, and the program of `harness.rs`.
+    pub(super) fn rust(&self, folder: &Path, program: &Path) -> Result<(), Failed> {
+        let mut library = self.command(folder);
+        library.args(["--edition=2021", "--crate-type=rlib"]).args(&self.flags).arg("subjects.rs");
+        self.run(vec![library])?;
+        let mut around = self.command(folder);
+        around.args(["--edition=2021", "harness.rs", "--extern", "subjects=libsubjects.rlib"]).args(&self.around);
+        around.arg("-o").arg(program);
+        self.run(vec![around])
+    }
+
+    /// Makes an object of each source, and the program of all.
+    pub(super) fn c(&self, folder: &Path, stems: &[&str], program: &Path) -> Result<(), Failed> {
+        let compile = |stem: &&str| {
+            let mut command = self.command(folder);
+            command.args(&self.flags).arg("-c").arg(format!("{stem}.c")).arg("-o").arg(format!("{stem}.o"));
+            command
+        };
+        self.run(stems.iter().map(compile).collect())?;
+        let mut link = self.command(folder);
+        link.arg("-pthread").args(stems.iter().map(|stem| format!("{stem}.o"))).arg("-o").arg(program);
+        self.run(vec![link])
+    }
+
+    fn run(&self, commands: Vec<Command>) -> Result<(), Failed> {
+        run_all(commands, |command| {
+            let name = command.get_program().to_string_lossy().into_owned();
+            let output = command.stdin(Stdio::null()).output().map_err(|error| {
+                let (variable, other) = if self.language == Language::C { ("CC", "rust") } else { ("RUSTC", "c") };
+                problem(format!("the compiler {name} cannot be started: {error}"))
+                    .help(format!("install it, name another one in the variable {variable}, or try --emit {other}"))
+            })?;
+            if output.status.success() {
+                return Ok(());
+            }
+            let why = problem(format!("{name} could not compile the generated source: {}", output.status));
+            Err(Failed { said: output.stderr, why })
+        })
+    }
+}
+
+/// Runs commands by `run`, as many at a time as the machine has processors.
+///
+/// # Errors
+/// The first of one that failed; what was not begun then is left.
+pub fn run_all<E: Send>(commands: Vec<Command>, run: impl Fn(&mut Command) -> Result<(), E> + Sync) -> Result<(), E> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let queue = Mutex::new(commands.into_iter());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(next).try_for_each(|mut command| run(&mut command));
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
+        let done = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.collect::<Vec<_>>().into_iter().collect()
+    })
+}
+
+/// The C compiler, with the arguments that the variable may hold: `ccache gcc`.
+fn c_compiler(variable: Option<OsString>) -> Vec<OsString> {
+    match variable.as_ref().and_then(|v| v.to_str()).filter(|text| !Path::new(text).is_file()) {
+        Some(text) if !text.trim().is_empty() => text.split_whitespace().map(OsString::from).collect(),
+        Some(_) => vec!["cc".into()],
+        None => vec![variable.unwrap_or_else(|| "cc".into())],
+    }
+}
