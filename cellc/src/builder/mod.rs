@@ -15,7 +15,9 @@ use crate::front::declared::in_words_of;
 #[cfg(any(feature = "read-openvino", feature = "json"))]
 use crate::front::formats::{self, ReadOptions};
 use crate::front::keys::{Family, Key, Said, Value};
-use crate::front::layer::{Declared, apple};
+use crate::front::layer::Declared;
+#[cfg(feature = "read-safetensors")]
+use crate::front::layer::apple;
 #[cfg(feature = "read-safetensors")]
 use crate::front::layout::GateOrder;
 use crate::front::layout::{Framework, Named, WeightSet, convert};

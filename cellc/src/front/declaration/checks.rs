@@ -5,7 +5,8 @@ use super::form::NAME;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::{Family, Key, Macro, Said, Value};
 #[cfg(feature = "read-safetensors")]
-use crate::front::layer::{Declared, clip_bound};
+use crate::front::layer::Declared;
+use crate::front::layer::clip_bound;
 use crate::model::{Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::options::Options;
 

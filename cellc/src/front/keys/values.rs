@@ -135,6 +135,7 @@ values! {
 pub struct KeyValue(pub(super) Value);
 
 impl KeyValue {
+    #[cfg(feature = "read-safetensors")]
     pub(crate) fn is(&self, value: &Value) -> bool {
         self.0 == *value
     }

@@ -2,7 +2,9 @@
 
 pub(crate) mod apple;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::Origin;
+#[cfg(any(feature = "builder", feature = "read-safetensors"))]
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
 use crate::front::keys::{Family, Key, Keys, Said};
