@@ -219,23 +219,34 @@ fn the_readme_shows_generated_code() {
     assert!(lines(&String::from_utf8(output.stdout).expect("UTF-8")).contains(&lines(shown)), "{shown}");
 }
 
-/// The picture of the README has the times of the run that benches/README.md shows.
+/// The picture of the README, and the text that stands in for it, have the ratios of the run that benches/README.md
+/// shows; the bars are as long as the ratios say.
 #[test]
 fn the_picture_shows_what_was_measured() {
     let (picture, benches) = (read("benches/step-of-a-gru.svg"), read("benches/README.md"));
     let (_, run) =
         benches.split_once("GRU, linear_before_reset, sigmoid and tanh, 16 inputs, 128 units;").expect("a run");
     let (run, _) = run.split_once("\n\n").expect("more than one run");
+    let least = |library: &str| {
+        let times = run.lines().filter(|line| line.trim_start().starts_with(library));
+        let times = times.filter_map(|line| line.split_whitespace().find_map(|word| word.parse::<f64>().ok()));
+        times.fold(f64::INFINITY, f64::min)
+    };
     // the first is the title
     let texts = picture.split("<text ").skip(2).filter_map(|part| part.split(['>', '<']).nth(1));
     let texts: Vec<&str> = texts.collect();
-    assert_eq!(texts.len(), 16);
-    for pair in texts.chunks(2) {
-        let times = run.lines().filter(|line| line.trim_start().starts_with(pair[0]));
-        let times = times.filter_map(|line| line.split_whitespace().find_map(|word| word.parse::<f64>().ok()));
-        let least = times.fold(f64::INFINITY, f64::min) / 1000.0;
-        assert_eq!(format!("{least:.1}"), pair[1], "{}", pair[0]);
+    // the first is the background
+    let widths = picture.split("<rect ").skip(2).filter_map(|part| part.split("width=\"").nth(1)?.split('"').next());
+    let widths: Vec<f64> = widths.map(|width| width.parse().expect("a number")).collect();
+    assert_eq!((texts.len(), widths.len()), (16, 8));
+    for (pair, width) in texts.chunks(2).zip(&widths) {
+        let ratio = least(pair[0]) / least("cellc");
+        assert_eq!(format!("{ratio:.1}"), pair[1], "{}", pair[0]);
+        assert!((width - ratio * widths[0]).abs() < 1.0, "{}: a bar of {width}", pair[0]);
     }
+    let shown: Vec<String> = texts.chunks(2).map(|pair| pair.join(" ")).collect();
+    let shown = format!("![Time of one step over cellc's: {}](benches/step-of-a-gru.svg)", shown.join(", "));
+    assert!(read("README.md").contains(&shown), "{shown}");
 }
 
 /// Every case of the corpus says which program made it, or that nobody kept it.
