@@ -41,9 +41,9 @@ pub static X86_64: Arch = Arch {
     isas: &[&AVX2, &AVX512],
     c_tuning: "\
 #if defined(__x86_64__)
-/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from beyond
- * the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill accumulators at
- * every row if registers are scarce. */
+/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
+ * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill accumulators
+ * at every row if registers are scarce. */
 #pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
 #endif
 ",
@@ -121,8 +121,8 @@ static CPUID: Processor = Processor {
     c_header: "cpuid.h",
     c: "
 #if defined(__x86_64__)
-/* The instruction sets of the processor and the operating system, one bit each. The answer is kept, because cpuid is slow,
- * on virtual machines very slow. Threads that ask at the same time get the same answer. */
+/* The instruction sets of the processor and the operating system, one bit each. The answer is kept, because cpuid is
+ * slow, on virtual machines very slow. Threads that ask at the same time get the same answer. */
 static unsigned PREFIX_machine(void) {
     static unsigned known;
     unsigned have = __atomic_load_n(&known, __ATOMIC_RELAXED);
