@@ -4,35 +4,45 @@ use crate::arch::{Arch, Isa};
 
 /// The language that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Language {
     /// Rust, editions 2015 to 2024, no_std.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Rust,
     /// C11 and its header.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     C,
 }
 
 /// How far to unroll loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Unroll {
     /// Fully if the planner's limit allows, else tiled loops.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Auto,
     /// Fully, whatever it costs.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     Full,
     /// Never beyond the tile.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     None,
 }
 
 /// Whether multiply-add is fused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Fma {
     /// If the instruction set has it.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Auto,
     /// Never: every instruction set gives the same bits.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     Off,
 }
 
@@ -40,14 +50,15 @@ pub enum Fma {
 ///
 /// Activations that are exact and cheap are the same at every level: relu, softsign and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Accuracy {
     /// At most 2.5 units in the last place.
     #[default]
     Exact,
-    /// A relative error of at most 2^-18.
+    /// A relative error of at most 2^-18; faster.
     Fast,
-    /// A relative error of at most 2^-15.
+    /// A relative error of at most 2^-15; faster still.
     Audio,
 }
 
@@ -79,29 +90,32 @@ pub enum Threads {
 
 /// Where to put the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum WeightsAs {
-    /// Up to 1 MiB in the source, else in a file beside it.
+    /// Up to 1 MiB in the source, else in a .bin file beside it.
+    #[cfg_attr(feature = "cli", value(skip))]
     #[default]
     Auto,
     /// In the source.
     Inline,
-    /// In a file beside it.
+    /// In a .bin file beside it.
     File,
 }
 
 /// How to store the matrices of cells and dense layers that are known when compiling. Biases and peepholes stay f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum WeightFormat {
-    /// f32, exact.
+    /// Exact.
     #[default]
     F32,
-    /// IEEE binary16, exact if the model's own constants are FP16.
+    /// IEEE binary16; exact if the model's constants are FP16.
     F16,
-    /// bfloat16, two in 32 bits; faster if the weights do not fit the nearest caches.
+    /// bfloat16, two weights in 32 bits; faster if the weights do not fit the L1 cache.
     Bf16Pair,
-    /// 8 bits, and a scale for each row of a matrix.
+    /// 8 bits, and a scale for each row.
     Int8,
 }
 

@@ -82,6 +82,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
 /// Where architectures may be named: in their room, and in examples for users.
 const ARCH: &[&str] = &["cellc/src/arch/", "cellc/src/cli/arguments.rs", "cellc/src/front/keys/"];
 
+#[derive(Clone)]
 struct Source {
     /// From the root of the repository, with forward slashes.
     path: String,
@@ -262,6 +263,13 @@ fn names(sources: &[Source]) -> Vec<String> {
     sources.iter().filter(|s| empty(&s.path)).map(|s| format!("{}: the name says nothing", s.path)).collect()
 }
 
+/// Files that stand beside the folder of their own modules, whose place is `mod.rs` in that folder.
+fn beside_folders(sources: &[Source]) -> Vec<String> {
+    let folder = |s: &Source| s.path.trim_end_matches(".rs").to_owned() + "/";
+    let beside = |s: &&Source| sources.iter().any(|other| other.path.starts_with(&folder(s)));
+    sources.iter().filter(beside).map(|s| format!("{}: its place is {}mod.rs", s.path, folder(s))).collect()
+}
+
 fn forbidden(sources: &[Source]) -> Vec<String> {
     let mut problems = Vec::new();
     for source in sources.iter().filter(|s| !is_tests(&s.path)) {
@@ -288,6 +296,12 @@ fn no_modules_of_a_folder_import_each_other() {
 #[test]
 fn names_say_what_is_held() {
     assert_eq!(names(&sources()), Vec::<String>::new());
+}
+
+#[test]
+fn a_module_with_modules_of_its_own_is_a_folder() {
+    let others = sources_in(&["benches/src", "tests/src"]);
+    assert_eq!(beside_folders(&[sources(), others].concat()), Vec::<String>::new());
 }
 
 #[test]
@@ -336,6 +350,9 @@ fn every_rule_can_fail() {
         assert!(!names(&planted(&format!("cellc/src/{name}/mod.rs"), "")).is_empty());
         assert!(!names(&planted(&format!("cellc/src/{name}.rs"), "")).is_empty());
     }
+    let module = |path: &str| [planted(path, ""), planted("cellc/src/plan/cost.rs", "")].concat();
+    assert_eq!(beside_folders(&module("cellc/src/plan.rs")), ["cellc/src/plan.rs: its place is cellc/src/plan/mod.rs"]);
+    assert!(beside_folders(&module("cellc/src/plan/mod.rs")).is_empty());
     for (text, _, _) in FORBIDDEN {
         assert!(!forbidden(&planted("cellc/src/lower/mod.rs", text)).is_empty(), "{text}");
     }

@@ -166,7 +166,7 @@ pub(crate) struct ModelArguments {
 
     /// How far to unroll loops; full can cost rustc minutes
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
-    unroll: UnrollArgument,
+    unroll: Unroll,
 
     /// Override decisions of the planner, KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
     /// halves=on|off. --emit plan prints them. The results have the same bits
@@ -175,11 +175,11 @@ pub(crate) struct ModelArguments {
 
     /// Whether multiplications and additions are fused. With off, every machine gives the same bits
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
-    fma: FmaArgument,
+    fma: Fma,
 
     /// The largest error of activations [default: exact]
     #[arg(long, value_name = "LEVEL", value_enum)]
-    accuracy: Option<AccuracyArgument>,
+    accuracy: Option<Accuracy>,
 
     /// The activations of the cell, such as sigmoid,tanh for a GRU [default: PyTorch's]
     #[arg(long, value_name = "NAMES", value_parser = activations, help_heading = HEADING)]
@@ -195,7 +195,7 @@ pub(crate) struct ModelArguments {
 
     /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "f32")]
-    weight_format: WeightFormatArgument,
+    weight_format: WeightFormat,
 
     /// The number of threads. With 2, the caller and a helper thread each compute half of a cell, if that is faster. The results have the same bits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
@@ -246,7 +246,7 @@ pub(crate) struct CompileArguments {
 
     /// Where to put the weights [default: in the source up to 1 MiB, else in a .bin file beside it]
     #[arg(long, value_name = "WHERE", value_enum)]
-    pub(crate) weights_as: Option<WeightsAsArgument>,
+    pub(crate) weights_as: Option<WeightsAs>,
 
     /// Implement the trait of the crate cellc-runtime (Rust only)
     #[arg(long)]
@@ -337,7 +337,7 @@ pub(crate) struct BenchArguments {
 
     /// The language to generate [default: both]
     #[arg(long, value_name = "LANGUAGE", value_enum)]
-    emit: Option<LanguageArgument>,
+    emit: Option<Language>,
 
     /// The largest magnitude of the random inputs
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
@@ -379,7 +379,7 @@ pub(crate) struct ManArguments {
 pub(crate) struct ExecuteArguments {
     /// The language to generate
     #[arg(long, value_name = "LANGUAGE", value_enum, default_value = "rust")]
-    emit: LanguageArgument,
+    emit: Language,
 
     /// The instruction set to run on [default: the best that the machine has]
     #[arg(long, value_name = "NAME", value_parser = isa_names())]
@@ -401,79 +401,20 @@ pub(crate) enum Emit {
     Kernel,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LanguageArgument {
-    Rust,
-    C,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum UnrollArgument {
-    Auto,
-    Full,
-    None,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FmaArgument {
-    Auto,
-    Off,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum AccuracyArgument {
-    /// At most 2.5 units in the last place
-    Exact,
-    /// A relative error of at most 2^-18; faster
-    Fast,
-    /// A relative error of at most 2^-15; faster still
-    Audio,
-}
-
-impl From<AccuracyArgument> for Accuracy {
-    fn from(argument: AccuracyArgument) -> Self {
-        match argument {
-            AccuracyArgument::Exact => Self::Exact,
-            AccuracyArgument::Fast => Self::Fast,
-            AccuracyArgument::Audio => Self::Audio,
-        }
-    }
-}
-
 /// What `--activations` holds.
 #[derive(Clone, Debug)]
 enum ActivationsArgument {
     /// What it meant before `--accuracy`.
-    Accuracy(AccuracyArgument),
+    Accuracy(Accuracy),
     /// The cell's.
     OfCell(KeyValue),
 }
 
 fn activations(text: &str) -> Result<ActivationsArgument, String> {
-    if let Ok(accuracy) = AccuracyArgument::from_str(text, false) {
+    if let Ok(accuracy) = Accuracy::from_str(text, false) {
         return Ok(ActivationsArgument::Accuracy(accuracy));
     }
     KeyValue::parse(Key::Activations, text).map(ActivationsArgument::OfCell)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum WeightFormatArgument {
-    /// Exact
-    F32,
-    /// IEEE binary16; exact if the model's constants are FP16
-    F16,
-    /// bfloat16, two weights in 32 bits; faster if the weights do not fit the L1 cache
-    Bf16Pair,
-    /// 8 bits, and a scale for each row
-    Int8,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WeightsAsArgument {
-    /// In the source
-    Inline,
-    /// In a .bin file beside it
-    File,
 }
 
 /// One of the choices of `--plan`.
@@ -593,7 +534,7 @@ impl ModelArguments {
             refused
         })?;
         if let Some(ActivationsArgument::Accuracy(accuracy)) = &self.activations {
-            let name = Accuracy::from(*accuracy).name();
+            let name = accuracy.name();
             if self.accuracy.is_some() {
                 return Err(Failure::Usage(format!(
                     "--activations {name} means --accuracy {name}: give one of the two"
@@ -625,27 +566,15 @@ impl ModelArguments {
             // that of a declared model is one of its keys
             batch: self.batch.filter(|_| !self.is_weights_file()),
             shapes: self.shape.clone(),
-            unroll: match self.unroll {
-                UnrollArgument::Auto => Unroll::Auto,
-                UnrollArgument::Full => Unroll::Full,
-                UnrollArgument::None => Unroll::None,
-            },
+            unroll: self.unroll,
             tuning: self.plan.iter().fold(Tuning::default(), |tuning, choice| choice.made(tuning)),
-            fma: match self.fma {
-                FmaArgument::Auto => Fma::Auto,
-                FmaArgument::Off => Fma::Off,
-            },
+            fma: self.fma,
             accuracy: match (self.accuracy, self.activations.as_ref()) {
-                (Some(accuracy), _) | (None, Some(&ActivationsArgument::Accuracy(accuracy))) => accuracy.into(),
+                (Some(accuracy), _) | (None, Some(&ActivationsArgument::Accuracy(accuracy))) => accuracy,
                 (None, _) => Accuracy::Exact,
             },
             keep_denormals: self.keep_denormals,
-            weight_format: match self.weight_format {
-                WeightFormatArgument::F32 => WeightFormat::F32,
-                WeightFormatArgument::F16 => WeightFormat::F16,
-                WeightFormatArgument::Bf16Pair => WeightFormat::Bf16Pair,
-                WeightFormatArgument::Int8 => WeightFormat::Int8,
-            },
+            weight_format: self.weight_format,
             threads: if self.threads == 2 { Threads::Two } else { Threads::One },
             ..Options::default()
         }
@@ -670,22 +599,9 @@ impl CompileArguments {
             isas: self.isa.as_ref().map(|names| names.iter().filter_map(|n| Isa::from_name(n)).collect()),
             state: self.state.state(),
             range: self.range,
-            weights_as: match self.weights_as {
-                None => WeightsAs::Auto,
-                Some(WeightsAsArgument::Inline) => WeightsAs::Inline,
-                Some(WeightsAsArgument::File) => WeightsAs::File,
-            },
+            weights_as: self.weights_as.unwrap_or_default(),
             runtime: self.runtime,
             ..self.model.options()
-        }
-    }
-}
-
-impl From<LanguageArgument> for Language {
-    fn from(argument: LanguageArgument) -> Self {
-        match argument {
-            LanguageArgument::Rust => Self::Rust,
-            LanguageArgument::C => Self::C,
         }
     }
 }
@@ -693,7 +609,7 @@ impl From<LanguageArgument> for Language {
 impl ExecuteArguments {
     /// The language to generate.
     pub(crate) fn language(&self) -> Language {
-        self.emit.into()
+        self.emit
     }
 
     fn options(&self, model: &ModelArguments) -> Options {
@@ -729,7 +645,7 @@ impl BenchArguments {
 
     /// The languages to generate.
     pub(crate) fn languages(&self) -> Vec<Language> {
-        self.emit.map_or(vec![Language::Rust, Language::C], |language| vec![language.into()])
+        self.emit.map_or(vec![Language::Rust, Language::C], |language| vec![language])
     }
 }
 

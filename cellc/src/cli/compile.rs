@@ -11,7 +11,7 @@ use cellc::emit::OutputFile;
 use cellc::files::{self, NewFile};
 use cellc::options::{Language, Options, WeightsAs};
 
-use super::arguments::{CompileArguments, Emit, ModelArguments, WeightsAsArgument};
+use super::arguments::{CompileArguments, Emit, ModelArguments};
 use super::progress::Progress;
 use super::stdout::{write_device, write_stdout};
 use super::{Failure, report};
@@ -145,7 +145,7 @@ fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) 
     let named = match destination {
         Destination::File(path) => path,
         Destination::Stdout | Destination::Device(_) => {
-            if arguments.weights_as == Some(WeightsAsArgument::File) {
+            if arguments.weights_as == Some(WeightsAs::File) {
                 return Err(Failure::Usage("--weights-as file needs a file to stand beside: -o FILE".to_owned()));
             }
             options.weights_as = WeightsAs::Inline;

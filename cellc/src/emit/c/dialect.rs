@@ -398,8 +398,34 @@ impl Dialect for C<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::fill;
+    use std::collections::BTreeSet;
+
+    use super::{C, Context, Dialect, Text, fill};
     use crate::arch;
+    use crate::kernel::{Operation, Type};
+
+    #[test]
+    fn operands_have_the_parentheses_that_they_need() {
+        use Operation::{Add, Div, Mul, Sub, ToBits, Xor};
+        let mut used = BTreeSet::new();
+        let mut c = C::new("p", arch::ALL[0], &mut used);
+        let name = |name: &str| Text::atom(name);
+        let mut op =
+            |operation, lanes, args: [Text; 2]| c.operation(operation, Type::f32(lanes), args.into(), Context::Kernel);
+        let product = op(Mul, 1, [name("a"), Text::number("-0.5f")]);
+        let sum = op(Sub, 1, [name("d"), product]);
+        let product = op(Mul, 1, [sum, name("e")]);
+        let quotient = op(Div, 1, [product, name("f")]);
+        let sum = op(Add, 1, [quotient, name("g")]);
+        let sum = op(Add, 1, [name("h"), sum]);
+        let mask = op(Xor, 1, [sum, name("i")]);
+        assert_eq!(mask.text, "(h + (((d - a * -0.5f) * e) / f + g)) ^ i");
+        // C widens a number to the lanes of the other operand, but not two numbers
+        assert_eq!(op(Mul, 4, [Text::number("1.0f"), name("v")]).text, "1.0f * v");
+        let widened = op(Add, 4, [Text::number("1.0f"), Text::number("2.0f")]).text;
+        assert!(widened.contains("(1.0f") && widened.ends_with(" + 2.0f"), "{widened}");
+        assert!(c.operation(ToBits, Type::f32(4), vec![name("v")], Context::Kernel).text.ends_with(")v"));
+    }
 
     #[test]
     fn templates_take_as_many_arguments_as_they_should() {
