@@ -42,8 +42,8 @@ pub static X86_64: Arch = Arch {
     c_tuning: "\
 #if defined(__x86_64__)
 /* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
- * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill accumulators
- * at every row if registers are scarce. */
+ * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill
+ * accumulators at every row if registers are scarce. */
 #pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
 #endif
 ",
