@@ -216,7 +216,7 @@ impl File<'_> {
             );
             let _ = writeln!(
                 out,
-                "/// The weights in the order in which the kernels read them. [`pack`] fills it.
+                "/// The weights in the order in which the kernels read them. [`pack()`] fills it.
                 {UNUSED}
                 #[derive(Clone, Debug)]
                 #[repr(C, align(64))]
