@@ -2,7 +2,7 @@
 //! computes it is within the bound of the reference, on every instruction set.
 //!
 //! ```sh
-//! cargo run --release --manifest-path tests/fuzz/Cargo.toml --bin seeds tests/fuzz/corpus/pipeline
+//! cargo run --release --manifest-path tests/fuzz/Cargo.toml --example seeds tests/fuzz/corpus/pipeline
 //! RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir tests/fuzz -s none pipeline -- -max_len=32768 -timeout=60 -dict=tests/fuzz/reader.dict
 //! ```
 //!
