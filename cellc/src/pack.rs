@@ -8,9 +8,6 @@ use crate::encoding::encode;
 use crate::kernel::{BufferId, Copied, CopiedDim, Element, Encoding, Program, Role};
 use crate::model::{Tensor, ValidModel};
 
-/// Every part starts at a multiple of this many bytes: a cache line, a 512-bit vector.
-const ALIGNMENT: usize = 64;
-
 /// All constants of a generated file as one block of little-endian numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed {
@@ -85,7 +82,7 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
             known.unwrap_or_else(|| {
                 let at = len;
                 alone.push((i, at));
-                len = (at + model.constants[i].len()).next_multiple_of(ALIGNMENT / 4);
+                len = (at + model.constants[i].len()).next_multiple_of(program.aligned_elements());
                 at
             })
         }));
@@ -190,7 +187,7 @@ fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, us
     for id in buffers {
         parts.push((*id, at));
         let buffer = program.buffer(*id);
-        at = (at + buffer.bytes().div_ceil(4)).next_multiple_of(ALIGNMENT / 4);
+        at = (at + buffer.bytes().div_ceil(4)).next_multiple_of(program.aligned_elements());
     }
     (parts, at)
 }

@@ -229,6 +229,7 @@ fn program(isas: usize) -> Program {
         ..Body::default()
     };
     let program = Program {
+        alignment: 64,
         buffers: vec![
             f32("x", Role::Parameter(0), 24),
             buffer("lengths", Role::Parameter(1), Element::I64, 2),

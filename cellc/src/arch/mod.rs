@@ -23,6 +23,10 @@ pub struct Arch {
     pub c_float_flags: &'static str,
     /// Rust: an attribute of structs whose fields are read as vectors.
     pub rust_struct: &'static str,
+    /// Bytes: weights, states and scratch memory start at multiples of so many.
+    pub alignment: usize,
+    /// Bytes between what two threads write, so that neither waits for the other.
+    pub apart: usize,
     /// Bytes of a line of the cache, which holds the longest vectors.
     pub line: usize,
     /// What code costs there.

@@ -477,6 +477,8 @@ pub struct Kernel {
 /// One step of a model: the memory that it works on, and what it does there on each instruction set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
+    /// Bytes: every buffer starts at a multiple of so many.
+    pub alignment: usize,
     /// The memory that all bodies share: whatever is neither scratch nor a part of another buffer.
     pub buffers: Vec<Buffer>,
     /// Fills the weights buffers by copies alone; whatever none of them writes is zero.
@@ -498,7 +500,7 @@ pub struct Body {
     pub functions: Vec<Function>,
     /// What a step does, in order.
     pub kernels: Vec<Kernel>,
-    /// Where the scratch buffers that more than one kernel uses stand in one block: their first elements, multiples of 16.
+    /// Where the scratch buffers that more than one kernel uses stand in one block: their first elements, aligned.
     /// Those whose contents are not wanted at the same time may share a place; those of one kernel never do. In the order
     /// of the buffers.
     pub block: Vec<(BufferId, usize)>,
@@ -538,6 +540,11 @@ impl Role {
 }
 
 impl Program {
+    /// The alignment in elements of four bytes.
+    pub fn aligned_elements(&self) -> usize {
+        (self.alignment / 4).max(1)
+    }
+
     /// The shared buffer of that name.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]

@@ -413,7 +413,7 @@ fn stateful() -> Program {
         block_len: 32,
         ..Body::default()
     };
-    Program { buffers, tables: vec![(LIMITS, vec![0, 7])], bodies: vec![body], ..Program::default() }
+    Program { alignment: 64, buffers, tables: vec![(LIMITS, vec![0, 7])], bodies: vec![body], ..Program::default() }
 }
 
 /// What [`stateful`] gives, twice in a row.

@@ -11,9 +11,6 @@ use super::{
     Program, Role, Scalar, Stmt, Type, Var, Walk,
 };
 
-/// Parts of the block start at multiples of so many elements: 64 bytes.
-const BLOCK_ALIGNMENT: usize = 16;
-
 /// What is wrong with a program, or nothing.
 pub fn verify(program: &Program) -> Result<(), String> {
     let mut seen = BTreeSet::new();
@@ -208,7 +205,9 @@ fn block(body: BodyRef<'_>) -> Result<(), String> {
         if buffer.role != Role::Scratch || own.contains(id) || twice {
             return Err(format!("buffer {:?} has no place in the block", buffer.name));
         }
-        if at % BLOCK_ALIGNMENT != 0 || at.checked_add(buffer.len).is_none_or(|end| end > body.block_len) {
+        if at % body.program.aligned_elements() != 0
+            || at.checked_add(buffer.len).is_none_or(|end| end > body.block_len)
+        {
             return Err(format!("buffer {:?} at {at} is not inside the block", buffer.name));
         }
     }

@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{BodyRef, BufferId, Role};
 
-/// Every value starts at a multiple of this many f32: a cache line.
-const LINE: usize = 16;
-
 /// Gives every scratch buffer that kernels are handed a place in the block, those that are never wanted at the same time
 /// perhaps the same one, and says how long the block is. First fit, the largest first.
 pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
+    let line = body.program.aligned_elements();
     let mut lives: BTreeMap<BufferId, (usize, usize)> = BTreeMap::new();
     for (at, group) in body.groups().enumerate() {
         for id in group.iter().flat_map(|kernel| &kernel.params).map(|(id, _)| body.whole(*id).0) {
@@ -31,12 +29,12 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
                 break;
             }
             if other.first <= new.last && new.first <= other.last {
-                at = at.max((start + other.len).next_multiple_of(LINE));
+                at = at.max((start + other.len).next_multiple_of(line));
             }
         }
         placed.insert(placed.partition_point(|(start, _)| *start <= at), (at, new));
     }
-    let len = placed.iter().map(|(at, w)| at + w.len).max().unwrap_or(0).next_multiple_of(LINE);
+    let len = placed.iter().map(|(at, w)| at + w.len).max().unwrap_or(0).next_multiple_of(line);
     let mut block: Vec<_> = placed.into_iter().map(|(at, w)| (w.id, at)).collect();
     block.sort_unstable();
     (block, len)

@@ -37,7 +37,7 @@ pub(super) fn is_product(node: &ValidNode) -> bool {
 impl Memory {
     pub(super) fn new(model: &ValidModel, plan: &Plan, denormals: &Denormals) -> Self {
         let mut memory = Self {
-            program: Program::default(),
+            program: Program { alignment: plan.arch.alignment, ..Program::default() },
             parameters: Vec::new(),
             constants: vec![None; model.constants.len()],
             variables: Vec::new(),

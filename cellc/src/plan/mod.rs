@@ -498,7 +498,7 @@ fn plan_product(
 ) -> ProductPlan {
     let (arch, format) = (options.arch, options.weight_format);
     let cut = threads.is_ok() && product.rows == 1;
-    let Layout { panels, weights, biases } = layout(&product, width, cut, format, arch.line);
+    let Layout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
     reasons.push(match (threads, &halves) {
         (Ok(_), None) => format!("{ONE_THREAD}one panel"),
@@ -608,13 +608,13 @@ struct Layout {
 }
 
 /// `cut`: half of the full panels, or one more, are a group of their own.
-fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, line: usize) -> Layout {
+fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alignment: usize) -> Layout {
     let encoding = format.encoding();
     let apart = encoding.element() != Element::F32;
-    let whole = |n: usize| n.next_multiple_of(line / encoding.element().size());
+    let whole = |n: usize| n.next_multiple_of((alignment / encoding.element().size()).max(1));
     let rows = |phase, columns| whole(encoding.len(product.phase_rows(phase)) * product.active(phase) * columns);
     let biases = |late, columns: usize| {
-        (product.bias_rows(late, format == WeightFormat::Int8) * columns).next_multiple_of(line / 4)
+        (product.bias_rows(late, format == WeightFormat::Int8) * columns).next_multiple_of((alignment / 4).max(1))
     };
     // among the rows, if they are of one kind
     let among = |biases: usize| if apart { 0 } else { biases };

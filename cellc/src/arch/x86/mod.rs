@@ -50,6 +50,8 @@ pub static X86_64: Arch = Arch {
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
     // a vector of a state that lies across two lines of cache takes twice as long
     rust_struct: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
+    alignment: 64,
+    apart: 128,
     line: 64,
     costs: Costs {
         // that of the smallest machine with vectors

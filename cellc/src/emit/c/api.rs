@@ -181,7 +181,7 @@ typedef struct {prefix}_packed {{
 /* Puts weights into the order in which the kernels read them. */
 void {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed);
 ",
-            aligned(upper.as_str()),
+            aligned(upper.as_str(), file.program.alignment),
             len * 4
         );
     }
@@ -266,16 +266,17 @@ fn state(out: &mut String, file: &File<'_>) {
     if !interface.has_state() {
         return;
     }
+    let alignment = file.program.alignment;
     let bytes = (interface.block_len + interface.variables.iter().map(Field::len).sum::<usize>()) * 4;
     let _ = write!(
         out,
         "
 {}
-/* The state between steps, and scratch memory: {bytes} bytes, and padding to multiples of 64. Memory from the heap has to
+/* The state between steps, and scratch memory: {bytes} bytes, and padding to multiples of {alignment}. Memory from the heap has to
  * come from aligned_alloc. */
 typedef struct {prefix}_state {{
 ",
-        aligned(upper.as_str())
+        aligned(upper.as_str(), file.program.alignment)
     );
     let mut aligned = format!("{upper}_ALIGNED ");
     if interface.block_len > 0 {
@@ -346,13 +347,13 @@ fn packed_param(file: &File<'_>) -> String {
     if file.is_baked() { String::new() } else { format!(", const {}_packed *packed", file.prefix()) }
 }
 
-/// How both languages of the header say that a field stands at a multiple of 64 bytes.
-fn aligned(upper: &str) -> String {
+/// How both languages of the header say that a field is aligned to so many bytes.
+fn aligned(upper: &str, alignment: usize) -> String {
     format!(
         "#ifdef __cplusplus
-#define {upper}_ALIGNED alignas(64)
+#define {upper}_ALIGNED alignas({alignment})
 #else
-#define {upper}_ALIGNED _Alignas(64)
+#define {upper}_ALIGNED _Alignas({alignment})
 #endif
 "
     )

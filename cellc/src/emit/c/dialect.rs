@@ -37,6 +37,7 @@ pub(super) fn plus(pointer: &str, elements: usize) -> String {
 pub(super) struct C<'a> {
     prefix: &'a str,
     isa: &'static Isa,
+    alignment: usize,
     used: &'a mut BTreeSet<VectorFunction>,
     pub(super) out: String,
     /// Blocks around the current statement.
@@ -56,10 +57,17 @@ pub(super) struct C<'a> {
 }
 
 impl<'a> C<'a> {
-    pub(super) fn new(prefix: &'a str, isa: &'static Isa, used: &'a mut BTreeSet<VectorFunction>) -> Self {
+    /// Scratch memory is aligned to so many bytes.
+    pub(super) fn new(
+        prefix: &'a str,
+        isa: &'static Isa,
+        alignment: usize,
+        used: &'a mut BTreeSet<VectorFunction>,
+    ) -> Self {
         Self {
             prefix,
             isa,
+            alignment,
             used,
             out: String::new(),
             depth: 1,
@@ -160,7 +168,7 @@ impl Dialect for C<'_> {
     }
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
-        let _ = writeln!(self.out, "    _Alignas(64) float {}[{}];", block.name, block.len);
+        let _ = writeln!(self.out, "    _Alignas({}) float {}[{}];", self.alignment, block.name, block.len);
     }
 
     fn end_kernel(&mut self) {
@@ -408,7 +416,7 @@ mod tests {
     fn operands_have_the_parentheses_that_they_need() {
         use Operation::{Add, Div, Mul, Sub, ToBits, Xor};
         let mut used = BTreeSet::new();
-        let mut c = C::new("p", arch::ALL[0], &mut used);
+        let mut c = C::new("p", arch::ALL[0], 4, &mut used);
         let name = |name: &str| Text::atom(name);
         let mut op =
             |operation, lanes, args: [Text; 2]| c.operation(operation, Type::f32(lanes), args.into(), Context::Kernel);

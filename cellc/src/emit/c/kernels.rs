@@ -44,7 +44,7 @@ fn packing(file: &File<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Strin
     let (prefix, isa, own) = (file.prefix(), file.isas[0].0, Shared::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
     let shared = shared(file, isa, body);
-    let mut dialect = C::new(prefix, isa, used);
+    let mut dialect = C::new(prefix, isa, file.program.alignment, used);
     shared.all_kernels(body, &mut dialect);
     out.push_str(&dialect.out);
     let _ = write!(
@@ -60,7 +60,7 @@ fn packing(file: &File<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Strin
 fn body(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
     let prefix = file.prefix();
     let shared = shared(file, isa, body);
-    let mut dialect = C::new(prefix, isa, used);
+    let mut dialect = C::new(prefix, isa, file.program.alignment, used);
     shared.all_kernels(body, &mut dialect);
     let kernels = std::mem::take(&mut dialect.out);
     shared.all_functions(body, &mut dialect);

@@ -5,7 +5,8 @@ use crate::arch::C_PAUSE;
 
 /// `PREFIX` and `UPPER` replaced.
 fn named(file: &File<'_>, text: &str) -> String {
-    text.replace("PAUSE\n", C_PAUSE).replace("PREFIX", file.prefix()).replace("UPPER", &file.upper())
+    let text = text.replace("PAUSE\n", C_PAUSE).replace("APART", &file.options.arch.apart.to_string());
+    text.replace("PREFIX", file.prefix()).replace("UPPER", &file.upper())
 }
 
 /// What the header declares.
@@ -35,7 +36,7 @@ typedef struct PREFIX_pool {
  * begun its half when the caller has finished the other, the caller takes that half over. One caller at a time may use a
  * pair, and it must not move. */
 typedef struct PREFIX_pair {
-    char before[128]; /* what both threads write is on its own cache lines */
+    char before[APART]; /* what both threads write is on its own cache lines */
     unsigned state;
     int started;
     void (*work)(void *);
@@ -43,7 +44,7 @@ typedef struct PREFIX_pair {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
-    char after[128];
+    char after[APART];
 } PREFIX_pair;
 
 /* Starts the helper, with the caller's floating-point environment. Returns 0, or the error of pthreads; after an error the

@@ -48,7 +48,7 @@ fn narrow_members(file: &File<'_>) -> String {
 }
 
 fn array(out: &mut String, file: &File<'_>, bytes: &[u8]) {
-    let prefix = file.prefix();
+    let (prefix, alignment) = (file.prefix(), file.program.alignment);
     let len = bytes.len() / 4;
     let members = narrow_members(file);
     if !members.is_empty() {
@@ -64,7 +64,7 @@ fn array(out: &mut String, file: &File<'_>, bytes: &[u8]) {
         out,
         "
 /* The weights in the order in which the kernels read them, as bits: exact, and fast to compile. */
-static const _Alignas(64) union {{
+static const _Alignas({alignment}) union {{
     uint32_t bits[{len}];
     float values[{len}];
 {members}}} {prefix}_weight_data = {{{{
@@ -83,7 +83,7 @@ static const _Alignas(64) union {{
 }
 
 fn beside(out: &mut String, file: &File<'_>) {
-    let prefix = file.prefix();
+    let (prefix, alignment) = (file.prefix(), file.program.alignment);
     let upper = file.upper();
     let len = file.packed.bytes.len() / 4;
     let members = narrow_members(file);
@@ -116,7 +116,7 @@ fn beside(out: &mut String, file: &File<'_>) {
 #endif
 __asm__({upper}_BEGIN
         \".globl \" {upper}_SYMBOL \"\\n\"
-        \".balign 64\\n\" /* a cache line */
+        \".balign {alignment}\\n\" /* a cache line */
         {upper}_SYMBOL \":\\n\"
         \".incbin \\\"\" {upper}_WEIGHTS_FILE \"\\\"\\n\"
         {upper}_END);
@@ -130,7 +130,7 @@ extern const {kind} {{
 #if defined(__clang__)
 #pragma clang diagnostic ignored \"-Wc23-extensions\"
 #endif
-static const _Alignas(64) union {{
+static const _Alignas({alignment}) union {{
     unsigned char bytes[{len} * sizeof(float)];
     float values[{len}];
 {members}}} {prefix}_weight_data = {{{{

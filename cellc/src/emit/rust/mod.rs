@@ -74,7 +74,10 @@ impl File<'_> {
         self.state(&mut out);
         self.function(&mut out);
         if self.interface.pool {
-            out.push_str(&pool::items(if self.cuts_outputs() && self.interface.block_len == 0 { CUT } else { "" }));
+            out.push_str(&pool::items(
+                if self.cuts_outputs() && self.interface.block_len == 0 { CUT } else { "" },
+                self.options.arch.apart,
+            ));
         }
         out.push_str(&steps::items(self.interface));
         self.structure(&mut out);
@@ -219,7 +222,7 @@ impl File<'_> {
                 "/// The weights in the order in which the kernels read them. [`pack()`] fills it.
                 {UNUSED}
                 #[derive(Clone, Debug)]
-                #[repr(C, align(64))]
+                #[repr(C, align({2}))]
                 pub struct Packed {{ values: [f32; {0}] }}
                 {UNUSED_NEW}
                 impl Packed {{
@@ -228,7 +231,8 @@ impl File<'_> {
                     pub const fn new() -> Self {{ Packed {{ values: [0.0; {0}] }} }}
                 }}",
                 self.packed.run_time_len,
-                self.packed.run_time_len * 4
+                self.packed.run_time_len * 4,
+                self.program.alignment
             );
             self.pack(out);
         }
@@ -245,8 +249,9 @@ impl File<'_> {
             "/// The state of [`{function}`] between steps, and its scratch memory.
             {UNUSED}
             #[derive(Clone, Debug)]
-            #[repr(C, align(64))]
-            pub struct State {{"
+            #[repr(C, align({}))]
+            pub struct State {{",
+            self.program.alignment
         );
         if *block_len > 0 {
             let _ = writeln!(out, "/// Scratch memory, {} bytes.\nblock: [f32; {block_len}],", block_len * 4);
@@ -645,10 +650,11 @@ impl File<'_> {
         if len == 0 {
             return;
         }
+        let alignment = self.program.alignment;
         let _ = writeln!(
             out,
             "/// Weights and constants: little-endian, in the order in which the kernels read them.
-            #[repr(C, align(64))]
+            #[repr(C, align({alignment}))]
             struct Aligned<T>(T);
             static WEIGHTS: Aligned<[u8; {len}]> = Aligned({WEIGHTS});
             /// `N` weights of `B` bytes, from byte `4 * at` on. Called in constants only, where a panic is a compile error.
@@ -693,7 +699,7 @@ impl File<'_> {
         run(out, &shared);
         out.push_str(&dialect.out);
         if dialect.used.contains("aligned") {
-            out.push_str("#[repr(C, align(64))] struct Aligned<T>(T);\n");
+            let _ = writeln!(out, "#[repr(C, align({}))] struct Aligned<T>(T);", self.program.alignment);
         }
         let half = if isa.rust_half.is_empty() { HALF } else { isa.rust_half };
         let limit = format!("{}f32", decimal(FLUSH_BELOW));

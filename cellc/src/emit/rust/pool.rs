@@ -5,10 +5,10 @@ use std::fmt::Write;
 use super::lints::{UNUSED, UNUSED_IMPORT, UNUSED_STYLE};
 
 /// The trait and its implementation by threads of std; `cut` where no state has brought that along.
-pub(super) fn items(cut: &str) -> String {
+pub(super) fn items(cut: &str, apart: usize) -> String {
     let mut out = JOIN.replace("UNUSED", UNUSED);
     let _ = writeln!(out, "{UNUSED_IMPORT}\npub use self::threads::Pair;\n{UNUSED_STYLE}\nmod threads {{");
-    out.push_str(PAIR);
+    out.push_str(&PAIR.replace("APART", &apart.to_string()));
     out.push_str("}\n");
     out.push_str(cut);
     out
@@ -49,7 +49,7 @@ const YIELDS: u32 = 1 << 6;
 
 /// What both threads access, on its own cache lines.
 #[derive(Debug)]
-#[repr(align(128))]
+#[repr(align(APART))]
 struct Shared {
     /// One of the above.
     state: AtomicU32,
