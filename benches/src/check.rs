@@ -5,7 +5,7 @@ use cellc::bound::{Profile, bound};
 use cellc::front::formats::{self, ReadOptions};
 use cellc::model::{Parameter, ValidModel};
 use cellc::options::Options;
-use cellc::reference::{Step, reference};
+use cellc::reference::{Outcome, reference};
 use cellc::timing::agreement::Agreement;
 use cellc::validate::validate;
 
@@ -117,7 +117,7 @@ pub(crate) struct Held {
 pub(crate) struct Bounds {
     model: ValidModel,
     /// What is expected, and how far a kernel may be from that: kernels with equal bits are in the same states.
-    known: Vec<(Profile, Vec<Vec<f64>>, Step, Step)>,
+    known: Vec<(Profile, Vec<Vec<f64>>, Outcome<f64>, Outcome<f64>)>,
 }
 
 impl Bounds {
@@ -172,7 +172,8 @@ impl Bounds {
 
     /// The results, and their bounds.
     fn step(&mut self, profile: Profile, parameters: &[Vec<f64>]) -> (&[Vec<f64>], &[Vec<f64>]) {
-        let same = |known: &&(Profile, Vec<Vec<f64>>, Step, Step)| known.0 == profile && known.1 == parameters;
+        let same =
+            |known: &&(Profile, Vec<Vec<f64>>, Outcome<f64>, Outcome<f64>)| known.0 == profile && known.1 == parameters;
         let at = self.known.iter().position(|known| same(&known)).unwrap_or_else(|| {
             let expected = reference(&self.model, parameters, &[]);
             let bounds = bound(&self.model, profile, parameters, &[]);

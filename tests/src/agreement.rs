@@ -1,7 +1,7 @@
 //! Whether what was computed is what it should be.
 
 use cellc::bound::{Profile, bound};
-use cellc::reference::{Step, reference};
+use cellc::reference::{Outcome, reference};
 
 use crate::subject::Subject;
 
@@ -15,20 +15,15 @@ pub fn magnitudes(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     values.iter().map(|all| all.iter().map(|v| v.abs()).collect()).collect()
 }
 
-/// Results and variables after a step.
-pub fn parts(step: &Step) -> impl Iterator<Item = &Vec<f64>> {
-    step.results.iter().chain(&step.variables)
-}
-
 /// A step of one instruction set beside the reference and its bound.
 #[derive(Debug)]
 pub struct Compared {
     /// What the program computed.
-    pub found: Step,
+    pub found: Outcome<f64>,
     /// What it should be.
-    pub right: Step,
+    pub right: Outcome<f64>,
     /// How far one may be from the other.
-    pub limits: Step,
+    pub limits: Outcome<f64>,
 }
 
 impl Compared {
@@ -40,12 +35,12 @@ impl Compared {
         let right = reference(subject.model(), &given, &before);
         let profile = Profile::new(fused, &subject.compilation.options);
         let limits = bound(subject.model(), profile, &magnitudes(&given), &magnitudes(&before));
-        Self { found: Step { results: exact(&results), variables: exact(variables) }, right, limits }
+        Self { found: Outcome { results: exact(&results), variables: exact(variables) }, right, limits }
     }
 
     /// Every element with its part and place: what was computed, what it should be, how far it may be off.
     pub fn elements(&self) -> impl Iterator<Item = ((usize, usize), f64, f64, f64)> {
-        let all = parts(&self.found).zip(parts(&self.right)).zip(parts(&self.limits)).enumerate();
+        let all = self.found.parts().zip(self.right.parts()).zip(self.limits.parts()).enumerate();
         all.flat_map(|(part, ((found, right), limits))| {
             assert_eq!((found.len(), right.len()), (right.len(), limits.len()));
             let elements = found.iter().zip(right).zip(limits).enumerate();

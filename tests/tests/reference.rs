@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc::options::Options;
-use cellc::reference::{Step, initial_variables, reference};
+use cellc::reference::{Outcome, initial_variables, reference};
 use cellc::validate::validate;
 use cellc_tests::agreement::exact;
 use cellc_tests::corpus;
@@ -30,7 +30,7 @@ fn agrees_with_the_oracle() {
             let (model, _) = validate(&case.fixed(&run.shapes), &Options::default())
                 .unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
             let before = variables.take().unwrap_or_else(|| initial_variables(&model));
-            let Step { results, variables: after } = reference(&model, &exact(&run.inputs), &before);
+            let Outcome { results, variables: after } = reference(&model, &exact(&run.inputs), &before);
             variables = Some(after);
             assert_eq!(results.len(), run.oracle.len(), "{}", case.name);
             for (i, (result, oracle)) in results.iter().zip(&run.oracle).enumerate() {

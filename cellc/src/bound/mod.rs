@@ -31,14 +31,13 @@ mod tests;
 mod value;
 
 use crate::encoding::Stored;
-use crate::evaluate::{Arithmetic, Outcome, Row, State, Step as CellStep, Weights, evaluate};
+use crate::evaluate::{Arithmetic, Outcome, Row, State, StepInputs, Weights, evaluate};
 use crate::model::{
     Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidNode,
     ValidOp,
 };
 use crate::options::{Accuracy, Options, WeightFormat};
 use crate::plan;
-use crate::reference::Step;
 
 pub use formula::formula;
 use value::Value;
@@ -84,7 +83,7 @@ impl Profile {
 ///
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
-pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Step {
+pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
     analyse(model, Analysis { profile, any_length: false }, magnitudes, variables)
 }
 
@@ -152,12 +151,12 @@ fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
     }
 }
 
-fn analyse(model: &ValidModel, analysis: Analysis, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Step {
+fn analyse(model: &ValidModel, analysis: Analysis, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
     let Outcome { results, variables } = evaluate(&analysis, model, magnitudes, variables);
     let errors = |all: Vec<Vec<Value>>| -> Vec<Vec<f64>> {
         all.iter().map(|values| values.iter().map(|v| (v.error() * MARGIN).min(v.high() - v.low())).collect()).collect()
     };
-    Step { results: errors(results), variables: errors(variables) }
+    Outcome { results: errors(results), variables: errors(variables) }
 }
 
 /// What is known of values, in place of values.
@@ -186,7 +185,7 @@ impl Arithmetic for Analysis {
         Value::exactly(number)
     }
 
-    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: CellStep<'_, Value>) -> State<Value> {
+    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
         let gates = Gates { analysis: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.units(|j| gates.gate(0, 0, j, step.h)), Vec::new()),

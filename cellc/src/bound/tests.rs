@@ -11,7 +11,7 @@ use crate::model::{
 use crate::options::{Accuracy, Fma, Options};
 use crate::plan::plan;
 use crate::random::Random;
-use crate::reference::{Step, reference};
+use crate::reference::{Outcome, reference};
 use crate::{compile, lower, pack, pass};
 
 const KINDS: [CellKind; 4] =
@@ -317,7 +317,7 @@ fn exactly(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
     values.iter().map(|p| p.iter().map(|v| f64::from(*v)).collect()).collect()
 }
 
-fn all(step: Step) -> Vec<f64> {
+fn all(step: Outcome<f64>) -> Vec<f64> {
     step.results.into_iter().chain(step.variables).flatten().collect()
 }
 

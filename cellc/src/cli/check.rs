@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use cellc::bound::{Profile, bound, states};
 use cellc::compile::{self, Compilation};
 use cellc::encoding::Loss;
-use cellc::harness::{Numbers, Outcome, Program, Variables};
+use cellc::harness::{Numbers, Program, Variables};
 use cellc::model::{ElementType, Model, ValidModel};
 use cellc::options::{Language, Options, Range, Threads, WeightFormat};
 use cellc::random::Random;
-use cellc::reference::{Step, initial_variables, reference};
+use cellc::reference::{Outcome, initial_variables, reference};
 
 use super::arguments::CheckArguments;
 use super::calls::{self, Calls, Expected};
@@ -66,7 +66,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         let first = if step == 0 { Variables::Initial } else { Variables::Given(&variables) };
         let mut got = harness.call(&given, pack, first)?;
         for (r, table) in tables.iter_mut().enumerate() {
-            table.one_step(step, part(&expected, r), generated_part(&got, r), part(&bounds, r));
+            table.one_step(step, part(&expected, r), part(&got, r), part(&bounds, r));
         }
         if keeps {
             if step > 0 {
@@ -78,7 +78,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
                 got = harness.call(&given, false, Variables::Given(&own_variables))?;
             }
             for (r, table) in tables.iter_mut().enumerate() {
-                table.own_state(part(&expected, r), generated_part(&got, r));
+                table.own_state(part(&expected, r), part(&got, r));
             }
             exact_states = model.states.iter().map(|pair| expected.results[pair.result].clone()).collect();
             own_states = model.states.iter().map(|pair| got.results[pair.result].clone()).collect();
@@ -93,13 +93,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 }
 
 /// The i-th of the results, and of the variables after them.
-fn part(step: &Step, i: usize) -> &[f64] {
-    step.results.iter().chain(&step.variables).nth(i).map_or(&[], Vec::as_slice)
-}
-
-/// As [`part`].
-fn generated_part(outcome: &Outcome, i: usize) -> &[f32] {
-    outcome.results.iter().chain(&outcome.variables).nth(i).map_or(&[], Vec::as_slice)
+fn part<V>(outcome: &Outcome<V>, i: usize) -> &[V] {
+    outcome.parts().nth(i).map_or(&[], Vec::as_slice)
 }
 
 /// Where the inputs of the steps come from.

@@ -33,7 +33,7 @@ pub(crate) trait Arithmetic {
     fn constant(&self, number: f64) -> Self::Value;
 
     /// One step of a recurrent cell, for one row of the batch.
-    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: Step<'_, Self::Value>) -> State<Self::Value>;
+    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: StepInputs<'_, Self::Value>) -> State<Self::Value>;
 
     /// The first `length` steps of one row of a sequence.
     ///
@@ -75,7 +75,7 @@ pub(crate) trait Arithmetic {
 }
 
 /// What one step of one row reads.
-pub(crate) struct Step<'a, V> {
+pub(crate) struct StepInputs<'a, V> {
     /// `[I]`
     pub(crate) x: &'a [V],
     /// `[H]`
@@ -114,9 +114,9 @@ impl<V> Row<'_, V> {
     }
 
     /// What the step at time `t` reads, coming from `state`.
-    pub(crate) fn step<'a>(&'a self, t: usize, state: &'a State<V>) -> Step<'a, V> {
+    pub(crate) fn step<'a>(&'a self, t: usize, state: &'a State<V>) -> StepInputs<'a, V> {
         let x = &self.x[t * self.input_size..][..self.input_size];
-        Step { x, h: &state.h, c: &state.c, a: self.a.map(|a| &a[t]) }
+        StepInputs { x, h: &state.h, c: &state.c, a: self.a.map(|a| &a[t]) }
     }
 }
 
@@ -180,9 +180,19 @@ impl<'a> Weights<'a> {
 }
 
 /// What a step of a model leaves: every result, and what every variable becomes, each in C order.
-pub(crate) struct Outcome<V> {
-    pub(crate) results: Vec<Vec<V>>,
-    pub(crate) variables: Vec<Vec<V>>,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome<V> {
+    /// Every result.
+    pub results: Vec<Vec<V>>,
+    /// What every variable is for the next step.
+    pub variables: Vec<Vec<V>>,
+}
+
+impl<V> Outcome<V> {
+    /// The results, and the variables after them.
+    pub fn parts(&self) -> impl Iterator<Item = &Vec<V>> {
+        self.results.iter().chain(&self.variables)
+    }
 }
 
 /// One step of a model, from every parameter and variable in C order.

@@ -23,6 +23,7 @@ use tempfile::TempDir;
 use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::emit::names::{Field, Interface};
+pub use crate::evaluate::Outcome;
 use crate::options::Language;
 pub use numbers::Numbers;
 pub use toolchain::{Failed, Toolchain, run_all};
@@ -85,15 +86,6 @@ pub enum Variables<'a> {
     Kept,
     /// These.
     Given(&'a [Vec<f32>]),
-}
-
-/// What a call leaves, each in C order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// Every result.
-    pub results: Vec<Vec<f32>>,
-    /// Every variable.
-    pub variables: Vec<Vec<f32>>,
 }
 
 /// Generated code, compiled.
@@ -210,7 +202,7 @@ impl Harness {
         parameters: &[Numbers],
         pack: bool,
         variables: Variables<'_>,
-    ) -> Result<Outcome, Diagnostic> {
+    ) -> Result<Outcome<f32>, Diagnostic> {
         let message = self.message(parameters, pack, variables)?;
         self.exchange(|harness| {
             harness.send(&message)?;

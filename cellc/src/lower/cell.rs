@@ -4,7 +4,7 @@ use super::builder::{Builder, copy, flush, op};
 use super::memory::PackedWeights;
 use super::pointwise::End;
 use super::product::{Rows, X, for_rows, for_tiles};
-use super::step::Step;
+use super::step::CellStep;
 use super::{gru, lstm, rnn};
 use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type, Var};
 use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell, counted};
@@ -13,7 +13,7 @@ use crate::plan::{self, Phase, ProductPlan};
 /// The statements of one step.
 fn step<'m>(
     builder: &mut Builder<'_, 'm>,
-    step: &Step<'_, 'm>,
+    step: &CellStep<'_, 'm>,
     product: (&'m ProductPlan, PackedWeights),
 ) -> Vec<Stmt> {
     let rows = Rows::new(builder, product, step.rows, step.backwards);
@@ -116,7 +116,7 @@ impl<'m> Builder<'_, 'm> {
             let x = X::Elements(builder.given_rows(&mut body, "x", cell.x, places[0], rows * inputs));
             let h = builder.given_rows(&mut body, "h", cell.h, places[1], rows * units);
             let c_given = cell.c.is_some_and(|c| builder.lowering.is_given(c));
-            let one = Step { cell, rows, backwards, x, h, c: at(c), c_given, a: at(a), out, c_out, end };
+            let one = CellStep { cell, rows, backwards, x, h, c: at(c), c_given, a: at(a), out, c_out, end };
             body.extend(step(builder, &one, product));
             body
         }));
@@ -263,8 +263,19 @@ impl<'m> Builder<'_, 'm> {
             false => X::Elements(self.given_rows(&mut turn, "x", cell.x, x, cell.input_size)),
         };
         let (h, c) = (row.h_state, row.c_state);
-        let one =
-            Step { cell, rows: 1, backwards, x, h, c, c_given: false, a, out: Some(out), c_out: c, end: end.as_ref() };
+        let one = CellStep {
+            cell,
+            rows: 1,
+            backwards,
+            x,
+            h,
+            c,
+            c_given: false,
+            a,
+            out: Some(out),
+            c_out: c,
+            end: end.as_ref(),
+        };
         turn.extend(step(self, &one, product));
         turn.push(copy(out, row.h_state, units));
         if let (Some(length), Some(k)) = (length, number) {

@@ -2,7 +2,7 @@
 
 use super::builder::{load, op};
 use super::product::{Column, Operands, Rows, Sums};
-use super::step::Step;
+use super::step::CellStep;
 use crate::kernel::{Expr, Operation, Place, Stmt};
 use crate::model::{CellKind, ResetGate, ValidCell, general_equations};
 
@@ -26,7 +26,7 @@ pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
     ]
 }
 
-pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
+pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     match step.cell.kind.reset_gate() {
         Some(ResetGate::AfterMatMul) => after(rows, step),
         Some(ResetGate::BeforeMatMul) => before(rows, step),
@@ -49,7 +49,7 @@ fn gate(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sums: &Sums, which: usize
 }
 
 /// z of a vector, less what an attention takes from it.
-fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &Step<'_, '_>, sums: &Sums) -> Expr {
+fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums) -> Expr {
     let z = gate(rows, step.cell, sums, Z);
     match step.a {
         None => z,
@@ -61,10 +61,10 @@ fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &Step<'_, '_>, sums: &Sums) ->
     }
 }
 
-/// The new state of one vector of columns: `columns` are h and those of [`Step::new_state`].
+/// The new state of one vector of columns: `columns` are h and those of [`CellStep::new_state`].
 fn update<'m>(
     rows: &mut Rows<'_, '_, 'm>,
-    step: &Step<'_, 'm>,
+    step: &CellStep<'_, 'm>,
     body: &mut Vec<Stmt>,
     (lane, lanes): (usize, usize),
     [z, candidate]: [Expr; 2],
@@ -77,7 +77,7 @@ fn update<'m>(
     step.store(rows.builder, body, columns.1, (lane, lanes), value);
 }
 
-fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
+fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
     let mut columns = vec![Column::new("h", step.h, false)];
@@ -103,7 +103,7 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
     })
 }
 
-fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
+fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
     // r.h of all columns is needed before the first row of the late phase

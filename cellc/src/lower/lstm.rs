@@ -2,7 +2,7 @@
 
 use super::builder::{flush, load, op};
 use super::product::{Column, Operands, Panel, Rows, Sums};
-use super::step::Step;
+use super::step::CellStep;
 use crate::kernel::{Expr, Operation, Place, Stmt};
 use crate::model::{ValidCell, general_equations};
 
@@ -12,7 +12,7 @@ pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
     vec![format!("LSTMCell: {f}, {i},"), format!("{candidate}, {o},"), states.clone()]
 }
 
-pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
+pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let c = step.c.expect("validate: an LSTM has a cell state");
     let operands = Operands { x: step.x, h: Some(step.h) };
     // where c becomes c' in its place, one window serves both
@@ -36,7 +36,7 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<S
 fn update(
     rows: &mut Rows<'_, '_, '_>,
     body: &mut Vec<Stmt>,
-    step: &Step<'_, '_>,
+    step: &CellStep<'_, '_>,
     panel: &Panel<'_>,
     sums: &Sums,
     (c, c_out): (Place, Option<Place>),

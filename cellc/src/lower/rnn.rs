@@ -1,7 +1,7 @@
 //! RNNCell, the pointwise part.
 
 use super::product::{Operands, Rows};
-use super::step::Step;
+use super::step::CellStep;
 use crate::kernel::Stmt;
 use crate::model::{CellKind, general_equations};
 
@@ -10,7 +10,7 @@ pub(super) fn doc() -> Vec<String> {
     vec![format!("RNNCell: {}", equations.concat())]
 }
 
-pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &Step<'_, 'm>) -> Vec<Stmt> {
+pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let operands = Operands { x: step.x, h: Some(step.h) };
     let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
     rows.early(operands, &step.new_state(), kept, |rows, body, panel, pass| {

@@ -8,7 +8,7 @@ use crate::model::ValidCell;
 
 /// One step of one row, or of several that are computed together.
 #[derive(Clone, Copy)]
-pub(super) struct Step<'e, 'm> {
+pub(super) struct CellStep<'e, 'm> {
     pub(super) cell: &'m ValidCell,
     /// How many rows; what follows has that many times its elements.
     pub(super) rows: usize,
@@ -32,7 +32,7 @@ pub(super) struct Step<'e, 'm> {
     pub(super) end: Option<&'e End<'m>>,
 }
 
-impl<'m> Step<'_, 'm> {
+impl<'m> CellStep<'_, 'm> {
     /// What [`Self::store`] writes and reads.
     pub(super) fn new_state(&self) -> Vec<Column> {
         let out = self.out.map(|of| Column::new("out", of, true));

@@ -3,17 +3,9 @@
 //! `evaluate` goes through the operations and through time; here stands what they compute.
 
 use crate::activation::exact;
-use crate::evaluate::{Arithmetic, Outcome, State, Step as CellStep, Weights, evaluate};
+pub use crate::evaluate::Outcome;
+use crate::evaluate::{Arithmetic, State, StepInputs, Weights, evaluate};
 use crate::model::{CellKind, PointwiseFunction, ResetGate, ValidCell, ValidModel, Variable};
-
-/// What one step leaves, each in C order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
-    /// Every result.
-    pub results: Vec<Vec<f64>>,
-    /// What every variable is for the next step.
-    pub variables: Vec<Vec<f64>>,
-}
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
 ///
@@ -21,9 +13,8 @@ pub struct Step {
 ///
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
-pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Step {
-    let Outcome { results, variables } = evaluate(&Float64, model, parameters, variables);
-    Step { results, variables }
+pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+    evaluate(&Float64, model, parameters, variables)
 }
 
 /// What every variable is before the first step.
@@ -51,7 +42,7 @@ impl Arithmetic for Float64 {
         number
     }
 
-    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: CellStep<'_, f64>) -> State<f64> {
+    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
         let gates = Gates { cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.rnn(step.h), Vec::new()),

@@ -1,4 +1,4 @@
-use super::{Step, initial_variables, reference};
+use super::{Outcome, initial_variables, reference};
 use crate::evaluate::written::{Written, node, relus, sequence};
 use crate::model::{
     Activation, CellKind, Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul, Pointwise,
@@ -388,9 +388,9 @@ fn variables_go_from_step_to_step() {
     model.result(Source::Variable(sum));
     let first = initial_variables(&model.0);
     assert_eq!(first, [vec![10.0, 20.0], vec![0.0]]);
-    let Step { results, variables } = reference(&model.0, &[vec![1.0, 2.0]], &first);
+    let Outcome { results, variables } = reference(&model.0, &[vec![1.0, 2.0]], &first);
     assert_eq!((results, &variables), (vec![vec![10.0, 20.0]], &vec![vec![11.0, 22.0], vec![0.0]]));
-    let Step { variables, .. } = reference(&model.0, &[vec![1.0, 2.0]], &variables);
+    let Outcome { variables, .. } = reference(&model.0, &[vec![1.0, 2.0]], &variables);
     assert_eq!(variables[sum], [12.0, 24.0]);
     assert_eq!(variables[kept], [0.0]);
 }
