@@ -31,7 +31,7 @@ mod tests;
 mod value;
 
 use crate::encoding::Stored;
-use crate::evaluate::{Arithmetic, Outcome, Row, State, StepInputs, Weights, evaluate};
+use crate::evaluate::{Arithmetic, CellWeights, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{
     Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidNode,
     ValidOp,
@@ -185,7 +185,7 @@ impl Arithmetic for Analysis {
         Value::exactly(number)
     }
 
-    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
+    fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
         let gates = Gates { analysis: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.units(|j| gates.gate(0, 0, j, step.h)), Vec::new()),
@@ -201,7 +201,7 @@ impl Arithmetic for Analysis {
     fn sequence(
         &self,
         cell: &ValidCell,
-        weights: &Weights<'_>,
+        weights: &CellWeights<'_>,
         row: &Row<'_, Value>,
         length: f64,
     ) -> (Vec<Vec<Value>>, State<Value>) {
@@ -293,7 +293,7 @@ fn either(a: &State<Value>, b: &State<Value>) -> State<Value> {
 struct Gates<'a> {
     analysis: &'a Analysis,
     cell: &'a ValidCell,
-    weights: &'a Weights<'a>,
+    weights: &'a CellWeights<'a>,
     x: &'a [Value],
 }
 

@@ -33,7 +33,12 @@ pub(crate) trait Arithmetic {
     fn constant(&self, number: f64) -> Self::Value;
 
     /// One step of a recurrent cell, for one row of the batch.
-    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: StepInputs<'_, Self::Value>) -> State<Self::Value>;
+    fn step(
+        &self,
+        cell: &ValidCell,
+        weights: &CellWeights<'_>,
+        step: StepInputs<'_, Self::Value>,
+    ) -> State<Self::Value>;
 
     /// The first `length` steps of one row of a sequence.
     ///
@@ -41,7 +46,7 @@ pub(crate) trait Arithmetic {
     fn sequence(
         &self,
         cell: &ValidCell,
-        weights: &Weights<'_>,
+        weights: &CellWeights<'_>,
         row: &Row<'_, Self::Value>,
         length: f64,
     ) -> (Vec<Vec<Self::Value>>, State<Self::Value>) {
@@ -140,7 +145,7 @@ impl Numbers<'_> {
 }
 
 /// A cell's own set of weights; gates and parts are counted as its kind lists them.
-pub(crate) struct Weights<'a> {
+pub(crate) struct CellWeights<'a> {
     w: (Numbers<'a>, usize),
     r: (Numbers<'a>, usize),
     b: Vec<(Numbers<'a>, usize)>,
@@ -150,7 +155,7 @@ pub(crate) struct Weights<'a> {
     inputs: usize,
 }
 
-impl<'a> Weights<'a> {
+impl<'a> CellWeights<'a> {
     /// The row of W that makes `unit` of `gate`.
     pub(crate) fn w(&self, gate: usize, unit: usize) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         let (w, first) = self.w;
@@ -302,7 +307,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (gates, units, inputs) = (cell.kind.gates(), cell.hidden_size, cell.input_size);
         let set = cell.weight_set;
         let b = cell.b.iter().zip(cell.layout.bias_tensors());
-        let weights = Weights {
+        let weights = CellWeights {
             w: (self.weight(cell.w), set * gates * units * inputs),
             r: (self.weight(cell.r), set * gates * units * units),
             b: b.map(|(b, parts)| (self.weight(*b), set * parts * units)).collect(),

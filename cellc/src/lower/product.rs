@@ -78,7 +78,7 @@ pub(super) struct Panel<'p> {
 
 /// Where the weights of a panel stand that a stage reads.
 #[derive(Clone, Copy)]
-struct Weights {
+struct PanelWeights {
     /// The first of its matrices; what is before them included.
     rows: Place,
     /// Its biases, peepholes and scales.
@@ -172,7 +172,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         panels: &Panels,
         weights: Option<Stage>,
         columns: &[Column],
-        body: impl FnOnce(&mut Self, Option<Weights>, &[Place]) -> Vec<Stmt>,
+        body: impl FnOnce(&mut Self, Option<PanelWeights>, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
         // where biases are apart, x terms alone read none but scales
@@ -188,7 +188,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let places: Vec<_> = columns.iter().map(first).collect();
             let first = |(early, late): (Blocks, Blocks)| {
                 let rows = Place::from(self.weights.rows).at(early.offset);
-                Weights { rows, biases: apart.map_or(rows, |biases| Place::from(biases).at(late.offset)) }
+                PanelWeights { rows, biases: apart.map_or(rows, |biases| Place::from(biases).at(late.offset)) }
             };
             let weights = blocks.map(first);
             return body(self, weights, &places);
@@ -201,7 +201,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         };
         let weights = blocks.map(|(rows, biases)| {
             let rows = walk(self, "panel", self.weights.rows, rows);
-            Weights { rows, biases: apart.map_or(rows, |of| walk(self, "bias_panel", of, biases)) }
+            PanelWeights { rows, biases: apart.map_or(rows, |of| walk(self, "bias_panel", of, biases)) }
         });
         let mut places = Vec::new();
         for column in columns {
@@ -234,7 +234,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// The terms of a phase once they are added up: times the scales of their rows where these have any.
-    fn scaled(&self, panels: &Panels, weights: Weights, phase: Phase, part: &Part, terms: Expr) -> Expr {
+    fn scaled(&self, panels: &Panels, weights: PanelWeights, phase: Phase, part: &Part, terms: Expr) -> Expr {
         if self.plan.format != WeightFormat::Int8 {
             return terms;
         }
@@ -249,7 +249,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         body: &mut Vec<Stmt>,
         panels: &Panels,
         phase: Phase,
-        weights: Weights,
+        weights: PanelWeights,
         operands: &[Place],
         parts: &[Part],
     ) -> Vec<Vec<Option<Expr>>> {
@@ -365,7 +365,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// A sum once its terms are added up: the bias comes last.
-    fn with_bias(&self, panels: &Panels, weights: Weights, part: &Part, terms: Expr) -> Expr {
+    fn with_bias(&self, panels: &Panels, weights: PanelWeights, part: &Part, terms: Expr) -> Expr {
         match self.product().sums[part.sum].bias {
             None => terms,
             Some(_) => {
@@ -381,7 +381,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         panels: &Panels,
-        weights: Weights,
+        weights: PanelWeights,
         operands: Operands,
         parts: &[Part],
     ) -> Vec<Expr> {
@@ -491,7 +491,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &mut self,
         group: usize,
         panel: &Panel<'_>,
-        weights: Weights,
+        weights: PanelWeights,
         operands: Operands,
         stored: Option<BufferId>,
         activate: &impl Fn(&mut Self, usize, Expr) -> Expr,

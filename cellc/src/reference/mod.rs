@@ -4,7 +4,7 @@
 
 use crate::activation::exact;
 pub use crate::evaluate::Outcome;
-use crate::evaluate::{Arithmetic, State, StepInputs, Weights, evaluate};
+use crate::evaluate::{Arithmetic, CellWeights, State, StepInputs, evaluate};
 use crate::model::{CellKind, PointwiseFunction, ResetGate, ValidCell, ValidModel, Variable};
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
@@ -42,7 +42,7 @@ impl Arithmetic for Float64 {
         number
     }
 
-    fn step(&self, cell: &ValidCell, weights: &Weights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
+    fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
         let gates = Gates { cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.rnn(step.h), Vec::new()),
@@ -106,7 +106,7 @@ impl Arithmetic for Float64 {
 /// The cells, one row of one step at a time.
 struct Gates<'a> {
     cell: &'a ValidCell,
-    weights: &'a Weights<'a>,
+    weights: &'a CellWeights<'a>,
     x: &'a [f64],
 }
 

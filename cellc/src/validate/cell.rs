@@ -113,7 +113,7 @@ pub(super) struct Sizes {
 
 /// Where the weights of a recurrent operation come from.
 #[derive(Clone)]
-pub(super) struct Weights {
+pub(super) struct WeightSources {
     pub(super) w: WeightSource,
     pub(super) r: WeightSource,
     pub(super) b: Vec<WeightSource>,
@@ -253,7 +253,7 @@ impl<'a> Validation<'a> {
         before == self.diagnostics.0.len()
     }
 
-    fn cell_weights(&mut self, recurrent: &Recurrent) -> Option<Weights> {
+    fn cell_weights(&mut self, recurrent: &Recurrent) -> Option<WeightSources> {
         let mut weight = |role: Role| -> Option<WeightSource> {
             let Some(known) = recurrent.known(role) else { return Some(WeightSource::Zero) };
             match self.source(known)? {
@@ -272,7 +272,7 @@ impl<'a> Validation<'a> {
         let tensors = 0..recurrent.cell.layout.bias_tensors().len();
         let b: Vec<_> = tensors.map(|tensor| weight(Role::B(tensor))).collect();
         let p = if recurrent.cell.peepholes { Some(weight(Role::P)?) } else { None };
-        Some(Weights { w: w?, r: r?, b: b.into_iter().collect::<Option<_>>()?, p })
+        Some(WeightSources { w: w?, r: r?, b: b.into_iter().collect::<Option<_>>()?, p })
     }
 
     /// Whether all inputs of a cell but lengths are floating point.

@@ -1,6 +1,6 @@
 //! What a recurrent operation becomes: a cell for each direction, and what puts their outputs together.
 
-use super::cell::{Recurrent, Role, Sizes, Weights};
+use super::cell::{Recurrent, Role, Sizes, WeightSources};
 use super::shape::Geometry;
 use super::{Known, Validation};
 use crate::model::{Concat, Direction, ElementType, LedgerEntry, Lengths, Sequence, Source, ValidCell, ValidOp};
@@ -11,7 +11,7 @@ impl<'a> Validation<'a> {
         &mut self,
         recurrent: &Recurrent<'a>,
         sizes: Sizes,
-        weights: Weights,
+        weights: WeightSources,
         ledger: Vec<LedgerEntry>,
     ) {
         let (node, cell, kind) = (recurrent.node, recurrent.cell, recurrent.cell.kind);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::supported::Kind;
 use super::text::{MOST_DIMS, parse_dim, parse_integer};
-use super::weights::Weights;
+use super::weights::BinFile;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
@@ -52,7 +52,7 @@ pub(super) struct Port<'a> {
 
 pub(super) struct GraphReader<'a, 'w> {
     pub(super) document: &'a Document,
-    pub(super) weights: &'w mut Weights,
+    pub(super) weights: &'w mut BinFile,
     pub(super) graph: Graph,
     pub(super) diagnostics: Diagnostics,
     /// How many of the diagnostics were errors.
@@ -64,7 +64,7 @@ pub(super) struct GraphReader<'a, 'w> {
 }
 
 impl<'a, 'w> GraphReader<'a, 'w> {
-    pub(super) fn new(document: &'a Document, weights: &'w mut Weights) -> Self {
+    pub(super) fn new(document: &'a Document, weights: &'w mut BinFile) -> Self {
         Self {
             document,
             weights,

@@ -22,7 +22,7 @@ use super::{complete, file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 pub use supported::{SUPPORTED, Supported};
-use weights::{Place, Weights};
+use weights::{BinFile, Place};
 
 /// Reads an IR from files. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
 ///
@@ -37,7 +37,7 @@ pub(super) fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnos
         Some(path) => Place::Given(path.to_owned()),
         None => Place::Beside(xml.with_extension("bin")),
     };
-    read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, Weights::new(place))
+    read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, BinFile::new(place))
 }
 
 fn unreadable(xml: &Path, error: io::Error) -> Diagnostics {
@@ -59,10 +59,10 @@ pub fn read_bytes(
         Some((name, bytes)) => Place::Memory(name.to_owned(), bytes),
         None => Place::Nowhere,
     };
-    complete(read_from(name, &file_name(Path::new(name)), xml, Weights::new(place))?)
+    complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place))?)
 }
 
-fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: Weights) -> Result<(Model, Diagnostics), Diagnostics> {
+fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: BinFile) -> Result<(Model, Diagnostics), Diagnostics> {
     let document = xml::Document::parse(path, bytes).map_err(|d| Diagnostics(vec![d]))?;
     let (mut model, diagnostics) = net::read(&document, &mut weights);
     model.files.push(input_file(name.to_owned(), bytes));

@@ -9,7 +9,7 @@ use super::layers::{CONNECT, Edge, GraphReader, Layer, Port, SAVE_AGAIN};
 use super::operations::{Element, Operation, Ports};
 use super::supported::{self, Kind};
 use super::text::{compatible, precision, split_names};
-use super::weights::Weights;
+use super::weights::BinFile;
 use super::xml::{Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{ElementType, Model, Op, Value, ValueId, shape_text};
@@ -17,7 +17,7 @@ use crate::model::{ElementType, Model, Op, Value, ValueId, shape_text};
 /// The model that a document describes, and all that is wrong with it.
 ///
 /// After an error, what is not understood is missing from the model, or has a value that nothing produces in its place.
-pub(super) fn read(document: &Document, weights: &mut Weights) -> (Model, Diagnostics) {
+pub(super) fn read(document: &Document, weights: &mut BinFile) -> (Model, Diagnostics) {
     let mut reader = GraphReader::new(document, weights);
     reader.run();
     (reader.graph.model, reader.diagnostics)

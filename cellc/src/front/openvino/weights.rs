@@ -31,13 +31,13 @@ pub(super) struct Contents {
 }
 
 /// The weights, read when they are first asked for.
-pub(super) struct Weights {
+pub(super) struct BinFile {
     place: Place,
     /// `Err` after the failure has been reported.
     loaded: Option<Result<Contents, ()>>,
 }
 
-impl Weights {
+impl BinFile {
     pub(super) fn new(place: Place) -> Self {
         Self { place, loaded: None }
     }

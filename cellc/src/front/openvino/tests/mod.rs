@@ -12,7 +12,7 @@ mod tensors;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::weights::{Place, Weights};
+use super::weights::{BinFile, Place};
 use super::{SUPPORTED, net, read_bytes, xml};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{
@@ -185,7 +185,7 @@ fn lowered(text: &str) -> (Model, Diagnostics) {
         true => Place::Memory("model.bin".to_owned(), weights()),
         false => Place::Nowhere,
     };
-    net::read(&document, &mut Weights::new(place))
+    net::read(&document, &mut BinFile::new(place))
 }
 
 /// What the reader says about each text, under its name.
