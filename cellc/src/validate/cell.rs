@@ -8,7 +8,7 @@ use crate::model::{
 
 /// What an input of a recurrent operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum CellPort {
     X,
     H,
     C,
@@ -21,7 +21,7 @@ pub(super) enum Role {
     A,
 }
 
-impl Role {
+impl CellPort {
     /// What it is called.
     pub(super) fn name(self, sequence: bool) -> &'static str {
         match self {
@@ -48,27 +48,27 @@ impl Role {
 
 /// What the inputs of a recurrent operation are, in port order; `None` if it has not so many. Only B may be missing, and
 /// only for one step.
-pub(super) fn roles(op: &Op, inputs: usize) -> Option<Vec<Role>> {
+pub(super) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
     let (cell, sequence) = match op {
         Op::Cell(cell) => (cell, false),
         Op::Sequence(cell, _) => (cell, true),
         _ => return None,
     };
     let first = [
-        (Role::X, true),
-        (Role::H, true),
-        (Role::C, cell.kind.has_cell_state()),
-        (Role::Lengths, sequence),
-        (Role::W, true),
-        (Role::R, true),
+        (CellPort::X, true),
+        (CellPort::H, true),
+        (CellPort::C, cell.kind.has_cell_state()),
+        (CellPort::Lengths, sequence),
+        (CellPort::W, true),
+        (CellPort::R, true),
     ];
-    let biases = (0..cell.layout.bias_tensors().len()).map(|tensor| (Role::B(tensor), true));
-    let last = [(Role::P, cell.peepholes), (Role::A, cell.kind.has_attention())];
+    let biases = (0..cell.layout.bias_tensors().len()).map(|tensor| (CellPort::B(tensor), true));
+    let last = [(CellPort::P, cell.peepholes), (CellPort::A, cell.kind.has_attention())];
     let all = first.into_iter().chain(biases).chain(last);
-    let mut roles: Vec<Role> = all.filter(|(_, there)| *there).map(|(role, _)| role).collect();
+    let mut roles: Vec<CellPort> = all.filter(|(_, there)| *there).map(|(role, _)| role).collect();
     let optional = !sequence && !cell.peepholes && !cell.kind.has_attention();
     if optional && inputs + 1 == roles.len() {
-        roles.retain(|role| *role != Role::B(0));
+        roles.retain(|role| *role != CellPort::B(0));
     }
     (inputs == roles.len()).then_some(roles)
 }
@@ -78,13 +78,13 @@ pub(super) struct Recurrent<'n> {
     pub(super) node: &'n Node,
     pub(super) cell: &'n Cell,
     pub(super) direction: Option<Direction>,
-    roles: Vec<Role>,
+    roles: Vec<CellPort>,
     /// `None` where nothing is known.
     inputs: Vec<Option<(Known, Vec<usize>)>>,
 }
 
 impl Recurrent<'_> {
-    pub(super) fn known(&self, role: Role) -> Option<&Known> {
+    pub(super) fn known(&self, role: CellPort) -> Option<&Known> {
         let port = self.roles.iter().position(|&r| r == role)?;
         self.inputs[port].as_ref().map(|(known, _)| known)
     }
@@ -97,7 +97,7 @@ impl Recurrent<'_> {
         if self.sequence() { self.cell.kind.sequence_name() } else { self.cell.kind.op_name() }
     }
 
-    fn shapes(&self) -> impl Iterator<Item = (Role, Option<&Vec<usize>>)> {
+    fn shapes(&self) -> impl Iterator<Item = (CellPort, Option<&Vec<usize>>)> {
         self.roles.iter().zip(&self.inputs).map(|(role, input)| (*role, input.as_ref().map(|(_, shape)| shape)))
     }
 }
@@ -203,7 +203,7 @@ impl<'a> Validation<'a> {
             );
             right = false;
         }
-        if cell.bias_required && !recurrent.roles.contains(&Role::B(0)) {
+        if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
             let size = match cell.kind.bias_parts() {
                 1 => cell.hidden_size.to_string(),
                 parts => format!("{parts} * {}", node.spelling.hidden_size),
@@ -254,7 +254,7 @@ impl<'a> Validation<'a> {
     }
 
     fn cell_weights(&mut self, recurrent: &Recurrent) -> Option<WeightSources> {
-        let mut weight = |role: Role| -> Option<WeightSource> {
+        let mut weight = |role: CellPort| -> Option<WeightSource> {
             let Some(known) = recurrent.known(role) else { return Some(WeightSource::Zero) };
             match self.source(known)? {
                 Source::Constant(i) => Some(WeightSource::Constant(i)),
@@ -268,10 +268,10 @@ impl<'a> Validation<'a> {
                 }
             }
         };
-        let (w, r) = (weight(Role::W), weight(Role::R));
+        let (w, r) = (weight(CellPort::W), weight(CellPort::R));
         let tensors = 0..recurrent.cell.layout.bias_tensors().len();
-        let b: Vec<_> = tensors.map(|tensor| weight(Role::B(tensor))).collect();
-        let p = if recurrent.cell.peepholes { Some(weight(Role::P)?) } else { None };
+        let b: Vec<_> = tensors.map(|tensor| weight(CellPort::B(tensor))).collect();
+        let p = if recurrent.cell.peepholes { Some(weight(CellPort::P)?) } else { None };
         Some(WeightSources { w: w?, r: r?, b: b.into_iter().collect::<Option<_>>()?, p })
     }
 
@@ -285,7 +285,7 @@ impl<'a> Validation<'a> {
             let Some((known, _)) = input else { continue };
             let (name, element) = (role.name(recurrent.sequence()), known.element());
             let origin = &self.model.values[node.inputs[port].0].origin;
-            if *role == Role::Lengths {
+            if *role == CellPort::Lengths {
                 if element.is_float() {
                     let help = "give the number of steps of each row as integers";
                     self.error(node, origin, format!("{name} is {}", element.name()), "i32, i64", help);
@@ -359,19 +359,24 @@ impl<'a> Validation<'a> {
 
     fn other_hidden_size(&mut self, recurrent: &Recurrent, other: usize) {
         let (node, hidden, sequence) = (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
-        let of = |(role, shape): (Role, Option<&Vec<usize>>)| {
+        let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
             shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
         };
-        let texts: Vec<String> =
-            recurrent.shapes().filter(|(role, _)| !matches!(role, Role::X | Role::Lengths)).filter_map(of).collect();
+        let texts: Vec<String> = recurrent
+            .shapes()
+            .filter(|(role, _)| !matches!(role, CellPort::X | CellPort::Lengths))
+            .filter_map(of)
+            .collect();
         let name = node.spelling.hidden_size;
         let found = format!("{name} is {hidden}, but the tensors are made for {other}: {}", texts.join(", "));
-        let all = recurrent.roles.iter().filter(|r| !matches!(r, Role::X | Role::Lengths | Role::A)).map(|&role| {
-            let sizes = wanted(recurrent, role, hidden, [None; 3]);
-            let sizes: Vec<String> =
-                sizes.iter().map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string())).collect();
-            format!("{} [{}]", role.name(sequence), sizes.join(", "))
-        });
+        let all = recurrent.roles.iter().filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A)).map(
+            |&role| {
+                let sizes = wanted(recurrent, role, hidden, [None; 3]);
+                let sizes: Vec<String> =
+                    sizes.iter().map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string())).collect();
+                format!("{} [{}]", role.name(sequence), sizes.join(", "))
+            },
+        );
         let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
         let help = format!("write {name}={other}, or give tensors of the other size");
         self.error(node, node.attribute_origin(name), found, valid, help);
@@ -386,7 +391,7 @@ fn names_of(activations: &[Activation]) -> String {
 /// The sizes that an input has, each with its letter; what is not known may be any size at all. `of_x`: N, T and I.
 fn wanted(
     recurrent: &Recurrent,
-    role: Role,
+    role: CellPort,
     hidden: usize,
     of_x: [Option<usize>; 3],
 ) -> Vec<(&'static str, Option<usize>)> {
@@ -395,58 +400,60 @@ fn wanted(
     let rows = hidden.checked_mul(kind.gates());
     let directions = ("D", recurrent.direction.map(Direction::count));
     let mut sizes = match role {
-        Role::X => vec![("N", batch), ("I", input)],
-        Role::H | Role::C => vec![("N", batch), ("H", Some(hidden))],
-        Role::Lengths => vec![("N", batch)],
-        Role::W => vec![("rows", rows), ("I", input)],
-        Role::R => vec![("rows", rows), ("H", Some(hidden))],
-        Role::B(tensor) => vec![("rows", hidden.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))],
-        Role::P => vec![("3H", hidden.checked_mul(3))],
-        Role::A => vec![("N", batch), ("1", Some(1))],
+        CellPort::X => vec![("N", batch), ("I", input)],
+        CellPort::H | CellPort::C => vec![("N", batch), ("H", Some(hidden))],
+        CellPort::Lengths => vec![("N", batch)],
+        CellPort::W => vec![("rows", rows), ("I", input)],
+        CellPort::R => vec![("rows", rows), ("H", Some(hidden))],
+        CellPort::B(tensor) => vec![("rows", hidden.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))],
+        CellPort::P => vec![("3H", hidden.checked_mul(3))],
+        CellPort::A => vec![("N", batch), ("1", Some(1))],
     };
     if recurrent.sequence() {
         match role {
-            Role::X | Role::A => sizes.insert(1, ("T", steps)),
-            Role::H | Role::C => sizes.insert(1, directions),
-            Role::W | Role::R | Role::B(_) if recurrent.cell.layout.directions => sizes.insert(0, directions),
-            Role::W | Role::R | Role::B(_) | Role::Lengths | Role::P => {}
+            CellPort::X | CellPort::A => sizes.insert(1, ("T", steps)),
+            CellPort::H | CellPort::C => sizes.insert(1, directions),
+            CellPort::W | CellPort::R | CellPort::B(_) if recurrent.cell.layout.directions => {
+                sizes.insert(0, directions)
+            }
+            CellPort::W | CellPort::R | CellPort::B(_) | CellPort::Lengths | CellPort::P => {}
         }
     }
     sizes
 }
 
 /// What an input holds, for messages.
-fn meaning(recurrent: &Recurrent, role: Role) -> String {
+fn meaning(recurrent: &Recurrent, role: CellPort) -> String {
     let kind = recurrent.cell.kind;
     let gates = if kind.gates() == 1 { String::new() } else { format!("{} * ", kind.gates()) };
     match (role, recurrent.direction.is_some()) {
-        (Role::X, false) => "N rows of I elements".to_owned(),
-        (Role::X, true) => "N rows of T steps of I elements".to_owned(),
-        (Role::H | Role::C, false) => "[N, H], N as in x".to_owned(),
-        (Role::H | Role::C, true) => "[N, D, H], N as in X, D the number of directions".to_owned(),
-        (Role::Lengths, _) => "the number of steps of each row of X".to_owned(),
-        (Role::W, false) => format!("[{gates}H, I], I as in x"),
-        (Role::W, true) => format!("[D, {gates}H, I], I as in X"),
-        (Role::R, false) => format!("[{gates}H, H]"),
-        (Role::R, true) => format!("[D, {gates}H, H]"),
-        (Role::B(_), false) => bias_layout(kind, recurrent.node.spelling),
-        (Role::B(_), true) => format!("for each direction {}", bias_layout(kind, recurrent.node.spelling)),
-        (Role::P, _) => format!("3 times {}: the peepholes of f, i, o", recurrent.node.spelling.hidden_size),
-        (Role::A, false) => "[N, 1], N as in x".to_owned(),
-        (Role::A, true) => "[N, T, 1], N and T as in X".to_owned(),
+        (CellPort::X, false) => "N rows of I elements".to_owned(),
+        (CellPort::X, true) => "N rows of T steps of I elements".to_owned(),
+        (CellPort::H | CellPort::C, false) => "[N, H], N as in x".to_owned(),
+        (CellPort::H | CellPort::C, true) => "[N, D, H], N as in X, D the number of directions".to_owned(),
+        (CellPort::Lengths, _) => "the number of steps of each row of X".to_owned(),
+        (CellPort::W, false) => format!("[{gates}H, I], I as in x"),
+        (CellPort::W, true) => format!("[D, {gates}H, I], I as in X"),
+        (CellPort::R, false) => format!("[{gates}H, H]"),
+        (CellPort::R, true) => format!("[D, {gates}H, H]"),
+        (CellPort::B(_), false) => bias_layout(kind, recurrent.node.spelling),
+        (CellPort::B(_), true) => format!("for each direction {}", bias_layout(kind, recurrent.node.spelling)),
+        (CellPort::P, _) => format!("3 times {}: the peepholes of f, i, o", recurrent.node.spelling.hidden_size),
+        (CellPort::A, false) => "[N, 1], N as in x".to_owned(),
+        (CellPort::A, true) => "[N, T, 1], N and T as in X".to_owned(),
     }
 }
 
 /// The one hidden size for which all but X are made, if it is not the one that is said.
 fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
-    let r = recurrent.shapes().find(|(role, _)| *role == Role::R)?.1?;
+    let r = recurrent.shapes().find(|(role, _)| *role == CellPort::R)?.1?;
     let other = *r.last()?;
     let fits = recurrent.shapes().all(|(role, shape)| {
         let Some(shape) = shape else { return true };
         let wanted = wanted(recurrent, role, other, [None; 3]);
         // what overflows fits nothing
         let sizes = wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
-        role == Role::X
+        role == CellPort::X
             || shape.len() == wanted.len()
                 && sizes == wanted.len()
                 && shape.iter().zip(wanted).all(|(size, (_, want))| want.is_none_or(|want| want == *size))
@@ -472,7 +479,7 @@ fn bias_layout(kind: CellKind, spelling: &Spelling) -> String {
 /// What to say about a wrong shape, and what to do, going by what it looks like.
 fn advice(
     recurrent: &Recurrent,
-    role: Role,
+    role: CellPort,
     shape: &[usize],
     wanted: &[(&'static str, Option<usize>)],
 ) -> (String, String) {
@@ -481,7 +488,7 @@ fn advice(
     let found = format!("{} has the shape {}", role.name(sequence), shape_text(shape));
     let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
     let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
-    if let Some(length) = length.filter(|length| matches!(role, Role::B(_)) && length % cell.hidden_size == 0) {
+    if let Some(length) = length.filter(|length| matches!(role, CellPort::B(_)) && length % cell.hidden_size == 0) {
         const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
         let both = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
         let parts = length / cell.hidden_size;
@@ -513,14 +520,14 @@ fn advice(
     }
     if of_sequence {
         let help = match role {
-            Role::X => "remove the first dimension: a cell takes one step, without a dimension of time",
+            CellPort::X => "remove the first dimension: a cell takes one step, without a dimension of time",
             _ => "remove the first dimension: directions belong to sequences and to ONNX, a cell has one",
         };
         return (found, help.to_owned());
     }
     if sequence && shape.len() + 1 == wanted.len() {
         let help = match role {
-            Role::X | Role::A => "add a dimension of time: a sequence takes all steps at once",
+            CellPort::X | CellPort::A => "add a dimension of time: a sequence takes all steps at once",
             _ => "add a dimension of directions: 1 of one direction, 2 of both",
         };
         return (found, help.to_owned());
@@ -535,17 +542,17 @@ fn advice(
     }
     let last = shape.len() == wanted.len();
     let help = match (role, cell.kind) {
-        (Role::X, _) if sequence => "give X three dimensions",
-        (Role::X, _) => "give x two dimensions",
-        (Role::H, _) if !sequence && last && shape[1] == cell.hidden_size => "give x and h the same number of rows",
-        (Role::H | Role::C | Role::Lengths, _)
+        (CellPort::X, _) if sequence => "give X three dimensions",
+        (CellPort::X, _) => "give x two dimensions",
+        (CellPort::H, _) if !sequence && last && shape[1] == cell.hidden_size => "give x and h the same number of rows",
+        (CellPort::H | CellPort::C | CellPort::Lengths, _)
             if last && shape.last() == wanted.last().and_then(|(_, n)| n.as_ref()) =>
         {
             "give all of them the same N and D"
         }
-        (Role::Lengths | Role::A, _) if last => "give all of them the same N and T",
-        (Role::W, _) if last && Some(shape[0]) == wanted[0].1 => "give the rows of x and of W the same length",
-        (Role::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
+        (CellPort::Lengths | CellPort::A, _) if last => "give all of them the same N and T",
+        (CellPort::W, _) if last && Some(shape[0]) == wanted[0].1 => "give the rows of x and of W the same length",
+        (CellPort::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
             return (found, format!("give the tensor this shape, or correct {size} or {after}"));
         }
         _ => return (found, format!("give the tensor this shape, or correct {size}")),

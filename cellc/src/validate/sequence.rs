@@ -1,6 +1,6 @@
 //! What a recurrent operation becomes: a cell for each direction, and what puts their outputs together.
 
-use super::cell::{Recurrent, Role, Sizes, WeightSources};
+use super::cell::{CellPort, Recurrent, Sizes, WeightSources};
 use super::shape::Geometry;
 use super::{Known, Validation};
 use crate::model::{Concat, Direction, ElementType, LedgerEntry, Lengths, Sequence, Source, ValidCell, ValidOp};
@@ -34,11 +34,11 @@ impl<'a> Validation<'a> {
         if self.computable(node, &[batch, all, if lengths.is_some() { steps } else { 1 }, hidden]).is_none() {
             return;
         }
-        let data = |this: &mut Self, role: Role| recurrent.known(role).and_then(|known| this.source(known));
-        let (Some(x), a) = (data(self, Role::X), data(self, Role::A)) else { return };
+        let data = |this: &mut Self, role: CellPort| recurrent.known(role).and_then(|known| this.source(known));
+        let (Some(x), a) = (data(self, CellPort::X), data(self, CellPort::A)) else { return };
         let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
         for (weight_set, &reverse) in ways.iter().enumerate() {
-            let mut state = |role: Role| -> Option<Source> {
+            let mut state = |role: CellPort| -> Option<Source> {
                 let known = recurrent.known(role)?;
                 if all == 1 {
                     return self.source(known);
@@ -51,7 +51,7 @@ impl<'a> Validation<'a> {
                 let part = self.view(node, known, geometry)?;
                 self.source(&part)
             };
-            let (Some(h), c) = (state(Role::H), state(Role::C)) else { return };
+            let (Some(h), c) = (state(CellPort::H), state(CellPort::C)) else { return };
             let h_out = self.value(of_state.clone());
             let c_out = kind.has_cell_state().then(|| self.value(of_state.clone()));
             let y = lengths.is_some().then(|| self.value(of_y.clone()));
@@ -90,7 +90,7 @@ impl<'a> Validation<'a> {
         }
         hs.iter().for_each(|&h_out| _ = self.layers.insert(h_out, node));
         // the outputs in order: Y of a sequence, then the states
-        let element = recurrent.known(Role::X).map_or(ElementType::F32, Known::element);
+        let element = recurrent.known(CellPort::X).map_or(ElementType::F32, Known::element);
         let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());
         for (port, values) in outputs.enumerate() {
             let value = match values.as_slice() {
@@ -114,7 +114,7 @@ impl<'a> Validation<'a> {
     /// How many steps the rows have; `None` after an error.
     fn lengths(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes) -> Option<Lengths> {
         let node = recurrent.node;
-        match recurrent.known(Role::Lengths)? {
+        match recurrent.known(CellPort::Lengths)? {
             Known::Constant(tensor, _) => {
                 let most = (0..tensor.len()).filter_map(|row| usize::try_from(tensor.get_i64(row)?).ok()).max();
                 if let Some(most) = most.filter(|&most| self.open == Some(sizes.steps) && most != sizes.steps)

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use super::cell::{Role, roles};
+use super::cell::{CellPort, roles};
 use super::limits::MOST_LOOPS;
 use super::{MALFORMED, Validation};
 use crate::diagnostic::{Diagnostic, Origin};
@@ -148,7 +148,7 @@ fn recurrent_inputs(op: &Op) -> (String, String) {
     };
     let name = if sequence { cell.kind.sequence_name() } else { cell.kind.op_name() };
     let all = (1..=9).rev().find_map(|n| roles(op, n)).unwrap_or_default();
-    let wanted = if all.last() == Some(&Role::B(0)) && !sequence && cell.kind.bias_parts() > 1 {
+    let wanted = if all.last() == Some(&CellPort::B(0)) && !sequence && cell.kind.bias_parts() > 1 {
         let (last, first) = (all.len(), all.len() - 1);
         let names: Vec<&str> = all[..first].iter().map(|role| role.name(sequence)).collect();
         format!("{first} or {last}: {} and, if wanted, B", names.join(", "))

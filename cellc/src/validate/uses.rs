@@ -1,7 +1,7 @@
 //! What the inputs of the model are read as, before anything else is known of them.
 
 use super::Validation;
-use super::cell::{Role, roles};
+use super::cell::{CellPort, roles};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 
 /// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
@@ -96,7 +96,7 @@ impl Validation<'_> {
         }
     }
 
-    fn read(&mut self, parameter: usize, node: &Node, role: Option<Role>, outermost: bool) {
+    fn read(&mut self, parameter: usize, node: &Node, role: Option<CellPort>, outermost: bool) {
         let uses = &mut self.uses[parameter];
         let sequence = matches!(node.op, Op::Sequence(..));
         let text = match role {
@@ -104,16 +104,16 @@ impl Validation<'_> {
             None => format!("read by {}", node.label()),
         };
         match role {
-            Some(Role::W | Role::R | Role::B(_) | Role::P) => {
+            Some(CellPort::W | CellPort::R | CellPort::B(_) | CellPort::P) => {
                 uses.weight.get_or_insert(text);
                 return;
             }
-            Some(Role::Lengths) => {
+            Some(CellPort::Lengths) => {
                 uses.batch |= outermost;
                 uses.lengths.get_or_insert(text);
                 return;
             }
-            Some(Role::X | Role::A | Role::H | Role::C) => uses.batch |= outermost,
+            Some(CellPort::X | CellPort::A | CellPort::H | CellPort::C) => uses.batch |= outermost,
             None => {}
         }
         uses.data.get_or_insert(text);
@@ -121,10 +121,10 @@ impl Validation<'_> {
 }
 
 /// The last size of the first input, as the matrix says that it is multiplied with.
-fn features(model: &Model, node: &Node, roles: &[Role]) -> Option<usize> {
+fn features(model: &Model, node: &Node, roles: &[CellPort]) -> Option<usize> {
     let (port, from_the_end) = match node.op {
         Op::MatMul { transpose_a: false, transpose_b } => (1, usize::from(!transpose_b)),
-        _ => (roles.iter().position(|&role| role == Role::W)?, 0),
+        _ => (roles.iter().position(|&role| role == CellPort::W)?, 0),
     };
     let shape = model.values[node.inputs.get(port)?.0].shape.as_ref()?;
     match *shape.iter().rev().nth(from_the_end)? {
