@@ -9,7 +9,7 @@ use crate::model::{Concat, Source, ValidModel, ValidNode, ValidOp, View};
 const MOST_FOLLOWED: usize = 1 << 26;
 
 /// An element of a tensor, in C order.
-pub(super) type Element = (Source, usize);
+pub(super) type TensorElement = (Source, usize);
 
 /// What computes a value.
 #[derive(Clone, Copy)]
@@ -60,9 +60,9 @@ impl<'m> Flow<'m> {
 
     /// Where each element of a tensor comes from: none of them from an operation that only moves elements. `None` where
     /// the way is too long.
-    pub(super) fn origins(&self, source: Source) -> Option<Vec<Element>> {
+    pub(super) fn origins(&self, source: Source) -> Option<Vec<TensorElement>> {
         let len = self.model.len(source);
-        let mut found: Vec<Element> = Vec::with_capacity(len);
+        let mut found: Vec<TensorElement> = Vec::with_capacity(len);
         found.extend((0..len).map(|i| (source, i)));
         let Source::Value(value) = source else { return Some(found) };
         // by value: places in `found`, and the element that belongs there; a value reads values of smaller numbers
@@ -93,7 +93,7 @@ impl<'m> Flow<'m> {
     }
 
     /// The element of an input of a Concat that an element of its output is.
-    fn part(&self, concat: &Concat, shape: &[usize], index: usize) -> Element {
+    fn part(&self, concat: &Concat, shape: &[usize], index: usize) -> TensorElement {
         let inner: usize = shape[concat.axis + 1..].iter().product();
         let (outer, mut along, rest) =
             (index / inner / shape[concat.axis], index / inner % shape[concat.axis], index % inner);

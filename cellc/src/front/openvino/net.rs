@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::attributes::Data;
 use super::layers::{CONNECT, Edge, GraphReader, Layer, Port, SAVE_AGAIN};
-use super::operations::{Element, Operation, Ports};
+use super::operations::{Operation, OutputTypes, Ports};
 use super::supported::{self, Kind};
 use super::text::{compatible, precision, split_names};
 use super::weights::BinFile;
@@ -266,9 +266,9 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let input = |i: usize| inputs.get(i).map(|input| &self.graph.model.values[input.0]);
         // a layer without inputs says its type itself
         let element = |output: usize| match &operation.element {
-            Element::Is(element) => *element,
-            Element::Of(i) => input(*i).or(input(0)).map_or(ElementType::F32, |input| input.element),
-            Element::Each(elements) => elements.get(output).copied().unwrap_or(ElementType::F32),
+            OutputTypes::Is(element) => *element,
+            OutputTypes::Of(i) => input(*i).or(input(0)).map_or(ElementType::F32, |input| input.element),
+            OutputTypes::Each(elements) => elements.get(output).copied().unwrap_or(ElementType::F32),
         };
         if operation.op == Op::Result {
             let (element, shape) = (element(0), input(0).and_then(|input| input.shape.clone()));

@@ -8,7 +8,7 @@ use crate::diagnostic::quoted;
 use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, Value, ValueId};
 
 /// The element types of an operation's outputs.
-pub(super) enum Element {
+pub(super) enum OutputTypes {
     /// That of an input.
     Of(usize),
     /// This one.
@@ -28,7 +28,7 @@ pub(super) enum Ports {
 /// What a layer's type and attributes say.
 pub(super) struct Operation {
     pub(super) op: Op,
-    pub(super) element: Element,
+    pub(super) element: OutputTypes,
     /// The attribute that says the shape of the output, and the shape.
     pub(super) shape: Option<(&'static str, Vec<Dim>)>,
     pub(super) ports: Ports,
@@ -48,17 +48,17 @@ pub(super) enum Then {
 impl Operation {
     /// One output, of the type of the first input.
     fn new(op: Op) -> Self {
-        let (element, ports) = (Element::Of(0), Ports::Exactly(1));
+        let (element, ports) = (OutputTypes::Of(0), Ports::Exactly(1));
         Self { op, element, shape: None, ports, ledger: Vec::new(), then: Then::Nothing }
     }
 
     /// TensorIterator or Loop, with the types of its outputs.
     pub(super) fn repeated(body: Loop, elements: Vec<ElementType>) -> Self {
         let ports = Ports::Exactly(elements.len());
-        Self::new(Op::Loop(Box::new(body))).of(Element::Each(elements)).ports(ports)
+        Self::new(Op::Loop(Box::new(body))).of(OutputTypes::Each(elements)).ports(ports)
     }
 
-    fn of(self, element: Element) -> Self {
+    fn of(self, element: OutputTypes) -> Self {
         Self { element, ..self }
     }
 
@@ -72,15 +72,15 @@ impl Operation {
 }
 
 /// The element type of what an operation computes of two tensors.
-fn element_of(elementwise: Elementwise) -> Element {
+fn element_of(elementwise: Elementwise) -> OutputTypes {
     use Elementwise as E;
     match elementwise {
         E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => {
-            Element::Is(ElementType::Bool)
+            OutputTypes::Is(ElementType::Bool)
         }
-        E::LogicalAnd | E::LogicalOr => Element::Is(ElementType::Bool),
-        E::Select => Element::Of(1),
-        _ => Element::Of(0),
+        E::LogicalAnd | E::LogicalOr => OutputTypes::Is(ElementType::Bool),
+        E::Select => OutputTypes::Of(1),
+        _ => OutputTypes::Of(0),
     }
 }
 
@@ -94,18 +94,18 @@ impl GraphReader<'_, '_> {
             Kind::Parameter => {
                 let (element, shape) = self.parameter(index, data)?;
                 let shape = Some(("shape", shape));
-                Operation { shape, ..Operation::new(Op::Parameter).of(Element::Is(element)) }
+                Operation { shape, ..Operation::new(Op::Parameter).of(OutputTypes::Is(element)) }
             }
             Kind::Const => {
                 let tensor = self.constant(index, data)?;
                 let shape = Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
-                let element = Element::Is(tensor.element());
+                let element = OutputTypes::Is(tensor.element());
                 Operation { shape, ..Operation::new(Op::Constant(tensor)).of(element) }
             }
             Kind::Result => Operation::new(Op::Result),
             Kind::Convert => {
                 let element = self.element_type(index, data, "destination_type", &ElementType::ALL)?;
-                Operation::new(Op::Convert).of(Element::Is(element))
+                Operation::new(Op::Convert).of(OutputTypes::Is(element))
             }
             Kind::ConvertLike => Operation::new(Op::Convert).then(Then::FirstInputOnly),
             Kind::Cell(recurrent) => {
@@ -119,7 +119,7 @@ impl GraphReader<'_, '_> {
                 Operation { ledger, ..Operation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs)) }
             }
             Kind::Elementwise(Elementwise::LogicalNot) => {
-                Operation::new(Op::Elementwise(Elementwise::LogicalNot)).of(Element::Is(ElementType::Bool))
+                Operation::new(Op::Elementwise(Elementwise::LogicalNot)).of(OutputTypes::Is(ElementType::Bool))
             }
             Kind::Elementwise(elementwise) => Operation::new(Op::Elementwise(elementwise)),
             Kind::Broadcasting(elementwise) => {
@@ -225,12 +225,12 @@ impl GraphReader<'_, '_> {
                     ..3 => ElementType::I64,
                     _ => self.word(index, data, "output_type", "i64", &types)?,
                 };
-                Operation::new(Op::ShapeOf).of(Element::Is(element))
+                Operation::new(Op::ShapeOf).of(OutputTypes::Is(element))
             }
             Kind::Range => {
                 let element = match set {
-                    ..4 => Element::Of(0),
-                    _ => Element::Is(self.element_type(
+                    ..4 => OutputTypes::Of(0),
+                    _ => OutputTypes::Is(self.element_type(
                         index,
                         data,
                         "output_type",
@@ -273,7 +273,7 @@ impl GraphReader<'_, '_> {
         let (variable, shape, element) = (variable?, shape?, element?);
         let stated = shape.clone().map(|shape| ("variable_shape", shape));
         let op = Operation::new(Op::ReadValue { variable, shape, element });
-        Some(Operation { shape: stated, ..op.of(element.map_or(Element::Of(0), Element::Is)) })
+        Some(Operation { shape: stated, ..op.of(element.map_or(OutputTypes::Of(0), OutputTypes::Is)) })
     }
 
     fn variable(&mut self, index: usize, data: &mut Data) -> Option<String> {
@@ -307,7 +307,7 @@ impl GraphReader<'_, '_> {
                     self.error(index, self.origin(index), found, "two inputs", SAVE_AGAIN);
                     return None;
                 };
-                operation.element = Element::Is(self.graph.model.values[like.0].element);
+                operation.element = OutputTypes::Is(self.graph.model.values[like.0].element);
                 inputs.truncate(1);
             }
             Then::Truncate => {

@@ -40,7 +40,7 @@ impl Span {
     }
 }
 
-struct Element {
+struct XmlElement {
     /// The start tag, from `<` to `>`.
     tag: Span,
     name: Span,
@@ -59,7 +59,7 @@ struct Attribute {
 /// A well-formed document.
 pub(super) struct Document {
     source: Arc<SourceText>,
-    elements: Vec<Element>,
+    elements: Vec<XmlElement>,
     attributes: Vec<Attribute>,
     /// Attribute values that are not their own text: references resolved, line ends turned to spaces.
     normalized: HashMap<AttributeId, String>,
@@ -144,7 +144,7 @@ impl Document {
         Origin::Text { source: self.source.clone(), start, end }
     }
 
-    fn element(&self, id: ElementId) -> &Element {
+    fn element(&self, id: ElementId) -> &XmlElement {
         &self.elements[id.0 as usize]
     }
 }
@@ -373,7 +373,7 @@ impl<'a> Parser<'a> {
             self.document.attributes.push(Attribute { name: key, value });
         }
         let id = ElementId(self.document.elements.len() as u32);
-        let element = Element {
+        let element = XmlElement {
             tag: Span { start: span.start as u32, end: span.end as u32 },
             name: self.span_of(name),
             attributes: Span { start: first as u32, end: self.document.attributes.len() as u32 },

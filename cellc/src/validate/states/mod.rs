@@ -4,7 +4,7 @@ mod restarts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::flow::{Element, Flow, Producer};
+use super::flow::{Flow, Producer, TensorElement};
 use super::interface::{find_name, list_names};
 use super::{Validation, sweep};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
@@ -27,7 +27,7 @@ enum Order {
 /// Something that a recurrent operator hands from step to step: h, c, or a back edge of a loop.
 struct Recurrence<'m> {
     /// What it is before the first step, by element; `None` where the way there is too long.
-    initial: Option<Vec<Element>>,
+    initial: Option<Vec<TensorElement>>,
     /// The values that hold it after the last step.
     last: Vec<usize>,
     order: Order,
@@ -188,7 +188,7 @@ impl<'m> Recurrences<'m> {
     }
 
     /// The recurrence and the element of its state that an element is after the last step; `by_y`: as Y says it, too.
-    fn last(&self, (source, index): Element, by_y: bool) -> Option<(usize, usize)> {
+    fn last(&self, (source, index): TensorElement, by_y: bool) -> Option<(usize, usize)> {
         let Source::Value(value) = source else { return None };
         if let Some(&recurrence) = self.by_last.get(&value) {
             return Some((recurrence, index));
@@ -302,7 +302,7 @@ fn kind_of(node: &Node) -> String {
 /// or a variable, the same element of `initial`.
 pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Option<usize>) -> bool {
     let Some(initial) = flow.origins(initial) else { return false };
-    let mut kept: HashMap<Source, Option<Vec<Element>>> = HashMap::new();
+    let mut kept: HashMap<Source, Option<Vec<TensorElement>>> = HashMap::new();
     initial.iter().enumerate().all(|(place, &(source, index))| {
         let next = match source {
             Source::Parameter(parameter) => {
