@@ -4,8 +4,8 @@ use cellc::compile::Compilation;
 use cellc::diagnostic::Diagnostics;
 use cellc::emit::names::Interface;
 use cellc::kernel::{
-    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, Operation, Place, Program, Role, Scalar, Stmt,
-    Type, Var, Walk, WindowId, verify,
+    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Type,
+    Var, Walk, WindowId, verify,
 };
 use cellc::model::{ElementType, Parameter, ResultValue, Source, Tensor, ValidModel, Variable};
 use cellc::options::Options;
@@ -42,7 +42,7 @@ fn length(from: impl Into<Place>, most: usize) -> Expr {
     Expr::Length { from: from.into(), most }
 }
 
-fn op(operation: Operation, args: impl Into<Vec<Expr>>) -> Expr {
+fn op(operation: LaneOp, args: impl Into<Vec<Expr>>) -> Expr {
     Expr::Op(operation, args.into())
 }
 
@@ -117,7 +117,7 @@ fn steps() -> Kernel {
     let locals = [("row", COUNT), ("n", COUNT), ("most", COUNT), ("limit", COUNT), ("t", COUNT), ("steps", COUNT)];
     let [row, n, most, limit, t, steps] = locals.map(|(name, ty)| kernel.local(name, ty));
     let sum = kernel.local("sum", Type::f32(4));
-    let next = op(Operation::Add, [Expr::Var(sum), load(WindowId(3), 4)]);
+    let next = op(LaneOp::Add, [Expr::Var(sum), load(WindowId(3), 4)]);
     let number = |value: u32| Expr::u32(value, 1);
     let condition = Stmt::If {
         less: (Expr::Var(t), Expr::Var(n)),
@@ -125,8 +125,8 @@ fn steps() -> Kernel {
         otherwise: vec![
             store(WindowId(4), Expr::f32(-0.0, 4)),
             Stmt::If {
-                less: (op(Operation::WrappingAdd, [Expr::Var(t), Expr::Var(row)]), Expr::Var(limit)),
-                then: vec![set(steps, op(Operation::WrappingAdd, [Expr::Var(steps), Expr::Var(most)]))],
+                less: (op(LaneOp::WrappingAdd, [Expr::Var(t), Expr::Var(row)]), Expr::Var(limit)),
+                then: vec![set(steps, op(LaneOp::WrappingAdd, [Expr::Var(steps), Expr::Var(most)]))],
                 otherwise: Vec::new(),
             },
         ],
@@ -141,7 +141,7 @@ fn steps() -> Kernel {
         ],
         body: vec![condition],
     };
-    let counted = op(Operation::ShiftLeft(23), [op(Operation::And, [Expr::Var(steps), number(0x7f)])]);
+    let counted = op(LaneOp::ShiftLeft(23), [op(LaneOp::And, [Expr::Var(steps), number(0x7f)])]);
     kernel.body = vec![
         define(most, length(LENGTH, 2)),
         Stmt::Let { var: steps, mutable: true, value: number(0x2_0001) },
@@ -162,13 +162,13 @@ fn steps() -> Kernel {
                 inner,
             ],
         },
-        store(B, op(Operation::FromBits, [counted])),
+        store(B, op(LaneOp::FromBits, [counted])),
         Stmt::For {
             count: 2,
             turn: None,
             backwards: None,
             walks: Vec::new(),
-            body: vec![store(at(SECOND, 1), op(Operation::Add, [load(at(SECOND, 1), 2), load(at(B, 5), 2)]))],
+            body: vec![store(at(SECOND, 1), op(LaneOp::Add, [load(at(SECOND, 1), 2), load(at(B, 5), 2)]))],
         },
     ];
     kernel
@@ -178,10 +178,10 @@ fn steps() -> Kernel {
 fn keep() -> Kernel {
     let mut kernel = kernel("keep", &[(A, false), (B, false), (FIRST, true), (C, true)]);
     let t = kernel.local("t", COUNT);
-    let scaled = op(Operation::Mul, [load(FIRST, 4), Expr::f32(0.5, 4)]);
-    let magnitude = op(Operation::And, [op(Operation::ToBits, [load(at(A, 1), 1)]), Expr::u32(0x7fff_ffff, 1)]);
+    let scaled = op(LaneOp::Mul, [load(FIRST, 4), Expr::f32(0.5, 4)]);
+    let magnitude = op(LaneOp::And, [op(LaneOp::ToBits, [load(at(A, 1), 1)]), Expr::u32(0x7fff_ffff, 1)]);
     kernel.body = vec![
-        store(FIRST, op(Operation::Add, [scaled, load(at(B, 1), 4)])),
+        store(FIRST, op(LaneOp::Add, [scaled, load(at(B, 1), 4)])),
         copy(FIRST, C, &[(4, 1, 1)]),
         Stmt::For {
             count: 5,
@@ -190,7 +190,7 @@ fn keep() -> Kernel {
             walks: Vec::new(),
             body: vec![Stmt::If {
                 less: (Expr::u32(3, 1), Expr::Var(t)),
-                then: vec![store(at(C, 4), op(Operation::FromBits, [magnitude]))],
+                then: vec![store(at(C, 4), op(LaneOp::FromBits, [magnitude]))],
                 otherwise: vec![store(at(C, 5), load(at(A, 2), 1))],
             }],
         },

@@ -4,7 +4,7 @@ use super::{
     Body, Definition, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits, minus_bits, mul, mul_add, or,
     plus_bits, polynomial, select_less, shift_left, shift_right, sub, to_bits,
 };
-use crate::kernel::{Expr, Function, Operation};
+use crate::kernel::{Expr, Function, LaneOp};
 use crate::options::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -68,5 +68,5 @@ fn expand(accuracy: Accuracy) -> Function {
     body.comment("infinity stays, 0 becomes -inf, and so does no other number that is not positive");
     let large = select_less(&x, f32::INFINITY, &y, &x);
     let other = select_less(&x, 0.0, &constant(f32::NAN), &sub(&x, &constant(f32::INFINITY)));
-    body.finish(Expr::Op(Operation::SelectLess, vec![constant(0.0), x, large, other]))
+    body.finish(Expr::Op(LaneOp::SelectLess, vec![constant(0.0), x, large, other]))
 }

@@ -26,7 +26,7 @@ mod thresholded_relu;
 
 use std::fmt;
 
-use crate::kernel::{Expr, Function, Local, Operation, Scalar, Stmt, Type, Var};
+use crate::kernel::{Expr, Function, LaneOp, Local, Scalar, Stmt, Type, Var};
 use crate::model::Activation;
 use crate::options::Accuracy;
 
@@ -278,23 +278,23 @@ fn constant(value: f32) -> Expr {
 }
 
 fn add(a: &Expr, b: &Expr) -> Expr {
-    Expr::Op(Operation::Add, vec![a.clone(), b.clone()])
+    Expr::Op(LaneOp::Add, vec![a.clone(), b.clone()])
 }
 
 fn sub(a: &Expr, b: &Expr) -> Expr {
-    Expr::Op(Operation::Sub, vec![a.clone(), b.clone()])
+    Expr::Op(LaneOp::Sub, vec![a.clone(), b.clone()])
 }
 
 fn mul(a: &Expr, b: &Expr) -> Expr {
-    Expr::Op(Operation::Mul, vec![a.clone(), b.clone()])
+    Expr::Op(LaneOp::Mul, vec![a.clone(), b.clone()])
 }
 
 fn div(a: &Expr, b: &Expr) -> Expr {
-    Expr::Op(Operation::Div, vec![a.clone(), b.clone()])
+    Expr::Op(LaneOp::Div, vec![a.clone(), b.clone()])
 }
 
 fn mul_add(a: &Expr, b: &Expr, c: &Expr) -> Expr {
-    Expr::Op(Operation::MulAdd, vec![a.clone(), b.clone(), c.clone()])
+    Expr::Op(LaneOp::MulAdd, vec![a.clone(), b.clone(), c.clone()])
 }
 
 /// |v|
@@ -304,55 +304,55 @@ fn magnitude(v: &Expr) -> Expr {
 
 /// `bound` where it is the smaller one, else `v`, which may be NaN.
 fn at_most(bound: f32, v: &Expr) -> Expr {
-    Expr::Op(Operation::Min, vec![constant(bound), v.clone()])
+    Expr::Op(LaneOp::Min, vec![constant(bound), v.clone()])
 }
 
 /// `bound` where it is the larger one, else `v`, which may be NaN.
 fn at_least(bound: f32, v: &Expr) -> Expr {
-    Expr::Op(Operation::Max, vec![constant(bound), v.clone()])
+    Expr::Op(LaneOp::Max, vec![constant(bound), v.clone()])
 }
 
 /// `below` where `a` is less than `bound`, else `other`.
 fn select_less(a: &Expr, bound: f32, below: &Expr, other: &Expr) -> Expr {
-    Expr::Op(Operation::SelectLess, vec![a.clone(), constant(bound), below.clone(), other.clone()])
+    Expr::Op(LaneOp::SelectLess, vec![a.clone(), constant(bound), below.clone(), other.clone()])
 }
 
 fn to_bits(v: &Expr) -> Expr {
-    Expr::Op(Operation::ToBits, vec![v.clone()])
+    Expr::Op(LaneOp::ToBits, vec![v.clone()])
 }
 
 fn from_bits(v: &Expr) -> Expr {
-    Expr::Op(Operation::FromBits, vec![v.clone()])
+    Expr::Op(LaneOp::FromBits, vec![v.clone()])
 }
 
 fn and(a: &Expr, bits: u32) -> Expr {
-    Expr::Op(Operation::And, vec![a.clone(), Expr::u32(bits, 1)])
+    Expr::Op(LaneOp::And, vec![a.clone(), Expr::u32(bits, 1)])
 }
 
 fn xor(a: &Expr, b: &Expr) -> Expr {
-    Expr::Op(Operation::Xor, vec![a.clone(), b.clone()])
+    Expr::Op(LaneOp::Xor, vec![a.clone(), b.clone()])
 }
 
 fn or(a: &Expr, b: &Expr) -> Expr {
-    Expr::Op(Operation::Or, vec![a.clone(), b.clone()])
+    Expr::Op(LaneOp::Or, vec![a.clone(), b.clone()])
 }
 
 /// `a + bits`, wrapping
 fn plus_bits(a: &Expr, bits: u32) -> Expr {
-    Expr::Op(Operation::WrappingAdd, vec![a.clone(), Expr::u32(bits, 1)])
+    Expr::Op(LaneOp::WrappingAdd, vec![a.clone(), Expr::u32(bits, 1)])
 }
 
 /// `a - b`, wrapping
 fn minus_bits(a: &Expr, b: &Expr) -> Expr {
-    Expr::Op(Operation::WrappingSub, vec![a.clone(), b.clone()])
+    Expr::Op(LaneOp::WrappingSub, vec![a.clone(), b.clone()])
 }
 
 fn shift_right(a: &Expr, by: u32) -> Expr {
-    Expr::Op(Operation::ShiftRight(by), vec![a.clone()])
+    Expr::Op(LaneOp::ShiftRight(by), vec![a.clone()])
 }
 
 fn shift_left(a: &Expr, by: u32) -> Expr {
-    Expr::Op(Operation::ShiftLeft(by), vec![a.clone()])
+    Expr::Op(LaneOp::ShiftLeft(by), vec![a.clone()])
 }
 
 /// `c[0] + v (c[1] + v (c[2] + ..))`

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::{JOINS, Profile, bound, formula, over_range};
 use crate::evaluate::written::{self, Written};
-use crate::kernel::{Base, BodyRef, BufferId, Expr, Local, Operation, Role, Stmt, interpret};
+use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
 use crate::model::{
     Activation, BiasPart, CellKind, Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul,
     Parameter, Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, Tensor, ValidCell, ValidLoop, ValidModel,
@@ -921,10 +921,8 @@ impl<'a> Roundings<'a> {
             }
             Expr::Op(operation, args) => {
                 let mut all = self.join(args);
-                let rounds = matches!(
-                    operation,
-                    Operation::Add | Operation::Sub | Operation::Mul | Operation::Div | Operation::MulAdd
-                );
+                let rounds =
+                    matches!(operation, LaneOp::Add | LaneOp::Sub | LaneOp::Mul | LaneOp::Div | LaneOp::MulAdd);
                 all.values_mut().for_each(|n| *n += usize::from(rounds));
                 all
             }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
-    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, Local, Operation, Place,
-    Program, Role, Stmt, Type, Var, WindowId,
+    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, LaneOp, Local, Place, Program,
+    Role, Stmt, Type, Var, WindowId,
 };
 
 /// The text of an expression.
@@ -151,7 +151,7 @@ pub(super) trait Dialect {
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text;
     /// `ty` is the type of the result.
-    fn operation(&mut self, operation: Operation, ty: Type, args: Vec<Text>, context: Context) -> Text;
+    fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text;
     fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text;
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context);
     fn assign(&mut self, name: &str, value: Text);
@@ -411,7 +411,7 @@ impl Walk<'_> {
                 Stmt::Store { to, value } => {
                     let lanes = value.ty(self.locals).lanes;
                     let kept = match value {
-                        Expr::Op(Operation::Flush, args) => lanes > 1 && !matches!(args[..], [Expr::Load { .. }]),
+                        Expr::Op(LaneOp::Flush, args) => lanes > 1 && !matches!(args[..], [Expr::Load { .. }]),
                         _ => false,
                     };
                     let value = self.expr(value, dialect);

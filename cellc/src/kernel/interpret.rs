@@ -1,10 +1,10 @@
 //! Runs a program, lane by lane, as both languages do.
 //!
-//! Every f32 operation is the one IEEE 754 operation that [`Operation`] names, so a program that the interpreter and
+//! Every f32 operation is the one IEEE 754 operation that [`LaneOp`] names, so a program that the interpreter and
 //! generated code both run gives the same bits, NaN payloads apart.
 
 use super::{
-    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, Operation, Place, Role, Stmt, Var,
+    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place, Role, Stmt, Var,
     Walk,
 };
 
@@ -306,35 +306,35 @@ impl<'a> Machine<'a> {
 }
 
 /// `a[i] = operation(a[i], rest[0][i], ..)`
-fn apply(operation: Operation, a: &mut [u32], rest: &[Lanes]) {
+fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
     match operation {
-        Operation::Add => float(a, rest, |a, b| a + b),
-        Operation::Sub => float(a, rest, |a, b| a - b),
-        Operation::Mul => float(a, rest, |a, b| a * b),
-        Operation::Div => float(a, rest, |a, b| a / b),
-        Operation::MulAdd => {
+        LaneOp::Add => float(a, rest, |a, b| a + b),
+        LaneOp::Sub => float(a, rest, |a, b| a - b),
+        LaneOp::Mul => float(a, rest, |a, b| a * b),
+        LaneOp::Div => float(a, rest, |a, b| a / b),
+        LaneOp::MulAdd => {
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
                 *a = f32::from_bits(*a).mul_add(f32::from_bits(*b), f32::from_bits(*c)).to_bits();
             }
         }
-        Operation::Max => float(a, rest, |a, b| if a > b { a } else { b }),
-        Operation::Min => float(a, rest, |a, b| if a < b { a } else { b }),
-        Operation::SelectLess => {
+        LaneOp::Max => float(a, rest, |a, b| if a > b { a } else { b }),
+        LaneOp::Min => float(a, rest, |a, b| if a < b { a } else { b }),
+        LaneOp::SelectLess => {
             for (((a, b), c), d) in a.iter_mut().zip(&rest[0]).zip(&rest[1]).zip(&rest[2]) {
                 *a = if f32::from_bits(*a) < f32::from_bits(*b) { *c } else { *d };
             }
         }
-        Operation::Flush => {
+        LaneOp::Flush => {
             a.iter_mut().filter(|a| f32::from_bits(**a).abs() < FLUSH_BELOW).for_each(|a| *a = 0);
         }
-        Operation::ToBits | Operation::FromBits => {} // lanes are bits
-        Operation::WrappingAdd => bits(a, rest, u32::wrapping_add),
-        Operation::WrappingSub => bits(a, rest, u32::wrapping_sub),
-        Operation::And => bits(a, rest, |a, b| a & b),
-        Operation::Or => bits(a, rest, |a, b| a | b),
-        Operation::Xor => bits(a, rest, |a, b| a ^ b),
-        Operation::ShiftLeft(by) => a.iter_mut().for_each(|a| *a <<= by),
-        Operation::ShiftRight(by) => a.iter_mut().for_each(|a| *a >>= by),
+        LaneOp::ToBits | LaneOp::FromBits => {} // lanes are bits
+        LaneOp::WrappingAdd => bits(a, rest, u32::wrapping_add),
+        LaneOp::WrappingSub => bits(a, rest, u32::wrapping_sub),
+        LaneOp::And => bits(a, rest, |a, b| a & b),
+        LaneOp::Or => bits(a, rest, |a, b| a | b),
+        LaneOp::Xor => bits(a, rest, |a, b| a ^ b),
+        LaneOp::ShiftLeft(by) => a.iter_mut().for_each(|a| *a <<= by),
+        LaneOp::ShiftRight(by) => a.iter_mut().for_each(|a| *a >>= by),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) use interpret::evaluate;
 pub use interpret::interpret;
 pub use verify::verify;
 
-/// Below this magnitude, 2^-100, [`Operation::Flush`] gives 0.
+/// Below this magnitude, 2^-100, [`LaneOp::Flush`] gives 0.
 pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
 
 /// Names a buffer: an index into [`Program::buffers`], and beyond them into [`Body::scratch`].
@@ -318,7 +318,7 @@ pub enum Scalar {
 
 /// An operation on lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
+pub enum LaneOp {
     /// f32: a + b
     Add,
     /// f32: a - b
@@ -357,7 +357,7 @@ pub enum Operation {
     ShiftRight(u32),
 }
 
-impl Operation {
+impl LaneOp {
     /// What a lane of the result holds.
     pub fn result(self) -> Scalar {
         match self {
@@ -403,7 +403,7 @@ pub enum Expr {
     /// A named value.
     Var(Var),
     /// An operation on lanes.
-    Op(Operation, Vec<Expr>),
+    Op(LaneOp, Vec<Expr>),
     /// A function of [`Body::functions`], lane by lane.
     Call(usize, Vec<Expr>),
 }
@@ -483,7 +483,7 @@ pub struct Program {
     pub buffers: Vec<Buffer>,
     /// Fills the weights buffers by copies alone; whatever none of them writes is zero.
     pub packing: Kernel,
-    /// Parameters whose elements go through [`Operation::Flush`] before the first kernel.
+    /// Parameters whose elements go through [`LaneOp::Flush`] before the first kernel.
     pub flushed_before: Vec<BufferId>,
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,

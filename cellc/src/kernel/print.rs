@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, Local, Operation, Place, Program,
+    Base, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, LaneOp, Local, Place, Program,
     Role, Scalar, Stmt, Var, Walk,
 };
 
@@ -296,7 +296,7 @@ impl<'a> Printer<'a> {
         args.iter().map(|a| self.expr(a)).collect::<Vec<_>>().join(", ")
     }
 
-    fn operation(&self, operation: Operation, args: &[Expr]) -> String {
+    fn operation(&self, operation: LaneOp, args: &[Expr]) -> String {
         // a number or a name needs no parentheses
         let operand = |i: usize| match args.get(i) {
             Some(e @ Expr::Op(o, _)) if infix(*o).is_some() => format!("({})", self.expr(e)),
@@ -305,41 +305,41 @@ impl<'a> Printer<'a> {
         };
         if let Some(sign) = infix(operation) {
             return match operation {
-                Operation::ShiftLeft(by) | Operation::ShiftRight(by) => format!("{} {sign} {by}", operand(0)),
+                LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => format!("{} {sign} {by}", operand(0)),
                 _ => format!("{} {sign} {}", operand(0), operand(1)),
             };
         }
         match operation {
-            Operation::SelectLess => {
+            LaneOp::SelectLess => {
                 format!("select({} < {}, {}, {})", operand(0), operand(1), operand(2), operand(3))
             }
-            Operation::MulAdd => format!("fma({})", self.list(args)),
-            Operation::Max => format!("max({})", self.list(args)),
-            Operation::Min => format!("min({})", self.list(args)),
-            Operation::Flush => format!("flush({})", self.list(args)),
-            Operation::ToBits => format!("bits({})", self.list(args)),
+            LaneOp::MulAdd => format!("fma({})", self.list(args)),
+            LaneOp::Max => format!("max({})", self.list(args)),
+            LaneOp::Min => format!("min({})", self.list(args)),
+            LaneOp::Flush => format!("flush({})", self.list(args)),
+            LaneOp::ToBits => format!("bits({})", self.list(args)),
             _ => format!("float({})", self.list(args)),
         }
     }
 }
 
-fn infix(operation: Operation) -> Option<&'static str> {
+fn infix(operation: LaneOp) -> Option<&'static str> {
     Some(match operation {
-        Operation::Add | Operation::WrappingAdd => "+",
-        Operation::Sub | Operation::WrappingSub => "-",
-        Operation::Mul => "*",
-        Operation::Div => "/",
-        Operation::And => "&",
-        Operation::Or => "|",
-        Operation::Xor => "^",
-        Operation::ShiftLeft(_) => "<<",
-        Operation::ShiftRight(_) => ">>",
-        Operation::MulAdd
-        | Operation::Max
-        | Operation::Min
-        | Operation::SelectLess
-        | Operation::Flush
-        | Operation::ToBits
-        | Operation::FromBits => return None,
+        LaneOp::Add | LaneOp::WrappingAdd => "+",
+        LaneOp::Sub | LaneOp::WrappingSub => "-",
+        LaneOp::Mul => "*",
+        LaneOp::Div => "/",
+        LaneOp::And => "&",
+        LaneOp::Or => "|",
+        LaneOp::Xor => "^",
+        LaneOp::ShiftLeft(_) => "<<",
+        LaneOp::ShiftRight(_) => ">>",
+        LaneOp::MulAdd
+        | LaneOp::Max
+        | LaneOp::Min
+        | LaneOp::SelectLess
+        | LaneOp::Flush
+        | LaneOp::ToBits
+        | LaneOp::FromBits => return None,
     })
 }

@@ -1,6 +1,6 @@
 use super::{
-    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, Local, Operation,
-    Place, Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
+    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
+    Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -14,7 +14,7 @@ fn place(base: Base, offset: usize) -> Place {
     Place { base, offset }
 }
 
-fn op(operation: Operation, args: Vec<Expr>) -> Expr {
+fn op(operation: LaneOp, args: Vec<Expr>) -> Expr {
     Expr::Op(operation, args)
 }
 
@@ -58,7 +58,7 @@ fn program() -> Program {
                 Stmt::Let { var: element, mutable: false, value: Expr::Splat { from: column.into(), lanes: 4 } },
                 Stmt::Set {
                     var: sum,
-                    value: op(Operation::MulAdd, vec![load(row, 4), Expr::Var(element), Expr::Var(sum)]),
+                    value: op(LaneOp::MulAdd, vec![load(row, 4), Expr::Var(element), Expr::Var(sum)]),
                 },
             ],
         },
@@ -77,7 +77,7 @@ fn program() -> Program {
         body: vec![Stmt::Let {
             var: Var(1),
             mutable: false,
-            value: op(Operation::Add, vec![Expr::Var(Var(0)), Expr::Var(Var(0))]),
+            value: op(LaneOp::Add, vec![Expr::Var(Var(0)), Expr::Var(Var(0))]),
         }],
         result: Some(Expr::Var(Var(1))),
     };
@@ -235,9 +235,7 @@ fn wrong_programs_are_found() {
         ("a body without a result", |p| p.bodies[0].functions[0].result = None),
         ("no memory", |p| p.bodies[0].functions[0].result = Some(load(X, 1))),
         ("a function that calls", |p| p.bodies[0].functions[0].result = Some(Expr::Call(0, vec![Expr::Var(Var(1))]))),
-        ("not a scalar f32", |p| {
-            p.bodies[0].functions[0].result = Some(op(Operation::ToBits, vec![Expr::Var(Var(1))]))
-        }),
+        ("not a scalar f32", |p| p.bodies[0].functions[0].result = Some(op(LaneOp::ToBits, vec![Expr::Var(Var(1))]))),
         ("Let and Comment only", |p| p.bodies[0].functions[0].body.push(store(OUT, Expr::f32(0.0, 1)))),
         ("\"y\" is not used", |p| p.bodies[0].functions[0].result = Some(Expr::Var(Var(0)))),
         ("no kernel calls", |p| body(p)[4] = store(OUT, load(SCRATCH, 4))),
@@ -306,10 +304,10 @@ fn wrong_programs_are_found() {
         ("a store of u32", |p| body(p).push(store(OUT, Expr::u32(0, 1)))),
         ("3 lanes", |p| body(p).push(store(OUT, Expr::f32(0.0, 3)))),
         ("0 lanes", |p| body(p).push(store(OUT, load(OUT, 0)))),
-        ("a shift by 32", |p| body(p).push(store(OUT, op(Operation::ShiftLeft(32), vec![Expr::u32(0, 1)])))),
-        ("Add of", |p| body(p).push(store(OUT, op(Operation::Add, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 2)])))),
-        ("Xor of", |p| body(p).push(store(OUT, op(Operation::Xor, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 1)])))),
-        ("Mul of", |p| body(p).push(store(OUT, op(Operation::Mul, vec![Expr::f32(0.0, 1)])))),
+        ("a shift by 32", |p| body(p).push(store(OUT, op(LaneOp::ShiftLeft(32), vec![Expr::u32(0, 1)])))),
+        ("Add of", |p| body(p).push(store(OUT, op(LaneOp::Add, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 2)])))),
+        ("Xor of", |p| body(p).push(store(OUT, op(LaneOp::Xor, vec![Expr::f32(0.0, 1), Expr::f32(0.0, 1)])))),
+        ("Mul of", |p| body(p).push(store(OUT, op(LaneOp::Mul, vec![Expr::f32(0.0, 1)])))),
     ];
     for (expected, wrong) in breaks {
         let mut program = program();
@@ -339,7 +337,7 @@ fn less(a: Expr, b: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
 /// `lengths` says; what is left adds up in a variable. Three kernels, three buffers in a block of two.
 fn stateful() -> Program {
     let count = Type { scalar: Scalar::U32, lanes: 1 };
-    let add = |a, b| op(Operation::Add, vec![a, b]);
+    let add = |a, b| op(LaneOp::Add, vec![a, b]);
     let kernel = |name: &str, params: &[(BufferId, bool)]| Kernel {
         name: name.to_owned(),
         params: params.to_vec(),
@@ -364,7 +362,7 @@ fn stateful() -> Program {
                 vec![Stmt::Set { var: sum, value: add(Expr::Var(sum), load(WindowId(0), 2)) }],
                 vec![less(
                     number(t),
-                    op(Operation::WrappingSub, vec![number(limit), Expr::u32(5, 1)]),
+                    op(LaneOp::WrappingSub, vec![number(limit), Expr::u32(5, 1)]),
                     Vec::new(),
                     vec![Stmt::Set { var: sum, value: add(Expr::Var(sum), Expr::f32(100.0, 2)) }],
                 )],
@@ -716,7 +714,7 @@ fn finds_what_halves_must_not_share() {
 }
 
 /// Applies an operation to lanes of f32.
-fn apply(operation: Operation, args: &[&[f32]]) -> Vec<f32> {
+fn apply(operation: LaneOp, args: &[&[f32]]) -> Vec<f32> {
     let locals = args.iter().map(|_| Local { name: "x".to_owned(), ty: Type::f32(1) }).collect();
     let operands = (0..args.len()).map(|i| Expr::Var(Var(i))).collect();
     let result = Some(op(operation, operands));
@@ -731,47 +729,47 @@ fn bits(values: &[f32]) -> Vec<u32> {
 #[test]
 fn operations_do_what_they_say() {
     let (nan, a, b) = (f32::NAN, [1.0, 2.0, -0.0, 0.0], [2.0, 1.0, 0.0, -0.0]);
-    assert_eq!(bits(&apply(Operation::Max, &[&a, &b])), bits(&[2.0, 2.0, 0.0, -0.0]));
-    assert_eq!(bits(&apply(Operation::Min, &[&a, &b])), bits(&[1.0, 1.0, 0.0, -0.0]));
-    for operation in [Operation::Max, Operation::Min] {
+    assert_eq!(bits(&apply(LaneOp::Max, &[&a, &b])), bits(&[2.0, 2.0, 0.0, -0.0]));
+    assert_eq!(bits(&apply(LaneOp::Min, &[&a, &b])), bits(&[1.0, 1.0, 0.0, -0.0]));
+    for operation in [LaneOp::Max, LaneOp::Min] {
         assert_eq!(apply(operation, &[&[nan], &[3.0]]), [3.0]);
         assert!(apply(operation, &[&[3.0], &[nan]])[0].is_nan());
     }
     let (c, d) = ([7.0; 5], [8.0; 5]);
-    let select = apply(Operation::SelectLess, &[&[1.0, 2.0, -0.0, nan, 1.0], &[2.0, 1.0, 0.0, 1.0, nan], &c, &d]);
+    let select = apply(LaneOp::SelectLess, &[&[1.0, 2.0, -0.0, nan, 1.0], &[2.0, 1.0, 0.0, 1.0, nan], &c, &d]);
     assert_eq!(select, [7.0, 8.0, 8.0, 8.0, 8.0]);
-    assert_eq!(apply(Operation::Sub, &[&[1.0], &[3.0]]), [-2.0]);
-    assert_eq!(apply(Operation::Div, &[&[1.0], &[4.0]]), [0.25]);
+    assert_eq!(apply(LaneOp::Sub, &[&[1.0], &[3.0]]), [-2.0]);
+    assert_eq!(apply(LaneOp::Div, &[&[1.0], &[4.0]]), [0.25]);
     // one rounding keeps what two lose
     let near = 1.0 + f32::EPSILON;
     assert_eq!(
-        apply(Operation::MulAdd, &[&[near], &[near], &[-1.0]]),
+        apply(LaneOp::MulAdd, &[&[near], &[near], &[-1.0]]),
         [2.0_f32.mul_add(f32::EPSILON, f32::EPSILON.powi(2))]
     );
-    assert_eq!(apply(Operation::Mul, &[&[near], &[near]])[0] - 1.0, 2.0 * f32::EPSILON);
+    assert_eq!(apply(LaneOp::Mul, &[&[near], &[near]])[0] - 1.0, 2.0 * f32::EPSILON);
     // denormals are kept
-    assert_eq!(bits(&apply(Operation::Mul, &[&[f32::MIN_POSITIVE], &[0.25]])), [0x0020_0000]);
+    assert_eq!(bits(&apply(LaneOp::Mul, &[&[f32::MIN_POSITIVE], &[0.25]])), [0x0020_0000]);
 }
 
 #[test]
 fn bit_operations_do_what_they_say() {
-    let through_bits = |operation: Operation, a: u32, b: Option<u32>| {
-        let operand = |i: usize| op(Operation::ToBits, vec![Expr::Var(Var(i))]);
+    let through_bits = |operation: LaneOp, a: u32, b: Option<u32>| {
+        let operand = |i: usize| op(LaneOp::ToBits, vec![Expr::Var(Var(i))]);
         let mut args = vec![operand(0)];
         args.extend(b.map(|_| operand(1)));
         let locals = vec![Local { name: "x".to_owned(), ty: Type::f32(1) }; 2];
-        let result = Some(op(Operation::FromBits, vec![op(operation, args)]));
+        let result = Some(op(LaneOp::FromBits, vec![op(operation, args)]));
         let (name, doc) = (String::new(), Vec::new());
         let function = Function { name, doc, locals, params: 2, body: Vec::new(), result };
         evaluate(&function, &[&[f32::from_bits(a)], &[f32::from_bits(b.unwrap_or(0))]])[0].to_bits()
     };
-    assert_eq!(through_bits(Operation::WrappingAdd, 0xffff_ffff, Some(2)), 1);
-    assert_eq!(through_bits(Operation::WrappingSub, 1, Some(2)), 0xffff_ffff);
-    assert_eq!(through_bits(Operation::And, 0b1100, Some(0b1010)), 0b1000);
-    assert_eq!(through_bits(Operation::Or, 0b1100, Some(0b1010)), 0b1110);
-    assert_eq!(through_bits(Operation::Xor, 0b1100, Some(0b1010)), 0b0110);
-    assert_eq!(through_bits(Operation::ShiftLeft(4), 0x8123_4567, None), 0x1234_5670);
-    assert_eq!(through_bits(Operation::ShiftRight(4), 0x8123_4567, None), 0x0812_3456);
+    assert_eq!(through_bits(LaneOp::WrappingAdd, 0xffff_ffff, Some(2)), 1);
+    assert_eq!(through_bits(LaneOp::WrappingSub, 1, Some(2)), 0xffff_ffff);
+    assert_eq!(through_bits(LaneOp::And, 0b1100, Some(0b1010)), 0b1000);
+    assert_eq!(through_bits(LaneOp::Or, 0b1100, Some(0b1010)), 0b1110);
+    assert_eq!(through_bits(LaneOp::Xor, 0b1100, Some(0b1010)), 0b0110);
+    assert_eq!(through_bits(LaneOp::ShiftLeft(4), 0x8123_4567, None), 0x1234_5670);
+    assert_eq!(through_bits(LaneOp::ShiftRight(4), 0x8123_4567, None), 0x0812_3456);
     // a signalling NaN passes through as it is
-    assert_eq!(through_bits(Operation::ShiftRight(0), 0x7f80_0001, None), 0x7f80_0001);
+    assert_eq!(through_bits(LaneOp::ShiftRight(0), 0x7f80_0001, None), 0x7f80_0001);
 }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
-    Base, Body, BodyRef, Buffer, BufferId, Copied, Element, Encoding, Expr, Function, Kernel, Operation, Place,
-    Program, Role, Scalar, Stmt, Type, Var, Walk,
+    Base, Body, BodyRef, Buffer, BufferId, Copied, Element, Encoding, Expr, Function, Kernel, LaneOp, Place, Program,
+    Role, Scalar, Stmt, Type, Var, Walk,
 };
 
 /// What is wrong with a program, or nothing.
@@ -681,19 +681,15 @@ fn typed(ty: Type) -> Result<Type, String> {
 }
 
 /// The type of an operation's result.
-fn operation_type(operation: Operation, args: &[Type]) -> Result<Type, String> {
+fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
     let (operands, scalar) = match operation {
-        Operation::Add | Operation::Sub | Operation::Mul | Operation::Div | Operation::Max | Operation::Min => {
-            (2, Scalar::F32)
-        }
-        Operation::MulAdd => (3, Scalar::F32),
-        Operation::SelectLess => (4, Scalar::F32),
-        Operation::Flush | Operation::ToBits => (1, Scalar::F32),
-        Operation::FromBits => (1, Scalar::U32),
-        Operation::WrappingAdd | Operation::WrappingSub | Operation::And | Operation::Or | Operation::Xor => {
-            (2, Scalar::U32)
-        }
-        Operation::ShiftLeft(by) | Operation::ShiftRight(by) => {
+        LaneOp::Add | LaneOp::Sub | LaneOp::Mul | LaneOp::Div | LaneOp::Max | LaneOp::Min => (2, Scalar::F32),
+        LaneOp::MulAdd => (3, Scalar::F32),
+        LaneOp::SelectLess => (4, Scalar::F32),
+        LaneOp::Flush | LaneOp::ToBits => (1, Scalar::F32),
+        LaneOp::FromBits => (1, Scalar::U32),
+        LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor => (2, Scalar::U32),
+        LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => {
             if by > 31 {
                 return Err(format!("a shift by {by}"));
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Lowering;
 use crate::kernel::{
-    Base, BufferId, Copied, CopiedDim, Expr, Kernel, Local, Operation, Place, Role, Scalar, Stmt, Type, Var, Walk,
+    Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Place, Role, Scalar, Stmt, Type, Var, Walk,
     WindowId,
 };
 use crate::model::{Activation, Pointwise, PointwiseFunction, Source, ValidNode, ValidOp};
@@ -220,17 +220,17 @@ impl<'a, 'm> Builder<'a, 'm> {
         use PointwiseFunction as F;
         match link.function {
             F::Activation(activation) => self.call(activation, args.remove(0)),
-            F::Add => op(Operation::Add, args),
-            F::Subtract => op(Operation::Sub, args),
-            F::Multiply => op(Operation::Mul, args),
-            F::Divide => op(Operation::Div, args),
-            F::Maximum => self.larger(body, Operation::Max, link, args, lanes),
-            F::Minimum => self.larger(body, Operation::Min, link, args, lanes),
+            F::Add => op(LaneOp::Add, args),
+            F::Subtract => op(LaneOp::Sub, args),
+            F::Multiply => op(LaneOp::Mul, args),
+            F::Divide => op(LaneOp::Div, args),
+            F::Maximum => self.larger(body, LaneOp::Max, link, args, lanes),
+            F::Minimum => self.larger(body, LaneOp::Min, link, args, lanes),
             F::PRelu => {
                 let value = self.let_(body, "v", lanes, args.remove(0));
-                let scaled = op(Operation::Mul, vec![value.clone(), args.remove(0)]);
+                let scaled = op(LaneOp::Mul, vec![value.clone(), args.remove(0)]);
                 // so that a NaN takes the product, which is one
-                op(Operation::SelectLess, vec![Expr::f32(0.0, lanes), value.clone(), value, scaled])
+                op(LaneOp::SelectLess, vec![Expr::f32(0.0, lanes), value.clone(), value, scaled])
             }
         }
     }
@@ -241,7 +241,7 @@ impl Builder<'_, '_> {
     fn larger(
         &mut self,
         body: &mut Vec<Stmt>,
-        operation: Operation,
+        operation: LaneOp,
         link: &Pointwise,
         args: Vec<Expr>,
         lanes: usize,
@@ -252,8 +252,8 @@ impl Builder<'_, '_> {
         let [first, second] = [0, 1].map(|i| self.let_(body, "v", lanes, args[i].clone()));
         let chosen = op(operation, vec![first.clone(), second]);
         // at most 0, unless it is NaN
-        let below = op(Operation::Min, vec![Expr::f32(0.0, lanes), first.clone()]);
-        op(Operation::SelectLess, vec![below, Expr::f32(1.0, lanes), chosen, first])
+        let below = op(LaneOp::Min, vec![Expr::f32(0.0, lanes), first.clone()]);
+        op(LaneOp::SelectLess, vec![below, Expr::f32(1.0, lanes), chosen, first])
     }
 
     /// Whether it is known to hold no NaN.
@@ -269,13 +269,13 @@ pub(super) fn copy(from: Place, to: Place, len: usize) -> Stmt {
     Stmt::Copy(Copied::new(from, to, vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }]))
 }
 
-pub(super) fn op(operation: Operation, args: Vec<Expr>) -> Expr {
+pub(super) fn op(operation: LaneOp, args: Vec<Expr>) -> Expr {
     Expr::Op(operation, args)
 }
 
 /// A value, or 0 where it is small.
 pub(super) fn flush(value: Expr) -> Expr {
-    op(Operation::Flush, vec![value])
+    op(LaneOp::Flush, vec![value])
 }
 
 pub(super) fn load(from: Place, lanes: usize) -> Expr {

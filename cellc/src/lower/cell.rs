@@ -6,7 +6,7 @@ use super::pointwise::End;
 use super::product::{Rows, X, for_rows, for_tiles};
 use super::step::CellStep;
 use super::{gru, lstm, rnn};
-use crate::kernel::{Expr, Operation, Place, Scalar, Stmt, Type, Var};
+use crate::kernel::{Expr, LaneOp, Place, Scalar, Stmt, Type, Var};
 use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell, counted};
 use crate::plan::{self, Phase, ProductPlan};
 
@@ -254,7 +254,7 @@ impl<'m> Builder<'_, 'm> {
         let mut turn = Vec::new();
         let backwards = number.filter(|_| product.0.snake).map(|t| {
             let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
-            let value = op(Operation::And, vec![Expr::Var(t), Expr::u32(1, 1)]);
+            let value = op(LaneOp::And, vec![Expr::Var(t), Expr::u32(1, 1)]);
             turn.push(Stmt::Let { var, mutable: false, value });
             var
         });
@@ -281,7 +281,7 @@ impl<'m> Builder<'_, 'm> {
         if let (Some(length), Some(k)) = (length, number) {
             let t = match sequence.reverse {
                 false => Expr::Var(k),
-                true => op(Operation::WrappingSub, vec![Expr::u32(steps as u32 - 1, 1), Expr::Var(k)]),
+                true => op(LaneOp::WrappingSub, vec![Expr::u32(steps as u32 - 1, 1), Expr::Var(k)]),
             };
             let otherwise = y.map_or_else(Vec::new, |y| self.zeros(y, units));
             turn = vec![Stmt::If { less: (t, length), then: turn, otherwise }];
@@ -312,10 +312,9 @@ impl<'m> Builder<'_, 'm> {
         let value = match cell.clip {
             None => value,
             // in this order of arguments a NaN stays a NaN
-            Some(clip) => op(
-                Operation::Min,
-                vec![Expr::f32(clip, lanes), op(Operation::Max, vec![Expr::f32(-clip, lanes), value])],
-            ),
+            Some(clip) => {
+                op(LaneOp::Min, vec![Expr::f32(clip, lanes), op(LaneOp::Max, vec![Expr::f32(-clip, lanes), value])])
+            }
         };
         self.call(activation, value)
     }

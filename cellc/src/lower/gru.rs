@@ -3,7 +3,7 @@
 use super::builder::{load, op};
 use super::product::{Column, Operands, Rows, Sums};
 use super::step::CellStep;
-use crate::kernel::{Expr, Operation, Place, Stmt};
+use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{CellKind, ResetGate, ValidCell, general_equations};
 
 /// Positions in [`plan::Product::sums`] of a GRU.
@@ -56,7 +56,7 @@ fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums
         Some(from) => {
             let a = Expr::Splat { from, lanes: sums.lanes };
             let a = step.cell.a.map_or(a.clone(), |source| rows.builder.taken(source, a));
-            op(Operation::Mul, vec![op(Operation::Sub, vec![Expr::f32(1.0, sums.lanes), a]), z])
+            op(LaneOp::Mul, vec![op(LaneOp::Sub, vec![Expr::f32(1.0, sums.lanes), a]), z])
         }
     }
 }
@@ -71,9 +71,9 @@ fn update<'m>(
     columns: (Place, &[Place]),
 ) {
     let n = rows.builder.activate(step.cell, step.cell.activations[1], candidate);
-    let rest = op(Operation::Sub, vec![Expr::f32(1.0, lanes), z.clone()]);
-    let new = op(Operation::Mul, vec![rest, n]);
-    let value = op(Operation::MulAdd, vec![z, load(columns.0.at(lane), lanes), new]);
+    let rest = op(LaneOp::Sub, vec![Expr::f32(1.0, lanes), z.clone()]);
+    let new = op(LaneOp::Mul, vec![rest, n]);
+    let value = op(LaneOp::MulAdd, vec![z, load(columns.0.at(lane), lanes), new]);
     step.store(rows.builder, body, columns.1, (lane, lanes), value);
 }
 
@@ -93,7 +93,7 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
             let z = rows.builder.let_(body, "z", lanes, z);
             let r = gate(rows, cell, &sums, R);
             let (n, m) = (sums.values[N].clone(), sums.values[M].clone());
-            let candidate = op(Operation::MulAdd, vec![r, m, n]);
+            let candidate = op(LaneOp::MulAdd, vec![r, m, n]);
             let candidate = rows.builder.let_(body, "n", lanes, candidate);
             ready.push((sums, z, candidate));
         }
@@ -122,7 +122,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
         for sums in pass {
             let (lane, lanes) = (sums.lane, sums.lanes);
             let r = gate(rows, cell, &sums, R);
-            let reset_h = op(Operation::Mul, vec![r, load(panel.columns[0].at(lane), lanes)]);
+            let reset_h = op(LaneOp::Mul, vec![r, load(panel.columns[0].at(lane), lanes)]);
             body.push(Stmt::Store { to: panel.columns[1].at(lane), value: reset_h });
             let z = update_gate(rows, step, &sums);
             body.push(Stmt::Store { to: panel.columns[2].at(lane), value: z });

@@ -3,7 +3,7 @@
 use super::builder::{flush, load, op};
 use super::product::{Column, Operands, Panel, Rows, Sums};
 use super::step::CellStep;
-use crate::kernel::{Expr, Operation, Place, Stmt};
+use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{ValidCell, general_equations};
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
@@ -54,7 +54,7 @@ fn update(
             Some(_) => {
                 let biases = panel.biases.expect("lower: a cell with peepholes takes one row at a time");
                 let p = load(biases.at(product.peephole_row(at) * panel.panels.columns + lane), lanes);
-                op(Operation::MulAdd, vec![p, state.clone(), value])
+                op(LaneOp::MulAdd, vec![p, state.clone(), value])
             }
         })
     };
@@ -66,10 +66,10 @@ fn update(
     let forget = builder.let_(body, "f", lanes, forget);
     let input = match sum("i", &c) {
         Some(sum) => builder.activate(cell, f, sum),
-        None => op(Operation::Sub, vec![Expr::f32(1.0, lanes), forget.clone()]),
+        None => op(LaneOp::Sub, vec![Expr::f32(1.0, lanes), forget.clone()]),
     };
     let candidate = builder.activate(cell, g, sum("c", &c).expect("plan: an LSTM has a candidate"));
-    let new = op(Operation::MulAdd, vec![forget, c, op(Operation::Mul, vec![input, candidate])]);
+    let new = op(LaneOp::MulAdd, vec![forget, c, op(LaneOp::Mul, vec![input, candidate])]);
     let new = builder.let_(body, "c_new", lanes, new);
     let output = builder.activate(cell, f, sum("o", &new).expect("plan: an LSTM has an output gate"));
     if let Some(to) = c_out {
@@ -77,5 +77,5 @@ fn update(
         body.push(Stmt::Store { to: to.at(lane), value });
     }
     let shown = builder.call(h, new);
-    op(Operation::Mul, vec![output, shown])
+    op(LaneOp::Mul, vec![output, shown])
 }

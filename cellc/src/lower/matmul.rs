@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, load, op};
 use super::product::for_rows;
-use crate::kernel::{Expr, Operation, Stmt};
+use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::model::MatMul;
 use crate::plan;
 
@@ -56,7 +56,7 @@ impl<'m> Builder<'_, 'm> {
                         .map(|(&(at, lanes), &var)| {
                             let element = Expr::Splat { from: a_k, lanes };
                             let args = vec![load(b_row.at(at), lanes), element, Expr::Var(var)];
-                            Stmt::Set { var, value: op(Operation::MulAdd, args) }
+                            Stmt::Set { var, value: op(LaneOp::MulAdd, args) }
                         })
                         .collect();
                     body.push(Stmt::For {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::builder::{Builder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
-use crate::kernel::{BufferId, Expr, Operation, Place, Stmt, Var, Walk};
+use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Var, Walk};
 use crate::options::WeightFormat;
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 
@@ -226,8 +226,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             WeightFormat::Bf16Pair => {
                 let pair = load(rows.at(row / 2 * len + at), lanes);
                 // the first of two as it is, the other's bits below its own; the second shifted up
-                let second = |pair| op(Operation::ShiftLeft(16), vec![op(Operation::ToBits, vec![pair])]);
-                if row.is_multiple_of(2) { pair } else { op(Operation::FromBits, vec![second(pair)]) }
+                let second = |pair| op(LaneOp::ShiftLeft(16), vec![op(LaneOp::ToBits, vec![pair])]);
+                if row.is_multiple_of(2) { pair } else { op(LaneOp::FromBits, vec![second(pair)]) }
             }
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => load(rows.at(row * len + at), lanes),
         }
@@ -239,7 +239,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             return terms;
         }
         let scales = weights.biases.at(self.product().scale_row(part.sum, phase) * panels.columns);
-        op(Operation::Mul, vec![terms, load(scales.at(part.lane), part.lanes)])
+        op(LaneOp::Mul, vec![terms, load(scales.at(part.lane), part.lanes)])
     }
 
     /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up and scaled. One
@@ -318,7 +318,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                             }
                         };
                         let args = vec![weight.clone(), element, Expr::Var(vars[row])];
-                        turn.push(Stmt::Set { var: vars[row], value: op(Operation::MulAdd, args) });
+                        turn.push(Stmt::Set { var: vars[row], value: op(LaneOp::MulAdd, args) });
                     }
                 }
             }
@@ -703,7 +703,7 @@ enum Stage {
 }
 
 pub(super) fn add(a: Expr, b: Expr) -> Expr {
-    op(Operation::Add, vec![a, b])
+    op(LaneOp::Add, vec![a, b])
 }
 
 /// One loop over rows: each of `rows` moves a row a turn. One row needs no loop.

@@ -5,7 +5,7 @@
 use super::builder::{Builder, load, op};
 use super::layout::strided;
 use super::product::for_rows;
-use crate::kernel::{Expr, Operation, Place, Stmt};
+use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{Activation, Softmax, Source, counted};
 use crate::plan;
 
@@ -51,13 +51,13 @@ impl<'m> Builder<'_, 'm> {
         let (at_most, at_sum) = (row_values, row_values.at(1));
         let most = self.accumulator(&mut body, "most", 1, load(from, 1));
         let (element, walk) = self.walk("element", from, 1, false);
-        let larger = op(Operation::Max, vec![load(element, 1), Expr::Var(most)]);
+        let larger = op(LaneOp::Max, vec![load(element, 1), Expr::Var(most)]);
         let turn = vec![Stmt::Set { var: most, value: larger }];
         body.push(Stmt::For { count: size, turn: None, backwards: None, walks: vec![walk], body: turn });
         body.push(Stmt::Store { to: at_most, value: Expr::Var(most) });
         // what is stored at first: e, or v - m
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
-            let difference = op(Operation::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
+            let difference = op(LaneOp::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
             if log { difference } else { builder.call(Activation::Exp, difference) }
         });
         let sum = self.accumulator(&mut body, "sum", 1, Expr::f32(0.0, 1));
@@ -66,7 +66,7 @@ impl<'m> Builder<'_, 'm> {
         if log {
             term = self.call(Activation::Exp, term);
         }
-        let more = op(Operation::Add, vec![Expr::Var(sum), term]);
+        let more = op(LaneOp::Add, vec![Expr::Var(sum), term]);
         let turn = vec![Stmt::Set { var: sum, value: more }];
         body.push(Stmt::For { count: size, turn: None, backwards: None, walks: vec![walk], body: turn });
         let total = match log {
@@ -74,7 +74,7 @@ impl<'m> Builder<'_, 'm> {
             false => Expr::Var(sum),
         };
         body.push(Stmt::Store { to: at_sum, value: total });
-        let last = if log { Operation::Sub } else { Operation::Div };
+        let last = if log { LaneOp::Sub } else { LaneOp::Div };
         self.vectors(&mut body, size, to, to, |builder, value, lanes| {
             builder.made(softmax.out, op(last, vec![value, Expr::Splat { from: at_sum, lanes }]))
         });

@@ -1,4 +1,4 @@
-use crate::kernel::{Body, Expr, Operation, Stmt};
+use crate::kernel::{Body, Expr, LaneOp, Stmt};
 
 /// Makes every multiply-add a multiplication and an addition, each rounded: what an instruction set without a fused one
 /// computes, and what makes all instruction sets agree.
@@ -33,10 +33,10 @@ fn block(body: &mut [Stmt]) {
 fn expr(e: &mut Expr) {
     let (Expr::Op(_, args) | Expr::Call(_, args)) = e else { return };
     args.iter_mut().for_each(expr);
-    if let Expr::Op(operation @ Operation::MulAdd, args) = e {
+    if let Expr::Op(operation @ LaneOp::MulAdd, args) = e {
         let addend = args.pop().expect("a multiply-add has three operands");
-        let product = Expr::Op(Operation::Mul, std::mem::take(args));
-        *operation = Operation::Add;
+        let product = Expr::Op(LaneOp::Mul, std::mem::take(args));
+        *operation = LaneOp::Add;
         *args = vec![product, addend];
     }
 }

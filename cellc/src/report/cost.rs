@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::arch::Isa;
-use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, Local, Operation, Place, Role, Stmt, WindowId};
+use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, WindowId};
 
 /// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
 const DIVISION: u64 = 8;
@@ -126,9 +126,9 @@ impl<'a> Counting<'a> {
             Expr::Const { .. } | Expr::Length { .. } | Expr::Var(_) => Cost::default(),
             Expr::Op(operation, args) => {
                 let each = match operation {
-                    Operation::Div => DIVISION,
-                    Operation::ToBits | Operation::FromBits => 0,
-                    Operation::Flush => FLUSH,
+                    LaneOp::Div => DIVISION,
+                    LaneOp::ToBits | LaneOp::FromBits => 0,
+                    LaneOp::Flush => FLUSH,
                     _ => 1,
                 };
                 all(args).and(Cost::operations(each * vectors))

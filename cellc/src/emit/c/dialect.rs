@@ -8,7 +8,7 @@ use super::vectors::{self, VectorFunction, fill, spaced};
 use super::{block_comment, wrap};
 use crate::arch::{CVector, Isa};
 use crate::emit::names::c_type;
-use crate::kernel::{Element, Operation, Scalar, Type};
+use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 /// How many loops may stand within each other: more than lowering ever makes.
 pub(super) const DEEPEST: usize = 24;
@@ -234,8 +234,8 @@ impl Dialect for C<'_> {
         }
     }
 
-    fn operation(&mut self, operation: Operation, ty: Type, args: Vec<Text>, context: Context) -> Text {
-        use Operation as O;
+    fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
+        use LaneOp as O;
         let ty = self.widened(ty, context);
         let lanes = ty.lanes;
         match operation {
@@ -410,11 +410,11 @@ mod tests {
 
     use super::{C, Context, Dialect, Text, fill};
     use crate::arch;
-    use crate::kernel::{Operation, Type};
+    use crate::kernel::{LaneOp, Type};
 
     #[test]
     fn operands_have_the_parentheses_that_they_need() {
-        use Operation::{Add, Div, Mul, Sub, ToBits, Xor};
+        use LaneOp::{Add, Div, Mul, Sub, ToBits, Xor};
         let mut used = BTreeSet::new();
         let mut c = C::new("p", arch::ALL[0], 4, &mut used);
         let name = |name: &str| Text::atom(name);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::types::block_type;
 use crate::emit::walk::{Block, Context, Copying, Dialect, Text, Walking, decimal};
-use crate::kernel::{Element, Operation, Scalar, Type};
+use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 /// The dialect: text of the current body, and which helpers it needs.
 pub(super) struct Rust {
@@ -146,8 +146,8 @@ impl Dialect for Rust {
         }
     }
 
-    fn operation(&mut self, operation: Operation, ty: Type, args: Vec<Text>, context: Context) -> Text {
-        use Operation as O;
+    fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
+        use LaneOp as O;
         if context == Context::Kernel && ty.lanes == 1 {
             match operation {
                 O::ToBits => return self.helper("to_bits_of_one", &join(args)),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::attributes::Data;
 use super::layers::{CONNECT, Edge, GraphReader, Layer, Port, SAVE_AGAIN};
-use super::operations::{Operation, OutputTypes, Ports};
+use super::operations::{OutputTypes, Ports, ReadOperation};
 use super::supported::{self, Kind};
 use super::text::{compatible, precision, split_names};
 use super::weights::BinFile;
@@ -236,7 +236,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let kind = self.layers[index].kind;
         let operation = if kind.has_body() && set.is_some() {
             let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
-            self.repeated(index, kind == Kind::Loop, read).map(|(body, elements)| Operation::repeated(body, elements))
+            self.repeated(index, kind == Kind::Loop, read)
+                .map(|(body, elements)| ReadOperation::repeated(body, elements))
         } else {
             set.and_then(|set| self.operation(index, set, &mut data))
         };
@@ -258,7 +259,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
     fn outputs(
         &mut self,
         index: usize,
-        operation: &Operation,
+        operation: &ReadOperation,
         data: &Data,
         inputs: &[ValueId],
         ports: &[Port<'_>],

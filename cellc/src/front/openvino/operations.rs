@@ -26,7 +26,7 @@ pub(super) enum Ports {
 }
 
 /// What a layer's type and attributes say.
-pub(super) struct Operation {
+pub(super) struct ReadOperation {
     pub(super) op: Op,
     pub(super) element: OutputTypes,
     /// The attribute that says the shape of the output, and the shape.
@@ -45,7 +45,7 @@ pub(super) enum Then {
     Truncate,
 }
 
-impl Operation {
+impl ReadOperation {
     /// One output, of the type of the first input.
     fn new(op: Op) -> Self {
         let (element, ports) = (OutputTypes::Of(0), Ports::Exactly(1));
@@ -88,50 +88,53 @@ const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
 impl GraphReader<'_, '_> {
     /// What a layer does, by the definition of the operation set `set`. `None` after an error.
-    pub(super) fn operation(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Operation> {
+    pub(super) fn operation(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
         let kind = self.layers[index].kind;
         let operation = match kind {
             Kind::Parameter => {
                 let (element, shape) = self.parameter(index, data)?;
                 let shape = Some(("shape", shape));
-                Operation { shape, ..Operation::new(Op::Parameter).of(OutputTypes::Is(element)) }
+                ReadOperation { shape, ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element)) }
             }
             Kind::Const => {
                 let tensor = self.constant(index, data)?;
                 let shape = Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
                 let element = OutputTypes::Is(tensor.element());
-                Operation { shape, ..Operation::new(Op::Constant(tensor)).of(element) }
+                ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
             }
-            Kind::Result => Operation::new(Op::Result),
+            Kind::Result => ReadOperation::new(Op::Result),
             Kind::Convert => {
                 let element = self.element_type(index, data, "destination_type", &ElementType::ALL)?;
-                Operation::new(Op::Convert).of(OutputTypes::Is(element))
+                ReadOperation::new(Op::Convert).of(OutputTypes::Is(element))
             }
-            Kind::ConvertLike => Operation::new(Op::Convert).then(Then::FirstInputOnly),
+            Kind::ConvertLike => ReadOperation::new(Op::Convert).then(Then::FirstInputOnly),
             Kind::Cell(recurrent) => {
                 let (cell, _, ledger) = self.cell(index, set, data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
-                Operation { ledger, ..Operation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
+                ReadOperation { ledger, ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
             }
             Kind::Sequence(recurrent) => {
                 let (cell, direction, ledger) = self.cell(index, set, data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 3 } else { 2 };
-                Operation { ledger, ..Operation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs)) }
+                ReadOperation {
+                    ledger,
+                    ..ReadOperation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs))
+                }
             }
             Kind::Elementwise(Elementwise::LogicalNot) => {
-                Operation::new(Op::Elementwise(Elementwise::LogicalNot)).of(OutputTypes::Is(ElementType::Bool))
+                ReadOperation::new(Op::Elementwise(Elementwise::LogicalNot)).of(OutputTypes::Is(ElementType::Bool))
             }
-            Kind::Elementwise(elementwise) => Operation::new(Op::Elementwise(elementwise)),
+            Kind::Elementwise(elementwise) => ReadOperation::new(Op::Elementwise(elementwise)),
             Kind::Broadcasting(elementwise) => {
                 self.auto_broadcast(index, data)?;
-                Operation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
+                ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
             }
             Kind::Divide => {
                 let broadcast = self.auto_broadcast(index, data);
                 let floors = self.boolean(index, data, "m_pythondiv", Some(true));
                 broadcast?;
                 let then = if floors? { Then::Nothing } else { Then::Truncate };
-                Operation::new(Op::Elementwise(Elementwise::Divide)).then(then)
+                ReadOperation::new(Op::Elementwise(Elementwise::Divide)).then(then)
             }
             Kind::Clamp => {
                 let (min, max) = (self.number(index, data, "min"), self.number(index, data, "max"));
@@ -143,7 +146,7 @@ impl GraphReader<'_, '_> {
                     self.error(index, origin, found, "a min that is not larger than max", "correct the bounds");
                     return None;
                 }
-                Operation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
+                ReadOperation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
             }
             Kind::Elu => {
                 let alpha = self.number(index, data, "alpha")? as f32;
@@ -152,46 +155,48 @@ impl GraphReader<'_, '_> {
                     self.error(index, origin, format!("alpha={alpha}"), "a finite number", "correct the number");
                     return None;
                 }
-                Operation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha })))
+                ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha })))
             }
             Kind::MatMul => {
                 let [a, b] = ["transpose_a", "transpose_b"].map(|name| self.boolean(index, data, name, Some(false)));
-                Operation::new(Op::MatMul { transpose_a: a?, transpose_b: b? })
+                ReadOperation::new(Op::MatMul { transpose_a: a?, transpose_b: b? })
             }
             Kind::Softmax { log } => {
                 // only the first definition lacks axes that count from the end
                 let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
-                Operation::new(Op::Softmax { axis: self.whole(index, data, "axis", Some(1), range)?, log })
+                ReadOperation::new(Op::Softmax { axis: self.whole(index, data, "axis", Some(1), range)?, log })
             }
-            Kind::Concat => Operation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? }),
+            Kind::Concat => {
+                ReadOperation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? })
+            }
             Kind::Split => {
                 let parts = self.whole(index, data, "num_splits", None, 1..=i64::MAX)?;
                 let parts = usize::try_from(parts).ok()?;
-                Operation::new(Op::Split { parts }).ports(Ports::Exactly(parts))
+                ReadOperation::new(Op::Split { parts }).ports(Ports::Exactly(parts))
             }
-            Kind::VariadicSplit => Operation::new(Op::VariadicSplit).ports(Ports::Some),
+            Kind::VariadicSplit => ReadOperation::new(Op::VariadicSplit).ports(Ports::Some),
             Kind::Reshape => {
-                Operation::new(Op::Reshape { zero_keeps: self.boolean(index, data, "special_zero", None)? })
+                ReadOperation::new(Op::Reshape { zero_keeps: self.boolean(index, data, "special_zero", None)? })
             }
             Kind::Squeeze => {
                 // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies on it
                 let skip = set < 15 || self.boolean(index, data, "allow_axis_skip", Some(false))?;
-                Operation::new(Op::Squeeze { skip })
+                ReadOperation::new(Op::Squeeze { skip })
             }
-            Kind::Unsqueeze => Operation::new(Op::Unsqueeze),
-            Kind::Transpose => Operation::new(Op::Transpose),
+            Kind::Unsqueeze => ReadOperation::new(Op::Unsqueeze),
+            Kind::Transpose => ReadOperation::new(Op::Transpose),
             Kind::Gather => {
                 let batch_dims =
                     if set >= 7 { self.whole(index, data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
-                Operation::new(Op::Gather { batch_dims })
+                ReadOperation::new(Op::Gather { batch_dims })
             }
-            Kind::Slice => Operation::new(Op::Slice),
+            Kind::Slice => ReadOperation::new(Op::Slice),
             Kind::StridedSlice => {
                 let begin_mask = self.mask(index, data, "begin_mask", true);
                 let end_mask = self.mask(index, data, "end_mask", true);
                 let [new_axis_mask, shrink_axis_mask, ellipsis_mask] =
                     ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"].map(|n| self.mask(index, data, n, false));
-                Operation::new(Op::StridedSlice {
+                ReadOperation::new(Op::StridedSlice {
                     begin_mask: begin_mask?,
                     end_mask: end_mask?,
                     new_axis_mask: new_axis_mask?,
@@ -202,9 +207,9 @@ impl GraphReader<'_, '_> {
             Kind::ReverseSequence => {
                 let batch_axis = self.whole(index, data, "batch_axis", Some(0), ANY_INTEGER);
                 let seq_axis = self.whole(index, data, "seq_axis", Some(1), ANY_INTEGER);
-                Operation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? })
+                ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? })
             }
-            Kind::ScatterUpdate => Operation::new(Op::ScatterUpdate),
+            Kind::ScatterUpdate => ReadOperation::new(Op::ScatterUpdate),
             Kind::Broadcast => {
                 let explicit = ("explicit", BroadcastMode::Explicit);
                 let numpy = ("numpy", BroadcastMode::Numpy);
@@ -216,16 +221,16 @@ impl GraphReader<'_, '_> {
                         self.word(index, data, "mode", "numpy", &[numpy, bidirectional, explicit])?
                     }
                 };
-                Operation::new(Op::Broadcast(mode))
+                ReadOperation::new(Op::Broadcast(mode))
             }
-            Kind::Tile => Operation::new(Op::Tile),
+            Kind::Tile => ReadOperation::new(Op::Tile),
             Kind::ShapeOf => {
                 let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
                 let element = match set {
                     ..3 => ElementType::I64,
                     _ => self.word(index, data, "output_type", "i64", &types)?,
                 };
-                Operation::new(Op::ShapeOf).of(OutputTypes::Is(element))
+                ReadOperation::new(Op::ShapeOf).of(OutputTypes::Is(element))
             }
             Kind::Range => {
                 let element = match set {
@@ -237,13 +242,13 @@ impl GraphReader<'_, '_> {
                         &[ElementType::I32, ElementType::I64],
                     )?),
                 };
-                Operation::new(Op::Range).of(element)
+                ReadOperation::new(Op::Range).of(element)
             }
             Kind::ReadValue => self.read_value(index, set, data)?,
             Kind::Assign => {
                 let variable = self.variable(index, data);
                 self.no_variables_here(index)?;
-                Operation::new(Op::Assign { variable: variable? })
+                ReadOperation::new(Op::Assign { variable: variable? })
             }
             // their bodies are graphs
             Kind::TensorIterator | Kind::Loop | Kind::Unknown => return None,
@@ -251,7 +256,7 @@ impl GraphReader<'_, '_> {
         Some(operation)
     }
 
-    fn read_value(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Operation> {
+    fn read_value(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
         let variable = self.variable(index, data);
         self.no_variables_here(index)?;
         const SHAPE: &str = "sizes separated by commas, ? where a size is not known, ... where nothing is";
@@ -272,8 +277,8 @@ impl GraphReader<'_, '_> {
         }
         let (variable, shape, element) = (variable?, shape?, element?);
         let stated = shape.clone().map(|shape| ("variable_shape", shape));
-        let op = Operation::new(Op::ReadValue { variable, shape, element });
-        Some(Operation { shape: stated, ..op.of(element.map_or(OutputTypes::Of(0), OutputTypes::Is)) })
+        let op = ReadOperation::new(Op::ReadValue { variable, shape, element });
+        Some(ReadOperation { shape: stated, ..op.of(element.map_or(OutputTypes::Of(0), OutputTypes::Is)) })
     }
 
     fn variable(&mut self, index: usize, data: &mut Data) -> Option<String> {
@@ -296,7 +301,7 @@ impl GraphReader<'_, '_> {
     pub(super) fn complete(
         &mut self,
         index: usize,
-        operation: &mut Operation,
+        operation: &mut ReadOperation,
         inputs: &mut Vec<ValueId>,
     ) -> Option<()> {
         match &operation.then {
