@@ -10,7 +10,7 @@ use std::process::Command;
 use cellc::Language;
 use cellc::arch;
 use cellc::diagnostic::Diagnostic;
-use cellc::harness::{self, Numbers, Program, Toolchain, Variables};
+use cellc::harness::{self, Executable, Numbers, Toolchain, Variables};
 use cellc::kernel::Element;
 
 use crate::skipped::{skip, starts};
@@ -121,7 +121,7 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
 fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Values {
     write_files(folder, subjects, toolchain.language);
     let called: Vec<_> = subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();
-    let program = Program::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
+    let program = Executable::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
     let mut values = Values::new();
     for (at, subject) in subjects.iter().enumerate() {
         for (isa, _) in subject.isas() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use cellc::bound::states;
 use cellc::compile;
 use cellc::diagnostic::{Diagnostic, Origin};
-use cellc::harness::{Numbers, Program, Variables};
+use cellc::harness::{Executable, Numbers, Variables};
 use cellc::model::ValidModel;
 use cellc::options::{Language, Options, Threads};
 use cellc::random::Random;
@@ -42,7 +42,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     for language in arguments.languages() {
         // only the last stage knows the language
         compilation.options.language = language;
-        programs.push((language, Program::temporary(&compilation)?));
+        programs.push((language, Executable::temporary(&compilation)?));
     }
     let model = &compilation.model;
     // two threads on one core would only wait for each other

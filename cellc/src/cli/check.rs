@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cellc::bound::{Profile, bound, states};
 use cellc::compile::{self, Compilation};
 use cellc::encoding::Loss;
-use cellc::harness::{Numbers, Program, Variables};
+use cellc::harness::{Executable, Numbers, Variables};
 use cellc::model::{ElementType, Model, ValidModel};
 use cellc::options::{Language, Options, Range, Threads, WeightFormat};
 use cellc::random::Random;
@@ -35,7 +35,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let compilation = compile::compile(&model, &options)?;
     drop(model);
     progress.suspend(|| report(&compilation.warnings));
-    let mut harness = Program::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
+    let mut harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
     let fused = compilation.plan.isas.iter().any(|(isa, fused)| isa.name == harness.isa() && *fused);
     let profile = Profile::new(fused, &options);
 

@@ -10,7 +10,7 @@ use cellc::compile::{self, Compilation};
 use cellc::diagnostic::{Diagnostic, Origin};
 use cellc::emit::names::Interface;
 use cellc::files::{self, NewFile};
-use cellc::harness::{Harness, Numbers, Program, Variables};
+use cellc::harness::{Executable, Harness, Numbers, Variables};
 use cellc::model::Op;
 use cellc::options::Options;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                     warned = true;
                 }
                 wanted = wanted_outputs(&compilation, &arguments.output)?;
-                let harness = Program::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
+                let harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
                 progress.stage("running");
                 place.insert(Running { harness, interface: compilation.interface })
             }

@@ -90,7 +90,7 @@ pub enum Variables<'a> {
 
 /// Generated code, compiled.
 #[derive(Debug)]
-pub struct Program {
+pub struct Executable {
     path: PathBuf,
     subjects: Vec<(String, Interface)>,
     // Holds the program's file as long as it may be started.
@@ -110,7 +110,7 @@ pub struct Harness {
     _folder: Option<Rc<TempDir>>,
 }
 
-impl Program {
+impl Executable {
     /// Writes the source of `compilation` into a temporary folder and compiles it with rustc or cc.
     ///
     /// # Errors
