@@ -1,4 +1,4 @@
-use super::{Body, Definition, Error, Image, U, UNDERFLOW, constant, mul_add};
+use super::{Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, constant, mul_add};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -23,6 +23,6 @@ fn error(alpha: f64, fused: bool) -> Error {
 }
 
 fn expand(alpha: f32, beta: f32) -> Function {
-    let (body, x) = Body::new("affine", &format!("{alpha:?} x + {beta:?}."));
+    let (body, x) = FunctionBuilder::new("affine", &format!("{alpha:?} x + {beta:?}."));
     body.finish(mul_add(&x, &constant(alpha), &constant(beta)))
 }

@@ -1,5 +1,6 @@
 use super::{
-    Body, Definition, Error, Image, Measured, U, UNDERFLOW, at_least, constant, exp, mul, mul_add, select_less, sub,
+    Definition, Error, FunctionBuilder, Image, Measured, U, UNDERFLOW, at_least, constant, exp, mul, mul_add,
+    select_less, sub,
 };
 use crate::kernel::Function;
 use crate::options::Accuracy;
@@ -50,7 +51,7 @@ fn image(alpha: f64, magnitude: f64) -> Image {
 
 fn expand(alpha: f32, accuracy: Accuracy) -> Function {
     let doc = format!("x, or {alpha:?} (exp(x) - 1) where x is below 0; NaN stays NaN.");
-    let (mut body, x) = Body::new("elu", &doc);
+    let (mut body, x) = FunctionBuilder::new("elu", &doc);
     body.comment("below this, exp(x) is lost against 1");
     let v = body.float("v", at_least(-20.0, &x));
     body.comment("v = r + n ln(2), s = 2^n");

@@ -6,8 +6,8 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Body, Definition, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, from_bits, minus_bits, mul,
-    mul_add, plus_bits, polynomial, shift_left, shift_right, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, from_bits, minus_bits,
+    mul, mul_add, plus_bits, polynomial, shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
@@ -31,7 +31,13 @@ pub(super) const LN2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
 /// `n`, the integer nearest to `x * per_step`, and the power of two `+-2^(n + exponent)`.
 ///
 /// `|x * per_step|` is at most 2^8, and `n + exponent` in the range of normal numbers.
-pub(super) fn nearest(body: &mut Body, x: &Expr, per_step: f32, exponent: i32, negative: bool) -> (Expr, Expr) {
+pub(super) fn nearest(
+    body: &mut FunctionBuilder,
+    x: &Expr,
+    per_step: f32,
+    exponent: i32,
+    negative: bool,
+) -> (Expr, Expr) {
     // the low nine bits of the sum become sign and exponent
     let magic = ROUND + (exponent + 127 + if negative { 256 } else { 0 }) as f32;
     let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
@@ -42,7 +48,7 @@ pub(super) fn nearest(body: &mut Body, x: &Expr, per_step: f32, exponent: i32, n
 
 /// As [`nearest`] for `n` of `-250..=250`, with the power `2^n` as the product of two normal numbers, the first applied
 /// first: whatever the other factor, only the second rounds.
-pub(super) fn nearest_wide(body: &mut Body, x: &Expr, per_step: f32) -> (Expr, [Expr; 2]) {
+pub(super) fn nearest_wide(body: &mut FunctionBuilder, x: &Expr, per_step: f32) -> (Expr, [Expr; 2]) {
     let magic = ROUND + 256.0;
     let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
     let n = body.float("n", sub(&sum, &constant(magic)));
@@ -57,7 +63,7 @@ pub(super) fn nearest_wide(body: &mut Body, x: &Expr, per_step: f32) -> (Expr, [
 }
 
 /// `v - n ln(2)`
-pub(super) fn remainder(body: &mut Body, v: &Expr, n: &Expr, accuracy: Accuracy) -> Expr {
+pub(super) fn remainder(body: &mut FunctionBuilder, v: &Expr, n: &Expr, accuracy: Accuracy) -> Expr {
     let r = match accuracy {
         Accuracy::Exact | Accuracy::Fast => mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v)),
         // off by at most 2^-18: where the product is rounded by itself
@@ -67,7 +73,7 @@ pub(super) fn remainder(body: &mut Body, v: &Expr, n: &Expr, accuracy: Accuracy)
 }
 
 /// `exp(r) - 1`
-pub(super) fn exp_m1(body: &mut Body, r: &Expr, accuracy: Accuracy) -> Expr {
+pub(super) fn exp_m1(body: &mut FunctionBuilder, r: &Expr, accuracy: Accuracy) -> Expr {
     body.comment("p = exp(r) - 1");
     // for |r| <= ln(2)/2; minimax for the relative error, coefficients rounded to f32 one after the other, the rest
     // refitted: 2^-26, 2^-21, 2^-15.6
@@ -81,7 +87,7 @@ pub(super) fn exp_m1(body: &mut Body, r: &Expr, accuracy: Accuracy) -> Expr {
 }
 
 fn expand(accuracy: Accuracy) -> Function {
-    let (mut body, x) = Body::new("exp", "exp(x), right down to the smallest f32.");
+    let (mut body, x) = FunctionBuilder::new("exp", "exp(x), right down to the smallest f32.");
     body.comment("beyond these, the value is infinite and 0");
     let v = body.float("v", at_most(89.0, &at_least(-104.0, &x)));
     body.comment("v = r + n ln(2), s1 s2 = 2^n");

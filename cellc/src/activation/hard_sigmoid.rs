@@ -1,4 +1,4 @@
-use super::{Body, Definition, Error, Image, U, UNDERFLOW, at_least, at_most, constant, mul_add};
+use super::{Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, at_least, at_most, constant, mul_add};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -26,7 +26,7 @@ fn error(beta: f64, fused: bool) -> Error {
 
 fn expand(alpha: f32, beta: f32) -> Function {
     let doc = format!("{alpha:?} x + {beta:?}, but at least 0 and at most 1; NaN stays NaN.");
-    let (body, x) = Body::new("hard_sigmoid", &doc);
+    let (body, x) = FunctionBuilder::new("hard_sigmoid", &doc);
     let sum = mul_add(&x, &constant(alpha), &constant(beta));
     body.finish(at_most(1.0, &at_least(0.0, &sum)))
 }

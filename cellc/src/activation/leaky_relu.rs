@@ -1,4 +1,4 @@
-use super::{Body, Definition, Error, Image, constant, mul, select_less};
+use super::{Definition, Error, FunctionBuilder, Image, constant, mul, select_less};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -26,7 +26,8 @@ fn image(alpha: f64, magnitude: f64) -> Image {
 }
 
 fn expand(alpha: f32) -> Function {
-    let (body, x) = Body::new("leaky_relu", &format!("x, or {alpha:?} x where x is below 0; NaN stays NaN."));
+    let (body, x) =
+        FunctionBuilder::new("leaky_relu", &format!("x, or {alpha:?} x where x is below 0; NaN stays NaN."));
     let below = mul(&x, &constant(alpha));
     body.finish(select_less(&x, 0.0, &below, &x))
 }

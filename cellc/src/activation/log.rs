@@ -1,8 +1,8 @@
 //! log, and what it shares with softplus: the logarithm near 1.
 
 use super::{
-    Body, Definition, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits, minus_bits, mul, mul_add, or,
-    plus_bits, polynomial, select_less, shift_left, shift_right, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits, minus_bits, mul,
+    mul_add, or, plus_bits, polynomial, select_less, shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 use crate::options::Accuracy;
@@ -19,7 +19,7 @@ pub(super) const ERRORS: Measured =
     Measured { ulp: [0.89, 0.89], fast: [1.39e-6, 1.39e-6], audio: [8.6e-6, 8.6e-6], absolute: UNDERFLOW };
 
 /// `q` of `log(1 + f) = f + f^2 q`
-pub(super) fn log_1p(body: &mut Body, f: &Expr, accuracy: Accuracy) -> Expr {
+pub(super) fn log_1p(body: &mut FunctionBuilder, f: &Expr, accuracy: Accuracy) -> Expr {
     // for 1 + f of sqrt(1/2) to sqrt(2); minimax for the relative error, coefficients rounded to f32: 2^-26,
     // 2^-19.5, 2^-16.8
     let coefficients: &[f32] = match accuracy {
@@ -50,7 +50,7 @@ const BIAS: u32 = 128;
 const INTEGER: f32 = 8_388_608.0;
 
 fn expand(accuracy: Accuracy) -> Function {
-    let (mut body, x) = Body::new("log", "log(x); -inf at 0, NaN below.");
+    let (mut body, x) = FunctionBuilder::new("log", "log(x); -inf at 0, NaN below.");
     body.comment("w = 2^e (1 + f) is normal, 1 + f between sqrt(1/2) and sqrt(2)");
     let tiny = f32::MIN_POSITIVE;
     let w = body.float("w", mul(&x, &select_less(&x, tiny, &constant(33_554_432.0), &constant(1.0))));

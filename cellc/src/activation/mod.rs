@@ -227,11 +227,11 @@ const F32: Type = Type { scalar: Scalar::F32, lanes: 1 };
 const U32: Type = Type { scalar: Scalar::U32, lanes: 1 };
 
 /// A function of one argument that is being written.
-struct Body {
+struct FunctionBuilder {
     function: Function,
 }
 
-impl Body {
+impl FunctionBuilder {
     /// Begins a function; gives back its argument.
     fn new(name: &str, doc: &str) -> (Self, Expr) {
         let function = Function {

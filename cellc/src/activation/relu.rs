@@ -1,4 +1,4 @@
-use super::{Body, Definition, Error, Image, at_least};
+use super::{Definition, Error, FunctionBuilder, Image, at_least};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -14,6 +14,6 @@ fn exact(v: f64) -> f64 {
 }
 
 fn expand() -> Function {
-    let (body, x) = Body::new("relu", "max(x, 0); NaN stays NaN.");
+    let (body, x) = FunctionBuilder::new("relu", "max(x, 0); NaN stays NaN.");
     body.finish(at_least(0.0, &x))
 }

@@ -1,6 +1,6 @@
 use super::{
-    Body, Definition, Error, Image, U, UNDERFLOW, add, and, constant, div, from_bits, magnitude, mul, mul_add,
-    polynomial, select_less, sub, tanh, to_bits, xor,
+    Definition, Error, FunctionBuilder, Image, U, UNDERFLOW, add, and, constant, div, from_bits, magnitude, mul,
+    mul_add, polynomial, select_less, sub, tanh, to_bits, xor,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
@@ -41,7 +41,7 @@ fn image(alpha: f64, beta: f64, ends: [f64; 2]) -> Image {
 }
 
 fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
-    let (mut body, x) = Body::new("scaled_tanh", &format!("{alpha:?} tanh({beta:?} x)."));
+    let (mut body, x) = FunctionBuilder::new("scaled_tanh", &format!("{alpha:?} tanh({beta:?} x)."));
     if accuracy != Accuracy::Exact {
         let v = body.float("v", mul(&x, &constant(beta)));
         let y = tanh::quotient(&mut body, &v, accuracy);
@@ -79,7 +79,7 @@ const END: f32 = 10.0;
 const NEAR: f32 = 1.0;
 
 /// tanh of a `v` that is not below 0: as one number, and as two of which the first has 12 bits.
-pub(super) fn parts(body: &mut Body, v: &Expr) -> [Expr; 3] {
+pub(super) fn parts(body: &mut FunctionBuilder, v: &Expr) -> [Expr; 3] {
     let a = tanh::saturated(body, v);
     let tanh::Reduced { t, less, more } = tanh::reduced(body, &a);
     let far = body.float("far", div(&mul_add(&constant(2.0), &t, &constant(-2.0)), &mul_add(&less, &t, &more)));

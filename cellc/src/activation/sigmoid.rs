@@ -1,7 +1,8 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Body, Definition, Image, Measured, add, at_least, at_most, constant, div, exp, mul, mul_add, polynomial, sub,
+    Definition, FunctionBuilder, Image, Measured, add, at_least, at_most, constant, div, exp, mul, mul_add, polynomial,
+    sub,
 };
 use crate::kernel::Function;
 use crate::options::Accuracy;
@@ -38,7 +39,7 @@ fn expand(accuracy: Accuracy) -> Function {
 }
 
 fn expand_exact() -> Function {
-    let (mut body, x) = Body::new("sigmoid", "1 / (1 + exp(-x)), right down to the smallest f32.");
+    let (mut body, x) = FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)), right down to the smallest f32.");
     body.comment("beyond these, the value is 1 and 0");
     let v = body.float("v", at_most(20.0, &at_least(-105.0, &x)));
     body.comment("v = r - n ln(2), s = -2^(n - 64)");
@@ -57,7 +58,7 @@ fn expand_exact() -> Function {
 
 /// `1 / (1 + exp(-x))` with exp(-r) as a quotient of its own, which costs no second division.
 fn expand_quick(accuracy: Accuracy) -> Function {
-    let (mut body, x) = Body::new("sigmoid", "1 / (1 + exp(-x)).");
+    let (mut body, x) = FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)).");
     body.comment("beyond these, the value is 1 and 0, as s = 2^128 is infinite");
     let v = body.float("v", at_most(64.0, &at_least(-89.0, &x)));
     body.comment("v = r - n ln(2), s = 2^n");

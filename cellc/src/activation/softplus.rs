@@ -1,8 +1,8 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Body, Definition, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, exp, from_bits, log, magnitude,
-    mul, mul_add, or, select_less, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least, at_most, constant, exp, from_bits, log,
+    magnitude, mul, mul_add, or, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
@@ -32,8 +32,10 @@ const NEAR: f32 = 0.88;
 const LN_2_EXCESS: f32 = 1.904_654_2e-9;
 
 fn expand(accuracy: Accuracy) -> Function {
-    let (mut body, x) =
-        Body::new("softplus", "log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), right down to the smallest f32.");
+    let (mut body, x) = FunctionBuilder::new(
+        "softplus",
+        "log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), right down to the smallest f32.",
+    );
     body.comment("beyond this, exp(-a) is 0");
     let a = body.float("a", at_most(105.0, &magnitude(&x)));
     let v = body.float("v", from_bits(&or(&to_bits(&a), &Expr::u32(0x8000_0000, 1))));

@@ -1,4 +1,4 @@
-use super::{Body, Definition, Error, Image, add, at_least, at_most, constant, div, magnitude};
+use super::{Definition, Error, FunctionBuilder, Image, add, at_least, at_most, constant, div, magnitude};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -14,7 +14,7 @@ fn exact(v: f64) -> f64 {
 }
 
 fn expand() -> Function {
-    let (mut body, x) = Body::new("softsign", "x / (1 + |x|), odd to the last bit.");
+    let (mut body, x) = FunctionBuilder::new("softsign", "x / (1 + |x|), odd to the last bit.");
     body.comment("beyond these, the value is 1 and -1");
     let v = body.float("v", at_most(1e30, &at_least(-1e30, &x)));
     let d = body.float("d", add(&constant(1.0), &magnitude(&v)));

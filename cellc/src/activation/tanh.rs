@@ -1,8 +1,8 @@
 use std::f32::consts::LOG2_E;
 
 use super::{
-    Body, Definition, Image, Measured, UNDERFLOW, add, and, at_least, at_most, constant, div, exp, from_bits,
-    magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, and, at_least, at_most, constant, div, exp,
+    from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
@@ -24,7 +24,7 @@ const HALF_LN2: f32 = 0.346_573_6;
 const HALF: f32 = 0.549_306_15;
 
 fn expand(accuracy: Accuracy) -> Function {
-    let (mut body, x) = Body::new("tanh", "tanh(x), odd to the last bit.");
+    let (mut body, x) = FunctionBuilder::new("tanh", "tanh(x), odd to the last bit.");
     let y = match accuracy {
         Accuracy::Exact => arithmetic(&mut body, &x),
         Accuracy::Fast | Accuracy::Audio => quotient(&mut body, &x, accuracy),
@@ -33,7 +33,7 @@ fn expand(accuracy: Accuracy) -> Function {
 }
 
 /// tanh of any value.
-fn arithmetic(body: &mut Body, x: &Expr) -> Expr {
+fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let sign = body.bits("sign", and(&to_bits(x), 0x8000_0000));
     let a = saturated(body, &magnitude(x));
     let Reduced { t, less, more } = reduced(body, &a);
@@ -46,7 +46,7 @@ fn arithmetic(body: &mut Body, x: &Expr) -> Expr {
 }
 
 /// What is left of an argument whose tanh is 1.
-pub(super) fn saturated(body: &mut Body, a: &Expr) -> Expr {
+pub(super) fn saturated(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     body.comment("beyond 10 the value is 1");
     body.float("a", at_most(10.0, a))
 }
@@ -58,7 +58,7 @@ pub(super) struct Reduced {
     pub(super) more: Expr,
 }
 
-pub(super) fn reduced(body: &mut Body, a: &Expr) -> Reduced {
+pub(super) fn reduced(body: &mut FunctionBuilder, a: &Expr) -> Reduced {
     body.comment("a = r + n ln(2)/2, s = 2^n");
     let (n, s) = exp::nearest(body, a, 2.0 * LOG2_E, 0, false);
     let r = body.float("r", mul_add(&n, &constant(-HALF_LN2), a));
@@ -77,7 +77,7 @@ pub(super) fn reduced(body: &mut Body, a: &Expr) -> Reduced {
 }
 
 /// tanh of any value as one quotient of polynomials; at most 1 in magnitude.
-pub(super) fn quotient(body: &mut Body, x: &Expr, accuracy: Accuracy) -> Expr {
+pub(super) fn quotient(body: &mut FunctionBuilder, x: &Expr, accuracy: Accuracy) -> Expr {
     let audio = accuracy == Accuracy::Audio;
     let end = if audio { 6.2 } else { 7.0 };
     body.comment("beyond these the value stays at about 1 and -1");

@@ -3,7 +3,7 @@
 //! A dense sample by default. Over every finite f32, which takes long, all that are measured or the one that is named:
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
-use super::{Body, error, exact, expand, image, own_error, scaled_tanh, spacing};
+use super::{FunctionBuilder, error, exact, expand, image, own_error, scaled_tanh, spacing};
 use crate::kernel::{self, Function, evaluate};
 use crate::model::Activation;
 use crate::options::Accuracy;
@@ -238,7 +238,7 @@ fn within_the_stated_relative_error() {
     let sample = sample();
     for fused in [true, false] {
         let part = |i: usize| {
-            let (mut body, x) = Body::new("tanh", "One of its parts.");
+            let (mut body, x) = FunctionBuilder::new("tanh", "One of its parts.");
             let [_, high, low] = scaled_tanh::parts(&mut body, &x);
             in_profile(body.finish([high, low][i].clone()), fused)
         };

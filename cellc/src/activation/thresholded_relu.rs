@@ -1,4 +1,4 @@
-use super::{Body, Definition, Error, Image, constant, select_less};
+use super::{Definition, Error, FunctionBuilder, Image, constant, select_less};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -25,6 +25,7 @@ fn image(alpha: f64, magnitude: f64) -> Image {
 }
 
 fn expand(alpha: f32) -> Function {
-    let (body, x) = Body::new("thresholded_relu", &format!("x, or 0 where x is below {alpha:?}; NaN stays NaN."));
+    let (body, x) =
+        FunctionBuilder::new("thresholded_relu", &format!("x, or 0 where x is below {alpha:?}; NaN stays NaN."));
     body.finish(select_less(&x, alpha, &constant(0.0), &x))
 }

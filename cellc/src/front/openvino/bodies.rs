@@ -13,7 +13,7 @@ use crate::model::{ElementType, Loop, LoopInput, LoopOutput, Model, Slicing};
 const MOST_LEVELS: usize = 8;
 
 /// A body that has been read.
-struct Body {
+struct LoopBody {
     model: Model,
     /// Where the Parameter of that id stands among the body's.
     parameters: HashMap<u64, usize>,
@@ -102,7 +102,7 @@ impl GraphReader<'_, '_> {
         index: usize,
         element: ElementId,
         read: fn(&mut GraphReader<'_, '_>, ElementId),
-    ) -> Option<Body> {
+    ) -> Option<LoopBody> {
         let document = self.document;
         for child in document.children(element) {
             if !matches!(document.name(child), "layers" | "edges" | "rt_info") {
@@ -125,10 +125,17 @@ impl GraphReader<'_, '_> {
         }
         let ids = |kind: Kind| layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some());
         let places = |kind: Kind| ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect();
-        Some(Body { parameters: places(Kind::Parameter), results: places(Kind::Result), model: graph.model })
+        Some(LoopBody { parameters: places(Kind::Parameter), results: places(Kind::Result), model: graph.model })
     }
 
-    fn port_map(&mut self, index: usize, port_map: ElementId, counted: bool, outside: &Outside, body: &Body) -> Map {
+    fn port_map(
+        &mut self,
+        index: usize,
+        port_map: ElementId,
+        counted: bool,
+        outside: &Outside,
+        body: &LoopBody,
+    ) -> Map {
         let document = self.document;
         let mut map = Map::default();
         for element in document.children(port_map) {
@@ -151,7 +158,7 @@ impl GraphReader<'_, '_> {
         element: ElementId,
         counted: bool,
         outside: &Outside,
-        body: &Body,
+        body: &LoopBody,
         map: &mut Map,
     ) -> Option<()> {
         let origin = self.document.origin(element);
@@ -184,7 +191,7 @@ impl GraphReader<'_, '_> {
         element: ElementId,
         counted: bool,
         outside: &Outside,
-        body: &Body,
+        body: &LoopBody,
         map: &mut Map,
     ) -> Option<()> {
         let origin = self.document.origin(element);
@@ -338,7 +345,7 @@ impl GraphReader<'_, '_> {
         place
     }
 
-    fn back_edges(&mut self, index: usize, back_edges: Option<ElementId>, body: &Body, mut map: Map) -> Map {
+    fn back_edges(&mut self, index: usize, back_edges: Option<ElementId>, body: &LoopBody, mut map: Map) -> Map {
         let document = self.document;
         for element in back_edges.into_iter().flat_map(|back_edges| document.children(back_edges)) {
             if document.name(element) != "edge" {
@@ -376,7 +383,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// Reports ports, Parameters and purposes that the port map leaves out.
-    fn nothing_is_left(&mut self, index: usize, counted: bool, outside: &Outside, body: &Body, map: &Map) {
+    fn nothing_is_left(&mut self, index: usize, counted: bool, outside: &Outside, body: &LoopBody, map: &Map) {
         let origin = self.origin(index);
         let mut left: Vec<u64> = body
             .parameters
