@@ -15,7 +15,7 @@ use crate::plan::Half;
 const MOST_OWN: usize = 4096;
 
 /// A kernel under construction, and the program around it.
-pub(super) struct Builder<'a, 'm> {
+pub(super) struct KernelBuilder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,
     kernel: Kernel,
     /// What of a cell it is for, if not all of it.
@@ -27,7 +27,7 @@ pub(super) struct Builder<'a, 'm> {
     flushed: BTreeMap<&'static str, (Place, usize)>,
 }
 
-impl<'a, 'm> Builder<'a, 'm> {
+impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn new(lowering: &'a mut Lowering<'m>) -> Self {
         let (kernel, tile_rows, flushed) = (Kernel::default(), BTreeMap::new(), BTreeMap::new());
         Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed }
@@ -236,7 +236,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 }
 
-impl Builder<'_, '_> {
+impl KernelBuilder<'_, '_> {
     /// Max or Min, which give their second operand where either is NaN, so that a NaN stays one whichever it is.
     fn larger(
         &mut self,

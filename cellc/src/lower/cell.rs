@@ -1,6 +1,6 @@
 //! Recurrent cells: the loops over rows and steps around one step of one row, which [`super::gru`] and its neighbours know.
 
-use super::builder::{Builder, copy, flush, op};
+use super::builder::{KernelBuilder, copy, flush, op};
 use super::memory::PackedWeights;
 use super::pointwise::End;
 use super::product::{Rows, X, for_rows, for_tiles};
@@ -12,7 +12,7 @@ use crate::plan::{self, Phase, ProductPlan};
 
 /// The statements of one step.
 fn step<'m>(
-    builder: &mut Builder<'_, 'm>,
+    builder: &mut KernelBuilder<'_, 'm>,
     step: &CellStep<'_, 'm>,
     product: (&'m ProductPlan, PackedWeights),
 ) -> Vec<Stmt> {
@@ -24,7 +24,7 @@ fn step<'m>(
     }
 }
 
-impl<'m> Builder<'_, 'm> {
+impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn cell(&mut self, cell: &'m ValidCell) -> (Vec<String>, Vec<Stmt>) {
         let mut doc = match cell.kind {
             CellKind::Rnn => rnn::doc(),

@@ -1,11 +1,11 @@
 //! A dense layer: every row of x times a fixed matrix, then the pointwise work that is fused into it.
 
-use super::builder::Builder;
+use super::builder::KernelBuilder;
 use super::product::{Operands, Rows, Sums, X, for_tiles};
 use crate::kernel::Stmt;
 use crate::model::Dense;
 
-impl<'m> Builder<'_, 'm> {
+impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn dense(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let product = {

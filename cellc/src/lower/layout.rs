@@ -1,6 +1,6 @@
 //! Copies: views whose elements do not lie in order, and values put side by side.
 
-use super::builder::{Builder, copy};
+use super::builder::{KernelBuilder, copy};
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
 use crate::model::{Concat, Source, View};
 
@@ -42,7 +42,7 @@ pub(super) fn is_contiguous(view: &View, shape: &[usize]) -> bool {
     dims.into_iter().all(|((&size, wanted), &stride)| size == 1 || stride == wanted as isize)
 }
 
-impl<'m> Builder<'_, 'm> {
+impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn view(&mut self, view: &'m View) -> (Vec<String>, Vec<Stmt>) {
         let shape = &self.lowering.model.values[view.out].shape;
         let from = self.lowering.source(view.input).at(view.offset);

@@ -3,13 +3,13 @@
 //! A piece is a window where the axis is the outermost one in memory; other axes are first brought there, or brought back
 //! afterwards. What a trip hands to the next lies in a place of its own, which the trip's end fills.
 
-use super::builder::{Builder, copy};
+use super::builder::{KernelBuilder, copy};
 use super::layout::{strided, strides};
 use super::storage::Wanted;
 use crate::kernel::{Place, Stmt};
 use crate::model::{LoopResult, Source, ValidLoop, counted};
 
-impl<'m> Builder<'_, 'm> {
+impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn body(&mut self, body: &'m ValidLoop) -> (Vec<String>, Vec<Stmt>) {
         let trips = body.trips;
         let mut before = Vec::new();

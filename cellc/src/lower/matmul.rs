@@ -1,12 +1,12 @@
 //! Products of matrices that are both computed: rows of b, one after the other, times the elements of a row of a.
 
-use super::builder::{Builder, load, op};
+use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::model::MatMul;
 use crate::plan;
 
-impl<'m> Builder<'_, 'm> {
+impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn matmul(&mut self, matmul: &'m MatMul) -> (Vec<String>, Vec<Stmt>) {
         let MatMul { batch, rows, inner, columns, .. } = *matmul;
         let mut before = Vec::new();

@@ -30,7 +30,7 @@ use crate::kernel::{
 };
 use crate::model::{Activation, Denormals, Small, Source, ValidCell, ValidModel, ValidNode, ValidOp};
 use crate::plan::{Plan, ProductPlan};
-use builder::{Builder, copy, flush};
+use builder::{KernelBuilder, copy, flush};
 use memory::{Memory, PackedWeights};
 
 /// Lowers a model for every instruction set of the plan.
@@ -201,12 +201,12 @@ impl<'m> Lowering<'m> {
             _ => None,
         };
         let Some(halves) = halves else {
-            let mut builder = Builder::new(self);
+            let mut builder = KernelBuilder::new(self);
             let (doc, body) = builder.statements(node);
             return builder.finish(name, doc, body, unroll);
         };
         for (half, which) in halves.iter().zip(["here", "there"]) {
-            let mut builder = Builder::new(self);
+            let mut builder = KernelBuilder::new(self);
             builder.half = Some(half);
             builder.beside(which == "there");
             let (mut doc, body) = builder.statements(node);
@@ -221,7 +221,7 @@ impl<'m> Lowering<'m> {
             let from = self.source(result.source);
             let to: Place = self.memory.results[i].into();
             if from != to {
-                let mut builder = Builder::new(self);
+                let mut builder = KernelBuilder::new(self);
                 let body = builder.keep(result.source, from, to);
                 let name = builder.lowering.name("copy");
                 builder.finish(name, vec!["a result that is given as it comes".to_owned()], body, false);
@@ -233,7 +233,7 @@ impl<'m> Lowering<'m> {
     fn assignments(&mut self) {
         let model = self.model;
         let mut first = Vec::new();
-        let mut then = Builder::new(self);
+        let mut then = KernelBuilder::new(self);
         let mut body = Vec::new();
         for (i, variable) in model.variables.iter().enumerate() {
             let Some(next) = variable.next else { continue };
@@ -258,7 +258,7 @@ impl<'m> Lowering<'m> {
         if !first.is_empty() {
             let doc = "values of variables that others take over";
             let name = then.lowering.name("keep");
-            Builder::new(then.lowering).finish(name, vec![doc.to_owned()], first, false);
+            KernelBuilder::new(then.lowering).finish(name, vec![doc.to_owned()], first, false);
         }
         if !body.is_empty() {
             let name = then.lowering.name("assign");

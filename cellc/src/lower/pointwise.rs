@@ -1,6 +1,6 @@
 //! Work element by element: on its own, or as the end of an operation whose result is in registers.
 
-use super::builder::{Builder, load};
+use super::builder::{KernelBuilder, load};
 use super::product::Column;
 use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::model::{Pointwise, Source, ValidOp};
@@ -65,7 +65,7 @@ impl<'m> End<'m> {
     /// Makes and stores one vector of the result. `places` are those of [`Self::columns`] for a panel, `lane` the vector's first column.
     pub(super) fn store(
         &self,
-        builder: &mut Builder<'_, 'm>,
+        builder: &mut KernelBuilder<'_, 'm>,
         body: &mut Vec<Stmt>,
         places: &[Place],
         (lane, lanes): (usize, usize),
@@ -84,7 +84,7 @@ const MOST_NESTED: usize = 16;
 /// Turns of a loop over vectors below which the vectors are written one after the other.
 const FEW: usize = 4;
 
-impl<'m> Builder<'_, 'm> {
+impl<'m> KernelBuilder<'_, 'm> {
     /// What is fused into the operation that computes `root`, whose rows have `columns` elements.
     pub(super) fn epilogue(&self, root: usize, columns: usize) -> Epilogue<'m> {
         let links = self.links(root);

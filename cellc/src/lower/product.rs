@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::builder::{Builder, copy, load, op};
+use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Var, Walk};
@@ -11,7 +11,7 @@ use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {
-    pub(super) builder: &'b mut Builder<'a, 'm>,
+    pub(super) builder: &'b mut KernelBuilder<'a, 'm>,
     pub(super) plan: &'m ProductPlan,
     weights: PackedWeights,
     /// How many.
@@ -110,7 +110,7 @@ pub(super) struct Sums {
 impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// `count` rows, computed together.
     pub(super) fn new(
-        builder: &'b mut Builder<'a, 'm>,
+        builder: &'b mut KernelBuilder<'a, 'm>,
         (plan, weights): (&'m ProductPlan, PackedWeights),
         count: usize,
         backwards: Option<Var>,
@@ -708,21 +708,21 @@ pub(super) fn add(a: Expr, b: Expr) -> Expr {
 
 /// One loop over rows: each of `rows` moves a row a turn. One row needs no loop.
 pub(super) fn for_rows<'a, 'm>(
-    builder: &mut Builder<'a, 'm>,
+    builder: &mut KernelBuilder<'a, 'm>,
     count: usize,
     rows: &[(&str, Place, usize, bool)],
-    mut body: impl FnMut(&mut Builder<'a, 'm>, &[Place]) -> Vec<Stmt>,
+    mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
     for_tiles(builder, count, 1, rows, |builder, _, places| body(builder, places))
 }
 
 /// One loop over `at_once` rows at a time, and what is left of them: `body` is given how many it is for.
 pub(super) fn for_tiles<'a, 'm>(
-    builder: &mut Builder<'a, 'm>,
+    builder: &mut KernelBuilder<'a, 'm>,
     count: usize,
     at_once: usize,
     rows: &[(&str, Place, usize, bool)],
-    mut body: impl FnMut(&mut Builder<'a, 'm>, usize, &[Place]) -> Vec<Stmt>,
+    mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, usize, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
     let mut all = Vec::new();
     let turns = count / at_once;

@@ -2,14 +2,14 @@
 //!
 //! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in order, `e / s`; the logarithm is `(v - m) - log(s)`.
 
-use super::builder::{Builder, load, op};
+use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
 use super::product::for_rows;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{Activation, Softmax, Source, counted};
 use crate::plan;
 
-impl<'m> Builder<'_, 'm> {
+impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn softmax(&mut self, softmax: &'m Softmax) -> (Vec<String>, Vec<Stmt>) {
         let shape = &self.lowering.model.values[softmax.out].shape;
         let size = shape[softmax.axis];

@@ -1,6 +1,6 @@
 //! One step of a cell: what its rows are given, and what becomes of the new state.
 
-use super::builder::Builder;
+use super::builder::KernelBuilder;
 use super::pointwise::End;
 use super::product::{Column, X};
 use crate::kernel::{Expr, Place, Stmt, Var};
@@ -43,7 +43,7 @@ impl<'m> CellStep<'_, 'm> {
     /// panel, `lane` the vector's first column.
     pub(super) fn store(
         &self,
-        builder: &mut Builder<'_, 'm>,
+        builder: &mut KernelBuilder<'_, 'm>,
         body: &mut Vec<Stmt>,
         places: &[Place],
         (lane, lanes): (usize, usize),
