@@ -329,7 +329,7 @@ impl Shared {
     fn kernel(&self, kernel: &Kernel, dialect: &mut impl Dialect) {
         let mut scope = Scope::within(Rc::clone(&self.scope));
         let locals = unique(&kernel.locals, &mut scope);
-        let mut walk = Walk {
+        let mut walk = Traversal {
             shared: self,
             locals: &kernel.locals,
             names: locals,
@@ -351,7 +351,7 @@ impl Shared {
         let mut scope = Scope::within(Rc::clone(&self.outer));
         let names = unique(&function.locals, &mut scope);
         dialect.begin_function(&function.doc, name, lanes, &names[..function.params]);
-        let mut walk = Walk {
+        let mut walk = Traversal {
             shared: self,
             locals: &function.locals,
             names,
@@ -371,7 +371,7 @@ fn unique(locals: &[Local], scope: &mut Scope) -> Vec<String> {
     locals.iter().map(|l| scope.unique(&l.name)).collect()
 }
 
-struct Walk<'a> {
+struct Traversal<'a> {
     shared: &'a Shared,
     locals: &'a [Local],
     names: Vec<String>,
@@ -380,7 +380,7 @@ struct Walk<'a> {
     context: Context,
 }
 
-impl Walk<'_> {
+impl Traversal<'_> {
     fn base(&self, base: Base) -> &Block {
         match base {
             Base::Buffer(id) => self.shared.buffer(id),
