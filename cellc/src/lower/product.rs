@@ -87,7 +87,7 @@ struct PanelWeights {
 
 /// One vector of one sum, or of a run of neighbouring sums.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct SumVector {
     /// The first sum it belongs to.
     pub(super) sum: usize,
     /// The first lane, from that sum's first column.
@@ -234,7 +234,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// The terms of a phase once they are added up: times the scales of their rows where these have any.
-    fn scaled(&self, panels: &Panels, weights: PanelWeights, phase: Phase, part: &Part, terms: Expr) -> Expr {
+    fn scaled(&self, panels: &Panels, weights: PanelWeights, phase: Phase, part: &SumVector, terms: Expr) -> Expr {
         if self.plan.format != WeightFormat::Int8 {
             return terms;
         }
@@ -251,10 +251,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         phase: Phase,
         weights: PanelWeights,
         operands: &[Place],
-        parts: &[Part],
+        parts: &[SumVector],
     ) -> Vec<Vec<Option<Expr>>> {
         let product = self.product();
-        let takes_part = |part: &Part| product.sums[part.sum].gate(phase).is_some();
+        let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
         let len = product.active(phase) * panels.columns;
         let count = product.phase_rows(phase);
         let chains = product.chains(phase);
@@ -355,7 +355,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         };
         let row = |row: usize| {
             let mut taking_part = 0..;
-            let each = |part: &Part| match takes_part(part) {
+            let each = |part: &SumVector| match takes_part(part) {
                 true => Some(self.scaled(panels, weights, phase, part, sum(row, taking_part.next()?)?)),
                 false => None,
             };
@@ -365,7 +365,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// A sum once its terms are added up: the bias comes last.
-    fn with_bias(&self, panels: &Panels, weights: PanelWeights, part: &Part, terms: Expr) -> Expr {
+    fn with_bias(&self, panels: &Panels, weights: PanelWeights, part: &SumVector, terms: Expr) -> Expr {
         match self.product().sums[part.sum].bias {
             None => terms,
             Some(_) => {
@@ -383,15 +383,15 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         panels: &Panels,
         weights: PanelWeights,
         operands: Operands,
-        parts: &[Part],
+        parts: &[SumVector],
     ) -> Vec<Expr> {
         let product = self.product();
         let one = |mut all: Vec<Vec<Option<Expr>>>| all.pop().expect("lower: there is one row");
         let x = match operands.x {
             X::Elements(x) => one(self.accumulate(body, panels, Phase::Input, weights, &[x], parts)),
             X::Sums(from) => {
-                let at = |part: &Part| product.position(Phase::Input, part.sum) * panels.columns + part.lane;
-                let takes_part = |part: &&Part| product.sums[part.sum].gate(Phase::Input).is_some();
+                let at = |part: &SumVector| product.position(Phase::Input, part.sum) * panels.columns + part.lane;
+                let takes_part = |part: &&SumVector| product.sums[part.sum].gate(Phase::Input).is_some();
                 parts.iter().map(|p| Some(p).filter(takes_part).map(|p| load(from.at(at(p)), p.lanes))).collect()
             }
         };
@@ -431,10 +431,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// The parts of all sums of some vectors of columns, vector after vector.
-    fn parts(&self, vectors: &[(usize, usize)]) -> Vec<Part> {
+    fn parts(&self, vectors: &[(usize, usize)]) -> Vec<SumVector> {
         let sums = &self.product().sums;
         let of_vector = |(v, &(lane, lanes)): (usize, &(usize, usize))| {
-            let part = move |(sum, s): (usize, &Sum)| Part { sum, lane, lanes, name: format!("{}{v}", s.name) };
+            let part = move |(sum, s): (usize, &Sum)| SumVector { sum, lane, lanes, name: format!("{}{v}", s.name) };
             sums.iter().enumerate().map(part)
         };
         vectors.iter().enumerate().flat_map(of_vector).collect()
@@ -519,7 +519,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 for (first, n) in self.runs() {
                     let name: String = sums[first..first + n].iter().map(|s| s.name).collect();
                     for (v, (lane, lanes)) in plan::vectors(n * panels.columns, self.lanes()).into_iter().enumerate() {
-                        parts.push(Part { sum: first, lane, lanes, name: format!("{name}{v}") });
+                        parts.push(SumVector { sum: first, lane, lanes, name: format!("{name}{v}") });
                     }
                 }
                 for pass in parts.chunks(plan::pass_vectors(self.product(), self.isa())) {
@@ -614,7 +614,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 for (phase, operand) in phases {
                     let len = product.phase_rows(*phase);
                     let operands: Vec<_> = (0..this.count).map(|r| operand.at(r * len)).collect();
-                    let taking_part = |part: &&Part| product.sums[part.sum].gate(*phase).is_some();
+                    let taking_part = |part: &&SumVector| product.sums[part.sum].gate(*phase).is_some();
                     let parts: Vec<_> = parts.iter().filter(taking_part).cloned().collect();
                     let at_once = plan::tile_vectors(
                         product,

@@ -14,12 +14,12 @@ use crate::model::{Source, ValidModel, ValidNode, ValidOp, WeightSource};
 /// What a call has to do at least.
 #[derive(Default)]
 pub struct Work {
-    parts: Vec<Part>,
+    parts: Vec<WeightStream>,
     multiply_adds: usize,
 }
 
 /// Weights that are read together.
-struct Part {
+struct WeightStream {
     /// Nobody else's, in cache lines.
     lines: Vec<Line<f32>>,
     weights: usize,
@@ -58,7 +58,7 @@ impl FloorTimes {
 impl Work {
     /// So many weights, all read in one pass, and so many multiply-adds.
     pub fn new(weights: usize, multiply_adds: usize) -> Self {
-        Self { parts: vec![Part::new(weights, 1)], multiply_adds }
+        Self { parts: vec![WeightStream::new(weights, 1)], multiply_adds }
     }
 
     /// What the model does in a call: weights of a layer are read at every step, multiply-adds are done for every row and step.
@@ -101,7 +101,7 @@ impl Work {
                 _ => (0, trips),
             };
             if weights + constants > 0 {
-                self.parts.push(Part::new(weights + constants, passes));
+                self.parts.push(WeightStream::new(weights + constants, passes));
             }
         }
     }
@@ -117,7 +117,7 @@ impl Work {
     }
 }
 
-impl Part {
+impl WeightStream {
     fn new(weights: usize, passes: usize) -> Self {
         // any values will do but zeros, whose pages may all be one
         Self { lines: vec![Line([1.0; 16]); weights.div_ceil(16)], weights, passes }
@@ -164,7 +164,7 @@ pub fn floors() -> Vec<Floor> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Part, floors};
+    use super::{Line, WeightStream, floors};
     use crate::arch::Isa;
     use crate::arch::floor::CHAINS;
 
@@ -172,10 +172,10 @@ mod tests {
     #[test]
     fn every_weight_is_streamed() {
         for weights in [3, 16, 127, 128, 129, 18_560, 20_019] {
-            let mut part = Part::new(weights, 1);
+            let mut part = WeightStream::new(weights, 1);
             part.lines.iter_mut().for_each(|line| line.0.fill(0.0));
             for floor in floors() {
-                let seen = |part: &Part| {
+                let seen = |part: &WeightStream| {
                     let mut out = Line([0; 16]);
                     (floor.loops.stream)(part.weights(), &mut out);
                     out.0.iter().fold(0, |a, b| a | b)

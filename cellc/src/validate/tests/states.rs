@@ -36,7 +36,7 @@ fn full(graph: &mut Graph, steps: i64) -> ValueId {
 
 /// How a layer takes its part of `[L, N, H]`, and how the last states of all become one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
+enum LayerSplit {
     Split,
     VariadicSplit,
     Gather,
@@ -64,15 +64,15 @@ fn turned(graph: &mut Graph, value: ValueId) -> ValueId {
 }
 
 /// The part of a layer of L, `[N, 1, H]`.
-fn part(graph: &mut Graph, how: Part, state: ValueId, layers: usize, layer: usize) -> ValueId {
+fn part(graph: &mut Graph, how: LayerSplit, state: ValueId, layers: usize, layer: usize) -> ValueId {
     let at = layer as i64;
     let zero = graph.int(0);
     match how {
-        Part::Split => {
+        LayerSplit::Split => {
             let all = graph.ops(Op::Split { parts: layers }, &[state, zero], layers);
             turned(graph, all[layer])
         }
-        Part::VariadicSplit => {
+        LayerSplit::VariadicSplit => {
             let lengths = graph.ints(&[at, 1, -1][usize::from(layer == 0)..]);
             // what is empty is no tensor: the last layer leaves nothing behind it
             let lengths = if layer + 1 == layers { graph.ints(&[at, 1][usize::from(layer == 0)..]) } else { lengths };
@@ -80,18 +80,18 @@ fn part(graph: &mut Graph, how: Part, state: ValueId, layers: usize, layer: usiz
             let all = graph.ops(Op::VariadicSplit, &[state, zero, lengths], parts);
             turned(graph, all[usize::from(layer > 0)])
         }
-        Part::Gather => {
+        LayerSplit::Gather => {
             let index = graph.int(at);
             let row = graph.op(Op::Gather { batch_dims: 0 }, &[state, index, zero]);
             let one = graph.ints(&[1]);
             graph.op(Op::Unsqueeze, &[row, one])
         }
-        Part::Slice => {
+        LayerSplit::Slice => {
             let ends = [at, at + 1, 1, 0].map(|i| graph.ints(&[i]));
             let row = graph.op(Op::Slice, &[state, ends[0], ends[1], ends[2], ends[3]]);
             turned(graph, row)
         }
-        Part::StridedSlice => {
+        LayerSplit::StridedSlice => {
             let (begin, end) = (graph.ints(&[at]), graph.ints(&[at + 1]));
             let masks = || vec![false];
             let op = Op::StridedSlice {
@@ -139,7 +139,7 @@ fn joined(graph: &mut Graph, how: Join, lasts: &[ValueId]) -> ValueId {
 }
 
 /// Layers of T steps whose states are one input and one output each, h and, of an LSTM, c.
-fn stacked(kind: CellKind, layers: usize, steps: usize, how: Part, join: Join) -> Graph {
+fn stacked(kind: CellKind, layers: usize, steps: usize, how: LayerSplit, join: Join) -> Graph {
     let mut graph = Graph::default();
     let mut x = graph.parameter("x", &[N as isize, steps as isize, H as isize]);
     let names: &[&str] = if kind.has_cell_state() { &["h", "c"] } else { &["h"] };
@@ -166,7 +166,8 @@ pub(super) const GRU: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 
 #[test]
 fn states_of_stacked_layers_are_found_through_views_that_undo_each_other() {
-    let parts = [Part::Split, Part::VariadicSplit, Part::Gather, Part::Slice, Part::StridedSlice];
+    let parts =
+        [LayerSplit::Split, LayerSplit::VariadicSplit, LayerSplit::Gather, LayerSplit::Slice, LayerSplit::StridedSlice];
     for how in parts {
         for join in [Join::Turned, Join::EachTurned, Join::Squeezed] {
             for steps in [1, 4] {
@@ -189,8 +190,10 @@ fn states_of_stacked_layers_are_found_through_views_that_undo_each_other() {
 fn a_state_that_was_found_goes_on_where_the_call_before_ended() {
     let values = |n: usize| (0..n).map(|i| f64::from((i * 37 % 64) as u32) / 32.0 - 1.0).collect::<Vec<_>>();
     for (kind, states) in [(GRU, 1), (CellKind::Lstm, 2)] {
-        let (whole, half) =
-            (stacked(kind, 2, 4, Part::Slice, Join::Turned), stacked(kind, 2, 2, Part::Slice, Join::Turned));
+        let (whole, half) = (
+            stacked(kind, 2, 4, LayerSplit::Slice, Join::Turned),
+            stacked(kind, 2, 2, LayerSplit::Slice, Join::Turned),
+        );
         let x = values(N * 4 * H);
         let steps =
             |from: usize| -> Vec<f64> { (0..N).flat_map(|row| x[(row * 4 + from) * H..][..2 * H].to_vec()).collect() };
@@ -278,15 +281,19 @@ fn what_looks_like_a_state_and_is_none() {
         ("both ways", single(CellKind::Rnn, Direction::Bidirectional, 4, None), none()),
         ("lengths of the model", single(GRU, FORWARD, 4, Some(&[4, 2])), none()),
         ("lengths at every call", single(CellKind::Lstm, FORWARD, 4, Some(&[])), none()),
-        ("layers in another order", stacked(GRU, 2, 4, Part::Split, Join::Backwards), none()),
-        ("elements in another order", stacked(GRU, 2, 4, Part::Split, Join::Interleaved), none()),
+        ("layers in another order", stacked(GRU, 2, 4, LayerSplit::Split, Join::Backwards), none()),
+        ("elements in another order", stacked(GRU, 2, 4, LayerSplit::Split, Join::Interleaved), none()),
         ("read for something else", used_twice("read"), none()),
         ("two outputs", used_twice("two outputs"), none()),
         ("two layers", used_twice("two layers"), none()),
         ("another shape", used_twice("another shape"), none()),
         ("a cell in parts", in_parts(2), none()),
         ("which of the inputs is it?", in_parts(3), none()),
-        ("h and c of layers in another order", stacked(CellKind::Lstm, 2, 4, Part::Split, Join::Backwards), none()),
+        (
+            "h and c of layers in another order",
+            stacked(CellKind::Lstm, 2, 4, LayerSplit::Split, Join::Backwards),
+            none(),
+        ),
         ("no states wanted", single(GRU, Direction::Reverse, 4, None), Options { state: State::None, ..none() }),
         ("in reverse, asked for", single(GRU, Direction::Reverse, 4, None), states(&[("h", "hn")])),
         ("both ways, asked for", single(GRU, Direction::Bidirectional, 4, None), states(&[("h", "hn")])),
@@ -418,7 +425,7 @@ fn layers_that_every_call_starts_anew_are_warned_about() {
         (variable(true), Options::default()),
         (written_out(), Options::default()),
         (one_cell(1), Options::default()),
-        (stacked(GRU, 2, 1, Part::Split, Join::Turned), Options { state: State::None, ..Options::default() }),
+        (stacked(GRU, 2, 1, LayerSplit::Split, Join::Turned), Options { state: State::None, ..Options::default() }),
     ] {
         assert_eq!(accepted(&graph, &options).restarts, []);
     }
@@ -456,7 +463,7 @@ fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
 /// The last of three steps of Y is the last state, however it is taken.
 #[test]
 fn the_last_step_of_y_is_the_last_state() {
-    let graph = |how: Part, step: i64, all_steps: bool| {
+    let graph = |how: LayerSplit, step: i64, all_steps: bool| {
         let mut graph = Graph::default();
         let (x, h) =
             (graph.parameter("x", &[N as isize, 3, H as isize]), graph.parameter("h", &[N as isize, 1, H as isize]));
@@ -464,20 +471,20 @@ fn the_last_step_of_y_is_the_last_state() {
         let y = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h])[0];
         let axis = graph.int(2);
         let last = match how {
-            Part::Split => graph.ops(Op::Split { parts: 3 }, &[y, axis], 3)[step as usize],
-            Part::VariadicSplit => {
+            LayerSplit::Split => graph.ops(Op::Split { parts: 3 }, &[y, axis], 3)[step as usize],
+            LayerSplit::VariadicSplit => {
                 let lengths = graph.ints(&[step, 3 - step]);
                 graph.ops(Op::VariadicSplit, &[y, axis, lengths], 2)[1]
             }
-            Part::Gather => {
+            LayerSplit::Gather => {
                 let index = graph.int(step - 3);
                 graph.op(Op::Gather { batch_dims: 0 }, &[y, index, axis])
             }
-            Part::Slice => {
+            LayerSplit::Slice => {
                 let ends = [step - 3, i64::MAX, 1, 2].map(|i| graph.ints(&[i]));
                 graph.op(Op::Slice, &[y, ends[0], ends[1], ends[2], ends[3]])
             }
-            Part::StridedSlice => {
+            LayerSplit::StridedSlice => {
                 let (begin, end) = (graph.ints(&[0, 0, step - 3]), graph.ints(&[0, 0, 0]));
                 let masks = vec![true, true, false];
                 let op = Op::StridedSlice {
@@ -498,14 +505,16 @@ fn the_last_step_of_y_is_the_last_state() {
         graph.result("hn", last);
         graph
     };
-    for how in [Part::Split, Part::VariadicSplit, Part::Gather, Part::Slice, Part::StridedSlice] {
+    for how in
+        [LayerSplit::Split, LayerSplit::VariadicSplit, LayerSplit::Gather, LayerSplit::Slice, LayerSplit::StridedSlice]
+    {
         for all_steps in [false, true] {
             let valid = accepted(&graph(how, 2, all_steps), &Options::default());
             assert_eq!(pairs(&valid), [(1, usize::from(all_steps))], "{how:?}");
         }
     }
     // the step before it is none
-    for how in [Part::Split, Part::Gather] {
+    for how in [LayerSplit::Split, LayerSplit::Gather] {
         assert_eq!(pairs(&accepted(&graph(how, 1, false), &Options::default())), []);
     }
 }
