@@ -40,7 +40,7 @@ pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
             files.push(OutputFile { name: format!("{stem}.rs"), bytes: Arc::new(text.into_bytes()) });
         }
         Language::C => {
-            let file = c::File { contents, stem, inline: is_inline(contents) };
+            let file = c::CFile { contents, stem, inline: is_inline(contents) };
             files.push(OutputFile { name: format!("{stem}.h"), bytes: Arc::new(file.header().into_bytes()) });
             files.push(OutputFile { name: format!("{stem}.c"), bytes: Arc::new(file.source().into_bytes()) });
         }

@@ -113,5 +113,5 @@ pub(crate) fn rust_tokens(contents: &Contents<'_>) -> TokenStream {
 fn items(contents: &Contents<'_>) -> String {
     let mut doc = contents.summary.to_vec();
     doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
-    rust::File { contents, doc: &doc }.text()
+    rust::RustFile { contents, doc: &doc }.text()
 }

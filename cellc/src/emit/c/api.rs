@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::{File, block_comment, pool, wrap};
+use super::{CFile, block_comment, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::walk::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
-impl File<'_> {
+impl CFile<'_> {
     /// The macro for the number of elements of a field.
     fn size(&self, field: &Field) -> String {
         format!("{}_{}_SIZE", self.upper(), field.name.to_ascii_uppercase())
@@ -91,7 +91,7 @@ impl File<'_> {
 }
 
 /// Writes the header.
-pub(super) fn header(out: &mut String, file: &File<'_>) {
+pub(super) fn header(out: &mut String, file: &CFile<'_>) {
     let prefix = file.prefix();
     let upper = file.upper();
     let interface = file.interface;
@@ -260,7 +260,7 @@ void {prefix}_reset({prefix} *self);
 }
 
 /// What a step keeps and works in, if that is anything.
-fn state(out: &mut String, file: &File<'_>) {
+fn state(out: &mut String, file: &CFile<'_>) {
     let (prefix, upper) = (file.prefix(), file.upper());
     let interface = file.interface;
     if !interface.has_state() {
@@ -309,7 +309,7 @@ void {prefix}_state_reset({prefix}_state *state);
 }
 
 /// The fields in the order of the header, and what each is.
-fn fields<'a>(file: &'a File<'_>) -> impl Iterator<Item = (&'a Field, &'static str)> {
+fn fields<'a>(file: &'a CFile<'_>) -> impl Iterator<Item = (&'a Field, &'static str)> {
     let interface = file.interface;
     let inputs = interface.inputs.iter().map(|f| (f, "input"));
     let weights = interface.weights.iter().map(|f| (f, "weights"));
@@ -318,7 +318,7 @@ fn fields<'a>(file: &'a File<'_>) -> impl Iterator<Item = (&'a Field, &'static s
     inputs.chain(weights).chain(outputs).chain(variables)
 }
 
-fn members(out: &mut String, file: &File<'_>, name: &str, fields: &[Field], constant: &str) {
+fn members(out: &mut String, file: &CFile<'_>, name: &str, fields: &[Field], constant: &str) {
     let prefix = file.prefix();
     let _ = writeln!(out, "typedef struct {prefix}_{name} {{");
     for field in fields {
@@ -343,7 +343,7 @@ fn elements(element: Element, count: usize) -> &'static str {
     }
 }
 
-fn packed_param(file: &File<'_>) -> String {
+fn packed_param(file: &CFile<'_>) -> String {
     if file.is_baked() { String::new() } else { format!(", const {}_packed *packed", file.prefix()) }
 }
 
@@ -366,7 +366,7 @@ fn remove_last_comma(out: &mut String) {
 }
 
 /// Writes the functions that the header declares.
-pub(super) fn source(out: &mut String, file: &File<'_>) {
+pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let prefix = file.prefix();
     out.push_str("\n/* ---- what the header declares ---- */\n");
     isa(out, file);
@@ -404,7 +404,7 @@ pub(super) fn source(out: &mut String, file: &File<'_>) {
 }
 
 /// Flushes the inputs that are flushed before the kernels run, and takes the result for the inputs.
-fn flush(out: &mut String, file: &File<'_>) {
+fn flush(out: &mut String, file: &CFile<'_>) {
     let prefix = file.prefix();
     let flushed: Vec<_> = file.flushed_before().map(|field| (&field.name, file.size(field))).collect();
     if flushed.is_empty() {
@@ -424,7 +424,7 @@ fn flush(out: &mut String, file: &File<'_>) {
 }
 
 /// Which instruction sets the machine has.
-fn isa(out: &mut String, file: &File<'_>) {
+fn isa(out: &mut String, file: &CFile<'_>) {
     let prefix = file.prefix();
     let baseline = file.baseline();
     if file.instead().next().is_some() {
@@ -473,7 +473,7 @@ fn isa(out: &mut String, file: &File<'_>) {
 }
 
 /// The functions on the struct.
-fn structure(out: &mut String, file: &File<'_>) {
+fn structure(out: &mut String, file: &CFile<'_>) {
     let prefix = file.prefix();
     let interface = file.interface;
     let baseline = file.baseline();
@@ -566,7 +566,7 @@ void {prefix}_init_isa({prefix} *self, {prefix}_isa isa{packed}) {{
 }
 
 /// A run-time number of steps.
-fn steps(out: &mut String, file: &File<'_>) {
+fn steps(out: &mut String, file: &CFile<'_>) {
     let prefix = file.prefix();
     let Some(steps) = &file.interface.steps else { return };
     let head =

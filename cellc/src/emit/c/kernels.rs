@@ -7,7 +7,7 @@ use super::super::walk::{Block, Shared, Taken, Uses};
 use super::dialect::{C, DEEPEST, counter, full, plus};
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
-use super::{File, guarded, wrap};
+use super::{CFile, guarded, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
 use crate::emit::signature::{Argument, Signature};
@@ -18,7 +18,7 @@ use crate::options::Language;
 const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "memcpy"];
 
 /// The bodies of all instruction sets; collects what they need declared.
-pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
+pub(super) fn bodies(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
     let mut out = String::new();
     for (isa, of_isa) in file.bodies() {
         let mut text = String::new();
@@ -33,14 +33,14 @@ pub(super) fn bodies(file: &File<'_>, used: &mut BTreeSet<VectorFunction>) -> St
 }
 
 /// The names of a body.
-fn shared(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
+fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
     let taken = taken(file.prefix(), isa, body);
     let taken = Taken { around: taken.iter().map(String::as_str).collect(), counters: Vec::new(), suffix: "" };
     Shared::new(body, &taken, file.interface, file.is_baked())
 }
 
 /// Packing at run time: the kernel, and the function that the header declares.
-fn packing(file: &File<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
+fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
     let (prefix, isa, own) = (file.prefix(), file.isas[0].0, Shared::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
     let shared = shared(file, isa, body);
@@ -57,7 +57,7 @@ fn packing(file: &File<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Strin
     out.push_str("}\n");
 }
 
-fn body(file: &File<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
+fn body(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
     let prefix = file.prefix();
     let shared = shared(file, isa, body);
     let mut dialect = C::new(prefix, isa, file.program.alignment, used);
@@ -84,7 +84,7 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
 }
 
 /// The calls of a step; before it, how a pool calls those kernels that may run at the same time.
-fn pairs(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<String> {
+fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<String> {
     let prefix = file.prefix();
     let mut calls = Vec::new();
     for group in shared.calls(body) {
@@ -131,7 +131,7 @@ fn unused(out: &mut String, is_unused: bool, name: &str) {
 }
 
 /// One step: the kernels in order.
-fn run(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
+fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
     let prefix = file.prefix();
     let calls = pairs(file, isa, body, shared, out);
     out.push_str("\n/* One step: the kernels in order. */\n");
@@ -154,7 +154,7 @@ fn run(file: &File<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut
     out.push_str("}\n");
 }
 
-impl File<'_> {
+impl CFile<'_> {
     /// What a function that runs one step takes.
     pub(super) fn signature(&self) -> Signature<'_> {
         Signature::function(self.interface, Language::C)

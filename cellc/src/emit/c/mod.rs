@@ -19,7 +19,7 @@ use super::Contents;
 use crate::arch::Isa;
 
 /// What a C file and its header are made from.
-pub(super) struct File<'a> {
+pub(super) struct CFile<'a> {
     pub(super) contents: &'a Contents<'a>,
     /// The files' names without extension.
     pub(super) stem: &'a str,
@@ -27,7 +27,7 @@ pub(super) struct File<'a> {
     pub(super) inline: bool,
 }
 
-impl<'a> Deref for File<'a> {
+impl<'a> Deref for CFile<'a> {
     type Target = Contents<'a>;
 
     fn deref(&self) -> &Contents<'a> {
@@ -35,7 +35,7 @@ impl<'a> Deref for File<'a> {
     }
 }
 
-impl File<'_> {
+impl CFile<'_> {
     /// The source file.
     pub(super) fn source(&self) -> String {
         let mut used = BTreeSet::new();

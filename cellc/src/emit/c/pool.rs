@@ -1,21 +1,21 @@
 //! Where the halves of a cell run: a struct for the caller's own pool, and a pair of threads for those who have none.
 
-use super::File;
+use super::CFile;
 use crate::arch::C_PAUSE;
 
 /// `PREFIX` and `UPPER` replaced.
-fn named(file: &File<'_>, text: &str) -> String {
+fn named(file: &CFile<'_>, text: &str) -> String {
     let text = text.replace("PAUSE\n", C_PAUSE).replace("APART", &file.options.arch.apart.to_string());
     text.replace("PREFIX", file.prefix()).replace("UPPER", &file.upper())
 }
 
 /// What the header declares.
-pub(super) fn header(file: &File<'_>) -> String {
+pub(super) fn header(file: &CFile<'_>) -> String {
     named(file, HEADER)
 }
 
 /// What it declares, and what kernels call where two may run at the same time.
-pub(super) fn source(file: &File<'_>) -> String {
+pub(super) fn source(file: &CFile<'_>) -> String {
     let mut out = named(file, SOURCE);
     if file.has_halves() {
         out.push_str(&named(file, JOIN));

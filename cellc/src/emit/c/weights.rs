@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::File;
+use super::CFile;
 use crate::emit::names::c_type;
 use crate::emit::weights::weights_file;
 use crate::kernel::{Element, Role};
@@ -12,7 +12,7 @@ use crate::options::Language;
 const PER_LINE: usize = 8;
 
 /// Declares `<prefix>_weight_data`, if the file has constants.
-pub(super) fn write(out: &mut String, file: &File<'_>) {
+pub(super) fn write(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
     if bytes.is_empty() {
         return;
@@ -30,7 +30,7 @@ pub(super) fn member(element: Element) -> &'static str {
 }
 
 /// The kinds of narrow weights in a file.
-fn narrow(file: &File<'_>) -> Vec<Element> {
+fn narrow(file: &CFile<'_>) -> Vec<Element> {
     let weights = file.program.buffers.iter().filter(|b| b.role == Role::Weights);
     let mut all: Vec<_> = weights.map(|b| b.element).filter(|element| *element != Element::F32).collect();
     all.sort_unstable();
@@ -39,7 +39,7 @@ fn narrow(file: &File<'_>) -> Vec<Element> {
 }
 
 /// The members of what holds the weights that narrow ones are read by.
-fn narrow_members(file: &File<'_>) -> String {
+fn narrow_members(file: &CFile<'_>) -> String {
     let declared = |element: Element| {
         let len = file.packed.bytes.len() / element.size();
         format!("    {} {}[{len}];\n", c_type(element), member(element))
@@ -47,7 +47,7 @@ fn narrow_members(file: &File<'_>) -> String {
     narrow(file).into_iter().map(declared).collect()
 }
 
-fn array(out: &mut String, file: &File<'_>, bytes: &[u8]) {
+fn array(out: &mut String, file: &CFile<'_>, bytes: &[u8]) {
     let (prefix, alignment) = (file.prefix(), file.program.alignment);
     let len = bytes.len() / 4;
     let members = narrow_members(file);
@@ -82,7 +82,7 @@ static const _Alignas({alignment}) union {{
     out.push_str("}};\n");
 }
 
-fn beside(out: &mut String, file: &File<'_>) {
+fn beside(out: &mut String, file: &CFile<'_>) {
     let (prefix, alignment) = (file.prefix(), file.program.alignment);
     let upper = file.upper();
     let len = file.packed.bytes.len() / 4;

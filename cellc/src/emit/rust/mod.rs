@@ -51,13 +51,13 @@ fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a 
 ";
 
 /// What a Rust file is made from.
-pub(super) struct File<'a> {
+pub(super) struct RustFile<'a> {
     pub(super) contents: &'a Contents<'a>,
     /// Doc comment of the type.
     pub(super) doc: &'a [String],
 }
 
-impl<'a> Deref for File<'a> {
+impl<'a> Deref for RustFile<'a> {
     type Target = Contents<'a>;
 
     fn deref(&self) -> &Contents<'a> {
@@ -65,7 +65,7 @@ impl<'a> Deref for File<'a> {
     }
 }
 
-impl File<'_> {
+impl RustFile<'_> {
     /// The file's items, not formatted, with [`WEIGHTS`] where the bytes of the weights belong.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
