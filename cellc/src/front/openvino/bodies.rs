@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::layers::{GraphReader, SAVE_AGAIN};
-use super::supported::Kind;
+use super::supported::LayerType;
 use super::text::{parse_integer, parse_signed};
 use super::xml::ElementId;
 use crate::diagnostic::{Origin, quoted};
@@ -123,9 +123,13 @@ impl GraphReader<'_, '_> {
         if errors > before {
             return None;
         }
-        let ids = |kind: Kind| layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some());
-        let places = |kind: Kind| ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect();
-        Some(LoopBody { parameters: places(Kind::Parameter), results: places(Kind::Result), model: graph.model })
+        let ids = |kind: LayerType| layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some());
+        let places = |kind: LayerType| ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect();
+        Some(LoopBody {
+            parameters: places(LayerType::Parameter),
+            results: places(LayerType::Result),
+            model: graph.model,
+        })
     }
 
     fn port_map(

@@ -2,7 +2,7 @@
 
 use super::attributes::{Data, Given};
 use super::layers::GraphReader;
-use super::supported::{Kind, Recurrent};
+use super::supported::{LayerType, Recurrent};
 use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::{overflows, underflows};
@@ -38,8 +38,8 @@ impl GraphReader<'_, '_> {
             });
 
         let (recurrent, is_sequence) = match self.layers[index].kind {
-            Kind::Sequence(recurrent) => (recurrent, true),
-            Kind::Cell(recurrent) => (recurrent, false),
+            LayerType::Sequence(recurrent) => (recurrent, true),
+            LayerType::Cell(recurrent) => (recurrent, false),
             _ => return None,
         };
         let kind = match recurrent {

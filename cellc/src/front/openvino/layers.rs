@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::supported::Kind;
+use super::supported::LayerType;
 use super::text::{MOST_DIMS, parse_dim, parse_integer};
 use super::weights::BinFile;
 use super::xml::{AttributeId, Document, ElementId};
@@ -22,7 +22,7 @@ pub(super) struct Layer<'a> {
     pub(super) id: u64,
     pub(super) name: &'a str,
     pub(super) type_name: &'a str,
-    pub(super) kind: Kind,
+    pub(super) kind: LayerType,
     /// Indices into the edges that end here.
     pub(super) incoming: Vec<usize>,
     /// Whether it is looked at.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::attributes::Data;
 use super::layers::{CONNECT, Edge, GraphReader, Layer, Port, SAVE_AGAIN};
 use super::operations::{OutputTypes, Ports, ReadOperation};
-use super::supported::{self, Kind};
+use super::supported::{self, LayerType};
 use super::text::{compatible, precision, split_names};
 use super::weights::BinFile;
 use super::xml::{Document, ElementId};
@@ -68,8 +68,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.unknown_layers();
         for layer in &self.layers {
             match layer.kind {
-                Kind::Parameter => self.graph.model.parameters.extend(layer.node),
-                Kind::Result => self.graph.model.results.extend(layer.node),
+                LayerType::Parameter => self.graph.model.parameters.extend(layer.node),
+                LayerType::Result => self.graph.model.results.extend(layer.node),
                 _ => {}
             }
         }
@@ -147,7 +147,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 id,
                 name: text("name"),
                 type_name: text("type"),
-                kind: Kind::find(text("type")).map_or(Kind::Unknown, |row| row.kind),
+                kind: LayerType::find(text("type")).map_or(LayerType::Unknown, |row| row.kind),
                 incoming: Vec::new(),
                 reached: false,
                 node: None,
@@ -204,7 +204,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let mut types: Vec<(usize, usize)> = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
-            if layer.reached && layer.kind == Kind::Unknown {
+            if layer.reached && layer.kind == LayerType::Unknown {
                 let place = *seen.entry(layer.type_name).or_insert_with(|| {
                     types.push((index, 0));
                     types.len() - 1
@@ -228,7 +228,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
 
     /// Turns one layer into a node.
     fn layer(&mut self, index: usize) {
-        if self.layers[index].kind == Kind::Unknown {
+        if self.layers[index].kind == LayerType::Unknown {
             return;
         }
         let set = self.layer_itself(index);
@@ -236,7 +236,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let kind = self.layers[index].kind;
         let operation = if kind.has_body() && set.is_some() {
             let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
-            self.repeated(index, kind == Kind::Loop, read)
+            self.repeated(index, kind == LayerType::Loop, read)
                 .map(|(body, elements)| ReadOperation::repeated(body, elements))
         } else {
             set.and_then(|set| self.operation(index, set, &mut data))
@@ -334,14 +334,14 @@ impl<'a, 'w> GraphReader<'a, 'w> {
     fn layer_itself(&mut self, index: usize) -> Option<u64> {
         let document = self.document;
         let element = self.layers[index].element;
-        let row = Kind::find(self.layers[index].type_name)?;
+        let row = LayerType::find(self.layers[index].type_name)?;
         let mut set = Some(row.latest());
         for attribute in document.attributes(element) {
             let origin = document.attribute_origin(attribute);
             let text = document.value(attribute);
             match document.attribute_name(attribute) {
                 "id" | "name" | "type" => {}
-                "output_names" if self.layers[index].kind == Kind::Result => {}
+                "output_names" if self.layers[index].kind == LayerType::Result => {}
                 "version" if text.is_empty() => {}
                 "version" => {
                     set = row.definition(text);
@@ -430,7 +430,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let Ok(place) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
             // what else is missing here has been reported
-            if self.layers[edge.from_layer].kind == Kind::Result {
+            if self.layers[edge.from_layer].kind == LayerType::Result {
                 let found = format!("the edge starts at {}, which has no output", self.label(edge.from_layer));
                 self.error(index, document.origin(edge.element), found, "a layer with an output", CONNECT);
             } else if let Some(last) = last {

@@ -2,7 +2,7 @@
 
 use super::attributes::{COMPUTED, Data};
 use super::layers::{GraphReader, SAVE_AGAIN};
-use super::supported::{Kind, Recurrent};
+use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, Value, ValueId};
@@ -91,29 +91,29 @@ impl GraphReader<'_, '_> {
     pub(super) fn operation(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
         let kind = self.layers[index].kind;
         let operation = match kind {
-            Kind::Parameter => {
+            LayerType::Parameter => {
                 let (element, shape) = self.parameter(index, data)?;
                 let shape = Some(("shape", shape));
                 ReadOperation { shape, ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element)) }
             }
-            Kind::Const => {
+            LayerType::Const => {
                 let tensor = self.constant(index, data)?;
                 let shape = Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
                 let element = OutputTypes::Is(tensor.element());
                 ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
             }
-            Kind::Result => ReadOperation::new(Op::Result),
-            Kind::Convert => {
+            LayerType::Result => ReadOperation::new(Op::Result),
+            LayerType::Convert => {
                 let element = self.element_type(index, data, "destination_type", &ElementType::ALL)?;
                 ReadOperation::new(Op::Convert).of(OutputTypes::Is(element))
             }
-            Kind::ConvertLike => ReadOperation::new(Op::Convert).then(Then::FirstInputOnly),
-            Kind::Cell(recurrent) => {
+            LayerType::ConvertLike => ReadOperation::new(Op::Convert).then(Then::FirstInputOnly),
+            LayerType::Cell(recurrent) => {
                 let (cell, _, ledger) = self.cell(index, set, data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
                 ReadOperation { ledger, ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
             }
-            Kind::Sequence(recurrent) => {
+            LayerType::Sequence(recurrent) => {
                 let (cell, direction, ledger) = self.cell(index, set, data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 3 } else { 2 };
                 ReadOperation {
@@ -121,22 +121,22 @@ impl GraphReader<'_, '_> {
                     ..ReadOperation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs))
                 }
             }
-            Kind::Elementwise(Elementwise::LogicalNot) => {
+            LayerType::Elementwise(Elementwise::LogicalNot) => {
                 ReadOperation::new(Op::Elementwise(Elementwise::LogicalNot)).of(OutputTypes::Is(ElementType::Bool))
             }
-            Kind::Elementwise(elementwise) => ReadOperation::new(Op::Elementwise(elementwise)),
-            Kind::Broadcasting(elementwise) => {
+            LayerType::Elementwise(elementwise) => ReadOperation::new(Op::Elementwise(elementwise)),
+            LayerType::Broadcasting(elementwise) => {
                 self.auto_broadcast(index, data)?;
                 ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
             }
-            Kind::Divide => {
+            LayerType::Divide => {
                 let broadcast = self.auto_broadcast(index, data);
                 let floors = self.boolean(index, data, "m_pythondiv", Some(true));
                 broadcast?;
                 let then = if floors? { Then::Nothing } else { Then::Truncate };
                 ReadOperation::new(Op::Elementwise(Elementwise::Divide)).then(then)
             }
-            Kind::Clamp => {
+            LayerType::Clamp => {
                 let (min, max) = (self.number(index, data, "min"), self.number(index, data, "max"));
                 let (min, max) = (min?, max?);
                 // NaN is larger than nothing
@@ -148,7 +148,7 @@ impl GraphReader<'_, '_> {
                 }
                 ReadOperation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
             }
-            Kind::Elu => {
+            LayerType::Elu => {
                 let alpha = self.number(index, data, "alpha")? as f32;
                 if !alpha.is_finite() {
                     let origin = data.origin_of(self.document, "alpha").unwrap_or_else(|| self.origin(index));
@@ -157,41 +157,41 @@ impl GraphReader<'_, '_> {
                 }
                 ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha })))
             }
-            Kind::MatMul => {
+            LayerType::MatMul => {
                 let [a, b] = ["transpose_a", "transpose_b"].map(|name| self.boolean(index, data, name, Some(false)));
                 ReadOperation::new(Op::MatMul { transpose_a: a?, transpose_b: b? })
             }
-            Kind::Softmax { log } => {
+            LayerType::Softmax { log } => {
                 // only the first definition lacks axes that count from the end
                 let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
                 ReadOperation::new(Op::Softmax { axis: self.whole(index, data, "axis", Some(1), range)?, log })
             }
-            Kind::Concat => {
+            LayerType::Concat => {
                 ReadOperation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? })
             }
-            Kind::Split => {
+            LayerType::Split => {
                 let parts = self.whole(index, data, "num_splits", None, 1..=i64::MAX)?;
                 let parts = usize::try_from(parts).ok()?;
                 ReadOperation::new(Op::Split { parts }).ports(Ports::Exactly(parts))
             }
-            Kind::VariadicSplit => ReadOperation::new(Op::VariadicSplit).ports(Ports::Some),
-            Kind::Reshape => {
+            LayerType::VariadicSplit => ReadOperation::new(Op::VariadicSplit).ports(Ports::Some),
+            LayerType::Reshape => {
                 ReadOperation::new(Op::Reshape { zero_keeps: self.boolean(index, data, "special_zero", None)? })
             }
-            Kind::Squeeze => {
+            LayerType::Squeeze => {
                 // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies on it
                 let skip = set < 15 || self.boolean(index, data, "allow_axis_skip", Some(false))?;
                 ReadOperation::new(Op::Squeeze { skip })
             }
-            Kind::Unsqueeze => ReadOperation::new(Op::Unsqueeze),
-            Kind::Transpose => ReadOperation::new(Op::Transpose),
-            Kind::Gather => {
+            LayerType::Unsqueeze => ReadOperation::new(Op::Unsqueeze),
+            LayerType::Transpose => ReadOperation::new(Op::Transpose),
+            LayerType::Gather => {
                 let batch_dims =
                     if set >= 7 { self.whole(index, data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
                 ReadOperation::new(Op::Gather { batch_dims })
             }
-            Kind::Slice => ReadOperation::new(Op::Slice),
-            Kind::StridedSlice => {
+            LayerType::Slice => ReadOperation::new(Op::Slice),
+            LayerType::StridedSlice => {
                 let begin_mask = self.mask(index, data, "begin_mask", true);
                 let end_mask = self.mask(index, data, "end_mask", true);
                 let [new_axis_mask, shrink_axis_mask, ellipsis_mask] =
@@ -204,13 +204,13 @@ impl GraphReader<'_, '_> {
                     ellipsis_mask: ellipsis_mask?,
                 })
             }
-            Kind::ReverseSequence => {
+            LayerType::ReverseSequence => {
                 let batch_axis = self.whole(index, data, "batch_axis", Some(0), ANY_INTEGER);
                 let seq_axis = self.whole(index, data, "seq_axis", Some(1), ANY_INTEGER);
                 ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? })
             }
-            Kind::ScatterUpdate => ReadOperation::new(Op::ScatterUpdate),
-            Kind::Broadcast => {
+            LayerType::ScatterUpdate => ReadOperation::new(Op::ScatterUpdate),
+            LayerType::Broadcast => {
                 let explicit = ("explicit", BroadcastMode::Explicit);
                 let numpy = ("numpy", BroadcastMode::Numpy);
                 let mode = match set {
@@ -223,8 +223,8 @@ impl GraphReader<'_, '_> {
                 };
                 ReadOperation::new(Op::Broadcast(mode))
             }
-            Kind::Tile => ReadOperation::new(Op::Tile),
-            Kind::ShapeOf => {
+            LayerType::Tile => ReadOperation::new(Op::Tile),
+            LayerType::ShapeOf => {
                 let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
                 let element = match set {
                     ..3 => ElementType::I64,
@@ -232,7 +232,7 @@ impl GraphReader<'_, '_> {
                 };
                 ReadOperation::new(Op::ShapeOf).of(OutputTypes::Is(element))
             }
-            Kind::Range => {
+            LayerType::Range => {
                 let element = match set {
                     ..4 => OutputTypes::Of(0),
                     _ => OutputTypes::Is(self.element_type(
@@ -244,14 +244,14 @@ impl GraphReader<'_, '_> {
                 };
                 ReadOperation::new(Op::Range).of(element)
             }
-            Kind::ReadValue => self.read_value(index, set, data)?,
-            Kind::Assign => {
+            LayerType::ReadValue => self.read_value(index, set, data)?,
+            LayerType::Assign => {
                 let variable = self.variable(index, data);
                 self.no_variables_here(index)?;
                 ReadOperation::new(Op::Assign { variable: variable? })
             }
             // their bodies are graphs
-            Kind::TensorIterator | Kind::Loop | Kind::Unknown => return None,
+            LayerType::TensorIterator | LayerType::Loop | LayerType::Unknown => return None,
         };
         Some(operation)
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::layers::GraphReader;
-use super::supported::Kind;
+use super::supported::LayerType;
 use super::xml::ElementId;
 use crate::diagnostic::Diagnostic;
 
@@ -12,7 +12,7 @@ impl GraphReader<'_, '_> {
     /// Marks the layers that are looked at, of the graph inside `root`.
     pub(super) fn reach(&mut self, root: ElementId) {
         let mut open: Vec<usize> = (0..self.layers.len())
-            .filter(|&i| matches!(self.layers[i].kind, Kind::Result | Kind::Assign | Kind::Parameter))
+            .filter(|&i| matches!(self.layers[i].kind, LayerType::Result | LayerType::Assign | LayerType::Parameter))
             .collect();
         while let Some(index) = open.pop() {
             if std::mem::replace(&mut self.layers[index].reached, true) {
@@ -20,7 +20,7 @@ impl GraphReader<'_, '_> {
             }
             open.extend(self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer));
         }
-        if !self.layers.iter().any(|layer| layer.kind == Kind::Result) {
+        if !self.layers.iter().any(|layer| layer.kind == LayerType::Result) {
             let what = if self.is_body() { "body" } else { "model" };
             self.push(
                 Diagnostic::error(self.document.origin(root), format!("the {what} has no Result"))

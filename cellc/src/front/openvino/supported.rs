@@ -15,7 +15,7 @@ pub struct Supported {
     pub sets: &'static [&'static str],
     /// What is to be known about it, in one line.
     pub what: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: LayerType,
 }
 
 /// Which recurrent cell, apart from its attributes.
@@ -29,7 +29,7 @@ pub(super) enum Recurrent {
 
 /// What a layer's type says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum LayerType {
     Parameter,
     Const,
     Result,
@@ -72,7 +72,7 @@ pub(super) enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl LayerType {
     /// The row of the table for a type; case is ignored.
     pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
         // XML has two names for this one
@@ -119,14 +119,14 @@ pub(super) fn names() -> String {
     SUPPORTED.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-const fn row(name: &'static str, sets: &'static [&'static str], kind: Kind, what: &'static str) -> Supported {
+const fn row(name: &'static str, sets: &'static [&'static str], kind: LayerType, what: &'static str) -> Supported {
     Supported { name, sets, what, kind }
 }
 
 /// Every type of layer that is read.
 pub const SUPPORTED: &[Supported] = {
     use Elementwise as E;
-    use Kind as K;
+    use LayerType as K;
     const ONE: &[&str] = &["opset1"];
     const FIVE: &[&str] = &["opset5"];
     const INTERNAL: &[&str] = &["ie_internal_opset"];
