@@ -5,7 +5,7 @@ mod values;
 use std::collections::BTreeMap;
 
 pub use values::KeyValue;
-pub(crate) use values::{Family, Kind, Takes, Value};
+pub(crate) use values::{Family, FromValue, Takes, Value};
 
 use crate::diagnostic::Origin;
 use crate::model::{Direction, LstmGateOrder};
@@ -349,7 +349,7 @@ keys! {
         name: "isa",
         takes: Takes::Isas,
         valid: |_| "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
-        sets: Some(|options, value| options.isas = Kind::of(value)),
+        sets: Some(|options, value| options.isas = FromValue::of(value)),
     }
     Unroll {
         name: "unroll",
@@ -401,8 +401,8 @@ keys! {
 }
 
 /// Sets a part of the options to a value, which is of that kind.
-fn set<T: Kind>(part: &mut T, value: &Value) {
-    if let Some(value) = Kind::of(value) {
+fn set<T: FromValue>(part: &mut T, value: &Value) {
+    if let Some(value) = FromValue::of(value) {
         *part = value;
     }
 }
@@ -510,13 +510,13 @@ impl Keys {
     }
 
     /// The value of a key, whose kind the table says.
-    pub(crate) fn get<T: Kind>(&self, key: Key) -> Option<Said<T>> {
+    pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Said<T>> {
         let said = self.said(key)?;
         Some(said.with(T::of(&said.value)?))
     }
 
     /// The same without its place.
-    pub(crate) fn value<T: Kind>(&self, key: Key) -> Option<T> {
+    pub(crate) fn value<T: FromValue>(&self, key: Key) -> Option<T> {
         T::of(&self.said(key)?.value)
     }
 

@@ -83,7 +83,7 @@ pub(crate) enum Takes {
 }
 
 /// What a value of a key can be.
-pub(crate) trait Kind: Sized {
+pub(crate) trait FromValue: Sized {
     /// The value, where it is of this kind.
     fn of(value: &Value) -> Option<Self>;
 }
@@ -101,7 +101,7 @@ macro_rules! values {
                 }
             }
 
-            impl Kind for $kind {
+            impl FromValue for $kind {
                 fn of(value: &Value) -> Option<Self> {
                     if let Value::$variant(value) = value { Some(value.clone()) } else { None }
                 }
