@@ -10,9 +10,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 ///
 /// Its `Display` is every problem of the input, each with its place, what was found, what would be valid and what
 /// to do. Its `Debug` is the same text, so that a build script that returns it from `main` shows it.
-pub struct Error(Kind);
+pub struct Error(Reason);
 
-enum Kind {
+enum Reason {
     Refused(Diagnostics),
     Write(PathBuf, io::Error),
 }
@@ -41,20 +41,20 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
-            Kind::Refused(diagnostics) if cause(diagnostics).is_some() => ErrorKind::Read,
-            Kind::Refused(_) => ErrorKind::Refused,
-            Kind::Write(..) => ErrorKind::Write,
+            Reason::Refused(diagnostics) if cause(diagnostics).is_some() => ErrorKind::Read,
+            Reason::Refused(_) => ErrorKind::Refused,
+            Reason::Write(..) => ErrorKind::Write,
         }
     }
 
     pub(crate) fn write(path: impl Into<PathBuf>, error: io::Error) -> Self {
-        Self(Kind::Write(path.into(), error))
+        Self(Reason::Write(path.into(), error))
     }
 }
 
 impl From<Diagnostics> for Error {
     fn from(diagnostics: Diagnostics) -> Self {
-        Self(Kind::Refused(diagnostics))
+        Self(Reason::Refused(diagnostics))
     }
 }
 
@@ -67,8 +67,8 @@ impl From<Diagnostic> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Refused(diagnostics) => f.write_str(diagnostics.to_string().trim_end()),
-            Kind::Write(path, error) => write!(f, "{} cannot be written: {error}", path.display()),
+            Reason::Refused(diagnostics) => f.write_str(diagnostics.to_string().trim_end()),
+            Reason::Write(path, error) => write!(f, "{} cannot be written: {error}", path.display()),
         }
     }
 }
@@ -82,8 +82,8 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0 {
-            Kind::Refused(diagnostics) => cause(diagnostics).map(|error| error as _),
-            Kind::Write(_, error) => Some(error),
+            Reason::Refused(diagnostics) => cause(diagnostics).map(|error| error as _),
+            Reason::Write(_, error) => Some(error),
         }
     }
 }
