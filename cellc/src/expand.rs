@@ -15,7 +15,7 @@ use crate::front::declared::in_words_of;
 use crate::front::formats::{self, ReadOptions};
 #[cfg(feature = "read-safetensors")]
 use crate::front::keys::Key;
-use crate::front::keys::{Macro, Said};
+use crate::front::keys::{Macro, Spanned};
 use crate::front::layer::Declared;
 #[cfg(feature = "read-safetensors")]
 use crate::front::layer::apple::reset_gate;
@@ -148,7 +148,7 @@ fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Optio
 
 /// What is declared, with the weights that a file of tensors has for it.
 #[cfg(feature = "read-safetensors")]
-fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
+fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mut Diagnostics) -> Option<Declared> {
     use crate::front::weights_file;
 
     let path = shown(&file.value);
@@ -157,8 +157,9 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
         false => {
             // what is missing has been reported
             let keys = declaration.keys_of_file().ok_or_else(Diagnostics::default)?;
-            let base =
-                |_, hidden: Said<usize>, input: Said<usize>| declaration.declared(Some((hidden.value, input.value)));
+            let base = |_, hidden: Spanned<usize>, input: Spanned<usize>| {
+                declaration.declared(Some((hidden.value, input.value)))
+            };
             let (declared, _) = weights_file::declare(&tensors, keys, base)?;
             match declaration.sequence_of_file(file, &declared) {
                 Some(problem) => Err(Diagnostics(vec![problem])),
@@ -204,7 +205,7 @@ fn with_tensors(declaration: &Declaration, file: &Said<String>, problems: &mut D
 #[cfg(feature = "read-safetensors")]
 fn of_apple(
     declaration: &Declaration,
-    file: &Said<String>,
+    file: &Spanned<String>,
     tensors: &safetensors::TensorFile,
 ) -> Result<Declared, Diagnostics> {
     let prefix = declaration.keys.value::<String>(Key::Prefix);
@@ -219,7 +220,7 @@ fn of_apple(
 }
 
 #[cfg(not(feature = "read-safetensors"))]
-fn with_tensors(_: &Declaration, file: &Said<String>, problems: &mut Diagnostics) -> Option<Declared> {
+fn with_tensors(_: &Declaration, file: &Spanned<String>, problems: &mut Diagnostics) -> Option<Declared> {
     let found = "this cellc was built without its feature `safetensors`";
     problems.push(Diagnostic::error(file.origin.clone(), found));
     None

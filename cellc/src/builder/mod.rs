@@ -14,7 +14,7 @@ use crate::front::apple::AppleResetGate;
 use crate::front::declared::in_words_of;
 #[cfg(any(feature = "read-openvino", feature = "json"))]
 use crate::front::formats::{self, ReadOptions};
-use crate::front::keys::{Family, Key, Said, Value};
+use crate::front::keys::{Family, Key, Spanned, Value};
 use crate::front::layer::Declared;
 #[cfg(feature = "read-safetensors")]
 use crate::front::layer::apple;
@@ -164,8 +164,8 @@ impl Builder {
     }
 
     fn cell(declared_by: &'static str, family: Family, hidden_size: usize, input_size: usize) -> Declared {
-        let name = Said::unplaced(family.name().to_owned());
-        Declared::new(family, declared_by, name, Said::unplaced(hidden_size), Said::unplaced(input_size))
+        let name = Spanned::unplaced(family.name().to_owned());
+        Declared::new(family, declared_by, name, Spanned::unplaced(hidden_size), Spanned::unplaced(input_size))
     }
 
     fn declared(cell: Declared) -> Self {
@@ -180,7 +180,7 @@ impl Builder {
     /// An attribute that only a declared cell takes.
     fn attribute(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } => cell.keys.set(key, Said::unplaced(value)),
+            Source::Cell { cell, .. } => cell.keys.set(key, Spanned::unplaced(value)),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { xml, .. } => {
                 let (name, file) = (key.name(), xml.display());
@@ -273,7 +273,7 @@ impl Builder {
 
     fn of_apple(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } if cell.is_apples => cell.keys.set(key, Said::unplaced(value)),
+            Source::Cell { cell, .. } if cell.is_apples => cell.keys.set(key, Spanned::unplaced(value)),
             _ => {
                 let name = key.name();
                 let found = format!("`{name}` is set on what is no Builder::apple_gru");
@@ -371,7 +371,7 @@ impl Builder {
     #[cfg(feature = "read-safetensors")]
     fn of_file(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, weights: Given::File(_) } => cell.keys.set(key, Said::unplaced(value)),
+            Source::Cell { cell, weights: Given::File(_) } => cell.keys.set(key, Spanned::unplaced(value)),
             _ => {
                 let name = key.name();
                 let found = format!("`{name}` is set without a file of tensors");
@@ -459,7 +459,7 @@ impl Builder {
     /// The batch size, if the model leaves it open; 1 for a declared cell.
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } => cell.keys.set(Key::Batch, Said::unplaced(rows)),
+            Source::Cell { cell, .. } => cell.keys.set(Key::Batch, Spanned::unplaced(rows)),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
             Source::File { .. } => self.options.batch = Some(rows),
         }
@@ -673,7 +673,7 @@ impl Builder {
                         problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
                         return None;
                     }
-                    cell.weights = Some(Said::unplaced(baked));
+                    cell.weights = Some(Spanned::unplaced(baked));
                 }
                 let wrong = cell.problems();
                 let fatal = wrong.has_errors();
@@ -785,7 +785,7 @@ fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Op
             return of_apple(cell, &tensors);
         }
         let mut keys = cell.keys.clone();
-        keys.set(Key::Cell, Said::unplaced(cell.family));
+        keys.set(Key::Cell, Spanned::unplaced(cell.family));
         keys.set(Key::HiddenSize, cell.hidden_size.clone());
         keys.set(Key::InputSize, cell.input_size.clone());
         let declared = weights_file::declare(&tensors, keys, |_, _, _| Some(cell.clone()));

@@ -4,7 +4,7 @@
 //! it, and one whose input is added to its output are a [`Stack`].
 
 use super::graph::Graph;
-use super::keys::{CLIP, Family, Key, Said, is_clip};
+use super::keys::{CLIP, Family, Key, Spanned, is_clip};
 use super::layer::{Declared, LayerOutputs, Place, apple};
 use super::not_finite;
 use super::stack::Stack;
@@ -47,9 +47,9 @@ impl Declared {
         let mut weights = one.weights.take();
         let known = weights.as_mut().map(|said| std::mem::take(&mut said.value.layers));
         for layer in 0..self.layer_count() {
-            one.weights = weights.as_ref().map(|Said { value: Baked { taken, file, .. }, origin }| {
+            one.weights = weights.as_ref().map(|Spanned { value: Baked { taken, file, .. }, origin }| {
                 let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
-                Said {
+                Spanned {
                     value: Baked { layers, taken: taken.clone(), file: file.clone(), ..Baked::default() },
                     origin: origin.clone(),
                 }
@@ -60,7 +60,7 @@ impl Declared {
         if let Some(head) = self.head() {
             stack.push_dense(head.clone());
         }
-        stack.skip = skip.map(|origin| Said { value: true, origin: origin.clone() });
+        stack.skip = skip.map(|origin| Spanned { value: true, origin: origin.clone() });
         stack.file = weights.and_then(|said| said.value.file);
         Some(stack)
     }
@@ -107,7 +107,7 @@ impl Declared {
             let valid = "true with after_mat_mul, false with one of the others: apply_reset_gate_after_mat_mul";
             refuse(&gate.origin, found, valid, "give one of the two");
         }
-        if let (true, Some(Said { value: Direction::Bidirectional, origin })) =
+        if let (true, Some(Spanned { value: Direction::Bidirectional, origin })) =
             (self.is_apples, self.keys.get(Key::Direction))
         {
             let found = "Apple's gru has no bidirectional direction".to_owned();
@@ -118,7 +118,7 @@ impl Declared {
             let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
             refuse(&self.hidden_size.origin, found, &format!("at most {} states in all", MOST_STATES / 2), "");
         }
-        if let Some(Said { value: weights, origin }) = &self.weights {
+        if let Some(Spanned { value: weights, origin }) = &self.weights {
             problems.extend(weights.warnings.clone());
             // given in memory: the names of tensors in a file are known where it is read
             let given = if weights.file.is_none() { &weights.layers[..] } else { &[] };

@@ -6,7 +6,7 @@
 use super::graph::Graph;
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::keys::Key;
-use super::keys::Said;
+use super::keys::Spanned;
 use super::layer::{Declared, Place};
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
@@ -34,15 +34,15 @@ pub(crate) struct Stack {
     /// What diagnostics call it: `gru_cell!`, `net.nam`.
     declared_by: &'static str,
     /// The name of the type.
-    name: Said<String>,
-    input_size: Said<usize>,
+    name: Spanned<String>,
+    input_size: Spanned<usize>,
     /// None: 1.
-    rows: Option<Said<usize>>,
+    rows: Option<Spanned<usize>>,
     /// How many steps a call takes; none: one, and no sequence.
-    steps: Option<Said<usize>>,
+    steps: Option<Spanned<usize>>,
     layers: Vec<Layer>,
     /// Whether x is added to what the last layer gives; none: false.
-    pub(crate) skip: Option<Said<bool>>,
+    pub(crate) skip: Option<Spanned<bool>>,
     /// What x is multiplied by before anything else, the skip included; none: 1.
     pub(crate) input_gain: Option<f32>,
     /// What the output is multiplied by after everything else, the skip included; none: 1.
@@ -55,10 +55,10 @@ impl Stack {
     /// One without layers.
     pub(crate) fn new(
         declared_by: &'static str,
-        name: Said<String>,
-        input_size: Said<usize>,
-        rows: Option<Said<usize>>,
-        steps: Option<Said<usize>>,
+        name: Spanned<String>,
+        input_size: Spanned<usize>,
+        rows: Option<Spanned<usize>>,
+        steps: Option<Spanned<usize>>,
     ) -> Self {
         Self {
             declared_by,
@@ -102,7 +102,7 @@ impl Stack {
         weights.initial = initial;
         let taken = format!("in the order of {}", framework.name());
         let baked = Baked { layers: vec![weights], taken, ..Baked::default() };
-        layer.weights = Some(Said { value: baked, origin });
+        layer.weights = Some(Spanned { value: baked, origin });
         self.push_recurrent(layer);
         Ok(())
     }
@@ -296,17 +296,23 @@ mod tests {
     }
 
     fn recurrent(family: Family, hidden: usize, inputs: usize) -> Declared {
-        Declared::new(family, "test", Said::unplaced("amp".to_owned()), Said::unplaced(hidden), Said::unplaced(inputs))
+        Declared::new(
+            family,
+            "test",
+            Spanned::unplaced("amp".to_owned()),
+            Spanned::unplaced(hidden),
+            Spanned::unplaced(inputs),
+        )
     }
 
     /// An LSTM of 3 that starts elsewhere, a GRU of 2, two dense layers and a skip.
     fn amp(steps: Option<usize>) -> Stack {
         let mut stack = Stack::new(
             "test",
-            Said::unplaced("amp".to_owned()),
-            Said::unplaced(1),
-            Some(Said::unplaced(2)),
-            steps.map(Said::unplaced),
+            Spanned::unplaced("amp".to_owned()),
+            Spanned::unplaced(1),
+            Some(Spanned::unplaced(2)),
+            steps.map(Spanned::unplaced),
         );
         let initial = vec![tensor(&[3], 20), tensor(&[3], 21)];
         stack.add_recurrent(recurrent(Family::Lstm, 3, 1), Framework::PyTorch, set(4, 1, 3, 1), initial).expect("fits");
@@ -320,7 +326,7 @@ mod tests {
         };
         stack.push_dense(dense(4, 2, 9, Some(Activation::Tanh)));
         stack.push_dense(dense(1, 4, 11, None));
-        stack.skip = Some(Said::unplaced(true));
+        stack.skip = Some(Spanned::unplaced(true));
         stack
     }
 
@@ -403,7 +409,7 @@ mod tests {
         {
             assert!(text(&stack).contains(part), "{part} is not in {}", text(&stack));
         }
-        let mut stack = Stack::new("test", Said::unplaced("amp".to_owned()), Said::unplaced(1), None, None);
+        let mut stack = Stack::new("test", Spanned::unplaced("amp".to_owned()), Spanned::unplaced(1), None, None);
         let lstm = || recurrent(Family::Lstm, 3, 1);
         let refused = stack.add_recurrent(lstm(), Framework::PyTorch, set(4, 2, 3, 1), Vec::new());
         assert!(refused.expect_err("two inputs").to_string().contains("`weight_ih` has the shape [12, 2]"));

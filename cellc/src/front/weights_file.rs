@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::keys::{Family, Key, KeyValue, Keys, Said};
+use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
@@ -72,7 +72,7 @@ pub fn read(path: &Path, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics
             Family::Gru | Family::Augru => "torch.nn.GRU",
             Family::Lstm => "torch.nn.LSTM",
         };
-        Some(Declared::new(family, declared_by, Said::unplaced(family.name().to_owned()), hidden, input))
+        Some(Declared::new(family, declared_by, Spanned::unplaced(family.name().to_owned()), hidden, input))
     };
     let (declared, left) = declare(&file, keys, base)?;
     let mut problems = declared.problems();
@@ -100,7 +100,7 @@ pub fn read(path: &Path, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics
 pub(crate) fn declare(
     file: &TensorFile,
     mut keys: Keys,
-    base: impl FnOnce(Family, Said<usize>, Said<usize>) -> Option<Declared>,
+    base: impl FnOnce(Family, Spanned<usize>, Spanned<usize>) -> Option<Declared>,
 ) -> Result<(Declared, Vec<String>), Diagnostics> {
     let mut problems = keys.with_metadata(file);
     let Some(family) = keys.value::<Family>(Key::Cell) else {
@@ -140,7 +140,7 @@ pub(crate) fn declare(
     };
     let Found { hidden_size, input_size, baked, left } = pytorch(file, kind, &meant)?;
     let mut size = |key: Key, read: usize| {
-        let said = keys.get::<usize>(key).unwrap_or_else(|| Said::unplaced(read));
+        let said = keys.get::<usize>(key).unwrap_or_else(|| Spanned::unplaced(read));
         if said.value != read {
             let found = format!("`{}` is {} here and {read} in {}", key.name(), said.value, file.shown);
             let help = format!("or leave `{}` out: it is read from the file", key.name());
@@ -155,9 +155,9 @@ pub(crate) fn declare(
     }
     let Some(declared) = base(family, hidden, input) else { return Err(problems) };
     if keys.origin(Key::Layers).is_none() {
-        keys.set(Key::Layers, Said::unplaced(baked.layers.len()));
+        keys.set(Key::Layers, Spanned::unplaced(baked.layers.len()));
     }
-    let mut declared = Declared { keys, weights: Some(Said::unplaced(baked)), ..declared };
+    let mut declared = Declared { keys, weights: Some(Spanned::unplaced(baked)), ..declared };
     problems.extend(declared.computed_as_by(Framework::PyTorch, &Origin::Unknown));
     if problems.has_errors() { Err(problems) } else { Ok((declared, left)) }
 }

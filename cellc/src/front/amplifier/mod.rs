@@ -12,7 +12,7 @@ mod tests;
 use std::fs;
 use std::path::Path;
 
-use super::keys::Said;
+use super::keys::Spanned;
 use super::stack::Stack;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
 /// The model in the text of a file; `name` is what generated code calls it.
 fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
     let parsed = json::parse(path, bytes)?;
-    let name = Said::unplaced(name.to_owned());
+    let name = Spanned::unplaced(name.to_owned());
     let found = match Object::of(parsed) {
         Some(object) if object.has("architecture") => nam::read(object, name),
         Some(object) if object.has("layers") => rtneural::read(object, name),

@@ -3,7 +3,7 @@
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-use crate::front::keys::{Family, Said};
+use crate::front::keys::{Family, Spanned};
 use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::Stack;
@@ -23,7 +23,7 @@ fn is_known(version: &str) -> bool {
     known && parts.next().is_none()
 }
 
-pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagnostics> {
+pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Diagnostics> {
     let version = file.need("version", "")?;
     if !matches!(&version, Json::Text(text) if is_known(text)) {
         let found = refusal("\"version\"", format!("the version is {}", quoted(&version.to_string())));
@@ -94,7 +94,7 @@ impl Sizes {
         layer(inputs) + (layers - 1) * layer(hidden) + hidden + 1
     }
 
-    fn stack(&self, values: &[f32], name: Said<String>) -> Result<Stack, Diagnostics> {
+    fn stack(&self, values: &[f32], name: Spanned<String>) -> Result<Stack, Diagnostics> {
         let hidden = self.hidden_size;
         let needed = self.weights();
         if values.len() as u64 != needed {
@@ -109,7 +109,7 @@ impl Sizes {
             rest = after;
             taken
         };
-        let mut stack = Stack::new(DECLARED_BY, name.clone(), Said::unplaced(self.input_size), None, None);
+        let mut stack = Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(self.input_size), None, None);
         for layer in 0..self.num_layers {
             let inputs = self.inputs(layer);
             // a row of the matrix multiplies x, and then h
@@ -131,8 +131,13 @@ impl Sizes {
                 peepholes: None,
             };
             let initial = [next(hidden), next(hidden)].map(|state| tensor(&[hidden], state)).into();
-            let declared =
-                Declared::new(Family::Lstm, DECLARED_BY, name.clone(), Said::unplaced(hidden), Said::unplaced(inputs));
+            let declared = Declared::new(
+                Family::Lstm,
+                DECLARED_BY,
+                name.clone(),
+                Spanned::unplaced(hidden),
+                Spanned::unplaced(inputs),
+            );
             stack.add_recurrent(declared, Framework::PyTorch, set, initial)?;
         }
         let weight = tensor(&[1, hidden], next(hidden));

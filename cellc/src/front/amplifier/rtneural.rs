@@ -3,7 +3,7 @@
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-use crate::front::keys::{Family, Key, Said};
+use crate::front::keys::{Family, Key, Spanned};
 use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::Stack;
@@ -36,7 +36,7 @@ const ABOUT: [&str; 16] = [
 /// The types of layers that RTNeural has beside those that are read.
 const VALID_LAYERS: &str = "lstm, gru, dense, time-distributed-dense, activation";
 
-pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagnostics> {
+pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Diagnostics> {
     let shape = file.need("in_shape", "")?;
     let input_size = last(&shape, "\"in_shape\"")?;
     let Json::List(layers) = file.need("layers", "")? else {
@@ -47,7 +47,7 @@ pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagno
     }
     let mut ledger = vec![LedgerEntry { taken: counted(input_size, "input"), ..about("in_shape", &shape) }];
     let mut warnings = Diagnostics::default();
-    let mut stack = Stack::new(DECLARED_BY, name.clone(), Said::unplaced(input_size), None, None);
+    let mut stack = Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(input_size), None, None);
     let mut before = input_size;
     for (number, layer) in layers.into_iter().enumerate() {
         before = add(&mut stack, &name, layer, &format!("\"layers\", number {number}"), before)?;
@@ -63,7 +63,7 @@ pub(super) fn read(mut file: Object, name: Said<String>) -> Result<Found, Diagno
             let found = format!("a skip over {} and {}", counted(input_size, "input"), counted(before, "output"));
             return Err(refusal("\"in_skip\"", found).valid("a skip where there is one input and one output").into());
         }
-        stack.skip = on.then(|| Said::unplaced(true));
+        stack.skip = on.then(|| Spanned::unplaced(true));
         ledger.push(LedgerEntry {
             taken: if on { "the input is added to the output" } else { "the input is not added" }.to_owned(),
             ..about("in_skip", &skip)
@@ -107,7 +107,13 @@ fn last(shape: &Json, place: &str) -> Result<usize, Diagnostic> {
 }
 
 /// Adds a layer to what reads `inputs` values, and says how many it gives.
-fn add(stack: &mut Stack, name: &Said<String>, layer: Json, place: &str, inputs: usize) -> Result<usize, Diagnostics> {
+fn add(
+    stack: &mut Stack,
+    name: &Spanned<String>,
+    layer: Json,
+    place: &str,
+    inputs: usize,
+) -> Result<usize, Diagnostics> {
     let Some(mut layer) = Object::of(layer) else {
         return Err(refusal(place, "the layer is no object").into());
     };
@@ -164,9 +170,9 @@ fn add(stack: &mut Stack, name: &Said<String>, layer: Json, place: &str, inputs:
                     .into());
             }
             let mut declared =
-                Declared::new(family, DECLARED_BY, name.clone(), Said::unplaced(units), Said::unplaced(inputs));
+                Declared::new(family, DECLARED_BY, name.clone(), Spanned::unplaced(units), Spanned::unplaced(inputs));
             if family == Family::Gru {
-                declared.keys.set(Key::LinearBeforeReset, Said::unplaced(true));
+                declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(true));
             }
             let bias = tensors.pop();
             let (Some(r), Some(w)) = (tensors.pop(), tensors.pop()) else { unreachable!("three tensors") };

@@ -3,7 +3,7 @@
 use super::Declaration;
 use super::form::NAME;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::front::keys::{Family, Key, Macro, Said, Value};
+use crate::front::keys::{Family, Key, Macro, Spanned, Value};
 #[cfg(feature = "read-safetensors")]
 use crate::front::layer::Declared;
 use crate::front::layer::clip_bound;
@@ -77,14 +77,19 @@ impl Declaration {
 
     /// Sizes that are others in a file of Apple's tensors.
     #[cfg(feature = "read-safetensors")]
-    pub(crate) fn disagreements_with_tensors(&self, file: &Said<String>, hidden: usize, input: usize) -> Diagnostics {
+    pub(crate) fn disagreements_with_tensors(
+        &self,
+        file: &Spanned<String>,
+        hidden: usize,
+        input: usize,
+    ) -> Diagnostics {
         let sizes = [(Key::HiddenSize, hidden), (Key::InputSize, input)];
         Diagnostics(sizes.into_iter().filter_map(|(key, size)| self.disagreement(file, key, &size.into())).collect())
     }
 
     /// Whether it is one step, and a file's metadata say that it is a sequence.
     #[cfg(feature = "read-safetensors")]
-    pub(crate) fn sequence_of_file(&self, file: &Said<String>, read: &Declared) -> Option<Diagnostic> {
+    pub(crate) fn sequence_of_file(&self, file: &Spanned<String>, read: &Declared) -> Option<Diagnostic> {
         let steps = read.steps().filter(|_| !self.called.is_sequence())?.value;
         let sequence = Macro::of(self.called.family(), true)?;
         let found = format!("the metadata of {} say a sequence of {steps} steps", file.value);
@@ -187,7 +192,7 @@ impl Declaration {
     }
 
     /// A key that says something else than a file.
-    fn disagreement(&self, file: &Said<String>, key: Key, read: &Value) -> Option<Diagnostic> {
+    fn disagreement(&self, file: &Spanned<String>, key: Key, read: &Value) -> Option<Diagnostic> {
         let mut said = self.keys.said(key)?.clone();
         if let (Key::Clip, Value::Number(clip)) = (key, &mut said.value) {
             *clip = clip_bound(*clip).unwrap_or(NO_CLIP);
@@ -216,7 +221,7 @@ fn declares(cell: &ValidCell) -> &'static str {
 }
 
 /// A file of more weights than a macro bakes in.
-pub(crate) fn too_large(file: &Said<String>, bytes: usize) -> Diagnostic {
+pub(crate) fn too_large(file: &Spanned<String>, bytes: usize) -> Diagnostic {
     Diagnostic::error(file.origin.clone(), format!("{} holds {bytes} bytes of weights", file.value))
         .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"))
         .help("compile it with cellc::Builder in a build script, or give the weights at run time")

@@ -9,7 +9,7 @@ mod written;
 use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;
 
-use super::keys::{Key, Keys, Macro, Said, Value};
+use super::keys::{Key, Keys, Macro, Spanned, Value};
 use super::layer::Declared;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::options::{Options, WeightsAs};
@@ -101,7 +101,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         let origin = tokens.add(&entry);
         let read = Reader { called, key, origin: origin.clone(), tokens, problems }.read(value);
         match read {
-            Some(value) => declaration.set(key, Said { value, origin }, problems),
+            Some(value) => declaration.set(key, Spanned { value, origin }, problems),
             None if [Key::Model, Key::Weights, Key::Batch].contains(&key) => declaration.readable = false,
             None => {}
         }
@@ -157,7 +157,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 impl Declaration {
-    fn set(&mut self, key: Key, said: Said<Value>, problems: &mut Diagnostics) {
+    fn set(&mut self, key: Key, said: Spanned<Value>, problems: &mut Diagnostics) {
         key.choose(&mut self.options, &said.value);
         let denormals = [Key::KeepDenormals, Key::FlushDenormals];
         let same = |other: Key| other != key && self.keys.said(other).is_some_and(|other| other.value == said.value);
@@ -169,17 +169,17 @@ impl Declaration {
     }
 
     /// The model's file, relative to the folder of Cargo.toml.
-    pub(crate) fn model_file(&self) -> Option<Said<String>> {
+    pub(crate) fn model_file(&self) -> Option<Spanned<String>> {
         self.keys.get(Key::Model)
     }
 
     /// The `.bin`, likewise; none: beside the model. Without a model, the `.safetensors`.
-    pub(crate) fn weights_file(&self) -> Option<Said<String>> {
+    pub(crate) fn weights_file(&self) -> Option<Spanned<String>> {
         self.keys.get(Key::Weights)
     }
 
     /// The `.safetensors` file with the weights.
-    pub(crate) fn tensor_file(&self) -> Option<Said<String>> {
+    pub(crate) fn tensor_file(&self) -> Option<Spanned<String>> {
         // PyTorch has no AUGRU
         let taken = self.model_file().is_none() && self.called.takes(Key::Prefix);
         self.weights_file().filter(|said| taken && is_tensor_file(&said.value))
@@ -192,15 +192,15 @@ impl Declaration {
             return None;
         }
         let mut keys = self.keys.clone();
-        keys.set(Key::Cell, Said::unplaced(self.called.family()));
+        keys.set(Key::Cell, Spanned::unplaced(self.called.family()));
         Some(keys)
     }
 
     /// What is declared, weights apart; none where it names a model file, or lacks a size that no file of tensors has told.
     pub(crate) fn declared(&self, sizes: Option<(usize, usize)>) -> Option<Declared> {
-        let name = Said { value: self.name.unraw().to_string(), origin: NAME };
+        let name = Spanned { value: self.name.unraw().to_string(), origin: NAME };
         let size = |key: Key, told: Option<usize>| {
-            self.keys.get(key).or_else(|| told.map(|value| Said { value, origin: NAME }))
+            self.keys.get(key).or_else(|| told.map(|value| Spanned { value, origin: NAME }))
         };
         let hidden_size = size(Key::HiddenSize, sizes.map(|(hidden, _)| hidden))?;
         let input_size = size(Key::InputSize, sizes.map(|(_, input)| input))?;

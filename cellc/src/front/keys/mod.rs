@@ -457,32 +457,32 @@ impl Key {
 
 /// Something that was said, and where.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Said<T> {
+pub(crate) struct Spanned<T> {
     pub(crate) value: T,
     pub(crate) origin: Origin,
 }
 
-impl<T> Said<T> {
+impl<T> Spanned<T> {
     /// What no place of the input says: an option, a method of the Builder, a file.
     pub(crate) fn unplaced(value: T) -> Self {
         Self { value, origin: Origin::Unknown }
     }
 
     /// Another value that is said at the same place.
-    pub(crate) fn with<U>(&self, value: U) -> Said<U> {
-        Said { value, origin: self.origin.clone() }
+    pub(crate) fn with<U>(&self, value: U) -> Spanned<U> {
+        Spanned { value, origin: self.origin.clone() }
     }
 }
 
 /// The keys that are given, with their values.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Keys(BTreeMap<Key, Said<Value>>);
+pub struct Keys(BTreeMap<Key, Spanned<Value>>);
 
 impl Keys {
     /// Adds one that no place of the input says, if it is given.
     pub fn add(&mut self, key: Key, value: Option<KeyValue>) {
         if let Some(value) = value {
-            self.set(key, Said::unplaced(value.0));
+            self.set(key, Spanned::unplaced(value.0));
         }
     }
 
@@ -491,8 +491,8 @@ impl Keys {
         self.0.keys().copied()
     }
 
-    pub(crate) fn set(&mut self, key: Key, said: Said<impl Into<Value>>) {
-        self.0.insert(key, Said { value: said.value.into(), origin: said.origin });
+    pub(crate) fn set(&mut self, key: Key, said: Spanned<impl Into<Value>>) {
+        self.0.insert(key, Spanned { value: said.value.into(), origin: said.origin });
     }
 
     pub(crate) fn remove(&mut self, key: Key) {
@@ -500,7 +500,7 @@ impl Keys {
     }
 
     /// The same key as others have it, or not at all.
-    pub(crate) fn said(&self, key: Key) -> Option<&Said<Value>> {
+    pub(crate) fn said(&self, key: Key) -> Option<&Spanned<Value>> {
         self.0.get(&key)
     }
 
@@ -510,7 +510,7 @@ impl Keys {
     }
 
     /// The value of a key, whose kind the table says.
-    pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Said<T>> {
+    pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Spanned<T>> {
         let said = self.said(key)?;
         Some(said.with(T::of(&said.value)?))
     }

@@ -3,7 +3,7 @@
 use crate::diagnostic::Origin;
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
-use crate::front::keys::{Key, Keys, Said};
+use crate::front::keys::{Key, Keys, Spanned};
 use crate::model::{Activation, ResetGate, ValueId};
 
 /// Where the reset gate stands: as `reset_gate` says, else as the flag does, else as the documentation prints it.
@@ -16,14 +16,14 @@ pub(crate) fn reset_gate(keys: &Keys) -> AppleResetGate {
 }
 
 /// What OpenVINO's attribute says of it.
-pub(super) fn linear_before_reset(keys: &Keys) -> Said<bool> {
+pub(super) fn linear_before_reset(keys: &Keys) -> Spanned<bool> {
     let origin = keys.origin(Key::ResetGate).or(keys.origin(Key::ApplyResetGateAfterMatMul));
     let value = reset_gate(keys).place() == ResetGate::AfterMatMul;
-    Said { value, origin: origin.cloned().unwrap_or(Origin::Unknown) }
+    Spanned { value, origin: origin.cloned().unwrap_or(Origin::Unknown) }
 }
 
 /// The place of the gate where the flag contradicts it.
-pub(in crate::front) fn contradiction(keys: &Keys) -> Option<Said<AppleResetGate>> {
+pub(in crate::front) fn contradiction(keys: &Keys) -> Option<Spanned<AppleResetGate>> {
     let gate = keys.get::<AppleResetGate>(Key::ResetGate)?;
     let flag: bool = keys.value(Key::ApplyResetGateAfterMatMul)?;
     (flag != (gate.value == AppleResetGate::AfterMatMul)).then_some(gate)
@@ -35,10 +35,10 @@ pub(in crate::front) fn output_sequence(keys: &Keys) -> bool {
 }
 
 /// Those of z and r, and of n, if either is given.
-pub(super) fn activations(keys: &Keys) -> Option<Said<Vec<Activation>>> {
+pub(super) fn activations(keys: &Keys) -> Option<Spanned<Vec<Activation>>> {
     let [gates, candidate] = [Key::RecurrentActivation, Key::Activation].map(|key| keys.get(key));
     let said = candidate.as_ref().or(gates.as_ref())?;
-    let of = |said: &Option<Said<Activation>>, default| said.as_ref().map_or(default, |said| said.value);
+    let of = |said: &Option<Spanned<Activation>>, default| said.as_ref().map_or(default, |said| said.value);
     Some(said.with(vec![of(&gates, Activation::Sigmoid), of(&candidate, Activation::Tanh)]))
 }
 

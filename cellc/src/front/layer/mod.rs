@@ -7,7 +7,7 @@ use crate::diagnostic::Origin;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
-use crate::front::keys::{Family, Key, Keys, Said};
+use crate::front::keys::{Family, Key, Keys, Spanned};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::front::weights::Baked;
 use crate::model::{Activation, Cell, CellKind, Direction, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout};
@@ -16,16 +16,16 @@ use crate::model::{Activation, Cell, CellKind, Direction, LedgerEntry, Op, Reset
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Declared {
     /// The name of the type.
-    pub(crate) name: Said<String>,
+    pub(crate) name: Spanned<String>,
     /// What diagnostics call the declaration: `gru_cell!`, `Builder::gru`.
     pub(crate) declared_by: &'static str,
     pub(crate) family: Family,
-    pub(crate) hidden_size: Said<usize>,
-    pub(crate) input_size: Said<usize>,
+    pub(crate) hidden_size: Spanned<usize>,
+    pub(crate) input_size: Spanned<usize>,
     /// All else that is said of it; what is left out is as in OpenVINO.
     pub(crate) keys: Keys,
     /// None: given at run time.
-    pub(crate) weights: Option<Said<Baked>>,
+    pub(crate) weights: Option<Spanned<Baked>>,
     /// Whether its inputs and outputs are those of Apple's `gru`.
     pub(crate) is_apples: bool,
 }
@@ -57,9 +57,9 @@ impl Declared {
     pub(crate) fn new(
         family: Family,
         declared_by: &'static str,
-        name: Said<String>,
-        hidden_size: Said<usize>,
-        input_size: Said<usize>,
+        name: Spanned<String>,
+        hidden_size: Spanned<usize>,
+        input_size: Spanned<usize>,
     ) -> Self {
         Self {
             name,
@@ -75,12 +75,12 @@ impl Declared {
 
     pub(crate) fn kind(&self) -> CellKind {
         self.family.kind(match self.linear_before_reset() {
-            Some(Said { value: true, .. }) => ResetGate::AfterMatMul,
+            Some(Spanned { value: true, .. }) => ResetGate::AfterMatMul,
             _ => ResetGate::BeforeMatMul,
         })
     }
 
-    fn linear_before_reset(&self) -> Option<Said<bool>> {
+    fn linear_before_reset(&self) -> Option<Spanned<bool>> {
         if self.is_apples {
             Some(apple::linear_before_reset(&self.keys))
         } else {
@@ -88,12 +88,12 @@ impl Declared {
         }
     }
 
-    fn activations(&self) -> Option<Said<Vec<Activation>>> {
+    fn activations(&self) -> Option<Spanned<Vec<Activation>>> {
         self.keys.get(Key::Activations).or_else(|| apple::activations(&self.keys))
     }
 
     /// How many steps a sequence has; none: one step, and no sequence.
-    pub(crate) fn steps(&self) -> Option<Said<usize>> {
+    pub(crate) fn steps(&self) -> Option<Spanned<usize>> {
         self.keys.get(Key::Steps)
     }
 
@@ -154,13 +154,13 @@ impl Declared {
         let name = framework.name();
         if framework == Framework::PyTorch && self.family == Family::Gru {
             match self.linear_before_reset() {
-                Some(Said { value: false, origin }) => problems.push(
+                Some(Spanned { value: false, origin }) => problems.push(
                     Diagnostic::error(origin, "`linear_before_reset` is false, and PyTorch's GRU computes it as true")
                         .valid("linear_before_reset = true")
                         .help("or leave it out: it is known"),
                 ),
                 Some(_) => {}
-                None => self.keys.set(Key::LinearBeforeReset, Said { value: true, origin: origin.clone() }),
+                None => self.keys.set(Key::LinearBeforeReset, Spanned { value: true, origin: origin.clone() }),
             }
         }
         if matches!(framework, Framework::OpenVino | Framework::Onnx) {
@@ -330,10 +330,10 @@ impl Declared {
         if let Some(skip) = self.keys.value::<bool>(Key::Skip) {
             ledger.push(entry(Key::Skip, skip.to_string()));
         }
-        if let Some(Said { value: Baked { taken, file, .. }, origin }) = &self.weights
+        if let Some(Spanned { value: Baked { taken, file, .. }, origin }) = &self.weights
             && !taken.is_empty()
         {
-            let file = file.as_ref().map(|file| Said { value: file.name.clone(), origin: origin.clone() });
+            let file = file.as_ref().map(|file| Spanned { value: file.name.clone(), origin: origin.clone() });
             ledger.push(given("weights", file, taken.clone()));
         }
         ledger
@@ -345,7 +345,7 @@ fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
     given(key.name(), keys.said(key).map(|said| said.with(said.value.to_string())), taken)
 }
 
-fn given(attribute: &str, said: Option<Said<String>>, taken: String) -> LedgerEntry {
+fn given(attribute: &str, said: Option<Spanned<String>>, taken: String) -> LedgerEntry {
     let (given, origin) = said.map_or((None, Origin::Unknown), |said| (Some(said.value), said.origin));
     LedgerEntry { attribute: attribute.to_owned(), given, taken, origin }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
 use crate::front::apple::AppleResetGate;
-use crate::front::keys::{Family, Key, Said};
+use crate::front::keys::{Family, Key, Spanned};
 use crate::front::layer::Declared;
 use crate::front::safetensors::{self, TensorFile};
 use crate::front::weights::{Baked, CellWeights};
@@ -102,21 +102,21 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
     let mut declared = Declared::new(
         Family::of(kind),
         "test",
-        Said::unplaced("net".to_owned()),
-        Said::unplaced(H),
-        Said::unplaced(input_size),
+        Spanned::unplaced("net".to_owned()),
+        Spanned::unplaced(H),
+        Spanned::unplaced(input_size),
     );
-    declared.keys.set(Key::Batch, Said::unplaced(N));
-    declared.keys.set(Key::LinearBeforeReset, Said::unplaced(kind.reset_gate() == Some(ResetGate::AfterMatMul)));
+    declared.keys.set(Key::Batch, Spanned::unplaced(N));
+    declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(kind.reset_gate() == Some(ResetGate::AfterMatMul)));
     if weights.p.is_some() {
-        declared.keys.set(Key::Peepholes, Said::unplaced(true));
+        declared.keys.set(Key::Peepholes, Spanned::unplaced(true));
     } else {
-        declared.keys.set(Key::Steps, Said::unplaced(T));
+        declared.keys.set(Key::Steps, Spanned::unplaced(T));
         if directions == 2 {
-            declared.keys.set(Key::Direction, Said::unplaced(Direction::Bidirectional));
+            declared.keys.set(Key::Direction, Spanned::unplaced(Direction::Bidirectional));
         }
     }
-    declared.weights = Some(Said::unplaced(Baked { layers: vec![weights], ..Baked::default() }));
+    declared.weights = Some(Spanned::unplaced(Baked { layers: vec![weights], ..Baked::default() }));
     declared
 }
 
@@ -173,7 +173,7 @@ fn difference((name, framework, kind, layers, directions): Case, change: impl Fn
         change(&mut weights);
         let mut declared = layer(kind, input_size, weights, directions);
         if name.ends_with("relu") {
-            declared.keys.set(Key::Activations, Said::unplaced(vec![Activation::Relu]));
+            declared.keys.set(Key::Activations, Spanned::unplaced(vec![Activation::Relu]));
         }
         let state = |name: &str| {
             let all = values(&get(name)?);
@@ -272,8 +272,8 @@ fn apple(file: &TensorFile, gate: AppleResetGate, set: WeightSet, output_sequenc
     let weights = convert(Framework::Apple, wanted, &[set]).expect("weights that fit");
     let mut declared = layer(wanted.kind, I, weights, 1);
     declared.is_apples = true;
-    declared.keys.set(Key::ResetGate, Said::unplaced(gate));
-    declared.keys.set(Key::OutputSequence, Said::unplaced(output_sequence));
+    declared.keys.set(Key::ResetGate, Spanned::unplaced(gate));
+    declared.keys.set(Key::OutputSequence, Spanned::unplaced(output_sequence));
     let x = values(&tensor(file, "x").expect("x"));
     let by_time = (0..T).flat_map(|t| (0..N).map(move |n| (n, t)));
     let x = by_time.flat_map(|(n, t)| x[(n * T + t) * I..][..I].to_vec()).collect();

@@ -9,15 +9,15 @@ use super::*;
 use crate::random::Random;
 
 /// What a header says: the type, the shape and the bytes of each tensor by its name, and the metadata.
-type Said = (BTreeMap<String, (String, Vec<usize>, Range<usize>)>, BTreeMap<String, String>);
+type Parsed = (BTreeMap<String, (String, Vec<usize>, Range<usize>)>, BTreeMap<String, String>);
 
-fn ours(file: &[u8]) -> Result<Said, String> {
+fn ours(file: &[u8]) -> Result<Parsed, String> {
     let header = read(file)?;
     let tensor = |t: TensorInfo| (t.name, (t.element.0.to_owned(), t.shape, t.bytes));
     Ok((header.tensors.into_iter().map(tensor).collect(), header.metadata))
 }
 
-fn of_crate(file: &[u8]) -> Result<Said, String> {
+fn of_crate(file: &[u8]) -> Result<Parsed, String> {
     let (length, header) = SafeTensors::read_metadata(file).map_err(|error| error.to_string())?;
     let tensors = header
         .tensors()
