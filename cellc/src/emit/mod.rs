@@ -8,7 +8,7 @@ pub mod names;
 mod reserved;
 mod rust;
 pub mod signature;
-mod walk;
+mod traversal;
 mod weights;
 
 use proc_macro2::TokenStream;

@@ -6,7 +6,7 @@ use super::{CFile, block_comment, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
 use crate::emit::signature::{Argument, Signature};
-use crate::emit::walk::decimal;
+use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
 impl CFile<'_> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::super::walk::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal};
+use super::super::traversal::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal};
 use super::vectors::{self, VectorFunction, fill, spaced};
 use super::{block_comment, wrap};
 use crate::arch::{CVector, Isa};

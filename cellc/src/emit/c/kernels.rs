@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::super::walk::{Block, Shared, Taken, Uses};
+use super::super::traversal::{Block, Shared, Taken, Uses};
 use super::dialect::{C, DEEPEST, counter, full, plus};
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;

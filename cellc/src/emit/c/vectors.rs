@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::{attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, Isa};
 use crate::emit::names::c_type;
-use crate::emit::walk::decimal;
+use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
 /// Something that the bodies use and that the top of the file then declares, by number of lanes.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::types::block_type;
-use crate::emit::walk::{Block, Context, Copying, Dialect, Text, Walking, decimal};
+use crate::emit::traversal::{Block, Context, Copying, Dialect, Text, Walking, decimal};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 /// The dialect: text of the current body, and which helpers it needs.

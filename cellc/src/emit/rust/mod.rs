@@ -18,7 +18,7 @@ use std::ops::Deref;
 use super::Contents;
 use super::names::{Field, Interface, POOL_MEMBERS};
 use super::signature::{Argument, Signature};
-use super::walk::{Block, Call, MOST_CALLED, Shared, Taken, Uses, decimal};
+use super::traversal::{Block, Call, MOST_CALLED, Shared, Taken, Uses, decimal};
 use crate::arch::Isa;
 use crate::kernel::{BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Role};
 use crate::options::Language;

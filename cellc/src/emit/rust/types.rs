@@ -3,7 +3,7 @@
 use crate::arch::Isa;
 use crate::emit::names::Field;
 use crate::emit::signature::Argument;
-use crate::emit::walk::Block;
+use crate::emit::traversal::Block;
 use crate::kernel::Element;
 
 /// A parameter of a public function.
