@@ -84,7 +84,7 @@ impl Profile {
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
 pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
-    analyse(model, Analysis { profile, any_length: false }, magnitudes, variables)
+    analyse(model, ErrorAnalysis { profile, any_length: false }, magnitudes, variables)
 }
 
 /// What [`over_range`] takes, in products that it looks at; an element of any other operation takes as long as many of them.
@@ -122,7 +122,7 @@ pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f
     let parameter = |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
     let magnitudes: Vec<_> = model.parameters.iter().enumerate().map(parameter).collect();
     let variables: Vec<_> = model.variables.iter().map(|v| fill(&v.shape, h)).collect();
-    let bounds = analyse(model, Analysis { profile, any_length: true }, &magnitudes, &variables);
+    let bounds = analyse(model, ErrorAnalysis { profile, any_length: true }, &magnitudes, &variables);
     bounds.results.iter().map(|b| b.iter().copied().fold(0.0, f64::max)).collect()
 }
 
@@ -151,7 +151,12 @@ fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
     }
 }
 
-fn analyse(model: &ValidModel, analysis: Analysis, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+fn analyse(
+    model: &ValidModel,
+    analysis: ErrorAnalysis,
+    magnitudes: &[Vec<f64>],
+    variables: &[Vec<f64>],
+) -> Outcome<f64> {
     let Outcome { results, variables } = evaluate(&analysis, model, magnitudes, variables);
     let errors = |all: Vec<Vec<Value>>| -> Vec<Vec<f64>> {
         all.iter().map(|values| values.iter().map(|v| (v.error() * MARGIN).min(v.high() - v.low())).collect()).collect()
@@ -160,13 +165,13 @@ fn analyse(model: &ValidModel, analysis: Analysis, magnitudes: &[Vec<f64>], vari
 }
 
 /// What is known of values, in place of values.
-struct Analysis {
+struct ErrorAnalysis {
     profile: Profile,
     /// Whether sequence lengths that are parameters may be any.
     any_length: bool,
 }
 
-impl Arithmetic for Analysis {
+impl Arithmetic for ErrorAnalysis {
     type Value = Value;
 
     fn given(&self, number: f64) -> Value {
@@ -277,7 +282,7 @@ impl Arithmetic for Analysis {
     }
 }
 
-impl Analysis {
+impl ErrorAnalysis {
     fn activation(&self, activation: Activation, v: Value) -> Value {
         v.activated(activation, self.profile)
     }
@@ -291,7 +296,7 @@ fn either(a: &State<Value>, b: &State<Value>) -> State<Value> {
 
 /// The cells, one row of one step at a time.
 struct Gates<'a> {
-    analysis: &'a Analysis,
+    analysis: &'a ErrorAnalysis,
     cell: &'a ValidCell,
     weights: &'a CellWeights<'a>,
     x: &'a [Value],

@@ -72,7 +72,7 @@ use crate::options::{
 #[derive(Clone, Debug)]
 #[must_use = "nothing is compiled before `compile` is called"]
 pub struct Builder {
-    source: Source,
+    source: BuilderSource,
     options: Options,
     out_dir: Option<PathBuf>,
     /// Which method said whether denormals are kept, and what.
@@ -81,7 +81,7 @@ pub struct Builder {
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum BuilderSource {
     #[cfg(any(feature = "read-openvino", feature = "json"))]
     File {
         xml: PathBuf,
@@ -89,13 +89,13 @@ enum Source {
     },
     Cell {
         cell: Box<Declared>,
-        weights: Given,
+        weights: GivenWeights,
     },
 }
 
 /// The weights of a declared cell as they were given.
 #[derive(Clone, Debug)]
-enum Given {
+enum GivenWeights {
     AtRunTime,
     /// W, R and B of OpenVINO's operation.
     Values([Vec<f32>; 3]),
@@ -117,7 +117,7 @@ impl Builder {
     /// The weights of an IR are read from the `.bin` beside it, unless [`Builder::weights`] names another file.
     #[cfg(any(feature = "read-openvino", feature = "json"))]
     pub fn new(model: impl Into<PathBuf>) -> Self {
-        Self::of(Source::File { xml: model.into(), weights: None })
+        Self::of(BuilderSource::File { xml: model.into(), weights: None })
     }
 
     /// A GRU cell: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
@@ -169,10 +169,10 @@ impl Builder {
     }
 
     fn declared(cell: Declared) -> Self {
-        Self::of(Source::Cell { cell: Box::new(cell), weights: Given::AtRunTime })
+        Self::of(BuilderSource::Cell { cell: Box::new(cell), weights: GivenWeights::AtRunTime })
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: BuilderSource) -> Self {
         let options = Options { runtime: true, ..Options::default() };
         Self { source, options, out_dir: None, denormals: None, problems: Diagnostics::default() }
     }
@@ -180,9 +180,9 @@ impl Builder {
     /// An attribute that only a declared cell takes.
     fn attribute(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } => cell.keys.set(key, Spanned::unplaced(value)),
+            BuilderSource::Cell { cell, .. } => cell.keys.set(key, Spanned::unplaced(value)),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, .. } => {
+            BuilderSource::File { xml, .. } => {
                 let (name, file) = (key.name(), xml.display());
                 let found = format!("`{name}` is set, and {file} has its own");
                 let help = format!("remove `.{name}(..)`: attributes are read from the file");
@@ -200,7 +200,7 @@ impl Builder {
     /// The place of the reset gate of a declared GRU: after the matrix product if true (PyTorch, Keras `reset_after`), before it if false
     /// (the default, as in OpenVINO).
     pub fn linear_before_reset(mut self, after: bool) -> Self {
-        if let Source::Cell { cell, .. } = &self.source
+        if let BuilderSource::Cell { cell, .. } = &self.source
             && (!cell.family.has_reset_gate() || cell.is_apples)
         {
             let found = format!("`linear_before_reset` is set on a {}", cell.declared_by);
@@ -273,7 +273,7 @@ impl Builder {
 
     fn of_apple(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } if cell.is_apples => cell.keys.set(key, Spanned::unplaced(value)),
+            BuilderSource::Cell { cell, .. } if cell.is_apples => cell.keys.set(key, Spanned::unplaced(value)),
             _ => {
                 let name = key.name();
                 let found = format!("`{name}` is set on what is no Builder::apple_gru");
@@ -309,10 +309,10 @@ impl Builder {
     pub fn weights_of(mut self, framework: Framework, tensors: &[&[f32]]) -> Self {
         let set: Vec<Vec<f32>> = tensors.iter().map(|tensor| tensor.to_vec()).collect();
         match &mut self.source {
-            Source::Cell { weights: Given::Of(of, sets), .. } if *of == framework => sets.push(set),
-            Source::Cell { weights, .. } => *weights = Given::Of(framework, vec![set]),
+            BuilderSource::Cell { weights: GivenWeights::Of(of, sets), .. } if *of == framework => sets.push(set),
+            BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Of(framework, vec![set]),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, .. } => {
+            BuilderSource::File { xml, .. } => {
                 let found = format!("`weights_of` is set, and {} has its own", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"));
             }
@@ -330,12 +330,12 @@ impl Builder {
     #[cfg(feature = "read-safetensors")]
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, weights } => {
+            BuilderSource::Cell { cell, weights } => {
                 OF_FILE.into_iter().for_each(|key| cell.keys.remove(key));
-                *weights = Given::File(file.into());
+                *weights = GivenWeights::File(file.into());
             }
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, .. } => {
+            BuilderSource::File { xml, .. } => {
                 let found = format!("`safetensors` is set, and {} has its own weights", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"));
             }
@@ -371,7 +371,9 @@ impl Builder {
     #[cfg(feature = "read-safetensors")]
     fn of_file(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
-            Source::Cell { cell, weights: Given::File(_) } => cell.keys.set(key, Spanned::unplaced(value)),
+            BuilderSource::Cell { cell, weights: GivenWeights::File(_) } => {
+                cell.keys.set(key, Spanned::unplaced(value))
+            }
             _ => {
                 let name = key.name();
                 let found = format!("`{name}` is set without a file of tensors");
@@ -389,9 +391,9 @@ impl Builder {
     /// Without them, weights are given at run time.
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
-            Source::Cell { weights, .. } => *weights = Given::Values([w, r, b].map(<[f32]>::to_vec)),
+            BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Values([w, r, b].map(<[f32]>::to_vec)),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, .. } => {
+            BuilderSource::File { xml, .. } => {
                 let found = format!("`weight_values` is set, and {} has its own", xml.display());
                 let help = "remove `.weight_values(..)`, or name another `.bin` by `.weights(..)`";
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help(help));
@@ -404,8 +406,8 @@ impl Builder {
     #[cfg(any(feature = "read-openvino", feature = "json"))]
     pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
-            Source::File { weights, .. } => *weights = Some(file.into()),
-            Source::Cell { cell, .. } => self.problems.push(
+            BuilderSource::File { weights, .. } => *weights = Some(file.into()),
+            BuilderSource::Cell { cell, .. } => self.problems.push(
                 Diagnostic::error(Origin::Unknown, format!("a file of weights is set on a {}", cell.declared_by))
                     .help("give the values by `.weight_values(..)`; files belong to `Builder::new(\"model.xml\")`"),
             ),
@@ -459,9 +461,9 @@ impl Builder {
     /// The batch size, if the model leaves it open; 1 for a declared cell.
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
-            Source::Cell { cell, .. } => cell.keys.set(Key::Batch, Spanned::unplaced(rows)),
+            BuilderSource::Cell { cell, .. } => cell.keys.set(Key::Batch, Spanned::unplaced(rows)),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { .. } => self.options.batch = Some(rows),
+            BuilderSource::File { .. } => self.options.batch = Some(rows),
         }
         self
     }
@@ -573,12 +575,12 @@ impl Builder {
     fn files(&self) -> Result<Vec<String>, Error> {
         let files = match &self.source {
             #[cfg(feature = "read-safetensors")]
-            Source::Cell { weights: Given::File(file), .. } => vec![file.clone()],
-            Source::Cell { .. } => Vec::new(),
+            BuilderSource::Cell { weights: GivenWeights::File(file), .. } => vec![file.clone()],
+            BuilderSource::Cell { .. } => Vec::new(),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
+            BuilderSource::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, weights: None } => {
+            BuilderSource::File { xml, weights: None } => {
                 // a model whose weights are all given at run time has no such file, and one that is missing is never fresh
                 let beside = Some(xml.with_extension("bin")).filter(|file| file.exists());
                 [Some(xml.clone()), beside].into_iter().flatten().collect()
@@ -630,9 +632,11 @@ impl Builder {
     fn file_name(&self, problems: &mut Diagnostics) -> Option<String> {
         let name = match (&self.options.name, &self.source) {
             (Some(name), _) => name.clone(),
-            (None, Source::Cell { cell, .. }) => cell.name.value.clone(),
+            (None, BuilderSource::Cell { cell, .. }) => cell.name.value.clone(),
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            (None, Source::File { xml, .. }) => xml.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            (None, BuilderSource::File { xml, .. }) => {
+                xml.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+            }
         };
         if Path::new(&name).file_name() == Some(OsStr::new(&name)) && !name.contains(char::is_control) {
             return Some(name);
@@ -646,15 +650,15 @@ impl Builder {
 
     fn model(&self, problems: &mut Diagnostics) -> Option<Model> {
         match &self.source {
-            Source::Cell { cell, weights } => {
+            BuilderSource::Cell { cell, weights } => {
                 let mut cell = Declared::clone(cell);
                 let baked = match weights {
-                    Given::AtRunTime => None,
-                    Given::Values(weights) => {
+                    GivenWeights::AtRunTime => None,
+                    GivenWeights::Values(weights) => {
                         let layers = vec![tensors(&cell, weights, problems)?];
                         Some(Baked { layers, ..Baked::default() })
                     }
-                    Given::Of(framework, sets) => {
+                    GivenWeights::Of(framework, sets) => {
                         let wrong = cell.computed_as_by(*framework, &Origin::Unknown);
                         let fatal = wrong.has_errors();
                         problems.extend(wrong);
@@ -664,7 +668,7 @@ impl Builder {
                         Some(converted(&cell, *framework, sets, problems)?)
                     }
                     #[cfg(feature = "read-safetensors")]
-                    Given::File(file) => Some(from_file(&mut cell, file, problems)?),
+                    GivenWeights::File(file) => Some(from_file(&mut cell, file, problems)?),
                 };
                 if let Some(baked) = baked {
                     if baked.layers.len() != cell.layer_count() {
@@ -681,7 +685,7 @@ impl Builder {
                 (!fatal).then(|| cell.model())
             }
             #[cfg(any(feature = "read-openvino", feature = "json"))]
-            Source::File { xml, weights } => {
+            BuilderSource::File { xml, weights } => {
                 let (model, found) = match formats::read(xml, &ReadOptions::with_weights(weights.as_deref())) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),

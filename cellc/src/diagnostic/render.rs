@@ -78,13 +78,13 @@ impl Diagnostic {
     /// The file, line and column, each from 1, where they are known: what an editor jumps to.
     pub fn place(&self) -> Option<(&str, usize, usize)> {
         let Origin::Text { source, start, .. } = &self.origin else { return None };
-        let place = Place::new(&source.text, *start);
+        let place = TextPosition::new(&source.text, *start);
         Some((&source.name, place.line, place.column))
     }
 }
 
 /// Where a byte of a text stands.
-struct Place {
+struct TextPosition {
     /// The byte, moved back to the start of its character.
     at: usize,
     /// The first byte of its line.
@@ -95,7 +95,7 @@ struct Place {
     column: usize,
 }
 
-impl Place {
+impl TextPosition {
     fn new(text: &str, at: usize) -> Self {
         let at = character_start(text, at);
         let before = &text[..at];
@@ -113,7 +113,7 @@ fn character_start(text: &str, at: usize) -> usize {
 /// Adds the place and the line of the file, and gives the width of its margin.
 fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize) -> usize {
     let text = &source.text[..];
-    let place = Place::new(text, start);
+    let place = TextPosition::new(text, start);
     let number = place.line.to_string();
     let margin = number.len() + 1;
     let blank = " ".repeat(margin);

@@ -127,13 +127,13 @@ impl<V> Row<'_, V> {
 
 /// Numbers where they stand: a copy in f64 would be twice as large as the model.
 #[derive(Clone, Copy)]
-pub(crate) enum Numbers<'a> {
+pub(crate) enum WeightNumbers<'a> {
     Constant(&'a Tensor),
     Given(&'a [f64]),
     Zero,
 }
 
-impl Numbers<'_> {
+impl WeightNumbers<'_> {
     /// Constants are the f32 that kernels compute with.
     pub(crate) fn at(self, i: usize) -> f64 {
         match self {
@@ -146,10 +146,10 @@ impl Numbers<'_> {
 
 /// A cell's own set of weights; gates and parts are counted as its kind lists them.
 pub(crate) struct CellWeights<'a> {
-    w: (Numbers<'a>, usize),
-    r: (Numbers<'a>, usize),
-    b: Vec<(Numbers<'a>, usize)>,
-    p: Option<Numbers<'a>>,
+    w: (WeightNumbers<'a>, usize),
+    r: (WeightNumbers<'a>, usize),
+    b: Vec<(WeightNumbers<'a>, usize)>,
+    p: Option<WeightNumbers<'a>>,
     layout: &'a WeightLayout,
     units: usize,
     inputs: usize,
@@ -243,9 +243,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     fn get(&self, source: Source) -> Vec<A::Value> {
         let numbers = match source {
             Source::Value(i) => return self.values[i].clone(),
-            Source::Constant(i) => Numbers::Constant(&self.model.constants[i]),
-            Source::Parameter(i) => Numbers::Given(&self.parameters[i]),
-            Source::Variable(i) => Numbers::Given(&self.variables[i]),
+            Source::Constant(i) => WeightNumbers::Constant(&self.model.constants[i]),
+            Source::Parameter(i) => WeightNumbers::Given(&self.parameters[i]),
+            Source::Variable(i) => WeightNumbers::Given(&self.variables[i]),
         };
         let values = (0..self.model.len(source)).map(|i| self.number(numbers, i));
         if self.denormals.is_input(source) { self.flush(values) } else { values.collect() }
@@ -265,18 +265,18 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         values.into_iter().map(|v| self.arithmetic.flushed(v)).collect()
     }
 
-    fn number(&self, numbers: Numbers<'_>, i: usize) -> A::Value {
+    fn number(&self, numbers: WeightNumbers<'_>, i: usize) -> A::Value {
         match numbers {
-            Numbers::Given(_) => self.arithmetic.given(numbers.at(i)),
-            Numbers::Constant(_) | Numbers::Zero => self.arithmetic.constant(numbers.at(i)),
+            WeightNumbers::Given(_) => self.arithmetic.given(numbers.at(i)),
+            WeightNumbers::Constant(_) | WeightNumbers::Zero => self.arithmetic.constant(numbers.at(i)),
         }
     }
 
-    fn weight(&self, source: WeightSource) -> Numbers<'a> {
+    fn weight(&self, source: WeightSource) -> WeightNumbers<'a> {
         match source {
-            WeightSource::Constant(i) => Numbers::Constant(&self.model.constants[i]),
-            WeightSource::Parameter(i) => Numbers::Given(&self.parameters[i]),
-            WeightSource::Zero => Numbers::Zero,
+            WeightSource::Constant(i) => WeightNumbers::Constant(&self.model.constants[i]),
+            WeightSource::Parameter(i) => WeightNumbers::Given(&self.parameters[i]),
+            WeightSource::Zero => WeightNumbers::Zero,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::graph::Graph;
 use super::keys::{CLIP, Family, Key, Spanned, is_clip};
-use super::layer::{Declared, LayerOutputs, Place, apple};
+use super::layer::{Declared, LayerOutputs, LayerPlace, apple};
 use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
@@ -162,7 +162,7 @@ impl Declared {
         if self.is_apples {
             x = graph.transposed("input_by_row", x, &[1, 0, 2], origin);
         }
-        let outputs = self.layer(&mut graph, Place::Alone, x);
+        let outputs = self.layer(&mut graph, LayerPlace::Alone, x);
         if self.is_apples {
             self.apple_results(&mut graph, &outputs);
         } else {

@@ -7,7 +7,7 @@ use super::graph::Graph;
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::keys::Key;
 use super::keys::Spanned;
-use super::layer::{Declared, Place};
+use super::layer::{Declared, LayerPlace};
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
@@ -19,7 +19,7 @@ use crate::model::Activation;
 use crate::model::{Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId, counted, shape_text};
 
 #[derive(Clone, Debug, PartialEq)]
-enum Layer {
+enum StackLayer {
     /// One layer, whose weights are known or given at run time.
     Recurrent(Box<Declared>),
     Dense(DenseLayer),
@@ -40,7 +40,7 @@ pub(crate) struct Stack {
     rows: Option<Spanned<usize>>,
     /// How many steps a call takes; none: one, and no sequence.
     steps: Option<Spanned<usize>>,
-    layers: Vec<Layer>,
+    layers: Vec<StackLayer>,
     /// Whether x is added to what the last layer gives; none: false.
     pub(crate) skip: Option<Spanned<bool>>,
     /// What x is multiplied by before anything else, the skip included; none: 1.
@@ -109,18 +109,18 @@ impl Stack {
 
     /// Adds a recurrent layer, of as many rows and steps as the stack has.
     pub(super) fn push_recurrent(&mut self, layer: Declared) {
-        self.layers.push(Layer::Recurrent(Box::new(layer)));
+        self.layers.push(StackLayer::Recurrent(Box::new(layer)));
     }
 
     /// Adds a dense layer.
     pub(crate) fn push_dense(&mut self, layer: DenseLayer) {
-        self.layers.push(Layer::Dense(layer));
+        self.layers.push(StackLayer::Dense(layer));
     }
 
     /// Adds a function of each value.
     #[cfg(feature = "json")]
     pub(crate) fn push_activation(&mut self, activation: Activation) {
-        self.layers.push(Layer::Activation(activation));
+        self.layers.push(StackLayer::Activation(activation));
     }
 
     /// What does not fit: to be asked before [`Self::model`].
@@ -132,7 +132,7 @@ impl Stack {
         let mut before = self.input_size.value;
         for (number, layer) in self.layers.iter().enumerate() {
             let (origin, reads, gives) = match layer {
-                Layer::Recurrent(layer) => {
+                StackLayer::Recurrent(layer) => {
                     let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
                     let initial = layer.weights.iter().flat_map(|said| &said.value.layers).flat_map(|l| &l.initial);
                     for state in initial.filter(|state| state.len() != row) {
@@ -141,7 +141,7 @@ impl Stack {
                     }
                     (&layer.input_size.origin, layer.input_size.value, row)
                 }
-                Layer::Dense(DenseLayer { weight, bias, .. }) => {
+                StackLayer::Dense(DenseLayer { weight, bias, .. }) => {
                     let &[outputs, inputs] = weight.shape() else {
                         let found =
                             format!("the weight of layer {number} has the shape {}", shape_text(weight.shape()));
@@ -155,7 +155,7 @@ impl Stack {
                     (&self.name.origin, inputs, outputs)
                 }
                 #[cfg(feature = "json")]
-                Layer::Activation(_) => continue,
+                StackLayer::Activation(_) => continue,
             };
             if reads != before {
                 let found = format!("layer {number} reads {reads} values, and is given {before}");
@@ -182,9 +182,9 @@ impl Stack {
         let steps = self.steps.as_ref().map(|said| said.value);
         let shape = [Some(rows), steps, Some(self.input_size.value)].into_iter().flatten().collect();
         let x = graph.input("x", shape, &self.input_size.origin);
-        let several = |of: fn(&Layer) -> bool| self.layers.iter().filter(|layer| of(layer)).count() > 1;
-        let several_recurrent = several(|layer| matches!(layer, Layer::Recurrent(_)));
-        let several_dense = several(|layer| matches!(layer, Layer::Dense(_)));
+        let several = |of: fn(&StackLayer) -> bool| self.layers.iter().filter(|layer| of(layer)).count() > 1;
+        let several_recurrent = several(|layer| matches!(layer, StackLayer::Recurrent(_)));
+        let several_dense = several(|layer| matches!(layer, StackLayer::Dense(_)));
         let (mut recurrent, mut dense) = (0, 0);
         let gain = |graph: &mut Graph, name: &str, value: ValueId, factor: Option<f32>| {
             let Some(factor) = factor else { return value };
@@ -201,19 +201,19 @@ impl Stack {
                 out = by_row(&mut graph, layer, out);
             }
             match layer {
-                Layer::Recurrent(layer) => {
-                    let place = Place::InStack(several_recurrent.then_some(recurrent));
+                StackLayer::Recurrent(layer) => {
+                    let place = LayerPlace::InStack(several_recurrent.then_some(recurrent));
                     out = layer.layer(&mut graph, place, out).output;
                     last = Some(layer);
                     recurrent += 1;
                 }
-                Layer::Dense(layer) => {
+                StackLayer::Dense(layer) => {
                     let name = if several_dense { format!("dense_{dense}") } else { "head".to_owned() };
                     out = layer.add_to(&mut graph, &name, out, origin);
                     dense += 1;
                 }
                 #[cfg(feature = "json")]
-                Layer::Activation(activation) => {
+                StackLayer::Activation(activation) => {
                     let op = Op::Elementwise(Elementwise::Activation(*activation));
                     out = graph.computed("activation", op, vec![out], origin);
                 }

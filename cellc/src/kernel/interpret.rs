@@ -87,19 +87,19 @@ enum Area {
 
 /// Where a buffer or a live window is: a range of elements.
 #[derive(Clone, Copy)]
-struct View {
+struct MemoryView {
     area: Area,
     start: usize,
     len: usize,
 }
 
 /// Where a buffer is.
-fn view(body: BodyRef<'_>, id: BufferId) -> View {
+fn view(body: BodyRef<'_>, id: BufferId) -> MemoryView {
     let ((whole, at), len) = (body.whole(id), body.buffer(id).len);
     match (body.block_place(whole), whole.0.checked_sub(body.program.buffers.len())) {
-        (Some(start), _) => View { area: Area::Block, start: start + at, len },
-        (None, Some(own)) => View { area: Area::Own(own), start: at, len },
-        (None, None) => View { area: Area::Shared(whole.0), start: at, len },
+        (Some(start), _) => MemoryView { area: Area::Block, start: start + at, len },
+        (None, Some(own)) => MemoryView { area: Area::Own(own), start: at, len },
+        (None, None) => MemoryView { area: Area::Shared(whole.0), start: at, len },
     }
 }
 
@@ -107,13 +107,13 @@ struct Machine<'a> {
     functions: &'a [Function],
     memory: &'a mut [Vec<f32>],
     /// By [`BufferId`].
-    views: &'a [View],
+    views: &'a [MemoryView],
     block: &'a mut [f32],
     own: &'a mut [Vec<f32>],
     /// By [`super::Var`].
     vars: Vec<Lanes>,
     /// By [`super::WindowId`].
-    windows: Vec<View>,
+    windows: Vec<MemoryView>,
     /// How many lanes stand for one lane of the text: a function's body has one lane, and runs on all that it is called with.
     width: usize,
     /// Blocks for values, used again and again.
@@ -185,11 +185,11 @@ impl<'a> Machine<'a> {
         if self.windows.len() <= walk.window.0 {
             self.windows.resize(walk.window.0 + 1, base);
         }
-        self.windows[walk.window.0] = View { start: base.start + offset, len: walk.len, ..base };
+        self.windows[walk.window.0] = MemoryView { start: base.start + offset, len: walk.len, ..base };
     }
 
     /// Each end: what is looked into, and the element in it.
-    fn copy(&mut self, from: (View, usize), to: (View, usize), dims: &[CopiedDim]) {
+    fn copy(&mut self, from: (MemoryView, usize), to: (MemoryView, usize), dims: &[CopiedDim]) {
         match dims {
             [] => {
                 assert!(from.1 < from.0.len && to.1 < to.0.len, "a copy leaves its base");
@@ -208,7 +208,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn view(&self, base: Base) -> View {
+    fn view(&self, base: Base) -> MemoryView {
         match base {
             Base::Buffer(id) => self.views[id.0],
             Base::Window(id) => self.windows[id.0],
@@ -221,7 +221,7 @@ impl<'a> Machine<'a> {
         &mut self.slice(view)[place.offset..][..n]
     }
 
-    fn slice(&mut self, view: View) -> &mut [f32] {
+    fn slice(&mut self, view: MemoryView) -> &mut [f32] {
         let area = match view.area {
             Area::Shared(i) => &mut *self.memory[i],
             Area::Own(i) => &mut *self.own[i],

@@ -310,8 +310,8 @@ fn verify_kernel(
         if checker.known(Base::Buffer(id)).is_some() {
             return Err(format!("buffer {:?} is declared twice", buffer.name));
         }
-        let known = Known::new(Base::Buffer(id), &buffer.name, buffer.len, buffer.element);
-        checker.enter(Known { writable: written, ..known });
+        let known = Viewable::new(Base::Buffer(id), &buffer.name, buffer.len, buffer.element);
+        checker.enter(Viewable { writable: written, ..known });
     }
     for stmt in &kernel.body {
         checker.stmt(stmt)?;
@@ -334,7 +334,7 @@ fn verify_kernel(
 }
 
 /// A buffer or window that may be looked into.
-struct Known {
+struct Viewable {
     base: Base,
     name: String,
     len: usize,
@@ -348,7 +348,7 @@ struct Known {
     stored: bool,
 }
 
-impl Known {
+impl Viewable {
     fn new(base: Base, name: &str, len: usize, element: Element) -> Self {
         let (name, walked) = (name.to_owned(), 0);
         Self { base, name, len, element, writable: false, walked, walked_mutably: false, loaded: false, stored: false }
@@ -369,7 +369,7 @@ struct Checker<'a> {
     kernel: bool,
     /// Whether its copies may add and encode.
     packs: bool,
-    bases: Vec<Known>,
+    bases: Vec<Viewable>,
     /// By buffer or window: its place among them.
     places: BTreeMap<Base, usize>,
     /// By variable.
@@ -524,11 +524,11 @@ impl<'a> Checker<'a> {
             base.walked += 1;
             base.walked_mutably = walk.written;
             let window = Base::Window(walk.window);
-            if self.known(window).is_some() || windows.iter().any(|k: &Known| k.base == window) {
+            if self.known(window).is_some() || windows.iter().any(|k: &Viewable| k.base == window) {
                 return Err(format!("window {name:?} is bound already"));
             }
             let element = self.known(walk.of.base).ok_or("a base that went away")?.element;
-            windows.push(Known { writable: walk.written, ..Known::new(window, name, walk.len, element) });
+            windows.push(Viewable { writable: walk.written, ..Viewable::new(window, name, walk.len, element) });
         }
         windows.into_iter().for_each(|window| self.enter(window));
         for stmt in body {
@@ -567,17 +567,17 @@ impl<'a> Checker<'a> {
     }
 
     /// Brings a buffer or window into reach.
-    fn enter(&mut self, known: Known) {
+    fn enter(&mut self, known: Viewable) {
         self.places.insert(known.base, self.bases.len());
         self.bases.push(known);
     }
 
-    fn known(&mut self, base: Base) -> Option<&mut Known> {
+    fn known(&mut self, base: Base) -> Option<&mut Viewable> {
         self.places.get(&base).map(|&at| &mut self.bases[at])
     }
 
     /// The base of an access to `n` elements, which is in bounds and not borrowed by a loop that writes.
-    fn place(&mut self, place: Place, n: usize) -> Result<&mut Known, String> {
+    fn place(&mut self, place: Place, n: usize) -> Result<&mut Viewable, String> {
         let known = self.known(place.base).ok_or_else(|| format!("{:?} is not in reach", place.base))?;
         if place.offset.checked_add(n).is_none_or(|end| end > known.len) {
             return Err(format!("elements {}+{n} of {:?}, which has {}", place.offset, known.name, known.len));

@@ -17,11 +17,11 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
             }
         }
     }
-    let wanted = lives.into_iter().map(|(id, (first, last))| Wanted { id, len: body.buffer(id).len, first, last });
-    let mut wanted: Vec<Wanted> = wanted.collect();
+    let wanted = lives.into_iter().map(|(id, (first, last))| Lifetime { id, len: body.buffer(id).len, first, last });
+    let mut wanted: Vec<Lifetime> = wanted.collect();
     wanted.sort_by_key(|w| (Reverse(w.len), w.id));
     // in the order of their places
-    let mut placed: Vec<(usize, Wanted)> = Vec::new();
+    let mut placed: Vec<(usize, Lifetime)> = Vec::new();
     for new in wanted {
         let mut at = 0;
         for (start, other) in &placed {
@@ -42,7 +42,7 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
 
 /// A buffer, and the first and the last kernel that it is handed to; two at the same time count as one.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct Lifetime {
     id: BufferId,
     len: usize,
     first: usize,

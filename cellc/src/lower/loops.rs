@@ -5,7 +5,7 @@
 
 use super::builder::{KernelBuilder, copy};
 use super::layout::{strided, strides};
-use super::storage::Wanted;
+use super::storage::Destinations;
 use crate::kernel::{Place, Stmt};
 use crate::model::{LoopResult, Source, ValidLoop, counted};
 
@@ -41,7 +41,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             self.lowering.places[carried.value] = Some(place);
         }
         // pieces are computed where they belong, if they can be
-        let mut wanted = Wanted::new();
+        let mut wanted = Destinations::new();
         let mut pieces: Vec<(&'m LoopResult, Place)> = Vec::new();
         let mut after = Vec::new();
         for result in &body.results {

@@ -202,12 +202,18 @@ impl<'m> KernelBuilder<'_, 'm> {
         let dims = merged(shape, &repeats);
         let places: Vec<Place> = sources.iter().map(|&s| self.lowering.source(s)).collect();
         let names: Vec<&str> = links.iter().map(|link| link.function.name()).collect();
-        let work = Work { links, sources };
+        let work = PointwiseChain { links, sources };
         let body = self.level(&work, &dims, &places, out);
         (vec![format!("Element by element: {}.", names.join(", "))], body)
     }
 
-    fn level(&mut self, work: &Work<'m>, dims: &[(usize, Vec<bool>)], places: &[Place], out: Place) -> Vec<Stmt> {
+    fn level(
+        &mut self,
+        work: &PointwiseChain<'m>,
+        dims: &[(usize, Vec<bool>)],
+        places: &[Place],
+        out: Place,
+    ) -> Vec<Stmt> {
         let (size, repeats) = &dims[0];
         if dims.len() == 1 {
             return self.innermost(work, *size, repeats, places, out);
@@ -231,7 +237,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         vec![Stmt::For { count: *size, turn: None, backwards: None, walks, body }]
     }
 
-    fn innermost(&mut self, work: &Work<'m>, size: usize, repeats: &[bool], places: &[Place], out: Place) -> Vec<Stmt> {
+    fn innermost(
+        &mut self,
+        work: &PointwiseChain<'m>,
+        size: usize,
+        repeats: &[bool],
+        places: &[Place],
+        out: Place,
+    ) -> Vec<Stmt> {
         let width = self.lowering.isa.lanes;
         let mut body = Vec::new();
         let mut done = 0;
@@ -268,7 +281,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     fn vector(
         &mut self,
-        work: &Work<'m>,
+        work: &PointwiseChain<'m>,
         body: &mut Vec<Stmt>,
         lanes: usize,
         repeats: &[bool],
@@ -308,7 +321,7 @@ fn is_among(values: &[usize], source: Source) -> bool {
 }
 
 /// Pointwise operations, one after the other, and what they read.
-struct Work<'m> {
+struct PointwiseChain<'m> {
     links: Vec<&'m Pointwise>,
     sources: Vec<Source>,
 }

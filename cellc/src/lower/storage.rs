@@ -11,12 +11,12 @@ use crate::kernel::{Base, Place, Role};
 use crate::model::{Source, ValidNode, ValidOp, View};
 
 /// By value: where it is to be computed.
-pub(super) type Wanted = BTreeMap<usize, Place>;
+pub(super) type Destinations = BTreeMap<usize, Place>;
 
 impl<'m> Lowering<'m> {
     /// Every Result wants its value where the caller reads it; where several want the same, the first gets it.
-    pub(super) fn wanted_by_results(&self) -> Wanted {
-        let mut wanted = Wanted::new();
+    pub(super) fn wanted_by_results(&self) -> Destinations {
+        let mut wanted = Destinations::new();
         for (result, buffer) in self.model.results.iter().zip(&self.memory.results) {
             if let Source::Value(value) = result.source
                 && self.is_flushed(result.source)
@@ -28,7 +28,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Decides where the values of one level lie: those of the model, or those of one loop's body.
-    pub(super) fn place(&mut self, nodes: &'m [ValidNode], mut wanted: Wanted) {
+    pub(super) fn place(&mut self, nodes: &'m [ValidNode], mut wanted: Destinations) {
         let own: BTreeSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
         for node in nodes.iter().rev() {
             match &node.op {
@@ -85,7 +85,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// What the operation and those that are fused with it read.
-    fn bases_read(&self, node: &'m ValidNode, wanted: &Wanted) -> Vec<Base> {
+    fn bases_read(&self, node: &'m ValidNode, wanted: &Destinations) -> Vec<Base> {
         let root = self.root(node);
         let first = root.outputs()[0];
         let mut reads = root.reads();

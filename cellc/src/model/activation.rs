@@ -29,7 +29,7 @@ macro_rules! activations {
             /// The one of cells that has this very name.
             #[allow(unused_variables)] // most take no parameters
             fn named(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
-                let given = Given { alpha, beta };
+                let given = GivenParameters { alpha, beta };
                 match name {
                     $($name => Ok(Self::$cell $({ $($parameter: given.$parameter($default)?),+ })?),)*
                     _ => Err(ActivationError::Name),
@@ -89,12 +89,12 @@ activations! {
 }
 
 /// The parameters that are given.
-struct Given {
+struct GivenParameters {
     alpha: Option<f32>,
     beta: Option<f32>,
 }
 
-impl Given {
+impl GivenParameters {
     fn alpha(&self, default: Option<f32>) -> Result<f32, ActivationError> {
         self.alpha.or(default).ok_or(ActivationError::Missing("alpha"))
     }

@@ -498,7 +498,7 @@ fn plan_product(
 ) -> ProductPlan {
     let (arch, format) = (options.arch, options.weight_format);
     let cut = threads.is_ok() && product.rows == 1;
-    let Layout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
+    let PanelLayout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
     reasons.push(match (threads, &halves) {
         (Ok(_), None) => format!("{ONE_THREAD}one panel"),
@@ -599,7 +599,7 @@ fn panel_columns(op: &ValidOp, product: &Product, units: usize, arch: &Arch) -> 
     cost::own_columns(product, units, activations, arch)
 }
 
-struct Layout {
+struct PanelLayout {
     panels: Vec<Panels>,
     /// As [`ProductPlan::weights`].
     weights: usize,
@@ -608,7 +608,7 @@ struct Layout {
 }
 
 /// `cut`: half of the full panels, or one more, are a group of their own.
-fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alignment: usize) -> Layout {
+fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alignment: usize) -> PanelLayout {
     let encoding = format.encoding();
     let apart = encoding.element() != Element::F32;
     let whole = |n: usize| n.next_multiple_of((alignment / encoding.element().size()).max(1));
@@ -644,7 +644,7 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
         panel.late_biases =
             if apart { blocks(panel.count, panel.late_biases.stride, &mut biases_at) } else { panel.late };
     }
-    Layout { panels, weights: at, biases: biases_at }
+    PanelLayout { panels, weights: at, biases: biases_at }
 }
 
 /// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are 16 + 1.

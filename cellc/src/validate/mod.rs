@@ -112,7 +112,7 @@ impl Known {
 }
 
 /// Which constant: its bytes, its element type, its shape.
-type Place = (*const u8, usize, ElementType, Vec<usize>);
+type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
 
 struct Validation<'a> {
     /// The graph that is looked at: the model, or the body of a loop in it.
@@ -124,7 +124,7 @@ struct Validation<'a> {
     /// By value; `None` before its node, after its last reader, or after an error.
     known: Vec<Option<Known>>,
     /// Constants that are in the list.
-    interned: HashMap<Place, usize>,
+    interned: HashMap<ConstantKey, usize>,
     /// Constants of one element that no input says, by their bits.
     scalars: HashMap<u32, Tensor>,
     /// By parameter of the model.

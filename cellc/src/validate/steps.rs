@@ -49,7 +49,7 @@ pub(super) fn validate<'a>(
         return (only_sizes && (asked || recurrent)).then(|| Err(only_some(&long, &one, &time, steps)));
     }
     let (mut diagnostics, valid, mut one) = (one.diagnostics, long.valid, one.valid);
-    let found = Analysis::new(&valid, steps, time).run().and_then(|found| {
+    let found = StepAnalysis::new(&valid, steps, time).run().and_then(|found| {
         same_but_for_time(&valid, &one, steps)?;
         carry(&mut one)?;
         Ok(found)
@@ -140,7 +140,7 @@ type Found<T> = Result<T, String>;
 /// What is wrong with reading a state for what it holds.
 const CHANGED: &str = "reads a state that steps change";
 
-struct Analysis<'a> {
+struct StepAnalysis<'a> {
     model: &'a ValidModel,
     flow: Flow<'a>,
     steps: usize,
@@ -149,7 +149,7 @@ struct Analysis<'a> {
     values: HashMap<usize, Time>,
 }
 
-impl<'a> Analysis<'a> {
+impl<'a> StepAnalysis<'a> {
     fn new(model: &'a ValidModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
         let flow = Flow::new(model, &model.all_nodes());
         Self { model, flow, steps, parameters, values: HashMap::new() }

@@ -70,12 +70,12 @@ fn prune(nodes: Vec<ValidNode>, needed: &[bool]) -> Vec<ValidNode> {
 }
 
 /// New numbers, in the old order.
-struct Numbers {
+struct Renumbering {
     values: Vec<usize>,
     constants: Vec<usize>,
 }
 
-impl Numbers {
+impl Renumbering {
     fn source(&self, source: &mut Source) {
         match source {
             Source::Value(value) => *value = self.values[*value],
@@ -104,7 +104,7 @@ fn renumber(model: &mut ValidModel, needed: &[bool]) {
         }
     }
     model.variables.iter().filter_map(|variable| variable.initial).for_each(|i| read[i] = true);
-    let numbers = Numbers { values: numbers(needed), constants: numbers(&read) };
+    let numbers = Renumbering { values: numbers(needed), constants: numbers(&read) };
     each(&mut model.nodes, &mut |name| match name {
         Name::Source(source) => numbers.source(source),
         Name::Weight(weight) => numbers.weight(weight),

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use syn::Lit;
 
 use super::form::TokenTable;
-use super::written::Written;
+use super::written::ValueTokens;
 use crate::arch::{self, Isa};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::front::keys::{CLIP, Key, Macro, Takes, Value, is_clip};
@@ -32,7 +32,7 @@ impl Reader<'_> {
     }
 
     /// `key` holds `value`, which is not what it takes.
-    fn wrong<T>(&mut self, value: &Written) -> Option<T> {
+    fn wrong<T>(&mut self, value: &ValueTokens) -> Option<T> {
         let (name, source) = (self.key.name(), value.source());
         let found = if value.is_path() {
             format!("`{name}` is the path `{source}`, and a macro cannot see what a path stands for")
@@ -63,8 +63,8 @@ impl Reader<'_> {
         }
     }
 
-    fn written(&mut self, tokens: TokenStream) -> Option<Written> {
-        let value = Written::new(tokens);
+    fn written(&mut self, tokens: TokenStream) -> Option<ValueTokens> {
+        let value = ValueTokens::new(tokens);
         if value.is_empty() {
             let found = format!("`{}` has no value", self.key.name());
             return self.refuse(self.origin.clone(), found, self.key.valid(self.called));
@@ -72,7 +72,7 @@ impl Reader<'_> {
         Some(value)
     }
 
-    fn size(&mut self, value: &Written) -> Option<usize> {
+    fn size(&mut self, value: &ValueTokens) -> Option<usize> {
         if let Some(Lit::Int(int)) = value.literal()
             && matches!(int.suffix(), "" | "usize")
             && let Ok(size @ 1..) = int.base10_parse::<usize>()
@@ -82,7 +82,7 @@ impl Reader<'_> {
         self.wrong(value)
     }
 
-    fn threads(&mut self, value: &Written) -> Option<Value> {
+    fn threads(&mut self, value: &ValueTokens) -> Option<Value> {
         match self.size(value)? {
             1 => Some(Threads::One.into()),
             2 => Some(Threads::Two.into()),
@@ -90,14 +90,14 @@ impl Reader<'_> {
         }
     }
 
-    fn switch(&mut self, value: &Written) -> Option<Value> {
+    fn switch(&mut self, value: &ValueTokens) -> Option<Value> {
         match value.literal() {
             Some(Lit::Bool(switch)) => Some(Value::Switch(switch.value)),
             _ => self.wrong(value),
         }
     }
 
-    fn bound(&mut self, value: &Written) -> Option<Value> {
+    fn bound(&mut self, value: &ValueTokens) -> Option<Value> {
         let Some(bound) = value.number() else { return self.wrong(value) };
         let written = value.source();
         if underflows(&written, bound) {
@@ -107,7 +107,7 @@ impl Reader<'_> {
         if is_clip(bound) { Some(Value::Number(bound)) } else { self.wrong(value) }
     }
 
-    fn word(&mut self, value: &Written, words: Vec<(&'static str, Value)>) -> Option<Value> {
+    fn word(&mut self, value: &ValueTokens, words: Vec<(&'static str, Value)>) -> Option<Value> {
         let word = value.word();
         let meant = words.into_iter().find(|(name, _)| word.as_deref() == Some(*name)).map(|(_, meaning)| meaning);
         // Apple's has two directions
@@ -117,25 +117,25 @@ impl Reader<'_> {
     }
 
     /// A text that is not empty.
-    fn text(&mut self, value: &Written) -> Option<String> {
+    fn text(&mut self, value: &ValueTokens) -> Option<String> {
         match value.literal() {
             Some(Lit::Str(text)) if !text.value().is_empty() => Some(text.value()),
             _ => self.wrong(value),
         }
     }
 
-    fn path(&mut self, value: &Written) -> Option<Value> {
+    fn path(&mut self, value: &ValueTokens) -> Option<Value> {
         match self.text(value)? {
             path if Path::new(&path).has_root() => self.wrong(value),
             path => Some(Value::Text(path)),
         }
     }
 
-    fn list(&mut self, value: &Written) -> Option<Vec<Written>> {
+    fn list(&mut self, value: &ValueTokens) -> Option<Vec<ValueTokens>> {
         value.list().or_else(|| self.wrong(value))
     }
 
-    fn activations(&mut self, value: &Written) -> Option<Value> {
+    fn activations(&mut self, value: &ValueTokens) -> Option<Value> {
         let elements = self.list(value)?;
         let read: Vec<Option<Activation>> = elements.iter().map(|e| self.activation(e)).collect();
         let list: Option<Vec<Activation>> = read.into_iter().collect();
@@ -143,7 +143,7 @@ impl Reader<'_> {
     }
 
     /// `tanh`, or `hard_sigmoid(0.2, 0.5)`.
-    fn activation(&mut self, element: &Written) -> Option<Activation> {
+    fn activation(&mut self, element: &ValueTokens) -> Option<Activation> {
         let (called, arguments) = element.call().unwrap_or_else(|| (element.clone(), Vec::new()));
         let known = called.word().and_then(|name| Activation::takes(&name).map(|takes| (name, takes)));
         let Some((name, takes)) = known else {
@@ -181,7 +181,7 @@ impl Reader<'_> {
         }
     }
 
-    fn isas(&mut self, value: &Written) -> Option<Value> {
+    fn isas(&mut self, value: &ValueTokens) -> Option<Value> {
         let elements = self.list(value)?;
         let mut isas = Vec::new();
         for element in &elements {

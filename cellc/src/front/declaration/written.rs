@@ -10,9 +10,9 @@ const LONGEST: usize = 40;
 
 /// The tokens of a value, without the groups in which a fragment of `macro_rules!` arrives.
 #[derive(Clone, Debug)]
-pub(super) struct Written(Vec<TokenTree>);
+pub(super) struct ValueTokens(Vec<TokenTree>);
 
-impl Written {
+impl ValueTokens {
     pub(super) fn new(tokens: impl IntoIterator<Item = TokenTree>) -> Self {
         let mut tokens: Vec<TokenTree> = tokens.into_iter().collect();
         while let [TokenTree::Group(group)] = &tokens[..]
@@ -100,17 +100,18 @@ impl Written {
     }
 }
 
-impl ToTokens for Written {
+impl ToTokens for ValueTokens {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         tokens.extend(self.0.iter().cloned());
     }
 }
 
 /// What is between commas, of which one may stand at the end.
-fn split(tokens: TokenStream) -> Option<Vec<Written>> {
+fn split(tokens: TokenStream) -> Option<Vec<ValueTokens>> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
-    let mut values: Vec<Written> = trees.split(is_comma).map(|value| Written::new(value.iter().cloned())).collect();
+    let mut values: Vec<ValueTokens> =
+        trees.split(is_comma).map(|value| ValueTokens::new(value.iter().cloned())).collect();
     // behind the last comma, or between the brackets of an empty list
     values.pop_if(|last| last.is_empty());
     values.iter().all(|value| !value.is_empty()).then_some(values)

@@ -94,7 +94,7 @@ impl Macro {
 }
 
 /// What is known of a key.
-struct Row {
+struct KeyRow {
     /// What macros call it.
     name: &'static str,
     takes: Takes,
@@ -110,7 +110,7 @@ struct Row {
     sets: Option<fn(&mut Options, &Value)>,
 }
 
-impl Row {
+impl KeyRow {
     /// A key of every macro.
     const ANY: Self = Self {
         name: "",
@@ -137,9 +137,9 @@ macro_rules! keys {
                 [$(Self::$key),*].into_iter()
             }
 
-            fn row(self) -> Row {
+            fn row(self) -> KeyRow {
                 match self {
-                    $(Self::$key => Row { $($field: $value,)* ..Row::ANY }),*
+                    $(Self::$key => KeyRow { $($field: $value,)* ..KeyRow::ANY }),*
                 }
             }
         }

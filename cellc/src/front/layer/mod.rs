@@ -37,7 +37,7 @@ pub(crate) fn clip_bound(clip: f32) -> Option<f32> {
 
 /// Where a recurrent layer is.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::front) enum Place {
+pub(in crate::front) enum LayerPlace {
     /// By itself: its states are inputs and outputs.
     Alone,
     /// In a stack, whose type holds its states; with its number where the stack has several.
@@ -199,7 +199,7 @@ impl Declared {
     }
 
     /// One layer, from its input by rows: the first where several are declared.
-    pub(in crate::front) fn layer(&self, graph: &mut Graph, place: Place, x: ValueId) -> LayerOutputs {
+    pub(in crate::front) fn layer(&self, graph: &mut Graph, place: LayerPlace, x: ValueId) -> LayerOutputs {
         let name = &self.name.origin;
         let hidden = &self.hidden_size;
         let sequence = self.steps();
@@ -212,10 +212,10 @@ impl Declared {
             None => vec![batch, hidden.value],
         };
         let numbered = |name: &str| match place {
-            Place::InStack(Some(layer)) => format!("{name}_l{layer}"),
-            Place::InStack(None) | Place::Alone => name.to_owned(),
+            LayerPlace::InStack(Some(layer)) => format!("{name}_l{layer}"),
+            LayerPlace::InStack(None) | LayerPlace::Alone => name.to_owned(),
         };
-        let in_stack = matches!(place, Place::InStack(_));
+        let in_stack = matches!(place, LayerPlace::InStack(_));
         let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
         let state_names: &[(&str, &'static str)] =
             if kind.has_cell_state() { &[("h", "h_out"), ("c", "c_out")] } else { &[("h", "h_out")] };

@@ -22,7 +22,7 @@ pub(super) const COMPUTED: [ElementType; 9] = [
 ];
 
 /// An attribute that was given.
-pub(super) struct Given<'a> {
+pub(super) struct GivenAttribute<'a> {
     pub(super) text: &'a str,
     pub(super) origin: Origin,
 }
@@ -49,11 +49,11 @@ impl Data {
         Some(document.value(attribute).trim())
     }
 
-    pub(super) fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<Given<'a>> {
+    pub(super) fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<GivenAttribute<'a>> {
         self.known.push(name.to_owned());
         let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
         self.taken.insert(attribute);
-        Some(Given { text: document.value(attribute), origin: document.attribute_origin(attribute) })
+        Some(GivenAttribute { text: document.value(attribute), origin: document.attribute_origin(attribute) })
     }
 }
 
@@ -91,7 +91,13 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     /// An attribute that must be there.
-    pub(super) fn required(&mut self, index: usize, data: &mut Data, name: &str, valid: &str) -> Option<Given<'a>> {
+    pub(super) fn required(
+        &mut self,
+        index: usize,
+        data: &mut Data,
+        name: &str,
+        valid: &str,
+    ) -> Option<GivenAttribute<'a>> {
         let given = data.take(self.document, name);
         if given.is_none() {
             let origin = self.document.origin(data.element);
@@ -120,10 +126,10 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     /// An attribute that has been taken.
-    pub(super) fn given(&self, data: &Data, name: &str) -> Option<Given<'a>> {
+    pub(super) fn given(&self, data: &Data, name: &str) -> Option<GivenAttribute<'a>> {
         let origin = data.origin_of(self.document, name)?;
         let text = self.document.attribute(data.element, name).map(|attribute| self.document.value(attribute))?;
-        Some(Given { text, origin })
+        Some(GivenAttribute { text, origin })
     }
 
     /// One of several words, in any letter case.

@@ -1,6 +1,6 @@
 //! The attributes of recurrent cells and sequences.
 
-use super::attributes::{Data, Given};
+use super::attributes::{Data, GivenAttribute};
 use super::layers::GraphReader;
 use super::supported::{LayerType, Recurrent};
 use super::text::{cut, parse_integer};
@@ -253,8 +253,8 @@ impl GraphReader<'_, '_> {
         index: usize,
         names: &[&str],
         at: usize,
-        given: Option<&Given<'_>>,
-        parameters: &[(String, Option<Given<'_>>, Vec<f32>); 2],
+        given: Option<&GivenAttribute<'_>>,
+        parameters: &[(String, Option<GivenAttribute<'_>>, Vec<f32>); 2],
     ) -> Option<Activation> {
         let name = names[at];
         let takes = Activation::takes(name).unwrap_or_default();
@@ -279,7 +279,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// The names of the list, all of them known.
-    fn activation_names<'t>(&mut self, index: usize, given: &Given<'t>) -> Option<Vec<&'t str>> {
+    fn activation_names<'t>(&mut self, index: usize, given: &GivenAttribute<'t>) -> Option<Vec<&'t str>> {
         const MOST_NAMED: usize = 5;
         // an empty text is an empty list; validate says how many are wanted
         let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
@@ -299,7 +299,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// The numbers of `activations_alpha` or `activations_beta`.
-    fn activation_numbers(&mut self, index: usize, attribute: &str, given: &Given<'_>) -> Option<Vec<f32>> {
+    fn activation_numbers(&mut self, index: usize, attribute: &str, given: &GivenAttribute<'_>) -> Option<Vec<f32>> {
         let texts = given.text.split(',').map(str::trim).filter(|_| !given.text.trim().is_empty());
         if let Some(bad) = texts.clone().find(|text| text.parse::<f32>().is_err()) {
             let found = format!("{attribute} holds {}, which is not a number", quoted(bad));
@@ -324,7 +324,7 @@ fn counted(names: &[&str]) -> String {
 struct Ledger(Vec<LedgerEntry>);
 
 impl Ledger {
-    fn add(&mut self, attribute: &str, given: Option<&Given<'_>>, taken: String) {
+    fn add(&mut self, attribute: &str, given: Option<&GivenAttribute<'_>>, taken: String) {
         self.0.push(LedgerEntry {
             attribute: attribute.to_owned(),
             given: given.map(|g| cut(g.text)),

@@ -22,7 +22,7 @@ use super::{complete, file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 pub use supported::{SUPPORTED, Supported};
-use weights::{BinFile, Place};
+use weights::{BinFile, BinLocation};
 
 /// Reads an IR from files. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
 ///
@@ -34,8 +34,8 @@ use weights::{BinFile, Place};
 pub(super) fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| unreadable(xml, e))?;
     let place = match weights {
-        Some(path) => Place::Given(path.to_owned()),
-        None => Place::Beside(xml.with_extension("bin")),
+        Some(path) => BinLocation::Given(path.to_owned()),
+        None => BinLocation::Beside(xml.with_extension("bin")),
     };
     read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, BinFile::new(place))
 }
@@ -56,8 +56,8 @@ pub fn read_bytes(
     weights: Option<(&str, Vec<u8>)>,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let place = match weights {
-        Some((name, bytes)) => Place::Memory(name.to_owned(), bytes),
-        None => Place::Nowhere,
+        Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
+        None => BinLocation::Nowhere,
     };
     complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place))?)
 }

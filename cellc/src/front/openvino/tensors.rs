@@ -3,7 +3,7 @@
 use super::attributes::{COMPUTED, Data};
 use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::{parse_integer, parse_shape};
-use super::weights::Contents;
+use super::weights::NamedBytes;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::front::not_finite;
 use crate::model::{Dim, ElementType, Tensor};
@@ -45,7 +45,7 @@ impl GraphReader<'_, '_> {
             self.error(index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
             return None;
         }
-        let Contents { name: file, bytes } = match self.weights.bytes(&offset_origin) {
+        let NamedBytes { name: file, bytes } = match self.weights.bytes(&offset_origin) {
             Ok(loaded) => loaded,
             Err(diagnostic) => {
                 if let Some(diagnostic) = diagnostic {

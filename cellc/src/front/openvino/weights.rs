@@ -12,7 +12,7 @@ use crate::model::InputFile;
 const LARGEST: u64 = 1 << 34;
 
 /// Where the weights are.
-pub(super) enum Place {
+pub(super) enum BinLocation {
     /// In a file that the user named.
     Given(PathBuf),
     /// In the file beside the model, if it is there.
@@ -25,20 +25,20 @@ pub(super) enum Place {
 
 /// The name and the contents of a file.
 #[derive(Clone)]
-pub(super) struct Contents {
+pub(super) struct NamedBytes {
     pub(super) name: String,
     pub(super) bytes: Arc<Vec<u8>>,
 }
 
 /// The weights, read when they are first asked for.
 pub(super) struct BinFile {
-    place: Place,
+    place: BinLocation,
     /// `Err` after the failure has been reported.
-    loaded: Option<Result<Contents, ()>>,
+    loaded: Option<Result<NamedBytes, ()>>,
 }
 
 impl BinFile {
-    pub(super) fn new(place: Place) -> Self {
+    pub(super) fn new(place: BinLocation) -> Self {
         Self { place, loaded: None }
     }
 
@@ -46,7 +46,7 @@ impl BinFile {
     ///
     /// # Errors
     /// Why there are none, the first time; `None` after that.
-    pub(super) fn bytes(&mut self, origin: &Origin) -> Result<Contents, Option<Diagnostic>> {
+    pub(super) fn bytes(&mut self, origin: &Origin) -> Result<NamedBytes, Option<Diagnostic>> {
         match &self.loaded {
             Some(loaded) => loaded.clone().map_err(|()| None),
             None => match self.load(origin) {
@@ -62,14 +62,14 @@ impl BinFile {
         }
     }
 
-    fn load(&mut self, origin: &Origin) -> Result<Contents, Diagnostic> {
-        match std::mem::replace(&mut self.place, Place::Nowhere) {
-            Place::Given(path) => from_file(&path, origin, "--weights names a file that can be read"),
-            Place::Beside(path) => {
+    fn load(&mut self, origin: &Origin) -> Result<NamedBytes, Diagnostic> {
+        match std::mem::replace(&mut self.place, BinLocation::Nowhere) {
+            BinLocation::Given(path) => from_file(&path, origin, "--weights names a file that can be read"),
+            BinLocation::Beside(path) => {
                 from_file(&path, origin, "put the .bin file beside the .xml file, or name it with --weights")
             }
-            Place::Memory(name, bytes) => Ok(Contents { name, bytes: Arc::new(bytes) }),
-            Place::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
+            BinLocation::Memory(name, bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
+            BinLocation::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
                 .valid("the contents of the .bin file that was saved with the model")
                 .help("give the .bin file too")),
         }
@@ -77,20 +77,20 @@ impl BinFile {
 
     /// Whether the user named weights that no constant asked for.
     pub(super) fn given_in_vain(&self) -> bool {
-        self.loaded.is_none() && matches!(self.place, Place::Given(_) | Place::Memory(..))
+        self.loaded.is_none() && matches!(self.place, BinLocation::Given(_) | BinLocation::Memory(..))
     }
 
     /// What was read.
     pub(super) fn into_file(self) -> Option<InputFile> {
-        let Contents { name, bytes } = self.loaded?.ok()?;
+        let NamedBytes { name, bytes } = self.loaded?.ok()?;
         Some(input_file(file_name(Path::new(&name)), &bytes))
     }
 }
 
-fn from_file(path: &Path, origin: &Origin, help: &str) -> Result<Contents, Diagnostic> {
+fn from_file(path: &Path, origin: &Origin, help: &str) -> Result<NamedBytes, Diagnostic> {
     let name = path.to_string_lossy().into_owned();
     match read_file(path, LARGEST) {
-        Ok(bytes) => Ok(Contents { name, bytes: Arc::new(bytes) }),
+        Ok(bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
         Err(e) => Err(Diagnostic::error(
             origin.clone(),
             format!("a constant, but its file of weights cannot be read: {}: {e}", quoted(&name)),

@@ -54,13 +54,13 @@ impl Nearest {
 type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
 
 /// Numbers for weights, equal for those that hold the same.
-struct Contents<'m> {
+struct WeightContents<'m> {
     model: &'m ValidModel,
     /// By what a constant holds, the first that does.
     first: HashMap<Held<'m>, usize>,
 }
 
-impl<'m> Contents<'m> {
+impl<'m> WeightContents<'m> {
     fn new(model: &'m ValidModel) -> Self {
         Self { model, first: HashMap::new() }
     }
@@ -93,7 +93,7 @@ impl Recurrences<'_> {
         if self.all.iter().all(|recurrence| begins_at(recurrence).is_none()) {
             return HashSet::new();
         }
-        let mut contents = Contents::new(model);
+        let mut contents = WeightContents::new(model);
         let mut weights = |recurrence: &Recurrence| {
             let (cell, letter) = recurrence.cell?;
             Some((contents.number(cell.w), contents.number(cell.r), cell.weight_set, letter))
@@ -180,7 +180,7 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
     if candidates.is_empty() {
         return Vec::new();
     }
-    let mut contents = Contents::new(model);
+    let mut contents = WeightContents::new(model);
     // steps that are written out: the next one has the same weights
     let goes_on: HashSet<_> =
         products().filter(|dense| !is_constant(dense.x)).map(|dense| contents.number(dense.w)).collect();

@@ -12,7 +12,7 @@ mod tensors;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::weights::{BinFile, Place};
+use super::weights::{BinFile, BinLocation};
 use super::{SUPPORTED, net, read_bytes, xml};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{
@@ -182,8 +182,8 @@ fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diag
 fn lowered(text: &str) -> (Model, Diagnostics) {
     let document = xml::Document::parse("model.xml", text.as_bytes()).unwrap();
     let place = match text.contains("\"Const\"") {
-        true => Place::Memory("model.bin".to_owned(), weights()),
-        false => Place::Nowhere,
+        true => BinLocation::Memory("model.bin".to_owned(), weights()),
+        false => BinLocation::Nowhere,
     };
     net::read(&document, &mut BinFile::new(place))
 }

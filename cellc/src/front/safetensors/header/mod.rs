@@ -71,7 +71,7 @@ pub(super) fn read(file: &[u8]) -> Result<Header, String> {
     };
     let text = str::from_utf8(header).map_err(|e| format!("byte {} is not UTF-8", e.valid_up_to() + 8))?;
     let (mut metadata, mut tensors) = (BTreeMap::new(), Vec::new());
-    let mut json = Json { text, at: 0 };
+    let mut json = JsonReader { text, at: 0 };
     json.object("the header", &mut |json, name| {
         if name != "__metadata__" {
             tensors.push(tensor(json, name)?);
@@ -112,7 +112,7 @@ pub(super) fn read(file: &[u8]) -> Result<Header, String> {
 }
 
 /// Reads what a header has for a tensor. Its bytes are those that the header says, of the data.
-fn tensor(json: &mut Json<'_>, name: String) -> Result<TensorInfo, String> {
+fn tensor(json: &mut JsonReader<'_>, name: String) -> Result<TensorInfo, String> {
     let shown = format!("the tensor {}", quoted(&name));
     let (mut dtype, mut shape, mut offsets) = (None, None, None);
     json.object(&shown, &mut |json, key| {
@@ -154,12 +154,12 @@ fn tensor(json: &mut Json<'_>, name: String) -> Result<TensorInfo, String> {
 }
 
 /// A reader of JSON, as much of it as headers may have.
-struct Json<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Json<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
