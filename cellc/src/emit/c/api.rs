@@ -114,7 +114,7 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
         let (len, floats) = (interface.block_len, elements(Element::F32, interface.block_len));
         let _ = writeln!(out, "#define {upper}_BLOCK_SIZE {len} /* {floats} of scratch memory */");
     }
-    if interface.inputs.iter().any(|f| f.element != Element::F32) {
+    if interface.alternates || interface.inputs.iter().any(|f| f.element != Element::F32) {
         out.push_str("\n#include <stdint.h>\n");
     }
     let _ = write!(
@@ -292,7 +292,7 @@ typedef struct {prefix}_state {{
     if interface.alternates {
         let _ = writeln!(
             out,
-            "    {}unsigned backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */",
+            "    {}uint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */",
             std::mem::take(&mut aligned)
         );
     }
