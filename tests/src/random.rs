@@ -17,8 +17,20 @@ use crate::subject::Subject;
 /// # Panics
 /// As [`compiled`].
 pub fn subject(name: &str, recipe: &Recipe) -> Subject {
+    let subject = on(name, recipe, Options::default());
+    if !two_threads_can_share(subject.model()) {
+        return subject;
+    }
+    let options = Options { threads: Threads::Two, ..subject.compilation.options };
+    compiled(name, recipe.file(), options, u64::from(recipe.seed) + 1)
+}
+
+/// The same on one thread, with what a machine asks for among the options.
+///
+/// # Panics
+/// As [`compiled`].
+pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
     let file = recipe.file();
-    let mut options = Options::default();
     options.unroll = match recipe.options[0] % 4 {
         // straight-line code takes rustc far more than linear time
         3 if file.work <= 400 => Unroll::Full,
@@ -39,12 +51,7 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
         k @ 5.. => WeightFormat::ALL[usize::from(k) - 4],
         _ => WeightFormat::F32,
     };
-    let subject = compiled(name, file, options, u64::from(recipe.seed) + 1);
-    if !two_threads_can_share(subject.model()) {
-        return subject;
-    }
-    let options = Options { threads: Threads::Two, ..subject.compilation.options };
-    compiled(name, recipe.file(), options, u64::from(recipe.seed) + 1)
+    compiled(name, file, options, u64::from(recipe.seed) + 1)
 }
 
 /// Whether cellc takes the model with two threads.

@@ -1,25 +1,30 @@
-//! How many instructions a step takes on AVX2, as valgrind's callgrind counts them: no kernel grows unnoticed, and no test fails on time.
+//! How many instructions a step takes: on AVX2 as valgrind's callgrind counts them, on other machines as QEMU does, with the bytes of code and
+//! of the stack. No kernel grows unnoticed, and no test fails on time.
 
-use std::fmt::Write as _;
-use std::io::{Write as _, stderr};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use cellc::Activation::{Relu, Sigmoid};
+use cellc::options::{Options, WeightFormat};
 use cellc::random::Random;
 use cellc::{Builder, arch};
+use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{isas, run_all, rustc};
+use cellc_tests::kept::Kept;
+use cellc_tests::machines::{AARCH64, CORTEX_M4F, Cost, Machine, Walk};
 use cellc_tests::skipped::has;
 
-/// By how much a count may differ from the one that is kept, in hundredths.
-const LIMIT: u64 = 3;
+/// By the version of rustc.
+const KEPT: Kept = Kept {
+    file: "instructions.txt",
+    about: "instructions of a step on AVX2: rustc, workload, count",
+    update: "CELLC_BLESS=1 cargo test -p cellc-tests --test instructions",
+};
 
 /// The steps of the shorter run; the longer one makes twice as many. Even, since some kernels alternate between two orders.
 const STEPS: u64 = 16;
-
-/// What writes the numbers anew.
-const UPDATE: &str = "CELLC_BLESS=1 cargo test -p cellc-tests --test instructions";
 
 /// A workload of the table in benches/README.md, the cell, an input in Rust, room for the outputs in Rust.
 type Workload = (&'static str, Builder, &'static str, &'static str);
@@ -88,7 +93,7 @@ fn callgrind_file(folder: &Path, steps: u64) -> PathBuf {
 }
 
 /// The counts of all workloads by name.
-fn count() -> Vec<(&'static str, u64)> {
+fn count() -> Vec<(String, u64)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let workloads = workloads();
     let folders: Vec<PathBuf> = workloads.iter().map(|(name, ..)| folder.path().join(name)).collect();
@@ -101,7 +106,7 @@ fn count() -> Vec<(&'static str, u64)> {
         command
     };
     run_all(folders.iter().flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(folder, steps))).collect());
-    workloads.iter().zip(&folders).map(|((name, ..), folder)| (*name, instructions(folder))).collect()
+    workloads.iter().zip(&folders).map(|((name, ..), folder)| (name.to_string(), instructions(folder))).collect()
 }
 
 /// The version by which numbers are kept: `1.95.0`.
@@ -111,97 +116,56 @@ fn compiler() -> String {
     text.split(' ').nth(1).expect("rustc has a version").trim().to_string()
 }
 
-/// A line of the file: version of the compiler, workload, count.
-fn read(line: &str) -> (&str, &str, u64) {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let [compiler, name, count] = words[..] else { panic!("not a compiler, a workload and a count: {line}") };
-    (compiler, name, count.parse().expect("a count"))
-}
-
-/// The file with the numbers of one compiler in place of those that stand in it.
-fn blessed(text: &str, compiler: &str, found: &[(&str, u64)]) -> String {
-    let mut out = format!("# instructions of a step on AVX2: rustc, workload, count; written by {UPDATE}\n");
-    for line in text.lines().filter(|line| !line.starts_with('#') && read(line).0 != compiler) {
-        let _ = writeln!(out, "{line}");
-    }
-    for (name, count) in found {
-        let _ = writeln!(out, "{compiler} {name} {count}");
-    }
-    out
-}
-
-/// What there is to say about the counts found, and which of it is refused.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Verdict {
-    said: Vec<String>,
-    refused: Vec<String>,
-}
-
-/// `required`: whether a compiler of which no numbers are kept is refused.
-fn verdict(text: &str, compiler: &str, found: &[(&str, u64)], required: bool) -> Verdict {
-    let kept: Vec<_> =
-        text.lines().filter(|line| !line.starts_with('#')).map(read).filter(|l| l.0 == compiler).collect();
-    let mut verdict = Verdict::default();
-    if kept.is_empty() {
-        let line = format!("no numbers are kept for rustc {compiler}; add them: {UPDATE}");
-        if required { &mut verdict.refused } else { &mut verdict.said }.push(line);
-        return verdict;
-    }
-    for (name, now) in found {
-        let Some((_, _, was)) = kept.iter().find(|(_, workload, _)| workload == name) else {
-            verdict.refused.push(format!("{name}: no number is kept; add it: {UPDATE}"));
-            continue;
-        };
-        let change = format!("{name}: {now} instructions a step, {was} are kept");
-        if now * 100 > was * (100 + LIMIT) {
-            verdict.refused.push(format!("{change}: more than {LIMIT} % more; if it has to be: {UPDATE}"));
-        } else if now * 100 < was * (100 - LIMIT) {
-            verdict.said.push(format!("{change}: more than {LIMIT} % fewer; keep it so: {UPDATE}"));
-        }
-    }
-    verdict
-}
-
 #[test]
 fn no_kernel_takes_more_instructions_than_are_kept() {
     if !isas().contains(&arch::AVX2.name) || !has("valgrind") {
         return;
     }
-    let (compiler, found) = (compiler(), count());
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions.txt");
-    let mut text = fs::read_to_string(&file).expect("the numbers that are kept");
-    if env::var_os("CELLC_BLESS").is_some() {
-        text = blessed(&text, &compiler, &found);
-        fs::write(&file, &text).expect("the numbers can be written");
-    }
-    let verdict = verdict(&text, &compiler, &found, env::var_os("CI").is_some());
-    verdict.said.iter().for_each(|line| say(line));
-    assert!(verdict.refused.is_empty(), "{}", verdict.refused.join("\n"));
+    KEPT.check(&compiler(), &count());
 }
 
-/// Says something that is seen where the test passes too.
-fn say(line: &str) {
-    writeln!(stderr(), "{line}").expect("standard error");
+/// By the version of gcc.
+const KEPT_OF_MACHINES: Kept = Kept {
+    file: "instructions_machines.txt",
+    about: "gcc -O2; machine, model and instructions of a step, bytes of code, of the largest frame, of all frames of a step; count",
+    update: "CELLC_BLESS=1 cargo test -p cellc-tests --test instructions",
+};
+
+/// The models that are counted on other machines.
+const MODELS: [(&str, WeightFormat); 6] = [
+    ("gru_cell_128_fp16", WeightFormat::F32),
+    ("gru_cell_128_fp16", WeightFormat::F16),
+    ("gru_cell_128_fp16", WeightFormat::Int8),
+    ("rnnoise_step_f32", WeightFormat::F32),
+    ("lstm_cell", WeightFormat::F32),
+    ("torch_gru2_head_static", WeightFormat::F32),
+];
+
+/// What a step of each costs.
+fn costs(machine: &Machine) -> Vec<(String, u64)> {
+    let walks: Vec<Walk> = MODELS
+        .iter()
+        .map(|(name, weight_format)| {
+            let options = Options { weight_format: *weight_format, ..(machine.options)() };
+            let ending = format!("_{}", weight_format.name());
+            let (subject, _) = Case::subjects(&corpus::case(name), &options, &ending).remove(0);
+            Walk { subject, rounds: 1 }
+        })
+        .collect();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", machine.name));
+    let costs = machine.costs(&folder, &walks, &["-std=gnu11", "-O2"]);
+    let numbers = |(walk, cost): (&Walk, &Cost)| {
+        let name = format!("{}/{}", machine.name, walk.subject.name);
+        cost.numbers().map(|(what, count)| (format!("{name}/{what}"), count))
+    };
+    walks.iter().zip(&costs).flat_map(numbers).collect()
 }
 
 #[test]
-fn growth_is_refused_and_the_rest_is_said() {
-    let kept = blessed("", "1.95.0", &[("one", 1000), ("two", 100)]);
-    let of = |compiler: &str, one, two| {
-        let Verdict { said, refused } = verdict(&kept, compiler, &[("one", one), ("two", two)], false);
-        (said.len(), refused.len())
-    };
-    assert_eq!(of("1.95.0", 1000, 100), (0, 0));
-    assert_eq!(of("1.95.0", 1030, 97), (0, 0));
-    assert_eq!(of("1.95.0", 1031, 100), (0, 1));
-    assert_eq!(of("1.95.0", 969, 104), (1, 1));
-    assert_eq!(of("1.96.0", 5000, 500), (1, 0));
-    assert_eq!(verdict(&kept, "1.95.0", &[("three", 1)], false).refused.len(), 1);
-    // what nobody has counted is no success
-    assert_eq!(verdict(&kept, "1.96.0", &[("one", 1000)], true).refused.len(), 1);
-
-    let both = blessed(&kept, "1.96.0", &[("one", 7)]);
-    assert_eq!(both, format!("{kept}1.96.0 one 7\n"));
-    let lines = |text: &str| text.lines().skip(1).map(str::to_string).collect::<Vec<_>>();
-    assert_eq!(lines(&blessed(&both, "1.95.0", &[("one", 8)])), ["1.96.0 one 7", "1.95.0 one 8"]);
+fn no_machine_takes_more_than_is_kept() {
+    let mut found: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
+    for machine in [&CORTEX_M4F, &AARCH64].into_iter().filter(|machine| machine.is_here()) {
+        found.entry(machine.compiler_version()).or_default().extend(costs(machine));
+    }
+    found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
 }

@@ -1,0 +1,123 @@
+//! Numbers that are kept in a file, by the compiler that they hold for: none grows unnoticed.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Write as _, stderr};
+use std::path::Path;
+
+/// By how much a number may differ from the one that is kept, in hundredths.
+const LIMIT: u64 = 3;
+
+/// A file of numbers: a line holds a compiler with its version, what was counted, and how many.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Its name in `tests/tests`.
+    pub file: &'static str,
+    /// What the lines hold, for the first line.
+    pub about: &'static str,
+    /// What writes it anew.
+    pub update: &'static str,
+}
+
+/// What there is to say about the numbers found, and which of it is refused.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Verdict {
+    said: Vec<String>,
+    refused: Vec<String>,
+}
+
+impl Kept {
+    /// Compares what was found with what is kept for that compiler, says what has become less, and keeps what was found if the variable
+    /// `CELLC_BLESS` is set.
+    ///
+    /// # Panics
+    /// If something has grown, or is not kept; where `CI` is set, if nothing is kept for that compiler.
+    pub fn check(&self, compiler: &str, found: &[(String, u64)]) {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(self.file);
+        let mut text = fs::read_to_string(&file).expect("the numbers that are kept");
+        if env::var_os("CELLC_BLESS").is_some() {
+            text = self.blessed(&text, compiler, found);
+            fs::write(&file, &text).expect("the numbers can be written");
+        }
+        let verdict = self.verdict(&text, compiler, found, env::var_os("CI").is_some());
+        // seen where the test passes too
+        verdict.said.iter().for_each(|line| writeln!(stderr(), "{line}").expect("standard error"));
+        assert!(verdict.refused.is_empty(), "{}", verdict.refused.join("\n"));
+    }
+
+    /// The file with the numbers of one compiler in place of those that stand in it.
+    fn blessed(&self, text: &str, compiler: &str, found: &[(String, u64)]) -> String {
+        let mut out = format!("# {}; written by {}\n", self.about, self.update);
+        for line in text.lines().filter(|line| !line.starts_with('#') && read(line).0 != compiler) {
+            let _ = writeln!(out, "{line}");
+        }
+        for (name, count) in found {
+            let _ = writeln!(out, "{compiler} {name} {count}");
+        }
+        out
+    }
+
+    /// `required`: whether a compiler of which no numbers are kept is refused.
+    fn verdict(&self, text: &str, compiler: &str, found: &[(String, u64)], required: bool) -> Verdict {
+        let update = self.update;
+        let kept: Vec<_> =
+            text.lines().filter(|line| !line.starts_with('#')).map(read).filter(|l| l.0 == compiler).collect();
+        let mut verdict = Verdict::default();
+        if kept.is_empty() {
+            let line = format!("no numbers are kept for {compiler}; add them: {update}");
+            if required { &mut verdict.refused } else { &mut verdict.said }.push(line);
+            return verdict;
+        }
+        for (name, now) in found {
+            let Some((_, _, was)) = kept.iter().find(|(_, kept, _)| kept == name) else {
+                verdict.refused.push(format!("{name}: no number is kept; add it: {update}"));
+                continue;
+            };
+            let change = format!("{name}: {now}, {was} are kept");
+            if now * 100 > was * (100 + LIMIT) {
+                verdict.refused.push(format!("{change}: more than {LIMIT} % more; if it has to be: {update}"));
+            } else if now * 100 < was * (100 - LIMIT) {
+                verdict.said.push(format!("{change}: more than {LIMIT} % fewer; keep it so: {update}"));
+            }
+        }
+        verdict
+    }
+}
+
+/// A line of a file.
+fn read(line: &str) -> (&str, &str, u64) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [compiler, name, count] = words[..] else { panic!("not a compiler, a name and a count: {line}") };
+    (compiler, name, count.parse().expect("a count"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kept, Verdict};
+
+    #[test]
+    fn growth_is_refused_and_the_rest_is_said() {
+        let file = Kept { file: "none", about: "compiler, what, count", update: "a command" };
+        let named = |counts: &[(&str, u64)]| counts.iter().map(|(name, k)| (name.to_string(), *k)).collect::<Vec<_>>();
+        let kept = file.blessed("", "1.95.0", &named(&[("one", 1000), ("two", 100)]));
+        let of = |compiler: &str, one, two| {
+            let found = named(&[("one", one), ("two", two)]);
+            let Verdict { said, refused } = file.verdict(&kept, compiler, &found, false);
+            (said.len(), refused.len())
+        };
+        assert_eq!(of("1.95.0", 1000, 100), (0, 0));
+        assert_eq!(of("1.95.0", 1030, 97), (0, 0));
+        assert_eq!(of("1.95.0", 1031, 100), (0, 1));
+        assert_eq!(of("1.95.0", 969, 104), (1, 1));
+        assert_eq!(of("1.96.0", 5000, 500), (1, 0));
+        assert_eq!(file.verdict(&kept, "1.95.0", &named(&[("three", 1)]), false).refused.len(), 1);
+        // what nobody has counted is no success
+        assert_eq!(file.verdict(&kept, "1.96.0", &named(&[("one", 1000)]), true).refused.len(), 1);
+
+        let both = file.blessed(&kept, "1.96.0", &named(&[("one", 7)]));
+        assert_eq!(both, format!("{kept}1.96.0 one 7\n"));
+        let lines = |text: &str| text.lines().skip(1).map(str::to_string).collect::<Vec<_>>();
+        assert_eq!(lines(&file.blessed(&both, "1.95.0", &named(&[("one", 8)]))), ["1.96.0 one 7", "1.95.0 one 8"]);
+    }
+}

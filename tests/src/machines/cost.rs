@@ -1,0 +1,149 @@
+//! What a step costs on a machine: instructions executed, bytes of code, bytes of the stack.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Machine, Walk, Written, support};
+use crate::driver::run;
+
+/// The steps that are counted. Even, since some kernels alternate between two orders.
+pub(super) const STEPS: u64 = 16;
+
+/// What a step costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Instructions of a step of the struct, those of the C library among them.
+    pub instructions: u64,
+    /// Bytes of the code of all functions of the file, without its constants.
+    pub code: u64,
+    /// Bytes of the largest frame of a function.
+    pub frame: u64,
+    /// Bytes of the frames of a step and of all that it calls, at their deepest, without the C library's.
+    pub stack: u64,
+}
+
+impl Cost {
+    /// Each with its name.
+    pub fn numbers(&self) -> [(&'static str, u64); 4] {
+        let Self { instructions, code, frame, stack } = *self;
+        [("instructions", instructions), ("code", code), ("frame", frame), ("stack", stack)]
+    }
+}
+
+impl Machine {
+    /// What a step of each model costs, compiled with `flags` in a folder, which is made anew. gcc only, and QEMU.
+    ///
+    /// # Panics
+    /// If it does not compile or run.
+    pub fn costs(&self, folder: &Path, walks: &[Walk], flags: &[&str]) -> Vec<Cost> {
+        let flags = [flags, &["-fcallgraph-info=su"]].concat();
+        let program = self.compile(folder, walks, &flags, Written::Count);
+        let counts = folder.join("counts.txt");
+        let plugin = folder.join("count.so");
+        run(Command::new("gcc")
+            .args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"])
+            .arg(support().join("count.c"))
+            .arg("-o")
+            .arg(&plugin));
+        let plugin = format!("{},to={}", plugin.display(), counts.display());
+        self.run(&program, &["-plugin", &plugin]);
+        let counts = fs::read_to_string(counts).expect("the plugin has counted");
+        let counts: Vec<u64> = counts.lines().map(|line| line.parse().expect("a count")).collect();
+        assert_eq!(counts.len(), walks.len(), "{}", self.name);
+        let cost = |(walk, count): (&Walk, u64)| {
+            let name = &walk.subject.name;
+            let graph = fs::read_to_string(folder.join(format!("{name}.ci"))).expect("gcc writes who calls whom");
+            let calls = Calls::read(&graph);
+            let step = format!("{}_step", walk.subject.compilation.interface.function);
+            let frame = calls.frames.values().copied().max().expect("a function");
+            let code = self.code(&folder.join(format!("{name}.o")));
+            Cost { instructions: count / STEPS, code, frame, stack: calls.deepest(&step) }
+        };
+        walks.iter().zip(counts).map(cost).collect()
+    }
+
+    /// The compiler with its version: `arm-none-eabi-gcc-12.2.1`.
+    pub fn compiler_version(&self) -> String {
+        let output = Command::new(self.compiler[0]).arg("-dumpfullversion").output().expect("the compiler starts");
+        let version = String::from_utf8(output.stdout).expect("a version is ASCII");
+        format!("{}-{}", self.compiler[0], version.trim())
+    }
+
+    /// The bytes of the sections of code of an object.
+    fn code(&self, object: &Path) -> u64 {
+        let size = PathBuf::from(format!("{}size", self.compiler[0].strip_suffix("gcc").expect("gcc's name")));
+        let output = Command::new(size).arg("-A").arg(object).output().expect("size starts");
+        let listing = String::from_utf8(output.stdout).expect("size prints ASCII");
+        let text = listing.lines().filter(|line| line.starts_with(".text"));
+        text.map(|line| line.split_whitespace().nth(1).expect("a size").parse::<u64>().expect("a number")).sum()
+    }
+}
+
+/// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su` says.
+#[derive(Debug, Default)]
+struct Calls {
+    frames: BTreeMap<String, u64>,
+    edges: Vec<(String, String)>,
+}
+
+impl Calls {
+    /// From lines such as `node: { title: "f" label: "f\nnet.c:1:2\n16 bytes (static)" }` and
+    /// `edge: { sourcename: "f" targetname: "g" label: "net.c:3:4" }`.
+    fn read(text: &str) -> Self {
+        let mut calls = Self::default();
+        for line in text.lines() {
+            let field = |name: &str| {
+                let (_, rest) = line.split_once(&format!("{name}: \""))?;
+                Some(rest.split_once('"').expect("a field ends").0.to_owned())
+            };
+            if let (Some(from), Some(to)) = (field("sourcename"), field("targetname")) {
+                assert_ne!(to, "__indirect_call", "{line}");
+                calls.edges.push((from, to));
+            } else if let (true, Some(name), Some(label)) = (line.starts_with("node"), field("title"), field("label")) {
+                // one that is defined elsewhere has none
+                if let Some((frame, kind)) = label.rsplit("\\n").next().and_then(|last| last.split_once(" bytes ")) {
+                    assert_eq!(kind, "(static)", "{line}");
+                    calls.frames.insert(name, frame.parse().expect("a size"));
+                }
+            }
+        }
+        calls
+    }
+
+    /// The bytes of a function's frame and of those that it calls.
+    fn deepest(&self, function: &str) -> u64 {
+        let called = self.edges.iter().filter(|(from, to)| from == function && to != function);
+        let deepest = called.map(|(_, to)| self.deepest(to)).max().unwrap_or(0);
+        self.frames.get(function).copied().unwrap_or(0) + deepest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Calls;
+
+    #[test]
+    fn the_deepest_chain_of_frames() {
+        let node = |name: &str, bytes: u64| {
+            format!("node: {{ title: \"{name}\" label: \"{name}\\nnet.c:1:2\\n{bytes} bytes (static)\" }}\n")
+        };
+        let edge =
+            |from: &str, to: &str| format!("edge: {{ sourcename: \"{from}\" targetname: \"{to}\" label: \"l\" }}\n");
+        let text = [
+            "graph: { title: \"net.c\"\n".to_owned(),
+            node("step", 16),
+            edge("step", "net.c:short"),
+            node("net.c:short", 100),
+            edge("step", "net.c:long"),
+            node("net.c:long", 8),
+            edge("net.c:long", "net.c:deep"),
+            node("net.c:deep", 96),
+            "node: { title: \"memcpy\" label: \"__builtin_memcpy\\n<built-in>\" shape : ellipse }\n".to_owned(),
+            edge("net.c:deep", "memcpy"),
+            node("alone", 1000),
+        ];
+        assert_eq!(Calls::read(&text.concat()).deepest("step"), 16 + 8 + 96);
+    }
+}

@@ -1,0 +1,130 @@
+//! The program around generated C: it has its inputs with it, and writes every result.
+
+use cellc::emit::names::{Field, Interface};
+use cellc::kernel::Element;
+
+use super::cost::STEPS;
+use super::{Walk, Written};
+
+/// The program that makes all walks, one after another, or so many steps of each that are counted.
+pub(super) fn main(walks: &[Walk], written: Written) -> String {
+    let each = |line: &dyn Fn(&str) -> String| walks.iter().map(|walk| line(&walk.subject.name)).collect::<String>();
+    let ending = if written == Written::Results { "walk" } else { "count" };
+    format!(
+        "{}\nint main(void) {{\n{}    return 0;\n}}\n",
+        each(&|name| format!("void {name}_{ending}(void);\n")),
+        each(&|name| format!("    {name}_{ending}();\n"))
+    )
+}
+
+/// The source of one walk: `void <name>_walk(void)`, and `void <name>_count(void)`.
+pub(super) fn caller(Walk { subject, rounds }: &Walk) -> String {
+    let interface = &subject.compilation.interface;
+    let Interface { function: f, inputs, weights, outputs, states, .. } = interface;
+    let name = &subject.name;
+    let mut declarations = String::new();
+    let mut take = String::new();
+    for field in inputs.iter().chain(weights) {
+        let calls: Vec<_> = subject.calls.iter().map(|call| values(field, &call[field.index])).collect();
+        let (Field { name, .. }, count, len) = (field, calls.len(), field.len());
+        let (stored, element) = types(field);
+        let calls = calls.join(",\n");
+        declarations += &format!("static const {stored} given_{name}[{count}][{len}] = {{\n{calls}}};\n");
+        declarations += &format!("static {element} v_{name}[{len}];\n");
+        take += &format!("    memcpy(v_{name}, given_{name}[call], sizeof v_{name});\n");
+    }
+    let mut give = String::new();
+    for field in outputs {
+        assert_eq!(field.element, Element::F32, "{name}");
+        declarations += &format!("static float v_{}[{}];\n", field.name, field.len());
+        give += &format!("    give(v_{}, {});\n", field.name, field.len());
+    }
+    let (mut pack, mut packed) = (String::new(), "");
+    if !weights.is_empty() {
+        declarations += &format!("static {f}_packed packed;\n");
+        let members: Vec<_> = weights.iter().map(|field| format!(".{0} = v_{0}", field.name)).collect();
+        pack = format!("    {f}_pack(&({f}_weights){{{}}}, &packed);\n", members.join(", "));
+        packed = ", &packed";
+    }
+    let states = states.iter().map(|state| &inputs[state.input].name);
+    let set: String =
+        states.map(|name| format!("        memcpy(cell.{name}, v_{name}, sizeof cell.{name});\n")).collect();
+    let arguments: String = interface.step_inputs().chain(outputs).map(|field| format!(", v_{}", field.name)).collect();
+    let calls = subject.calls.len();
+    format!(
+        r#"#include <stdint.h>
+#include <string.h>
+
+#include "machine.h"
+#include "{name}.h"
+
+{declarations}static {f} cell;
+
+/* The least significant byte first, on every machine. */
+static void give(const float *values, size_t count) {{
+    for (size_t i = 0; i < count; i++) {{
+        uint32_t word;
+        memcpy(&word, &values[i], sizeof word);
+        const uint8_t bytes[] = {{(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24)}};
+        machine_write(bytes, sizeof bytes);
+    }}
+}}
+
+static void take(int call) {{
+    (void)call;
+{take}}}
+
+static void step(void) {{
+    {f}_step(&cell{arguments});
+{give}}}
+
+void {name}_count(void);
+void {name}_count(void) {{
+    take(0);
+{pack}    {f}_init(&cell{packed});
+    machine_begin();
+    for (int i = 0; i < {STEPS}; i++) {{
+        {f}_step(&cell{arguments});
+    }}
+    machine_end();
+}}
+
+void {name}_walk(void);
+void {name}_walk(void) {{
+    take(0);
+{pack}    {f}_init(&cell{packed});
+    machine_write({f}_isa_name(cell.isa), strlen({f}_isa_name(cell.isa)));
+    machine_write("\n", 1);
+    for (int round = 0; round < {rounds}; round++) {{
+        for (int call = 0; call < {calls}; call++) {{
+            take(call);
+            step();
+        }}
+    }}
+    for (int call = 0; call < {calls}; call++) {{
+        take(call);
+{set}        step();
+    }}
+}}
+"#
+    )
+}
+
+/// How the program holds the elements of an input, and what a step takes: f32 are held as their bits.
+fn types(field: &Field) -> (&'static str, &'static str) {
+    match field.element {
+        Element::F32 => ("uint32_t", "float"),
+        Element::I32 => ("int32_t", "int32_t"),
+        Element::I64 => ("int64_t", "int64_t"),
+        other => unreachable!("no input has elements of the type {other:?}"),
+    }
+}
+
+/// An input of one call.
+fn values(field: &Field, values: &[f32]) -> String {
+    let value = |value: &f32| match field.element {
+        Element::F32 => format!("0x{:08x}", value.to_bits()),
+        _ => (*value as i64).to_string(),
+    };
+    format!("    {{{}}}", values.iter().map(value).collect::<Vec<_>>().join(", "))
+}
