@@ -8,10 +8,9 @@ use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::compile::compile_validated;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, Wording, method};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
-use crate::front::declared::in_words_of;
 use crate::front::formats::{self, ReadOptions};
 #[cfg(feature = "read-safetensors")]
 use crate::front::keys::Key;
@@ -25,18 +24,21 @@ use crate::model::{Model, ValidModel};
 use crate::options::Options;
 use crate::validate::validate;
 
-/// What the macros call the options of the command line.
-const WORDS: [(&str, &str); 9] = [
-    ("--no-state", "`cellc::Builder::state`"),
-    ("--batch", "the key `batch`"),
-    ("--weights", "the key `weights`"),
-    ("--shape", "`cellc::Builder::shape`"),
-    ("--sequence", "the key `steps`"),
-    ("--layers", "the key `layers`"),
-    ("--prefix", "the key `prefix`"),
-    ("--head", "the key `head`"),
-    ("--direction bidirectional", "`direction = bidirectional`"),
-];
+/// How macros name what their users set.
+const WORDING: Wording = Wording(|setting| match setting {
+    Setting::Weights => "`weights`".to_owned(),
+    Setting::Batch(None) => "`batch`".to_owned(),
+    Setting::Batch(Some(rows)) => format!("`batch = {rows}`"),
+    Setting::Isa => "`isa`".to_owned(),
+    Setting::Key { name: "cell", .. } => "the cell".to_owned(),
+    Setting::Key { name, .. } => format!("`{name}`"),
+    // no macro has a key for the rest
+    Setting::Shape => "`cellc::Builder::shape`".to_owned(),
+    Setting::State => "`cellc::Builder::state`".to_owned(),
+    Setting::ShapeOf(..) | Setting::StateOf(_) | Setting::NoState => {
+        format!("`.{}` of cellc::Builder", method(setting).unwrap_or_default())
+    }
+});
 
 /// Expands a macro call: the module with the generated code and the type, or one `compile_error!` for each thing that is wrong,
 /// at the key that it is about.
@@ -46,7 +48,6 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let place = declaration.model_file().or(declaration.tensor_file());
     let place = place.map_or(Origin::Token(0), |file| file.origin);
     let judged = judge(&declaration, &mut problems);
-    in_words_of(&mut problems, &WORDS);
     let Some((model, options)) = judged.filter(|_| !problems.has_errors()) else {
         return errors(&problems, &tokens, &place);
     };
@@ -93,7 +94,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
                 None => declaration.declared(None)?,
                 Some(file) => with_tensors(declaration, &file, problems)?,
             };
-            let wrong = declared.problems();
+            let wrong = declared.problems(WORDING);
             let fatal = wrong.has_errors();
             problems.extend(wrong);
             if fatal {
@@ -114,6 +115,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
             }
         }
     };
+    let options = Options { wording: WORDING, ..options };
     match validate(&model, &options) {
         Ok((valid, warnings)) => {
             problems.extend(warnings);
@@ -129,7 +131,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
 
 fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
     let path = shown(model);
-    let read = formats::read(&path, &ReadOptions::with_weights(weights.map(shown).as_deref()));
+    let read = formats::read(&path, &ReadOptions::with_weights(weights.map(shown).as_deref(), WORDING));
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
         Err(refused) => (None, refused),
@@ -160,7 +162,7 @@ fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mu
             let base = |_, hidden: Spanned<usize>, input: Spanned<usize>| {
                 declaration.declared(Some((hidden.value, input.value)))
             };
-            let (declared, _) = weights_file::declare(&tensors, keys, base)?;
+            let (declared, _) = weights_file::declare(&tensors, keys, WORDING, base)?;
             match declaration.sequence_of_file(file, &declared) {
                 Some(problem) => Err(Diagnostics(vec![problem])),
                 None => Ok(declared),
@@ -178,11 +180,6 @@ fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mu
                     problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
                 }
             }
-            let word = |key: Key| match key {
-                Key::Cell => "the cell".to_owned(),
-                key => format!("`{}`", key.name()),
-            };
-            weights_file::in_words_of(&mut refused, word);
             problems.extend(refused);
             return None;
         }
@@ -209,13 +206,14 @@ fn of_apple(
     tensors: &safetensors::TensorFile,
 ) -> Result<Declared, Diagnostics> {
     let prefix = declaration.keys.value::<String>(Key::Prefix);
-    let selection = safetensors::Selection { prefix: prefix.as_deref(), ..safetensors::Selection::default() };
+    let selection =
+        safetensors::Selection { prefix: prefix.as_deref(), wording: WORDING, ..safetensors::Selection::default() };
     let found = safetensors::apple(tensors, reset_gate(&declaration.keys), &selection)?;
     let mut problems = declaration.disagreements_with_tensors(file, found.hidden_size, found.input_size);
     let declared = declaration.declared(Some((found.hidden_size, found.input_size)));
     let Some(mut declared) = declared.filter(|_| !problems.has_errors()) else { return Err(problems) };
     declared.weights = Some(file.with(found.baked));
-    problems.extend(declared.computed_as_by(crate::front::layout::Framework::Apple, &file.origin));
+    problems.extend(declared.computed_as_by(crate::front::layout::Framework::Apple, &file.origin, WORDING));
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 

@@ -1,6 +1,7 @@
 //! What can be chosen about the generated code.
 
 use crate::arch::{Arch, Isa};
+use crate::diagnostic::Wording;
 
 /// The language that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -247,6 +248,9 @@ pub struct Options {
     /// Keeps denormals. Without it, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes
     /// an output.
     pub keep_denormals: bool,
+    /// How messages name options.
+    #[doc(hidden)]
+    pub wording: Wording,
 }
 
 impl Options {
@@ -272,6 +276,7 @@ impl Options {
             threads,
             runtime,
             keep_denormals,
+            wording: _,
         } = self;
         let mut words = Vec::new();
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);

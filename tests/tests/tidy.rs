@@ -12,7 +12,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &["diagnostic", "model"]),
     ("kernel", &["kernel"]),
     ("arch", &["arch", "kernel"]),
-    ("options", &["arch"]),
+    ("options", &["arch", "diagnostic"]),
     ("front/amplifier", &["diagnostic", "front", "model"]),
     ("front/formats", &["diagnostic", "front", "model"]),
     ("front/apple", &["diagnostic", "front", "model"]),

@@ -139,7 +139,7 @@ fn networks_of_pytorch_give_what_pytorch_gives() {
     let (got, said) = place.run(&format!("{net} {options}"), &calls);
     near(&got.concat(), &out[..8]);
     // the file has inputs and results too
-    assert!(said.contains("which nothing takes"), "{said}");
+    assert!(said.contains("which nothing takes") && said.contains("(--cell gru --prefix gru)"), "{said}");
 
     // both ways, all steps of two rows in a call
     let name = "pytorch_lstm_both_ways_with_head";

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::arch::Isa;
 use crate::compile::{Compilation, compile};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, method};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
-use crate::front::declared::in_words_of;
 #[cfg(any(feature = "read-openvino", feature = "json"))]
 use crate::front::formats::{self, ReadOptions};
 use crate::front::keys::{Family, Key, Spanned, Value};
@@ -591,39 +590,23 @@ impl Builder {
 
     /// What [`Builder::compile`] writes.
     fn generate(&self) -> Result<(Compilation, Vec<OutputFile>), Error> {
-        const WORDS: [(&str, &str); 10] = [
-            ("--no-state", "`State::None` in `Builder::state`"),
-            ("--direction bidirectional", "`Builder::direction`"),
-            ("--sequence", "`Builder::steps`"),
-            ("--layers", "`Builder::layers`"),
-            ("--prefix", "`Builder::prefix`"),
-            ("--head", "`Builder::head`"),
-            ("--batch", "`Builder::batch`"),
-            ("--shape", "`Builder::shape`"),
-            ("--state", "`Builder::state`"),
-            ("--weights", "`Builder::weights`"),
-        ];
-        let in_own_words = |mut problems: Diagnostics| {
-            in_words_of(&mut problems, &WORDS);
-            problems
-        };
         let mut problems = self.problems.clone();
         let name = self.file_name(&mut problems);
         let model = self.model(&mut problems);
         let (Some(name), Some(model), false) = (name, model, problems.has_errors()) else {
-            return Err(in_own_words(problems).into());
+            return Err(problems.into());
         };
-        let options = Options { name: Some(name.clone()), ..self.options.clone() };
+        let options = Options { name: Some(name.clone()), wording: WORDING, ..self.options.clone() };
         let mut compilation = match compile(&model, &options) {
             Ok(compilation) => compilation,
             Err(refused) => {
                 problems.extend(refused);
-                return Err(in_own_words(problems).into());
+                return Err(problems.into());
             }
         };
         // those of reading come first
         problems.extend(std::mem::take(&mut compilation.warnings));
-        compilation.warnings = in_own_words(problems);
+        compilation.warnings = problems;
         compilation.measure();
         let files = compilation.emit(&name);
         Ok((compilation, files))
@@ -659,7 +642,7 @@ impl Builder {
                         Some(Baked { layers, ..Baked::default() })
                     }
                     GivenWeights::Of(framework, sets) => {
-                        let wrong = cell.computed_as_by(*framework, &Origin::Unknown);
+                        let wrong = cell.computed_as_by(*framework, &Origin::Unknown, WORDING);
                         let fatal = wrong.has_errors();
                         problems.extend(wrong);
                         if fatal {
@@ -679,14 +662,14 @@ impl Builder {
                     }
                     cell.weights = Some(Spanned::unplaced(baked));
                 }
-                let wrong = cell.problems();
+                let wrong = cell.problems(WORDING);
                 let fatal = wrong.has_errors();
                 problems.extend(wrong);
                 (!fatal).then(|| cell.model())
             }
             #[cfg(any(feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights } => {
-                let (model, found) = match formats::read(xml, &ReadOptions::with_weights(weights.as_deref())) {
+                let (model, found) = match formats::read(xml, &ReadOptions::with_weights(weights.as_deref(), WORDING)) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),
                 };
@@ -696,6 +679,21 @@ impl Builder {
         }
     }
 }
+
+/// How the Builder names what its users set.
+const WORDING: Wording = Wording(|setting| match setting {
+    Setting::Weights => "`Builder::weights`".to_owned(),
+    Setting::Batch(None) => "`Builder::batch`".to_owned(),
+    Setting::Batch(Some(rows)) => format!("`.batch({rows})`"),
+    Setting::Shape => "`Builder::shape`".to_owned(),
+    Setting::State => "`Builder::state`".to_owned(),
+    Setting::ShapeOf(..) | Setting::StateOf(_) | Setting::NoState => {
+        format!("`.{}`", method(setting).unwrap_or_default())
+    }
+    Setting::Isa => "`Builder::isa`".to_owned(),
+    Setting::Key { name: "cell", .. } => "the cell".to_owned(),
+    Setting::Key { name, .. } => format!("`Builder::{name}`"),
+});
 
 /// Weights as tensors of as many rows as there are; [`crate::validate`] judges them.
 fn tensors(cell: &Declared, weights: &[Vec<f32>; 3], problems: &mut Diagnostics) -> Option<CellWeights> {
@@ -792,15 +790,8 @@ fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Op
         keys.set(Key::Cell, Spanned::unplaced(cell.family));
         keys.set(Key::HiddenSize, cell.hidden_size.clone());
         keys.set(Key::InputSize, cell.input_size.clone());
-        let declared = weights_file::declare(&tensors, keys, |_, _, _| Some(cell.clone()));
-        let (mut declared, _) = declared.map_err(|mut refused| {
-            let word = |key| match key {
-                Key::Cell => "the cell".to_owned(),
-                key => format!("`Builder::{}`", key.name()),
-            };
-            weights_file::in_words_of(&mut refused, word);
-            refused
-        })?;
+        let declared = weights_file::declare(&tensors, keys, WORDING, |_, _, _| Some(cell.clone()));
+        let (mut declared, _) = declared?;
         let baked = declared.weights.take().map(|said| said.value).unwrap_or_default();
         *cell = declared;
         Ok(baked)
@@ -817,7 +808,7 @@ fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Op
 /// The weights of Apple's `gru` in a file of tensors.
 #[cfg(feature = "read-safetensors")]
 fn of_apple(cell: &mut Declared, tensors: &safetensors::TensorFile) -> Result<Baked, Diagnostics> {
-    let mut wrong = cell.computed_as_by(Framework::Apple, &Origin::Unknown);
+    let mut wrong = cell.computed_as_by(Framework::Apple, &Origin::Unknown, WORDING);
     for key in [Key::Head, Key::HeadActivation, Key::GateOrder] {
         if cell.keys.origin(key).is_some() {
             let name = key.name();

@@ -58,7 +58,7 @@ fn attributes_of_a_file_are_not_overruled() {
 fn a_clip_is_zero_or_a_bound() {
     for clip in [-1.0, f32::NAN] {
         let text = refused(&Builder::gru(2, 1).clip(clip));
-        assert!(text.contains("`clip` is") && text.contains("0 for no clipping"), "{text}");
+        assert!(text.contains("`Builder::clip` is") && text.contains("0 for no clipping"), "{text}");
     }
     let clip = |clip: f32| Builder::gru(2, 1).clip(clip).generate().expect("a clip").0.model.cells()[0].clip;
     assert_eq!([0.0, f32::INFINITY, 0.5].map(clip), [None, None, Some(0.5)]);
@@ -98,6 +98,16 @@ fn denormals_are_kept_or_flushed() {
 fn advice_is_in_the_words_of_the_builder() {
     let text = refused(&Builder::gru(2, 1).shape("y", [1, 1]));
     assert!(text.contains("correct the name in `Builder::shape`"), "{text}");
+    // what it says of the command line is not for users of the Builder: neither in what was found nor in what is valid
+    for (builder, found) in [
+        (Builder::gru(2, 1).clip(-1.0), "error: `Builder::clip` is -1"),
+        (Builder::gru(2, 1).direction(Direction::Reverse), "valid: a number of steps, `Builder::steps`"),
+        (Builder::gru(2, 1).isa([&crate::arch::AVX2; 2]), "help: correct `Builder::isa`"),
+        (Builder::gru(2, 1).state(State::Pairs(vec![("h".into(), "y".into())])), "help: correct `Builder::state`"),
+    ] {
+        let text = refused(&builder);
+        assert!(text.contains(found) && !text.contains("--"), "{found} is not in {text}");
+    }
 }
 
 #[test]
@@ -109,6 +119,7 @@ fn what_every_call_starts_anew_is_a_warning() {
     let (one, many) = (both_ways(1), both_ways(5));
     let text = one.warnings.to_string();
     assert!(text.contains("anew from a constant state") && text.contains("in `Builder::shape`"), "{text}");
+    assert!(text.contains("say so with `.state(State::None)`"), "{text}");
     assert_eq!((one.model.restarts.len(), many.model.restarts.len(), many.warnings.0.len()), (2, 0, 0));
 }
 
@@ -204,7 +215,7 @@ fn peepholes_come_after_the_biases() {
     let (compilation, _) = builder.clone().weights_of(Framework::Onnx, &[w, r, b, p]).generate().expect("a cell");
     assert!(compilation.model.cells()[0].p.is_some());
     let text = refused(&builder.steps(2));
-    assert!(text.contains("`peepholes` is given, and LSTMSequence has none"), "{text}");
+    assert!(text.contains("`Builder::peepholes` is given, and LSTMSequence has none"), "{text}");
 }
 
 #[test]
@@ -212,12 +223,12 @@ fn what_goes_with_nothing_is_refused() {
     let cases = [
         (Builder::gru(2, 1).direction(Direction::Reverse), "a direction is given for one step"),
         (Builder::rnn(2, 1).layers(0), "0 layers"),
-        (Builder::gru(2, 1).skip(true), "`skip` adds 1 input to 2 outputs"),
-        (Builder::augru(2, 2).skip(true), "`skip` is set on an AUGRU"),
-        (Builder::apple_gru(2, 2, 3).skip(true), "`skip` is set on Apple's gru"),
+        (Builder::gru(2, 1).skip(true), "`Builder::skip` adds 1 input to 2 outputs"),
+        (Builder::augru(2, 2).skip(true), "`Builder::skip` is set on an AUGRU"),
+        (Builder::apple_gru(2, 2, 3).skip(true), "`Builder::skip` is set on Apple's gru"),
         (Builder::augru(2, 1).layers(2), "several layers of an AUGRU"),
         (Builder::augru(2, 1).steps(2).direction(Direction::Reverse), "AUGRUSequence with the direction reverse"),
-        (Builder::gru(2, 1).input_forget(true), "`input_forget` is given, and GRUCell has none"),
+        (Builder::gru(2, 1).input_forget(true), "`Builder::input_forget` is given, and GRUCell has none"),
         (Builder::lstm(2, 1).linear_before_reset(true), "`linear_before_reset` is set on a Builder::lstm"),
         (Builder::gru(2, 1).output_sequence(true), "`output_sequence` is set on what is no Builder::apple_gru"),
         (Builder::apple_gru(2, 1, 3).linear_before_reset(true), "apply_reset_gate_after_mat_mul"),
@@ -307,7 +318,7 @@ fn metadata_of_a_file_say_what_the_builder_need_not() {
     for (builder, found) in [
         (Builder::gru(16, 4).safetensors(&file).head("out"), "`Builder::head` is out here and fc in the metadata"),
         (Builder::lstm(16, 4).safetensors(&file), "the cell is lstm here and gru in the metadata"),
-        (Builder::gru(16, 4).skip(true).safetensors(&file), "`skip` adds 4 inputs to 1 output"),
+        (Builder::gru(16, 4).skip(true).safetensors(&file), "`Builder::skip` adds 4 inputs to 1 output"),
         (
             Builder::gru(16, 4).safetensors(&file).head_activation(Activation::Relu),
             "`Builder::head_activation` is relu here and sigmoid in",

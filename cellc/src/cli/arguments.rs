@@ -8,7 +8,6 @@ use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
 use cellc::front::formats::{self, Format, ReadOptions};
 use cellc::front::keys::{Key, KeyValue, Keys};
 use cellc::front::underflows;
-use cellc::front::weights_file;
 use cellc::model::Model;
 use cellc::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
@@ -526,13 +525,8 @@ impl ModelArguments {
                 "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which says it itself"
             )));
         }
-        let options = ReadOptions { weights: self.weights.as_deref(), keys: self.keys() };
-        let (model, mut warnings) = formats::read(path, &options).map_err(|mut refused| {
-            if weights_alone {
-                weights_file::in_words_of(&mut refused, option);
-            }
-            refused
-        })?;
+        let options = ReadOptions { weights: self.weights.as_deref(), keys: self.keys(), ..ReadOptions::default() };
+        let (model, mut warnings) = formats::read(path, &options)?;
         if let Some(ActivationsArgument::Accuracy(accuracy)) = &self.activations {
             let name = accuracy.name();
             if self.accuracy.is_some() {
@@ -759,6 +753,7 @@ mod tests {
                 weights_as: WeightsAs::File,
                 runtime: true,
                 keep_denormals: true,
+                wording: Options::default().wording,
                 weight_format: WeightFormat::Bf16Pair,
                 threads: Threads::Two,
             }

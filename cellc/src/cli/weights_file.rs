@@ -1,5 +1,6 @@
 //! What is said of a file of PyTorch's weights on the command line.
 
+use cellc::diagnostic::Wording;
 use cellc::front::keys::{Key, KeyValue, Keys};
 use clap::Args;
 use clap::builder::{TypedValueParser, ValueParser};
@@ -91,7 +92,7 @@ impl WeightsFileArguments {
 
 /// What the command calls a key.
 pub(super) fn option(key: Key) -> String {
-    format!("--{}", key.name_in_files().replace('_', "-"))
+    key.worded(Wording::default())
 }
 
 /// Reads the value of a key.

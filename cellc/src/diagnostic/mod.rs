@@ -1,10 +1,14 @@
 //! What is wrong with an input, where, and what to do about it.
 
 mod render;
+mod setting;
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+
+pub(crate) use setting::method;
+pub use setting::{Setting, Wording};
 
 /// The text of an input file, kept so that diagnostics can show it.
 #[derive(PartialEq, Eq)]

@@ -9,19 +9,8 @@ use super::layer::{Declared, LayerOutputs, LayerPlace, apple};
 use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording};
 use crate::model::{Direction, Model, Spelling};
-
-/// Advice names options of the command line; a way in that has other words for them says it in its own.
-pub(crate) fn in_words_of(problems: &mut Diagnostics, words: &[(&str, &str)]) {
-    for problem in &mut problems.0 {
-        for text in [&mut problem.valid, &mut problem.help].into_iter().flatten() {
-            for (option, word) in words {
-                *text = text.replace(option, word);
-            }
-        }
-    }
-}
 
 /// The largest number of layers.
 const MOST_LAYERS: usize = 1000;
@@ -66,7 +55,7 @@ impl Declared {
     }
 
     /// What does not go together, or is of a size that nothing could be made of: to be asked before [`Self::model`].
-    pub(crate) fn problems(&self) -> Diagnostics {
+    pub(crate) fn problems(&self, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: &str, help: &str| {
             let mut problem = Diagnostic::error(origin.clone(), found).valid(valid);
@@ -74,10 +63,11 @@ impl Declared {
             problems.push(problem);
         };
         if let (Some(origin), None) = (self.keys.origin(Key::Direction), self.steps()) {
-            refuse(origin, "a direction is given for one step".to_owned(), "a number of steps, --sequence", "");
+            let valid = format!("a number of steps, {}", Key::Steps.worded(wording));
+            refuse(origin, "a direction is given for one step".to_owned(), &valid, "");
         }
         if let Some(clip) = self.keys.get::<f32>(Key::Clip).filter(|clip| !is_clip(clip.value)) {
-            refuse(&clip.origin, format!("`clip` is {}", clip.value), CLIP, "");
+            refuse(&clip.origin, format!("{} is {}", Key::Clip.worded(wording), clip.value), CLIP, "");
         }
         if let Some(layers) = self.keys.get::<usize>(Key::Layers)
             && !(1..=MOST_LAYERS).contains(&layers.value)
@@ -93,12 +83,12 @@ impl Declared {
             refuse(&self.name.origin, format!("several layers of {name}"), "one layer", "");
         }
         if let (Some(name), Some(origin)) = (alone, self.keys.on(Key::Skip)) {
-            refuse(origin, format!("`skip` is set on {name}"), "a GRU, an LSTM or an RNN", "");
+            refuse(origin, format!("{} is set on {name}", Key::Skip.worded(wording)), "a GRU, an LSTM or an RNN", "");
         }
         for key in [Key::InputForget, Key::Peepholes, Key::WeightsFormat] {
             let Some(origin) = self.keys.origin(key) else { continue };
             if self.family != Family::Lstm || self.steps().is_some() {
-                let found = format!("`{}` is given, and {} has none", key.name(), self.operation());
+                let found = format!("{} is given, and {} has none", key.worded(wording), self.operation());
                 refuse(origin, found, "one step of an LSTM: LSTMCell-1 has it", "");
             }
         }
@@ -133,7 +123,7 @@ impl Declared {
         if !problems.has_errors()
             && let Some(stack) = self.stack()
         {
-            problems.extend(stack.problems());
+            problems.extend(stack.problems(&Key::Skip.worded(wording)));
         }
         problems
     }

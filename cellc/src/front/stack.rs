@@ -88,7 +88,7 @@ impl Stack {
         initial: Vec<Tensor>,
     ) -> Result<(), Diagnostics> {
         let origin = layer.hidden_size.origin.clone();
-        let wrong = layer.computed_as_by(framework, &origin);
+        let wrong = layer.computed_as_by(framework, &origin, crate::diagnostic::Wording::default());
         if wrong.has_errors() {
             return Err(wrong);
         }
@@ -123,8 +123,8 @@ impl Stack {
         self.layers.push(StackLayer::Activation(activation));
     }
 
-    /// What does not fit: to be asked before [`Self::model`].
-    pub(crate) fn problems(&self) -> Diagnostics {
+    /// What does not fit: to be asked before [`Self::model`]. `skip_name`: what messages call [`Self::skip`].
+    pub(crate) fn problems(&self, skip_name: &str) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: String| {
             problems.push(Diagnostic::error(origin.clone(), found).valid(valid));
@@ -166,8 +166,11 @@ impl Stack {
         if let Some(skip) = self.skip.as_ref().filter(|said| said.value)
             && before != self.input_size.value
         {
-            let found =
-                format!("`skip` adds {} to {}", counted(self.input_size.value, "input"), counted(before, "output"));
+            let found = format!(
+                "{skip_name} adds {} to {}",
+                counted(self.input_size.value, "input"),
+                counted(before, "output")
+            );
             refuse(&skip.origin, found, "as many inputs as outputs".to_owned());
         }
         problems
@@ -372,7 +375,7 @@ mod tests {
         let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-6, "{got} is not {want}");
 
         let stack = amp(None);
-        assert_eq!(stack.problems(), Diagnostics::default());
+        assert_eq!(stack.problems("`skip`"), Diagnostics::default());
         let (model, _) = validate(&stack.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let names: Vec<&str> = model.variables.iter().map(|variable| &variable.name[..]).collect();
         assert_eq!(names, ["h_l0", "c_l0", "h_l1"]);
@@ -401,7 +404,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let text = |stack: &Stack| stack.problems().to_string();
+        let text = |stack: &Stack| stack.problems("`skip`").to_string();
         let mut stack = amp(None);
         stack.push_dense(DenseLayer { weight: tensor(&[3, 2], 1), bias: Some(tensor(&[2], 1)), activation: None });
         for part in

@@ -7,7 +7,7 @@ use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::{CellKind, Direction, Model, ResetGate};
 
 /// What stands in front of a key in the metadata of a file.
@@ -15,7 +15,7 @@ const METADATA: &str = "cellc.";
 
 impl Keys {
     /// Adds what the metadata of a file say: of a key that is given, the same.
-    fn with_metadata(&mut self, file: &TensorFile) -> Diagnostics {
+    fn with_metadata(&mut self, file: &TensorFile, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
         for (name, text) in file.metadata() {
             let Some(own) = name.strip_prefix(METADATA) else { continue };
@@ -36,9 +36,9 @@ impl Keys {
             };
             match self.said(key) {
                 Some(said) if !value.is(&said.value) => {
-                    let (name, here) = (key.name_in_files(), &said.value);
-                    let found = format!("`{name}` is {here} here and {value} in the metadata of {}", file.shown);
-                    let help = format!("leave `{name}` out, and that of the file is taken");
+                    let (name, here) = (key.worded(wording), &said.value);
+                    let found = format!("{name} is {here} here and {value} in the metadata of {}", file.shown);
+                    let help = format!("leave {name} out, and that of the file is taken");
                     problems.push(Diagnostic::error(said.origin.clone(), found).valid(value.to_string()).help(help));
                 }
                 Some(_) => {}
@@ -49,22 +49,11 @@ impl Keys {
     }
 }
 
-/// Says keys as a way in says them: messages have their names between backticks.
-pub fn in_words_of(problems: &mut Diagnostics, word: impl Fn(Key) -> String) {
-    for problem in &mut problems.0 {
-        for text in [Some(&mut problem.found), problem.valid.as_mut(), problem.help.as_mut()].into_iter().flatten() {
-            for key in Key::of_files() {
-                *text = text.replace(&format!("`{}`", key.name_in_files()), &word(key));
-            }
-        }
-    }
-}
-
 /// Reads a file of PyTorch's weights. The second part of what is returned holds the warnings.
 ///
 /// # Errors
 /// Everything that is missing, or contradicts the file.
-pub fn read(path: &Path, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics> {
+pub fn read(path: &Path, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
     let file = super::safetensors::read(path)?;
     let base = |family: Family, hidden, input| {
         let declared_by = match family {
@@ -74,8 +63,8 @@ pub fn read(path: &Path, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics
         };
         Some(Declared::new(family, declared_by, Spanned::unplaced(family.name().to_owned()), hidden, input))
     };
-    let (declared, left) = declare(&file, keys, base)?;
-    let mut problems = declared.problems();
+    let (declared, left) = declare(&file, keys, wording, base)?;
+    let mut problems = declared.problems(wording);
     if problems.has_errors() {
         return Err(problems);
     }
@@ -86,7 +75,7 @@ pub fn read(path: &Path, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics
         };
         let found = format!("{} holds {}{more}, which nothing takes", file.shown, quoted(first));
         let mut problem = Diagnostic::warning(Origin::Unknown, found);
-        problem.help = file.holds();
+        problem.help = file.holds(wording);
         problems.push(problem);
     }
     Ok((declared.model(), problems))
@@ -100,27 +89,37 @@ pub fn read(path: &Path, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics
 pub(crate) fn declare(
     file: &TensorFile,
     mut keys: Keys,
+    wording: Wording,
     base: impl FnOnce(Family, Spanned<usize>, Spanned<usize>) -> Option<Declared>,
 ) -> Result<(Declared, Vec<String>), Diagnostics> {
-    let mut problems = keys.with_metadata(file);
+    let mut problems = keys.with_metadata(file, wording);
     let Some(family) = keys.value::<Family>(Key::Cell) else {
         let found = format!("which cell {} has weights of is not said", file.shown);
-        let mut problem = Diagnostic::error(Origin::Unknown, found).valid("--cell rnn, --cell gru or --cell lstm");
-        problem.help = file.holds();
+        let cell = Key::Cell.worded(wording);
+        let valid = format!("{cell} rnn, {cell} gru or {cell} lstm");
+        let mut problem = Diagnostic::error(Origin::Unknown, found).valid(valid);
+        problem.help = file.holds(wording);
         problems.push(problem);
         return Err(problems);
     };
     if let (Some(origin), None) = (keys.origin(Key::HeadActivation), keys.origin(Key::Head)) {
-        let found = "`head_activation` is given without `head`";
-        problems.push(Diagnostic::error(origin.clone(), found).help("name the dense layer by `head`"));
+        let [activation, head] = [Key::HeadActivation, Key::Head].map(|key| key.worded(wording));
+        let found = format!("{activation} is given without {head}");
+        let help = format!("name the dense layer by {head}");
+        problems.push(Diagnostic::error(origin.clone(), found).help(help));
     }
     if let Some(origin) = keys.origin(Key::LinearBeforeReset).filter(|_| family != Family::Gru) {
-        let found = format!("`linear_before_reset` is given, and the cell is {}", family.name());
+        let found = format!("{} is given, and the cell is {}", Key::LinearBeforeReset.worded(wording), family.name());
         problems.push(Diagnostic::error(origin.clone(), found).help("leave it out: only a gru has a reset gate"));
     }
     let gate_order = keys.get::<GateOrder>(Key::GateOrder);
     if let Some(said) = gate_order.as_ref().filter(|said| !said.value.fits(family.kind(ResetGate::AfterMatMul))) {
-        let found = format!("`gate_order` is {}, and the cell is {}", said.value.letters(), family.name());
+        let found = format!(
+            "{} is {}, and the cell is {}",
+            Key::GateOrder.worded(wording),
+            said.value.letters(),
+            family.name()
+        );
         problems.push(Diagnostic::error(said.origin.clone(), found).valid(Key::GateOrder.valid_in_files()));
     }
     if problems.has_errors() {
@@ -137,13 +136,15 @@ pub(crate) fn declare(
         head: head.as_deref(),
         head_activation: keys.value(Key::HeadActivation),
         gate_order: gate_order.map(|said| said.value),
+        wording,
     };
     let Found { hidden_size, input_size, baked, left } = pytorch(file, kind, &meant)?;
     let mut size = |key: Key, read: usize| {
         let said = keys.get::<usize>(key).unwrap_or_else(|| Spanned::unplaced(read));
         if said.value != read {
-            let found = format!("`{}` is {} here and {read} in {}", key.name(), said.value, file.shown);
-            let help = format!("or leave `{}` out: it is read from the file", key.name());
+            let name = key.worded(wording);
+            let found = format!("{name} is {} here and {read} in {}", said.value, file.shown);
+            let help = format!("or leave {name} out: it is read from the file");
             problems.push(Diagnostic::error(said.origin.clone(), found).valid(read.to_string()).help(help));
         }
         said
@@ -158,6 +159,6 @@ pub(crate) fn declare(
         keys.set(Key::Layers, Spanned::unplaced(baked.layers.len()));
     }
     let mut declared = Declared { keys, weights: Some(Spanned::unplaced(baked)), ..declared };
-    problems.extend(declared.computed_as_by(Framework::PyTorch, &Origin::Unknown));
+    problems.extend(declared.computed_as_by(Framework::PyTorch, &Origin::Unknown, wording));
     if problems.has_errors() { Err(problems) } else { Ok((declared, left)) }
 }

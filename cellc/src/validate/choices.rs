@@ -1,7 +1,7 @@
 //! Options that a model leaves without anything to apply to.
 
 use super::Validation;
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::{ValidOp, counted};
 use crate::options::Threads;
 
@@ -12,7 +12,7 @@ impl Validation<'_> {
         if let Some((_, isa)) = isas.iter().enumerate().find(|(at, isa)| isas[..*at].contains(isa)) {
             let found = format!("the instruction set {} is given twice", isa.name);
             let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("each instruction set once");
-            self.diagnostics.push(diagnostic.help("correct --isa"));
+            self.diagnostics.push(diagnostic.help(format!("correct {}", self.options.wording.of(Setting::Isa))));
         }
         let arch = self.options.arch;
         let known: Vec<_> = std::iter::once(arch.baseline).chain(arch.isas.iter().copied()).collect();
@@ -20,7 +20,8 @@ impl Validation<'_> {
             let found = format!("the instruction set {} is not one of the file's architecture", isa.name);
             let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
             let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(names.join(", "));
-            self.diagnostics.push(diagnostic.help("leave it out of --isa"));
+            let help = format!("leave it out of {}", self.options.wording.of(Setting::Isa));
+            self.diagnostics.push(diagnostic.help(help));
         }
     }
 

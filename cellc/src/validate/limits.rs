@@ -1,7 +1,7 @@
 //! How large a model may be: what is larger is refused, not tried.
 
 use super::{Validation, element_count};
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::{ElementType, ValidNode, ValidOp};
 use crate::options::Unroll;
 
@@ -40,7 +40,8 @@ impl Validation<'_> {
         if total > MOST_INTERFACE_BYTES {
             let found = format!("inputs and outputs of {total} bytes, all together");
             let valid = format!("{MOST_INTERFACE_BYTES} bytes (64 MiB) or fewer");
-            let help = "give a smaller --batch or --shape, or split the model";
+            let [batch, shape] = [Setting::Batch(None), Setting::Shape].map(|setting| self.options.wording.of(setting));
+            let help = format!("give a smaller {batch} or {shape}, or split the model");
             self.diagnostics.push(Diagnostic::error(self.somewhere(), found).valid(valid).help(help));
         }
         total <= MOST_INTERFACE_BYTES

@@ -2,7 +2,7 @@
 
 use super::interface::{find_name, list_names};
 use super::{MOST_ELEMENTS, Validation, admits, element_count, floats};
-use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
 use crate::model::{Dim, ElementType, Op, shape_text};
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
@@ -17,20 +17,22 @@ impl Validation<'_> {
             match find_name(&all_names, name, "in") {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
-                    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one").help("remove one --shape");
+                    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one");
+                    let diagnostic = diagnostic.help(format!("remove one {}", self.options.wording.of(Setting::Shape)));
                     self.diagnostics.push(diagnostic);
                 }
                 Ok(index) => given[index] = Some(shape),
                 Err(problem) => self.diagnostics.push(
                     Diagnostic::error(Origin::Unknown, format!("a shape is given for {}, but {problem}", quoted(name)))
                         .valid(format!("the inputs of the model: {}", list_names(&all_names)))
-                        .help("correct the name in --shape"),
+                        .help(format!("correct the name in {}", self.options.wording.of(Setting::Shape))),
                 ),
             }
         }
         if self.options.batch == Some(0) {
             let found = "a batch size of 0";
-            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help("correct --batch"));
+            let help = format!("correct {}", self.options.wording.of(Setting::Batch(None)));
+            self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
         }
         // variables may have a batch, too
         let mut batch_used = self.model.nodes.iter().any(|node| {
@@ -80,7 +82,10 @@ impl Validation<'_> {
             (None, Some(given)) => vec![ANY; given.len()],
             (None, None) if self.partial => return None,
             (None, None) => {
-                let help = format!("give its shape: {}", example(&name, &[Dim::Fixed(1), Dim::Fixed(16)], None));
+                let help = format!(
+                    "give its shape: {}",
+                    example(self.options.wording, &name, &[Dim::Fixed(1), Dim::Fixed(16)], None)
+                );
                 self.error(node, &value.origin, "an input without a shape", "a shape", help);
                 return None;
             }
@@ -95,7 +100,8 @@ impl Validation<'_> {
                 };
                 let found = format!("the shape {} is given for the input{against}", given_text(given));
                 let valid = "sizes of 1 or more that agree with the model where it knows them";
-                self.error(node, &value.origin, found, valid, "correct --shape");
+                let help = format!("correct {}", self.options.wording.of(Setting::Shape));
+                self.error(node, &value.origin, found, valid, help);
                 return None;
             }
         }
@@ -104,8 +110,11 @@ impl Validation<'_> {
             Dim::Fixed(size) if asked_for(axis) => Some((axis, size)),
             _ => None,
         }) {
-            let found =
-                format!("--shape leaves axis {axis} of the input open, but the model says {}", shape_text(&stated));
+            let found = format!(
+                "{} leaves axis {axis} of the input open, but the model says {}",
+                self.options.wording.of(Setting::Shape),
+                shape_text(&stated)
+            );
             let help = "give the size, or save the model with a dynamic size there";
             self.error(node, &value.origin, found, format!("{size} in place of the ?"), help);
             return None;
@@ -133,7 +142,8 @@ impl Validation<'_> {
                             given_text(given)
                         );
                         let right = format!("{features} as the last size");
-                        self.error(node, &value.origin, found, right, "correct --shape");
+                        let help = format!("correct {}", self.options.wording.of(Setting::Shape));
+                        self.error(node, &value.origin, found, right, help);
                         return None;
                     }
                     let sizes = self.likely(index, &stated, given);
@@ -150,12 +160,12 @@ impl Validation<'_> {
                             format!(
                                 "leave the number of steps open, {}, and the state goes on from call to call{like}; \
                                  or give the steps of a whole sequence, {}",
-                                example(&name, &sizes, Some((time, "?"))),
-                                example(&name, &sizes, Some((time, &many(sizes[time]).to_string())))
+                                example(self.options.wording, &name, &sizes, Some((time, None))),
+                                example(self.options.wording, &name, &sizes, Some((time, Some(many(sizes[time])))))
                             )
                         }
                         None => {
-                            let by_shape = example(&name, &sizes, None);
+                            let by_shape = example(self.options.wording, &name, &sizes, None);
                             let open = |dims: &[Dim]| dims.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
                             match (is_weight || open(&stated[1..]), open(&sizes[1..])) {
                                 (true, true) => format!(
@@ -163,7 +173,10 @@ impl Validation<'_> {
                                 ),
                                 (true, false) => format!("give the whole shape: {by_shape}"),
                                 (false, _) => {
-                                    format!("give the batch size, --batch 1, or the whole shape, {by_shape}")
+                                    format!(
+                                        "give the batch size, {}, or the whole shape, {by_shape}",
+                                        self.options.wording.of(Setting::Batch(Some(1)))
+                                    )
                                 }
                             }
                         }
@@ -179,9 +192,12 @@ impl Validation<'_> {
                 let (found, help) = match size {
                     0 => (
                         format!("the input has the shape {shape}: a size of 0"),
-                        "an empty tensor has no result: correct the shape",
+                        "an empty tensor has no result: correct the shape".to_owned(),
                     ),
-                    _ => (format!("the batch size {size}, but the input has the shape {shape}"), "correct --batch"),
+                    _ => (
+                        format!("the batch size {size}, but the input has the shape {shape}"),
+                        format!("correct {}", self.options.wording.of(Setting::Batch(None))),
+                    ),
                 };
                 self.error(node, &value.origin, found, "sizes of 1 or more that agree with the model", help);
                 return None;
@@ -196,7 +212,8 @@ impl Validation<'_> {
             *batch_used = true;
             if size != batch {
                 let found = format!("the batch size {batch} is given, but the input has the shape {shape:?}");
-                let help = "leave out --batch, or save the model with another batch size";
+                let batch = self.options.wording.of(Setting::Batch(None));
+                let help = format!("leave out {batch}, or save the model with another batch size");
                 self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
                 return None;
             }
@@ -240,18 +257,18 @@ fn many(steps: Dim) -> usize {
     }
 }
 
-/// How to give a shape on the command line; `time`: an axis, and what to write there.
-pub(super) fn example(name: &str, stated: &[Dim], time: Option<(usize, &str)>) -> String {
-    let sizes: Vec<String> = stated
+/// How to give a shape; `time`: an axis, and the size to give for it.
+pub(super) fn example(wording: Wording, name: &str, stated: &[Dim], time: Option<(usize, Option<usize>)>) -> String {
+    let sizes: Vec<Option<usize>> = stated
         .iter()
         .take(8)
         .enumerate()
         .map(|(axis, dim)| match (time, *dim) {
-            (Some((time, text)), _) if axis == time => text.to_owned(),
-            (_, Dim::Fixed(n)) => n.to_string(),
-            (_, Dim::Dynamic { min, .. }) => min.max(1).to_string(),
+            (Some((time, size)), _) if axis == time => size,
+            (_, Dim::Fixed(n)) => Some(n),
+            (_, Dim::Dynamic { min, .. }) => Some(min.max(1)),
         })
         .collect();
     let name = quoted(name);
-    format!("--shape {}={}", &name[1..name.len() - 1], sizes.join(","))
+    wording.of(Setting::ShapeOf(&name[1..name.len() - 1], &sizes))
 }

@@ -91,7 +91,7 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
         let texts = long.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
             let sizes: Vec<Dim> = shape.as_ref()?.iter().map(|&size| Dim::Fixed(size)).collect();
             let name = long.parameter_names(long.model.parameters[index]).into_iter().next().unwrap_or_default();
-            Some(example(&name, &sizes, Some(((*axis)?, &most.max(1).to_string()))))
+            Some(example(long.options.wording, &name, &sizes, Some(((*axis)?, Some(most.max(1))))))
         });
         let shapes = texts.collect::<Vec<_>>().join(" ");
         let why = format!("sequence_lengths is a constant, {most} at most");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Known, Validation, admits_shape};
-use crate::diagnostic::{Diagnostic, quoted};
+use crate::diagnostic::{Diagnostic, Setting, quoted};
 use crate::model::{Dim, ElementType, Node, Source, Tensor, Variable, shape_text};
 
 /// The variables of a model, in the order in which they are first read.
@@ -116,7 +116,8 @@ impl<'a> Validation<'a> {
         if shape.is_none() && !self.partial {
             let text = stated.map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
             let found = format!("a variable without an initial value, of {text}");
-            let help = "give the batch size, --batch 1, or the variable an initial value";
+            let batch = self.options.wording.of(Setting::Batch(Some(1)));
+            let help = format!("give the batch size, {batch}, or the variable an initial value");
             self.error(node, &node.origin, found, "sizes that are fixed when compiling", help);
         }
         shape

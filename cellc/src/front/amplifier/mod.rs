@@ -74,7 +74,7 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
         problems
     };
     let Found { stack, ledger, mut warnings } = found.map_err(in_file)?;
-    let problems = stack.problems();
+    let problems = stack.problems("`in_skip`");
     if problems.has_errors() {
         return Err(in_file(problems));
     }

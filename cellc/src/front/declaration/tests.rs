@@ -2,6 +2,7 @@ use proc_macro2::TokenTree;
 
 use super::*;
 use crate::arch;
+use crate::diagnostic::Wording;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
 use crate::options::{Accuracy, Fma, Threads, Unroll, WeightFormat};
@@ -42,9 +43,9 @@ fn a_skip_adds_the_input_to_the_output() {
     let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model();
     let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
     assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
-    assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems().0.is_empty());
-    let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems();
-    assert_eq!(wrong.0[0].found, "`skip` adds 2 inputs to 4 outputs");
+    assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems(Wording::default()).0.is_empty());
+    let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems(Wording::default());
+    assert_eq!(wrong.0[0].found, "--skip adds 2 inputs to 4 outputs");
     let problems = found(Macro::GruCell, "A<model = \"a.xml\", skip = true>");
     assert_eq!(problems[0].1, "`skip` is given beside `model`");
 }

@@ -17,7 +17,7 @@ mod tests;
 use std::io;
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, quoted};
 use crate::model::Model;
 use content::Content;
 pub(crate) use readers::are_read;
@@ -48,8 +48,9 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), 
     let format = recognise(path)?;
     if let (false, Some(weights)) = (format.weights_apart, options.weights) {
         let [model, weights] = [path, weights].map(|path| quoted(&path.to_string_lossy()));
-        let found = format!("--weights names {weights}, and {model} has its own weights");
-        return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help("remove --weights")]));
+        let option = options.wording.of(Setting::Weights);
+        let found = format!("{option} names {weights}, and {model} has its own weights");
+        return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(format!("remove {option}"))]));
     }
     super::complete((format.read)(path, options)?)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::content::{Content, head};
 use super::foreign::is_foreign;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, Wording};
 #[cfg(feature = "json")]
 use crate::front::amplifier;
 use crate::front::keys::Keys;
@@ -24,12 +24,14 @@ pub struct ReadOptions<'a> {
     pub weights: Option<&'a Path>,
     /// What is computed with weights whose file does not say it.
     pub keys: Keys,
+    /// How messages name options.
+    pub wording: Wording,
 }
 
 impl<'a> ReadOptions<'a> {
     /// What is said where the file says what is computed.
-    pub fn with_weights(weights: Option<&'a Path>) -> Self {
-        Self { weights, ..Self::default() }
+    pub fn with_weights(weights: Option<&'a Path>, wording: Wording) -> Self {
+        Self { weights, keys: Keys::default(), wording }
     }
 }
 
@@ -74,7 +76,7 @@ pub(super) const OPENVINO: Format = Format {
     weights_apart: true,
     weights_alone: false,
     #[cfg(feature = "read-openvino")]
-    read: |path, options| openvino::read(path, options.weights),
+    read: |path, options| openvino::read(path, options.weights, options.wording),
     #[cfg(not(feature = "read-openvino"))]
     read: |_, _| Err(absent("this cellc was built without its feature `openvino`")),
 };
@@ -88,7 +90,7 @@ const SAFETENSORS: Format = Format {
     weights_apart: false,
     weights_alone: true,
     #[cfg(feature = "read-safetensors")]
-    read: |path, options| weights_file::read(path, options.keys.clone()),
+    read: |path, options| weights_file::read(path, options.keys.clone(), options.wording),
     #[cfg(not(feature = "read-safetensors"))]
     read: |_, _| Err(absent("this cellc was built without its feature `safetensors`")),
 };

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub use values::KeyValue;
 pub(crate) use values::{Family, FromValue, Takes, Value};
 
-use crate::diagnostic::Origin;
+use crate::diagnostic::{Origin, Setting, Wording};
 use crate::model::{Direction, LstmGateOrder};
 use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat};
 
@@ -426,6 +426,11 @@ impl Key {
     /// What the command and the metadata of a file of weights call it.
     pub fn name_in_files(self) -> &'static str {
         self.row().in_files.map_or(self.row().name, |(name, _)| name)
+    }
+
+    /// What advice calls it.
+    pub fn worded(self, wording: Wording) -> String {
+        wording.of(Setting::Key { name: self.name(), in_files: self.name_in_files() })
     }
 
     /// What its value is there.

@@ -4,7 +4,7 @@ pub(crate) mod apple;
 
 use crate::diagnostic::Origin;
 #[cfg(any(feature = "builder", feature = "read-safetensors"))]
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Wording};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
 use crate::front::keys::{Family, Key, Keys, Spanned};
@@ -149,16 +149,17 @@ impl Declared {
 
     /// Takes from `framework` what it always computes, and refuses what it never does; `origin` is where its weights were given.
     #[cfg(any(feature = "builder", feature = "read-safetensors"))]
-    pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin) -> Diagnostics {
+    pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let name = framework.name();
         if framework == Framework::PyTorch && self.family == Family::Gru {
             match self.linear_before_reset() {
-                Some(Spanned { value: false, origin }) => problems.push(
-                    Diagnostic::error(origin, "`linear_before_reset` is false, and PyTorch's GRU computes it as true")
-                        .valid("linear_before_reset = true")
-                        .help("or leave it out: it is known"),
-                ),
+                Some(Spanned { value: false, origin }) => {
+                    let name = Key::LinearBeforeReset.worded(wording);
+                    let found = format!("{name} is false, and PyTorch's GRU computes it as true");
+                    let problem = Diagnostic::error(origin, found).valid("linear_before_reset = true");
+                    problems.push(problem.help("or leave it out: it is known"));
+                }
                 Some(_) => {}
                 None => self.keys.set(Key::LinearBeforeReset, Spanned { value: true, origin: origin.clone() }),
             }
@@ -168,12 +169,13 @@ impl Declared {
         }
         for key in [Key::InputForget, Key::Peepholes] {
             if let Some(origin) = self.keys.on(key) {
-                let found = format!("`{}` is true, and {name}'s LSTM has none", key.name());
+                let found = format!("{} is true, and {name}'s LSTM has none", key.worded(wording));
                 problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
             }
         }
         if let Some(origin) = self.keys.origin(Key::WeightsFormat) {
-            let found = format!("`weights_format` is given, and the order of {name}'s gates is known");
+            let found =
+                format!("{} is given, and the order of {name}'s gates is known", Key::WeightsFormat.worded(wording));
             problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
         }
         problems

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
+use crate::diagnostic::Wording;
 use crate::front::apple::AppleResetGate;
 use crate::front::keys::{Family, Key, Spanned};
 use crate::front::layer::Declared;
@@ -122,7 +123,7 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
 
 /// Everything that a model gives.
 fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    assert_eq!(declared.problems().0, []);
+    assert_eq!(declared.problems(Wording::default()).0, []);
     let (model, _) = validate(&declared.model(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let variables = crate::reference::initial_variables(&model);
     reference(&model, inputs, &variables).results

@@ -19,7 +19,7 @@ use std::io;
 use std::path::Path;
 
 use super::{complete, file_name, input_file};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::Model;
 pub use supported::{SUPPORTED, Supported};
 use weights::{BinFile, BinLocation};
@@ -31,13 +31,13 @@ use weights::{BinFile, BinLocation};
 ///
 /// # Errors
 /// If a file cannot be read, or is no XML.
-pub(super) fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(xml: &Path, weights: Option<&Path>, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| unreadable(xml, e))?;
     let place = match weights {
         Some(path) => BinLocation::Given(path.to_owned()),
         None => BinLocation::Beside(xml.with_extension("bin")),
     };
-    read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, BinFile::new(place))
+    read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, BinFile::new(place, wording))
 }
 
 fn unreadable(xml: &Path, error: io::Error) -> Diagnostics {
@@ -59,7 +59,7 @@ pub fn read_bytes(
         Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
         None => BinLocation::Nowhere,
     };
-    complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place))?)
+    complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place, Wording::default()))?)
 }
 
 fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: BinFile) -> Result<(Model, Diagnostics), Diagnostics> {

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
 use crate::front::{file_name, input_file};
 use crate::model::InputFile;
 
@@ -33,13 +33,14 @@ pub(super) struct NamedBytes {
 /// The weights, read when they are first asked for.
 pub(super) struct BinFile {
     place: BinLocation,
+    wording: Wording,
     /// `Err` after the failure has been reported.
     loaded: Option<Result<NamedBytes, ()>>,
 }
 
 impl BinFile {
-    pub(super) fn new(place: BinLocation) -> Self {
-        Self { place, loaded: None }
+    pub(super) fn new(place: BinLocation, wording: Wording) -> Self {
+        Self { place, wording, loaded: None }
     }
 
     /// What the file holds.
@@ -63,10 +64,12 @@ impl BinFile {
     }
 
     fn load(&mut self, origin: &Origin) -> Result<NamedBytes, Diagnostic> {
+        let option = self.wording.of(Setting::Weights);
         match std::mem::replace(&mut self.place, BinLocation::Nowhere) {
-            BinLocation::Given(path) => from_file(&path, origin, "--weights names a file that can be read"),
+            BinLocation::Given(path) => from_file(&path, origin, format!("{option} names a file that can be read")),
             BinLocation::Beside(path) => {
-                from_file(&path, origin, "put the .bin file beside the .xml file, or name it with --weights")
+                let help = format!("put the .bin file beside the .xml file, or name it with {option}");
+                from_file(&path, origin, help)
             }
             BinLocation::Memory(name, bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
             BinLocation::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
@@ -87,7 +90,7 @@ impl BinFile {
     }
 }
 
-fn from_file(path: &Path, origin: &Origin, help: &str) -> Result<NamedBytes, Diagnostic> {
+fn from_file(path: &Path, origin: &Origin, help: String) -> Result<NamedBytes, Diagnostic> {
     let name = path.to_string_lossy().into_owned();
     match read_file(path, LARGEST) {
         Ok(bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),

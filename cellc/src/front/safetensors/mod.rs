@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::apple::AppleResetGate;
-
+use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::not_finite;
 use super::weights::{Baked, CellWeights, DenseLayer};
-use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
 /// The largest file that is read.
@@ -51,6 +51,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) head_activation: Option<Activation>,
     /// None: PyTorch's.
     pub(crate) gate_order: Option<GateOrder>,
+    /// How messages name options.
+    pub(crate) wording: Wording,
 }
 
 /// What a file holds of what was meant.
@@ -121,14 +123,15 @@ impl TensorFile {
     }
 
     /// What the file holds, a module after the other, to choose from; none: nothing.
-    pub(super) fn holds(&self) -> Option<String> {
+    pub(super) fn holds(&self, wording: Wording) -> Option<String> {
         let mut modules: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
         for (name, tensor) in &self.tensors {
             let (module, own) = name.rsplit_once('.').unwrap_or(("", name));
             let shape = tensor.as_ref().map_or_else(|element| format!("of {element}"), |t| shape_text(t.shape()));
             modules.entry(module).or_default().insert(own, shape);
         }
-        let mut told: Vec<String> = modules.iter().map(|(module, tensors)| self.module(module, tensors)).collect();
+        let mut told: Vec<String> =
+            modules.iter().map(|(module, tensors)| self.module(module, tensors, wording)).collect();
         let more = told.len().saturating_sub(MOST_LISTED);
         told.truncate(MOST_LISTED);
         if more > 0 {
@@ -138,13 +141,14 @@ impl TensorFile {
     }
 
     /// A module: what it seems to be, and how it is chosen.
-    fn module(&self, module: &str, tensors: &BTreeMap<&str, String>) -> String {
+    fn module(&self, module: &str, tensors: &BTreeMap<&str, String>, wording: Wording) -> String {
         let matrix = |own: &str| match self.get(&format!("{}{own}", with_dot(Some(module))))?.shape() {
             &[rows, columns] => Some((rows, columns)),
             _ => None,
         };
         let first = |name: &str| matrix(&format!("{name}_l0")).or_else(|| matrix(name));
-        let prefix = if module.is_empty() { String::new() } else { format!(" `prefix` {module}") };
+        let prefix =
+            if module.is_empty() { String::new() } else { format!(" {} {module}", Key::Prefix.worded(wording)) };
         if let (Some((rows, inputs)), Some((_, hidden))) = (first("weight_ih"), first("weight_hh"))
             && let Some((name, _, word)) = CELLS.iter().find(|(_, gates, _)| Some(rows) == gates.checked_mul(hidden))
         {
@@ -155,11 +159,12 @@ impl TensorFile {
             let both = if both { ", both ways" } else { "" };
             let plural = if inputs == 1 { "" } else { "s" };
             return format!(
-                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} (`cell` {word}{prefix})"
+                "{name} of {hidden} units and {inputs} input{plural}{layers}{both} ({} {word}{prefix})",
+                Key::Cell.worded(wording)
             );
         }
         if let Some((outputs, inputs)) = matrix("weight").filter(|_| !module.is_empty()) {
-            return format!("a dense layer from {inputs} to {outputs} (`head` {module})");
+            return format!("a dense layer from {inputs} to {outputs} ({} {module})", Key::Head.worded(wording));
         }
         let listed: Vec<String> =
             tensors.iter().take(MOST_LISTED).map(|(own, shape)| format!("{} {shape}", quoted(own))).collect();
@@ -176,16 +181,17 @@ struct Reading<'a> {
     file: &'a TensorFile,
     taken: BTreeSet<String>,
     problems: Diagnostics,
+    wording: Wording,
 }
 
 impl Reading<'_> {
     /// A tensor; a problem if the file has none of that name. `shape` is what it should have, as far as is known.
     fn tensor(&mut self, name: &str, shape: &str) -> Option<Named> {
-        self.module_tensor(name, shape, "--prefix")
+        self.module_tensor(name, shape, Key::Prefix)
     }
 
-    /// The same, of a module that is named by `option`.
-    fn module_tensor(&mut self, name: &str, shape: &str, option: &str) -> Option<Named> {
+    /// The same, of a module that is named by `key`.
+    fn module_tensor(&mut self, name: &str, shape: &str, key: Key) -> Option<Named> {
         self.taken.insert(name.to_owned());
         match self.file.tensors.get(name) {
             Some(Ok(tensor)) => match beyond_f32(tensor) {
@@ -209,7 +215,7 @@ impl Reading<'_> {
             None => {
                 let found = format!("{} has no tensor {}", self.file.shown, quoted(name));
                 let mut problem = error(found).valid(format!("a tensor of that name, of shape {shape}"));
-                if let Some(help) = self.elsewhere(name, option).or_else(|| self.file.holds()) {
+                if let Some(help) = self.elsewhere(name, key).or_else(|| self.file.holds(self.wording)) {
                     problem = problem.help(help);
                 }
                 self.problems.push(problem);
@@ -219,11 +225,12 @@ impl Reading<'_> {
     }
 
     /// Where a tensor of such a name stands instead.
-    fn elsewhere(&self, name: &str, option: &str) -> Option<String> {
+    fn elsewhere(&self, name: &str, key: Key) -> Option<String> {
         let own = name.rsplit('.').next()?;
         let modules: Vec<&str> =
             self.file.tensors.keys().filter_map(|other| other.strip_suffix(own)?.strip_suffix('.')).take(3).collect();
         let modules: Vec<String> = modules.into_iter().map(quoted).collect();
+        let option = key.worded(self.wording);
         (!modules.is_empty()).then(|| format!("the file has it in {}: name the module by {option}", modules.join(", ")))
     }
 
@@ -266,7 +273,8 @@ fn with_dot(prefix: Option<&str>) -> String {
 /// # Errors
 /// Every tensor that is missing, of the wrong shape or type, or that nothing takes.
 pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
-    let mut reading = Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default() };
+    let mut reading =
+        Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording: meant.wording };
     let prefix = with_dot(meant.prefix);
     let gates = kind.gates();
     // nn.GRUCell and its like have one layer, which they do not number
@@ -287,7 +295,9 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         && let Some((name, _)) = own_names().find(|(_, own)| own.starts_with("weight_ih") && own.ends_with("_reverse"))
     {
         let found = format!("{} has the tensor {}: layers that run both ways", file.shown, quoted(name));
-        let help = "they see the whole sequence in a call: give its steps by `sequence`, and `direction` bidirectional";
+        let [steps, direction] = [Key::Steps, Key::Direction].map(|key| key.worded(meant.wording));
+        let help =
+            format!("they see the whole sequence in a call: give its steps by {steps}, and {direction} bidirectional");
         return Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]));
     }
     // PyTorch numbers layers without gaps, and has no more of them than the file has tensors
@@ -295,7 +305,11 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     let layers = meant.layers.unwrap_or(numbered.max(1));
     if layers > file.tensors.len().max(1) {
         let found = format!("{layers} layers are declared, and {} has {}", file.shown, numbered.max(1));
-        return Err(Diagnostics(vec![error(found).valid(format!("{}, --layers", numbered.max(1)))]));
+        return Err(Diagnostics(vec![error(found).valid(format!(
+            "{}, {}",
+            numbered.max(1),
+            Key::Layers.worded(meant.wording)
+        ))]));
     }
     let columns = |name: &str| match file.tensors.get(&format!("{prefix}{name}{}", suffix(0, false))) {
         Some(Ok(tensor)) => tensor.shape().get(1).copied(),
@@ -369,11 +383,13 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         let of_layer =
             ["weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"].iter().any(|start| own.starts_with(start));
         if of_layer && meant.layers.is_some_and(|layers| layers < numbered) {
-            format!("the file has {numbered} layers: leave out --layers, and all are taken")
+            let layers = Key::Layers.worded(meant.wording);
+            format!("the file has {numbered} layers: leave out {layers}, and all are taken")
         } else if of_layer {
             format!("the layers of the file are numbered from 0 to {} without a gap", numbered.saturating_sub(1))
         } else if meant.prefix.is_none() {
-            "name the recurrent module by --prefix, and the dense layer behind it by --head".to_owned()
+            let [prefix, head] = [Key::Prefix, Key::Head].map(|key| key.worded(meant.wording));
+            format!("name the recurrent module by {prefix}, and the dense layer behind it by {head}")
         } else {
             "remove it from the file: nothing in the module may be ignored".to_owned()
         }
@@ -404,10 +420,10 @@ impl Reading<'_> {
     fn head(&mut self, name: &str, inputs: usize, activation: Option<Activation>) -> Option<DenseLayer> {
         let prefix = with_dot(Some(name));
         let shape = format!("[outputs, {inputs}]");
-        let weight = self.module_tensor(&format!("{prefix}weight"), &shape, "--head")?;
+        let weight = self.module_tensor(&format!("{prefix}weight"), &shape, Key::Head)?;
         let bias_name = format!("{prefix}bias");
         let bias =
-            if self.has(&bias_name) { Some(self.module_tensor(&bias_name, "[outputs]", "--head")?) } else { None };
+            if self.has(&bias_name) { Some(self.module_tensor(&bias_name, "[outputs]", Key::Head)?) } else { None };
         let before = self.problems.0.len();
         let outputs = weight.tensor.shape().first().copied().unwrap_or(0);
         let shapes = [(Some(&weight), vec![outputs, inputs]), (bias.as_ref(), vec![outputs])];
@@ -443,7 +459,8 @@ impl Reading<'_> {
 /// # Errors
 /// As for [`pytorch`].
 pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
-    let mut reading = Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default() };
+    let mut reading =
+        Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording: meant.wording };
     let (kind, outer_bias) = (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
     let prefix = with_dot(meant.prefix);
     if let Some((name, _)) = file.metadata().find(|(name, _)| name.starts_with("cellc.")) {

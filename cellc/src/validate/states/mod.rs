@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::flow::{Flow, Producer, TensorElement};
 use super::interface::{find_name, list_names};
 use super::{Validation, sweep};
-use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
 use crate::model::{
     Direction, Lengths, Node, Op, Parameter, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
 };
@@ -416,7 +416,8 @@ impl<'a> Validation<'a> {
         if recurrences.flow.gave_up() && self.options.state != State::None {
             let found = "the model moves too many elements about for its states to be found";
             let warning = Diagnostic::warning(Origin::Unknown, found);
-            self.diagnostics.push(warning.help("name the inputs and outputs that are states, --state IN=OUT"));
+            let help = format!("name the inputs and outputs that are states, {}", self.any_state());
+            self.diagnostics.push(warning.help(help));
         }
         self.valid = model;
         self.valid.states = states;
@@ -533,15 +534,19 @@ impl<'a> Validation<'a> {
         let it = if refused.len() > 1 { "them" } else { "it" };
         self.diagnostics.push(notice.help(match layer {
             _ if *on_demand => {
-                let pairs = inputs.iter().zip(&outputs);
-                let options: Vec<String> =
-                    pairs.map(|(input, output)| format!("--state {}={}", bare(input), bare(output))).collect();
-                format!("to keep {it} between calls, add {}", options.join(" "))
+                let pairs = inputs.iter().zip(&outputs).map(|(input, output)| (bare(input), bare(output)));
+                let pairs: Vec<(String, String)> = pairs.collect();
+                format!("to keep {it} between calls, add {}", self.options.wording.of(Setting::StateOf(&pairs)))
             }
             Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
             Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
             None => format!("to have {it} kept between calls, give input and output one shape in the model"),
         }));
+    }
+
+    /// How to name a pair of states.
+    fn any_state(&self) -> String {
+        self.options.wording.of(Setting::StateOf(&[("IN".to_owned(), "OUT".to_owned())]))
     }
 
     fn given_states(
@@ -557,7 +562,8 @@ impl<'a> Validation<'a> {
             let text = format!("{}={}", quoted(input), quoted(output));
             let mut refuse = |found: String, valid: String| {
                 let diagnostic = Diagnostic::error(Origin::Unknown, format!("the state {text}: {found}"));
-                self.diagnostics.push(diagnostic.valid(valid).help("correct --state"));
+                let help = format!("correct {}", self.options.wording.of(Setting::State));
+                self.diagnostics.push(diagnostic.valid(valid).help(help));
             };
             let parameter = find_name(&inputs, input, "in")
                 .map_err(|problem| refuse(problem, format!("the inputs of the model: {}", list_names(&inputs))));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Order, Recurrence, Recurrences, kind_of, place_of, way};
-use crate::diagnostic::{Diagnostic, quoted};
+use crate::diagnostic::{Diagnostic, Setting, quoted};
 use crate::model::{
     Activation, Dense, Dim, Direction, ElementType, Node, Op, Parameter, PointwiseFunction, Restart, Source, ValidCell,
     ValidModel, ValidNode, ValidOp, WeightSource,
@@ -391,8 +391,9 @@ impl Validation<'_> {
         let mut ways = Vec::new();
         if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
             ways.push(format!(
-                "a layer that runs {} needs the whole sequence in one call: give all of its steps in --shape",
-                way(direction)
+                "a layer that runs {} needs the whole sequence in one call: give all of its steps in {}",
+                way(direction),
+                self.options.wording.of(Setting::Shape)
             ));
         } else {
             match lost.start {
@@ -405,15 +406,16 @@ impl Validation<'_> {
             ways.push(format!(
                 "export the model with the state as an input and an output, {}",
                 match lost.start {
-                    Start::InParts => "and name them, --state IN=OUT",
-                    _ => "which are then found",
+                    Start::InParts => format!("and name them, {}", self.any_state()),
+                    _ => "which are then found".to_owned(),
                 }
             ));
             if !matches!(lost.start, Start::Variables(_)) {
                 ways.push("make the model stateful in OpenVINO".to_owned());
             }
         }
-        ways.push("if every call is to start anew, say so with --no-state".to_owned());
+        let no_state = self.options.wording.of(Setting::NoState);
+        ways.push(format!("if every call is to start anew, say so with {no_state}"));
         self.warn(node, found, ways.join("; or "));
     }
 
@@ -451,7 +453,12 @@ impl Validation<'_> {
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
             let Some(time) = (1..last).find(one) else { continue };
             let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
-            texts.push(example(names.first().map_or("", String::as_str), &dims, Some((time, "?"))));
+            texts.push(example(
+                self.options.wording,
+                names.first().map_or("", String::as_str),
+                &dims,
+                Some((time, None)),
+            ));
         }
         (!texts.is_empty()).then(|| texts.join(" "))
     }

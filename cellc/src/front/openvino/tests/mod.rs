@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::weights::{BinFile, BinLocation};
 use super::{SUPPORTED, net, read_bytes, xml};
-use crate::diagnostic::{Diagnostics, Origin, Severity};
+use crate::diagnostic::{Diagnostics, Origin, Severity, Wording};
 use crate::model::{
     Activation, CellKind, ElementType, Model, Op, ResetGate, Source, ValidModel, ValidOp, ValueId, WeightSource,
 };
@@ -175,7 +175,7 @@ impl Graph {
 
 /// A model from files, or everything that is wrong with them.
 fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    crate::front::complete(super::read(xml, weights)?)
+    crate::front::complete(super::read(xml, weights, Wording::default())?)
 }
 
 /// What the reader makes of a text before anything looks at whether it is right.
@@ -185,7 +185,7 @@ fn lowered(text: &str) -> (Model, Diagnostics) {
         true => BinLocation::Memory("model.bin".to_owned(), weights()),
         false => BinLocation::Nowhere,
     };
-    net::read(&document, &mut BinFile::new(place))
+    net::read(&document, &mut BinFile::new(place, Wording::default()))
 }
 
 /// What the reader says about each text, under its name.

@@ -1,0 +1,93 @@
+//! What advice tells users to set. Each way in names it as its users write it: an option, a method, a key.
+
+/// Something that a user sets.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Setting<'a> {
+    /// The file of a model's weights.
+    Weights,
+    /// The batch size, and to which value.
+    Batch(Option<usize>),
+    /// The shapes of inputs.
+    Shape,
+    /// The shape of an input; `None` is a size that is left open.
+    ShapeOf(&'a str, &'a [Option<usize>]),
+    /// Which inputs and outputs are states.
+    State,
+    /// These are: names of inputs and outputs.
+    StateOf(&'a [(String, String)]),
+    /// Nothing is a state.
+    NoState,
+    /// The instruction sets.
+    Isa,
+    /// A key of a declaration.
+    Key {
+        /// What macros and the Builder call it.
+        name: &'static str,
+        /// What the command line and the metadata of a file call it.
+        in_files: &'static str,
+    },
+}
+
+/// How a way in names what its users set.
+#[derive(Clone, Copy, Debug)]
+pub struct Wording(pub fn(Setting<'_>) -> String);
+
+impl Wording {
+    /// The name of a setting, and its value if it has one.
+    pub fn of(self, setting: Setting<'_>) -> String {
+        (self.0)(setting)
+    }
+}
+
+/// As the command line has it.
+impl Default for Wording {
+    fn default() -> Self {
+        Self(option)
+    }
+}
+
+/// What is said is the same, however it is worded.
+impl PartialEq for Wording {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// The option of the command line.
+fn option(setting: Setting<'_>) -> String {
+    match setting {
+        Setting::Weights => "--weights".to_owned(),
+        Setting::Batch(None) => "--batch".to_owned(),
+        Setting::Batch(Some(rows)) => format!("--batch {rows}"),
+        Setting::Shape => "--shape".to_owned(),
+        Setting::ShapeOf(input, sizes) => {
+            let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
+            format!("--shape {input}={}", sizes.collect::<Vec<_>>().join(","))
+        }
+        Setting::State => "--state".to_owned(),
+        Setting::StateOf(pairs) => {
+            let pairs = pairs.iter().map(|(input, output)| format!("--state {input}={output}"));
+            pairs.collect::<Vec<_>>().join(" ")
+        }
+        Setting::NoState => "--no-state".to_owned(),
+        Setting::Isa => "--isa".to_owned(),
+        Setting::Key { in_files, .. } => format!("--{}", in_files.replace('_', "-")),
+    }
+}
+
+/// The call of the Builder's method that sets shapes or states.
+pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
+    Some(match setting {
+        Setting::ShapeOf(input, sizes) => match sizes.iter().copied().collect::<Option<Vec<usize>>>() {
+            Some(sizes) => format!("shape({input:?}, {sizes:?})"),
+            None => format!("open_shape({input:?}, {sizes:?})"),
+        },
+        Setting::StateOf(pairs) => {
+            let pairs = pairs.iter().map(|(input, output)| format!("({input:?}.into(), {output:?}.into())"));
+            format!("state(State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Setting::NoState => "state(State::None)".to_owned(),
+        _ => return None,
+    })
+}
