@@ -48,7 +48,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("report", &["arch", "compile", "kernel", "model", "plan", "report"]),
     ("interface", &["diagnostic", "emit", "interface", "kernel", "model"]),
     ("timing", &["arch", "model", "timing"]),
-    ("harness", &["compile", "diagnostic", "emit", "harness", "kernel", "model", "options"]),
+    ("harness", &["compile", "diagnostic", "emit", "evaluate", "harness", "kernel", "model", "options"]),
     ("emit", &["arch", "emit", "kernel", "options", "pack"]),
 ];
 
