@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Error;
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::emit::INTERFACE;
 
 /// A file to write.
 pub struct NewFile {
@@ -51,6 +53,39 @@ pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The file that is common to all models, to be written with `others`; `None` if it is there already.
+///
+/// # Errors
+/// If one of the others has its name, or there is another file of its name.
+pub fn common_interface(path: &Path, others: &[NewFile]) -> Result<Option<NewFile>, Diagnostic> {
+    let refused = |found: &str, help: &str| {
+        let found = format!("{}: {found}", quoted(&path.to_string_lossy()));
+        Err(Diagnostic::error(Origin::Unknown, found).help(help))
+    };
+    let lower_case = |path: &Path| path.file_name().map(|name| name.to_ascii_lowercase());
+    // a header of the same name in another folder would include itself
+    if others.iter().any(|other| lower_case(&other.path) == lower_case(path)) {
+        return refused(
+            "a file that belongs to the model has this name",
+            "choose another name for the common interface, such as cellc_model.h",
+        );
+    }
+    match fs::read_to_string(path) {
+        // tools that keep files of text may have changed the ends of lines
+        Ok(text) if text.lines().eq(INTERFACE.lines()) => Ok(None),
+        Ok(_) => refused(
+            "there is a file of this name that is not the common interface of this version of cellc",
+            "choose another name; if another version of cellc wrote the file, delete it and generate all models anew",
+        ),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => refused(
+            "there is a file of this name that is not the common interface of this version of cellc",
+            "choose another name",
+        ),
+        // there is none; if it cannot be read, it cannot be written either, which is said then
+        Err(_) => Ok(Some(NewFile { path: path.to_owned(), bytes: Arc::new(INTERFACE.into()) })),
+    }
 }
 
 /// The folder that a file is in, also where its path names none.

@@ -71,8 +71,20 @@ impl Interface {
             alternates: program.find(Role::Backwards).is_some(),
             in_place,
             pool,
+            sample_rate: sample_rate(model),
         }
     }
+}
+
+/// The keys by which models of amplifiers say their rate: Neural Amp Modeler's, and the other trainers'.
+const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
+
+/// The rate of a model of an amplifier, in Hz.
+fn sample_rate(model: &ValidModel) -> Option<String> {
+    let said = model.cells().into_iter().flat_map(|cell| &cell.ledger);
+    let mut said = said.filter(|entry| SAMPLE_RATE.contains(&entry.attribute.as_str()));
+    let rate: f64 = said.find_map(|entry| entry.given.as_ref()?.trim_matches('"').parse().ok())?;
+    (rate.is_finite() && rate > 0.0).then(|| format!("{rate:?}"))
 }
 
 /// The one input and the one output beside states, where they are of one type; a cell's own output may be its state.

@@ -1,5 +1,7 @@
 //! What can be chosen about the generated code.
 
+use std::path::PathBuf;
+
 use crate::arch::{Arch, Isa};
 use crate::diagnostic::Wording;
 
@@ -245,6 +247,8 @@ pub struct Options {
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
+    /// Generated C has the table of functions that all models have in common; the file that declares its type.
+    pub interface: Option<PathBuf>,
     /// Keeps denormals. Without it, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes
     /// an output.
     pub keep_denormals: bool,
@@ -255,7 +259,7 @@ pub struct Options {
 
 impl Options {
     /// What differs from the default, as words of the command line. The language, the name, the place of
-    /// the weights and the architecture are not among them: the files show these.
+    /// the weights, the common interface and the architecture are not among them: the files show these.
     pub fn given(&self) -> Vec<String> {
         let default = Self::default();
         let Self {
@@ -275,6 +279,7 @@ impl Options {
             weight_format,
             threads,
             runtime,
+            interface: _,
             keep_denormals,
             wording: _,
         } = self;

@@ -181,3 +181,21 @@ fn the_same_input_gives_the_same_bytes() {
         assert_eq!(once.emit("tiny"), again.emit("tiny"));
     }
 }
+
+/// What the common interface adds to the files of a model.
+#[test]
+fn the_common_interface() {
+    let plain = compilation("gru_cell_min", &[], Language::C);
+    let interface = Some("cellc_model.h".into());
+    let options = Options { language: Language::C, interface, ..Options::default() };
+    let with = compilation_with("gru_cell_min", &[], options);
+    let mut text = String::new();
+    for ((name, plain), (_, with)) in files(&plain).into_iter().zip(files(&with)) {
+        let mut before = plain.lines().peekable();
+        let added = with.lines().filter(|line| before.next_if(|next| next == line).is_none());
+        let added = added.map(|line| format!("{line}\n")).collect::<String>();
+        assert!(before.next().is_none(), "{name} lost lines");
+        text += &format!("// {name}\n{added}");
+    }
+    insta::assert_snapshot!("common_interface", text);
+}

@@ -529,6 +529,12 @@ impl Builder {
         self.option(|options| options.runtime = runtime)
     }
 
+    /// Gives generated C the table of functions that all models have in common, and writes the file that declares its type, relative to the
+    /// folder of the output: `.interface("cellc_model.h")`. The header includes it by its name. If it is there already, it is left as it is.
+    pub fn interface(self, file: impl Into<PathBuf>) -> Self {
+        self.option(|options| options.interface = Some(file.into()))
+    }
+
     /// All options at once. It replaces all options that were set before.
     pub fn options(self, options: Options) -> Self {
         Self { options, denormals: None, ..self }
@@ -565,7 +571,13 @@ impl Builder {
             }
         }
         let new = |OutputFile { name, bytes }| NewFile { path: folder.join(name), bytes };
-        let files: Vec<_> = files.into_iter().map(new).collect();
+        let mut files: Vec<_> = files.into_iter().map(new).collect();
+        let mut written = None;
+        if let Some(interface) = &self.options.interface {
+            written = files::common_interface(&folder.join(interface), &files)?;
+        }
+        // first, as the header includes it
+        files.splice(0..0, written);
         files::write_all(&files)?;
         Ok(files.into_iter().map(|file| file.path).collect())
     }

@@ -250,6 +250,10 @@ pub(crate) struct CompileArguments {
     /// Implement the trait of the crate cellc-runtime (Rust only)
     #[arg(long)]
     pub(crate) runtime: bool,
+
+    /// Give the model the table of functions that all models have in common, and write the file that declares its type (C only)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) interface: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -595,6 +599,7 @@ impl CompileArguments {
             range: self.range,
             weights_as: self.weights_as.unwrap_or_default(),
             runtime: self.runtime,
+            interface: self.interface.clone(),
             ..self.model.options()
         }
     }
@@ -726,7 +731,7 @@ mod tests {
         let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
                     --accuracy=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
-                    --threads=2";
+                    --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
@@ -752,6 +757,7 @@ mod tests {
                 range: Range { x: 2.0, h: 1.0 },
                 weights_as: WeightsAs::File,
                 runtime: true,
+                interface: Some("include/net.h".into()),
                 keep_denormals: true,
                 wording: Options::default().wording,
                 weight_format: WeightFormat::Bf16Pair,
@@ -763,7 +769,7 @@ mod tests {
         let given = all.given();
         assert_eq!(
             compile(&given.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
-            Options { name: None, weights_as: WeightsAs::Auto, ..all }
+            Options { name: None, weights_as: WeightsAs::Auto, interface: None, ..all }
         );
         assert_eq!(Options::default().given(), [""; 0]);
         for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--weight-format=f16"] {

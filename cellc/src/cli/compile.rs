@@ -148,6 +148,9 @@ fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) 
             if arguments.weights_as == Some(WeightsAs::File) {
                 return Err(Failure::Usage("--weights-as file needs a file to stand beside: -o FILE".to_owned()));
             }
+            if arguments.interface.is_some() {
+                return Err(Failure::Usage("--interface needs a file that includes it: -o FILE.c".to_owned()));
+            }
             options.weights_as = WeightsAs::Inline;
             arguments.model.path()
         }
@@ -200,6 +203,13 @@ fn write_source(
         return Err(Failure::Usage(format!("-o {name} is the name of a file that is written beside it")));
     }
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
+    if let Some(interface) = &arguments.interface {
+        refuse_to_overwrite_inputs(&arguments.model, "--interface", [interface.as_path()])?;
+        // first, as the header includes it
+        if let Some(interface) = files::common_interface(interface, &new)? {
+            new.insert(0, interface);
+        }
+    }
     refuse_to_overwrite_inputs(&arguments.model, "-o", new.iter().map(|file| file.path.as_path()))?;
     files::write_all(&new)?;
     Ok(())

@@ -18,6 +18,8 @@ use crate::kernel::{Body, BodyRef, Program, Role};
 use crate::options::Options;
 use crate::pack::Packed;
 #[cfg(feature = "builder")]
+pub(crate) use c::INTERFACE;
+#[cfg(feature = "builder")]
 pub use files::OutputFile;
 #[cfg(feature = "builder")]
 pub(crate) use files::files;

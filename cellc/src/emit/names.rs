@@ -32,6 +32,8 @@ pub struct Interface {
     pub in_place: Option<InPlace>,
     /// Whether a step takes a pool of threads for the halves of cells.
     pub pool: bool,
+    /// In Hz, as a file gives it whose model takes a sample a step.
+    pub sample_rate: Option<String>,
     /// Whether the generated `State` remembers in which order the last step read large weights.
     pub alternates: bool,
 }
@@ -314,7 +316,7 @@ const C_ITEMS: [&str; 8] = ["isa", "inputs", "outputs", "weights", "packed", "st
 const FILE_ITEMS: &[&str] = &[
     "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "state", "cut", "aligned",
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
-    "into_iterator", "cell", "cellc_runtime", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
+    "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
     "extend", "ord", "partial_ord", "unequal_steps",
 ];

@@ -4,6 +4,7 @@
 
 mod cell;
 mod choices;
+mod common_interface;
 mod dependence;
 mod elementwise;
 mod flow;
@@ -237,6 +238,7 @@ impl<'a> Validation<'a> {
         self.source_size();
         self.weight_format();
         self.threads();
+        self.common_interface();
         self.choices();
     }
 

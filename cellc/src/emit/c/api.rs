@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{CFile, block_comment, pool, wrap};
+use super::{CFile, block_comment, interface as common, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
 use crate::emit::signature::{Argument, Signature};
@@ -11,7 +11,7 @@ use crate::kernel::{Element, FLUSH_BELOW};
 
 impl CFile<'_> {
     /// The macro for the number of elements of a field.
-    fn size(&self, field: &Field) -> String {
+    pub(super) fn size(&self, field: &Field) -> String {
         format!("{}_{}_SIZE", self.upper(), field.name.to_ascii_uppercase())
     }
 
@@ -105,6 +105,7 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
     if interface.pool {
         out.push_str("#include <pthread.h>\n\n");
     }
+    out.push_str(&common::include(file));
     for (field, kind) in fields(file) {
         let shape: Vec<_> = field.shape.iter().map(usize::to_string).collect();
         let _ =
@@ -255,6 +256,7 @@ void {prefix}_reset({prefix} *self);
             format!("void {prefix}_steps({prefix} *{restrict}self, size_t steps{});", file.step_params(&restrict));
         wrap::statement(out, 0, &head);
     }
+    out.push_str(&common::header(file));
     let _ =
         write!(out, "\n#undef {upper}_RESTRICT\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {upper}_H_INCLUDED */\n");
 }
@@ -401,6 +403,7 @@ pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     file.by_baseline(out, &|isa| format!("        {prefix}_run_{}({args});\n", isa.name));
     out.push_str("        return;\n    }\n}\n");
     structure(out, file);
+    out.push_str(&common::source(file));
 }
 
 /// Flushes the inputs that are flushed before the kernels run, and takes the result for the inputs.

@@ -5,6 +5,7 @@
 
 mod api;
 mod dialect;
+mod interface;
 mod kernels;
 mod pool;
 mod vectors;
@@ -17,6 +18,7 @@ use std::ops::Deref;
 
 use super::Contents;
 use crate::arch::Isa;
+pub(crate) use interface::FILE as INTERFACE;
 
 /// What a C file and its header are made from.
 pub(super) struct CFile<'a> {
