@@ -85,7 +85,7 @@ impl<'a> C<'a> {
     }
 
     fn ty(&mut self, ty: Type) -> String {
-        self.used.insert(VectorFunction::Type(ty.lanes));
+        self.name("type", ty.lanes);
         match ty.scalar {
             Scalar::F32 => vectors::float(self.prefix, ty.lanes),
             Scalar::U32 => vectors::bits(self.prefix, ty.lanes),
@@ -100,7 +100,8 @@ impl<'a> C<'a> {
         }
     }
 
-    fn name(&mut self, function: VectorFunction) -> String {
+    fn name(&mut self, function: &str, lanes: usize) -> String {
+        let function = VectorFunction::new(function, lanes, Some(self.isa));
         self.used.insert(function);
         function.name(self.prefix)
     }
@@ -113,14 +114,14 @@ impl<'a> C<'a> {
     fn template(
         &mut self,
         template: fn(&CVector) -> &'static str,
-        function: VectorFunction,
+        function: &str,
         lanes: usize,
         args: Vec<Text>,
     ) -> Text {
         let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
         Text::atom(match self.vector(lanes) {
             Some(vector) => fill(template(vector), &args),
-            None => format!("{}({})", self.name(function), args.join(", ")),
+            None => format!("{}({})", self.name(function, lanes), args.join(", ")),
         })
     }
 
@@ -130,9 +131,7 @@ impl<'a> C<'a> {
             return text;
         }
         match ty.scalar {
-            Scalar::F32 => {
-                self.template(|v| v.splat, VectorFunction::Splat(ty.lanes), ty.lanes, vec![Text::atom(text.text)])
-            }
+            Scalar::F32 => self.template(|v| v.splat, "splat", ty.lanes, vec![Text::atom(text.text)]),
             Scalar::U32 => {
                 let ty = self.ty(ty);
                 Text::compound(format!("({ty}){{0}} + {}", text.text))
@@ -200,14 +199,14 @@ impl Dialect for C<'_> {
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
         let place = || vec![Text::compound(plus(&from.name, offset))];
         match from.element {
-            Element::F16 => return self.template(|v| v.load_f16, VectorFunction::LoadF16(lanes), lanes, place()),
-            Element::I8 => return self.template(|v| v.load_i8, VectorFunction::LoadI8(lanes), lanes, place()),
+            Element::F16 => return self.template(|v| v.load_f16, "load_f16_", lanes, place()),
+            Element::I8 => return self.template(|v| v.load_i8, "load_i8_", lanes, place()),
             _ => {}
         }
         if lanes == 1 {
             return Text::atom(format!("{}[{offset}]", from.name));
         }
-        self.template(|v| v.load, VectorFunction::Load(lanes), lanes, place())
+        self.template(|v| v.load, "load", lanes, place())
     }
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
@@ -215,7 +214,7 @@ impl Dialect for C<'_> {
         if lanes == 1 {
             return element;
         }
-        self.template(|v| v.splat, VectorFunction::Splat(lanes), lanes, vec![element])
+        self.template(|v| v.splat, "splat", lanes, vec![element])
     }
 
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
@@ -263,22 +262,21 @@ impl Dialect for C<'_> {
                     let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
                     return Text::atom(format!("__builtin_fmaf({})", args.join(", ")));
                 }
-                self.template(|v| v.mul_add, VectorFunction::MulAdd(lanes, self.isa), lanes, args)
+                self.template(|v| v.mul_add, "mul_add", lanes, args)
             }
-            O::Max => self.template(|v| v.max, VectorFunction::Max(lanes), lanes, args),
-            O::Min => self.template(|v| v.min, VectorFunction::Min(lanes), lanes, args),
-            O::SelectLess => self.template(|v| v.select_less, VectorFunction::SelectLess(lanes), lanes, args),
+            O::Max => self.template(|v| v.max, "max", lanes, args),
+            O::Min => self.template(|v| v.min, "min", lanes, args),
+            O::SelectLess => self.template(|v| v.select_less, "select_less", lanes, args),
             O::Flush => {
                 let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
-                let function = self.name(VectorFunction::Flush(lanes, self.isa));
+                let function = self.name("flush", lanes);
                 Text::atom(format!("{function}({})", args.join(", ")))
             }
             O::ToBits | O::FromBits => {
                 let value = args.remove(0);
                 if lanes == 1 {
-                    let function =
-                        if operation == O::ToBits { VectorFunction::ToBits } else { VectorFunction::FromBits };
-                    return Text::atom(format!("{}({})", self.name(function), value.text));
+                    let function = if operation == O::ToBits { "to_bits" } else { "from_bits" };
+                    return Text::atom(format!("{}({})", self.name(function, 1), value.text));
                 }
                 Text::atom(format!("({}){}", self.ty(ty), value.operand()))
             }
@@ -320,12 +318,12 @@ impl Dialect for C<'_> {
             return;
         }
         let to = Text::compound(plus(&to.name, offset));
-        let call = self.template(|v| v.store, VectorFunction::Store(lanes), lanes, vec![to, value]);
+        let call = self.template(|v| v.store, "store", lanes, vec![to, value]);
         self.line(&format!("{};", call.text));
     }
 
     fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text {
-        let function = self.name(VectorFunction::Length(from.element));
+        let function = self.name(&format!("length_{}", from.element), 1);
         Text::atom(format!("{function}({}[{offset}], {most}u)", from.name))
     }
 

@@ -17,6 +17,7 @@ use std::fmt::Write;
 use std::ops::Deref;
 
 use super::Contents;
+use super::text::filled;
 use crate::arch::Isa;
 pub(crate) use interface::FILE as INTERFACE;
 
@@ -93,38 +94,13 @@ impl CFile<'_> {
         let upper = self.upper();
         let file = format!("{}.c", self.stem);
         let file = if is_plain(&file) { &file } else { "FILE.c" };
-        let (float_flags, tuning) = (self.options.arch.c_float_flags, self.options.arch.c_tuning);
-        let sched = if self.interface.pool { "#include <sched.h>\n" } else { "" };
-        let _ = write!(
-            out,
-            "
-{sched}#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#if !defined(__GNUC__)
-#error \"this file is written with the vector types of gcc and clang\"
-#endif
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \\
-    || defined(__NO_SIGNED_ZEROS__) || __FINITE_MATH_ONLY__
-#error \"-ffast-math changes the results: the order and the rounding of every operation are part of them\"
-#error \"add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:\"
-#error \"set_source_files_properties({file} PROPERTIES COMPILE_OPTIONS -fno-fast-math)\"
-#endif
-#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#error \"float must be computed as float ({float_flags})\"
-#endif
-
-/* A multiplication and an addition stay two operations, whatever -std and -m are: fused operations are written as such.
- * (Only clang's -ffp-contract=fast overrides this.) */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#else
-#pragma GCC push_options
-#pragma GCC optimize(\"fp-contract=off\")
-{tuning}#endif
-",
-        );
+        let words = [
+            ("SOURCE_FILE", file),
+            ("FLOAT_FLAGS", self.options.arch.c_float_flags),
+            ("TUNING\n", self.options.arch.c_tuning),
+        ];
+        out.push_str(if self.interface.pool { "\n#include <sched.h>\n" } else { "\n" });
+        out.push_str(&filled(include_str!("text/preamble.c"), &words));
         // by where they are included
         let mut headers: Vec<(&str, Vec<&str>)> = Vec::new();
         for isa in self.special() {

@@ -87,7 +87,7 @@ impl Dialect for Rust {
         }
         let _ = writeln!(self.out, "let mut {name} = Aligned([0.0f32; {len}]);");
         let _ = writeln!(self.out, "let {name} = &mut {name}.0;");
-        self.used.insert("aligned");
+        self.used.insert("Aligned");
     }
 
     fn end_kernel(&mut self) {

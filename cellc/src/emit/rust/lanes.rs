@@ -3,354 +3,46 @@
 //! They are `#[inline]`, never `inline(always)`: LLVM inlines the latter before it has unrolled their loops over lanes, and its loop passes
 //! then take longer than all else together in a kernel with hundreds of such loops. For the same reason a place is a `first_chunk`, of constant
 //! length, and not a range that ends at `at + L`.
+//!
+//! For loops over lanes they have `pairs` in the place of the standard library's `zip`, whose `new` is not inline: with several codegen units it is
+//! compiled apart, and a helper then does not know how often its loop runs. That took LLVM twice as long, and minutes without link-time
+//! optimisation. The few loops over rows keep `zip`, as LLVM makes faster code of its one index.
+//!
+//! Binary16 without intrinsics: the exponent is moved; a denormal, which is a multiple of 2^-24, comes from a subtraction. The latter of a normal
+//! number is greater than the number.
 
-/// Binary16 without intrinsics: the exponent moved; a denormal, which is a multiple of 2^-24, by a subtraction. The latter of
-/// a normal number is greater than the number.
-pub(super) const HALF: &str = "let bits = (u32::from(half) & 0x7fff) << 13;
-    let small = f32::from_bits(bits + 0x3880_0000) - f32::from_bits(0x3880_0000);
-    let other = f32::from_bits(bits + 0x3800_0000);
-    let value = if small < other { small } else { other };
-    f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)";
+use std::collections::BTreeSet;
 
-/// A function that generated modules bring along where they use it.
-pub(super) struct Helper {
-    /// On arrays of lanes.
-    pub(super) name: &'static str,
-    pub(super) text: &'static str,
-    /// On one lane, where that is a function of its own.
-    pub(super) lane: &'static str,
-    pub(super) lane_text: &'static str,
-}
+use crate::arch::Isa;
+use crate::emit::text::{filled, part, parts};
+use crate::emit::traversal::decimal;
+use crate::kernel::FLUSH_BELOW;
 
-/// For loops over lanes, in the place of the standard library's `zip`, whose `new` is not inline: with several codegen units it is compiled apart, and a
-/// helper then does not know how often its loop runs. That took LLVM twice as long, and minutes without link-time optimisation. The few loops over
-/// rows keep `zip`, as LLVM makes faster code of its one index.
-pub(super) const PAIRS: &str =
-    "/// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
-trait Pairs: Iterator + Sized {
-    #[inline]
-    fn pairs<B: IntoIterator>(self, other: B) -> Paired<Self, B::IntoIter> {
-        Paired { one: self, other: other.into_iter() }
+/// Functions that use others come first.
+const LANES: &str = include_str!("text/lanes.rs");
+
+/// Appends what `module`, which uses these, needs; `attribute` is that of its functions.
+pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attribute: &str, alignment: usize) {
+    let limit = format!("{}f32", decimal(FLUSH_BELOW));
+    let mut text = String::new();
+    for (name, own) in parts(LANES) {
+        let on_one_lane = name.ends_with("_lane") && text.contains(name);
+        if used.contains(name) || on_one_lane || name == "Pairs" && text.contains(".pairs(") {
+            let by_intrinsic = name == "half_lane" && !isa.rust_half.is_empty();
+            text.push_str(if by_intrinsic { part(LANES, "half_lane_intrinsic") } else { own });
+        }
     }
-}
-impl<A: Iterator> Pairs for A {}
-struct Paired<A, B> { one: A, other: B }
-impl<A: Iterator, B: Iterator> Iterator for Paired<A, B> {
-    type Item = (A::Item, B::Item);
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        match (self.one.next(), self.other.next()) { (Some(one), Some(other)) => Some((one, other)), _ => None }
-    }
-}
-";
-
-macro_rules! binary_text {
-    ($name:literal, $operator:literal) => {
-        concat!(
-            "/// a ",
-            $operator,
-            " b in every lane.\n#[inline]\nfn ",
-            $name,
-            "<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {\n",
-            "for (a, b) in a.iter_mut().pairs(&b) { *a ",
-            $operator,
-            "= *b; }\na\n}"
-        )
-    };
+    let words = [
+        ("#[attribute]", attribute),
+        ("ALIGNMENT", &alignment.to_string()),
+        ("FLUSH_BELOW", &limit),
+        ("INTRINSIC", isa.rust_mul_add),
+        ("HALF", isa.rust_half),
+    ];
+    module.push_str(&filled(&text, &words));
 }
 
-macro_rules! copy_text {
-    ($name:literal, $what:literal, $elements:literal, $type:literal, $line:literal) => {
-        concat!(
-            "/// ",
-            $what,
-            " `L` consecutive ",
-            $elements,
-            ".\n#[inline]\nfn ",
-            $name,
-            "<const L: usize, const N: usize, const M: usize>(to: &mut [f32; N], at: usize, from: &[",
-            $type,
-            "; M], start: usize,) {
-                let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-                if let (Some(to), Some(from)) = (to, from) { ",
-            $line,
-            " }\n}"
-        )
-    };
+/// The names of all of them.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    parts(LANES).map(|(name, _)| name)
 }
-
-/// A helper that has no function of its own for one lane.
-const fn on_lanes(name: &'static str, text: &'static str) -> Helper {
-    Helper { name, text, lane: "", lane_text: "" }
-}
-
-pub(super) const HELPERS: &[Helper] = &[
-    on_lanes(
-        "load",
-        "/// `L` consecutive elements from index `at` on.
-            #[inline]
-            fn load<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
-                match from.get(at..).and_then(|from| from.first_chunk()) { Some(lanes) => *lanes, None => [0.0; L] }
-            }",
-    ),
-    on_lanes(
-        "turn_by_turn",
-        "/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
-            /// slower.
-            #[inline]
-            fn turn_by_turn() { core::hint::black_box(()); }",
-    ),
-    on_lanes(
-        "each",
-        "/// Applies a function to every lane.
-            #[inline]
-            fn each<const L: usize>(mut x: [f32; L], function: impl Fn(f32) -> f32) -> [f32; L] {
-                for x in x.iter_mut() { *x = function(*x); }
-                x
-            }",
-    ),
-    on_lanes(
-        "weights",
-        "/// `L` consecutive weights from index `at` on.
-            #[inline]
-            fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
-                let mut lanes = [0.0; L];
-                if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
-                    for (lane, from) in lanes.iter_mut().pairs(from) { *lane = f32::from_le_bytes(*from); }
-                }
-                lanes
-            }",
-    ),
-    Helper {
-        name: "halves",
-        text: "/// `L` consecutive weights of 16 bits from index `at` on.
-            #[inline] ATTRIBUTE
-            fn halves<const L: usize, const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; L] {
-                let mut lanes = [0.0; L];
-                if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
-                    for (lane, from) in lanes.iter_mut().pairs(from) { *lane = half_lane(u16::from_le_bytes(*from)); }
-                }
-                lanes
-            }",
-        lane: "half_lane",
-        lane_text: "/// The value of IEEE 754 binary16. LLVM widens it to all lanes.
-            #[inline] ATTRIBUTE
-            fn half_lane(half: u16) -> f32 { HALF }",
-    },
-    on_lanes(
-        "small_integers",
-        "/// `L` consecutive weights of 8 bits from index `at` on.
-            #[inline]
-            fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize) -> [f32; L] {
-                let mut lanes = [0.0; L];
-                if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
-                    for (lane, from) in lanes.iter_mut().pairs(from) { *lane = f32::from(i8::from_le_bytes(*from)); }
-                }
-                lanes
-            }",
-    ),
-    on_lanes(
-        "splat",
-        "/// Element `at` in every lane.
-            #[inline]
-            fn splat<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
-                [from.get(at).copied().unwrap_or(0.0); L]
-            }",
-    ),
-    on_lanes(
-        "splat_weight",
-        "/// Weight `at` in every lane.
-            #[inline]
-            fn splat_weight<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
-                [f32::from_le_bytes(from.get(at).copied().unwrap_or([0; 4])); L]
-            }",
-    ),
-    on_lanes(
-        "store",
-        "/// Writes the lanes to consecutive elements from index `at` on.
-            #[inline]
-            fn store<const L: usize, const N: usize>(to: &mut [f32; N], at: usize, lanes: [f32; L]) {
-                if let Some(to) = to.get_mut(at..).and_then(|to| to.first_chunk_mut()) { *to = lanes; }
-            }",
-    ),
-    Helper {
-        name: "mul_add",
-        text: "/// a * b + c, rounded once.
-            #[inline] ATTRIBUTE
-            fn mul_add<const L: usize>(a: [f32; L], b: [f32; L], mut c: [f32; L]) -> [f32; L] {
-                for ((a, b), c) in a.iter().pairs(&b).pairs(c.iter_mut()) { *c = mul_add_lane(*a, *b, *c); }
-                c
-            }",
-        lane: "mul_add_lane",
-        lane_text: "/// a * b + c, rounded once. LLVM widens it to all lanes.
-            #[inline] ATTRIBUTE
-            fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
-                INTRINSIC
-            }",
-    },
-    on_lanes("add", binary_text!("add", "+")),
-    on_lanes("sub", binary_text!("sub", "-")),
-    on_lanes("mul", binary_text!("mul", "*")),
-    on_lanes("div", binary_text!("div", "/")),
-    Helper {
-        name: "max",
-        text: "/// The greater one; b if either is NaN.
-            #[inline]
-            fn max<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
-                for (a, b) in a.iter().pairs(b.iter_mut()) { *b = max_lane(*a, *b); }
-                b
-            }",
-        lane: "max_lane",
-        lane_text: "/// The greater one; b if either is NaN.
-            #[inline]
-            fn max_lane(a: f32, b: f32) -> f32 { if a > b { a } else { b } }",
-    },
-    Helper {
-        name: "min",
-        text: "/// The smaller one; b if either is NaN.
-            #[inline]
-            fn min<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
-                for (a, b) in a.iter().pairs(b.iter_mut()) { *b = min_lane(*a, *b); }
-                b
-            }",
-        lane: "min_lane",
-        lane_text: "/// The smaller one; b if either is NaN.
-            #[inline]
-            fn min_lane(a: f32, b: f32) -> f32 { if a < b { a } else { b } }",
-    },
-    on_lanes(
-        "select_less",
-        "/// c if a < b, else d.
-            #[inline]
-            fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
-                for (((a, b), c), d) in a.iter().pairs(&b).pairs(&c).pairs(d.iter_mut()) {
-                    if *a < *b { *d = *c; }
-                }
-                d
-            }",
-    ),
-    on_lanes(
-        "to_bits",
-        "/// The bits of every lane.
-            #[inline]
-            fn to_bits<const L: usize>(a: [f32; L]) -> [u32; L] {
-                let mut bits = [0; L];
-                for (bits, a) in bits.iter_mut().pairs(&a) { *bits = a.to_bits(); }
-                bits
-            }",
-    ),
-    on_lanes(
-        "from_bits",
-        "/// The values with the bits of every lane.
-            #[inline]
-            fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
-                let mut a = [0.0; L];
-                for (a, bits) in a.iter_mut().pairs(&bits) { *a = f32::from_bits(*bits); }
-                a
-            }",
-    ),
-    on_lanes(
-        "flush",
-        "/// a, or 0 if its magnitude is below 2^-100.
-            #[inline]
-            fn flush<const L: usize>(mut a: [f32; L]) -> [f32; L] {
-                for a in a.iter_mut() {
-                    if a.abs() < FLUSH_BELOW { *a = 0.0; }
-                }
-                a
-            }",
-    ),
-    on_lanes(
-        "shift_left",
-        "/// The bits of every lane, shifted left.
-            #[inline]
-            fn shift_left<const L: usize>(mut a: [u32; L], by: u32) -> [u32; L] {
-                for a in a.iter_mut() { *a <<= by; }
-                a
-            }",
-    ),
-    on_lanes(
-        "to_bits_of_one",
-        "/// The bits of the one lane.
-            #[inline]
-            fn to_bits_of_one([a]: [f32; 1]) -> u32 { a.to_bits() }",
-    ),
-    on_lanes(
-        "length_i32",
-        "/// Length `at`, clamped to 0 and `most`.
-            #[inline]
-            fn length_i32<const N: usize>(from: &[i32; N], at: usize, most: u32) -> u32 {
-                match from.get(at) { Some(length) => ((*length).max(0) as u32).min(most), None => 0 }
-            }",
-    ),
-    on_lanes(
-        "length_i64",
-        "/// Length `at`, clamped to 0 and `most`.
-            #[inline]
-            fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
-                match from.get(at) { Some(length) => (*length).max(0).min(i64::from(most)) as u32, None => 0 }
-            }",
-    ),
-    on_lanes(
-        "length_u32",
-        "/// Length `at`, at most `most`.
-            #[inline]
-            fn length_u32<const N: usize>(from: &[u32; N], at: usize, most: u32) -> u32 {
-                match from.get(at) { Some(length) => (*length).min(most), None => 0 }
-            }",
-    ),
-    on_lanes("copy", copy_text!("copy", "Copies", "elements", "f32", "*to = *from;")),
-    on_lanes(
-        "add_elements",
-        copy_text!(
-            "add_elements",
-            "Adds",
-            "elements",
-            "f32",
-            "for (to, from) in to.iter_mut().pairs(from) { *to += *from; }"
-        ),
-    ),
-    on_lanes(
-        "copy_one",
-        "/// Copies one element to `L` consecutive ones.
-            #[inline]
-            fn copy_one<const L: usize, const N: usize, const M: usize>(
-                to: &mut [f32; N], at: usize, from: &[f32; M], start: usize,
-            ) {
-                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-                if let (Some(to), Some(from)) = (to, from.get(start)) { *to = [*from; L]; }
-            }",
-    ),
-    on_lanes(
-        "copy_weights",
-        copy_text!(
-            "copy_weights",
-            "Copies",
-            "weights",
-            "[u8; 4]",
-            "for (to, from) in to.iter_mut().pairs(from) { *to = f32::from_le_bytes(*from); }"
-        ),
-    ),
-    on_lanes(
-        "add_weights",
-        copy_text!(
-            "add_weights",
-            "Adds",
-            "weights",
-            "[u8; 4]",
-            "for (to, from) in to.iter_mut().pairs(from) { *to += f32::from_le_bytes(*from); }"
-        ),
-    ),
-    on_lanes(
-        "copy_weight",
-        "/// Copies one weight to `L` consecutive elements.
-            #[inline]
-            fn copy_weight<const L: usize, const N: usize, const M: usize>(
-                to: &mut [f32; N], at: usize, from: &[[u8; 4]; M], start: usize,
-            ) {
-                let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-                if let (Some(to), Some(from)) = (to, from.get(start)) { *to = [f32::from_le_bytes(*from); L]; }
-            }",
-    ),
-];

@@ -23,7 +23,6 @@ use crate::arch::Isa;
 use crate::kernel::{BodyRef, Buffer, BufferId, FLUSH_BELOW, Kernel, Role};
 use crate::options::Language;
 use dialect::{INLINED, MOST_CLOSURES, Rust, counter};
-use lanes::{HALF, HELPERS, PAIRS};
 use lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 pub(crate) use types::{array, nested};
 use types::{attribute, cfg, element, flat, parameter, zero};
@@ -678,7 +677,7 @@ impl RustFile<'_> {
     ) {
         let baked = self.is_baked();
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
-        let around = HELPERS.iter().flat_map(|h| [h.name, h.lane]).chain(MODULE).chain(pool).collect();
+        let around = lanes::names().chain(MODULE).chain(pool).collect();
         let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
         let shared = Shared::new(body, &taken, self.interface, baked);
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
@@ -695,35 +694,9 @@ impl RustFile<'_> {
         shared.all_kernels(body, &mut dialect);
         shared.all_functions(body, &mut dialect);
         let _ = writeln!(out, "{head} {{");
-        let start = out.len();
         run(out, &shared);
         out.push_str(&dialect.out);
-        if dialect.used.contains("aligned") {
-            let _ = writeln!(out, "#[repr(C, align({}))] struct Aligned<T>(T);", self.program.alignment);
-        }
-        let half = if isa.rust_half.is_empty() { HALF } else { isa.rust_half };
-        let limit = format!("{}f32", decimal(FLUSH_BELOW));
-        // helpers that use other helpers come first in the list
-        for helper in HELPERS {
-            if dialect.used.contains(helper.name) {
-                let text = helper.text.replace("ATTRIBUTE", &attribute).replace("FLUSH_BELOW", &limit);
-                let _ = writeln!(out, "{text}");
-            }
-            if dialect.used.contains(helper.name) || !helper.lane.is_empty() && dialect.used.contains(helper.lane) {
-                let _ = writeln!(
-                    out,
-                    "{}",
-                    helper
-                        .lane_text
-                        .replace("ATTRIBUTE", &attribute)
-                        .replace("INTRINSIC", isa.rust_mul_add)
-                        .replace("HALF", half)
-                );
-            }
-        }
-        if out[start..].contains(".pairs(") {
-            out.push_str(PAIRS);
-        }
+        lanes::write(out, &dialect.used, isa, &attribute, self.program.alignment);
         out.push_str("}\n");
     }
 

@@ -1,0 +1,159 @@
+//: type
+typedef float FLOAT __attribute__((vector_size(BYTES)));
+typedef uint32_t BITS __attribute__((vector_size(BYTES)));
+typedef FLOAT FLOAT_in_memory __attribute__((aligned(4), may_alias));
+//: load
+
+UPPER_INLINE FLOAT NAME(const float *from) {
+    return *(const FLOAT_in_memory *)from;
+}
+//: store
+
+UPPER_INLINE void NAME(float *to, FLOAT lanes) {
+    *(FLOAT_in_memory *)to = lanes;
+}
+//: splat
+
+UPPER_INLINE FLOAT NAME(float x) {
+    return (FLOAT){EACH};
+}
+//: max of one
+
+/* The greater one; b if either is NaN. */
+UPPER_INLINE float NAME(float a, float b) {
+    return a > b ? a : b;
+}
+//: max
+
+/* The greater one; b if either is NaN. */
+UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b) {
+    const BITS a_is = (BITS)(a > b);
+    return (FLOAT)((a_is & (BITS)a) | (~a_is & (BITS)b));
+}
+//: min of one
+
+/* The smaller one; b if either is NaN. */
+UPPER_INLINE float NAME(float a, float b) {
+    return a < b ? a : b;
+}
+//: min
+
+/* The smaller one; b if either is NaN. */
+UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b) {
+    const BITS a_is = (BITS)(a < b);
+    return (FLOAT)((a_is & (BITS)a) | (~a_is & (BITS)b));
+}
+//: select_less of one
+
+/* c if a < b, else d. */
+UPPER_INLINE float NAME(float a, float b, float c, float d) {
+    return a < b ? c : d;
+}
+//: select_less
+
+/* c if a < b, else d. */
+UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c, FLOAT d) {
+    const BITS less = (BITS)(a < b);
+    return (FLOAT)((less & (BITS)c) | (~less & (BITS)d));
+}
+//: to_bits
+
+UPPER_INLINE uint32_t NAME(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+//: from_bits
+
+UPPER_INLINE float NAME(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+//: load_f16_ of one
+
+/* Values of IEEE 754 binary16. Normal numbers: the exponent is moved. Denormals, multiples of 2^-24: by a subtraction, which
+ * gives more than the value for a normal number. */
+UPPER_INLINE float NAME(const uint16_t *from) {
+    const uint32_t half = *from;
+    const uint32_t magnitude = (half & 0x7fffu) << 13;
+    const float small = PREFIX_from_bits(magnitude + 0x38800000u) - 0x1p-14f;
+    const float value = PREFIX_min1(small, PREFIX_from_bits(magnitude + 0x38000000u));
+    return PREFIX_from_bits(PREFIX_to_bits(value) | (half & 0x8000u) << 16);
+}
+//: load_f16_
+
+/* Values of IEEE 754 binary16. Normal numbers: the exponent is moved. Denormals, multiples of 2^-24: by a subtraction, which
+ * gives more than the value for a normal number. */
+UPPER_INLINE FLOAT NAME(const uint16_t *from) {
+    const BITS half = {EACH};
+    const BITS magnitude = (half & 0x7fffu) << 13;
+    const FLOAT small = (FLOAT)(magnitude + 0x38800000u) - 0x1p-14f;
+    const FLOAT value = PREFIX_minLANES(small, (FLOAT)(magnitude + 0x38000000u));
+    return (FLOAT)((BITS)value | (half & 0x8000u) << 16);
+}
+//: load_i8_ of one
+
+UPPER_INLINE float NAME(const int8_t *from) {
+    return EACH;
+}
+//: load_i8_ of four
+
+UPPER_INLINE FLOAT NAME(const int8_t *from) {
+#if FOUR_LANES
+    typedef int32_t integers __attribute__((vector_size(16)));
+    const uint32_t word = (uint32_t)(uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 |
+                          (uint32_t)(uint8_t)from[2] << 16 | (uint32_t)(uint8_t)from[3] << 24;
+    const BITS all = {word, word, word, word}, signs = {0x80u, 0x8000u, 0x800000u, 0u};
+    const BITS own = {0xffu, 0xff00u, 0xff0000u, 0xff000000u};
+    const FLOAT unit = {1.0f, 0x1p-8f, 0x1p-16f, 0x1p-24f}, least = {128.0f, 128.0f, 128.0f, 0.0f};
+    return __builtin_convertvector((integers)((all ^ signs) & own), FLOAT) * unit - least;
+#else
+    return (FLOAT){(float)from[0], (float)from[1], (float)from[2], (float)from[3]};
+#endif
+}
+//: load_i8_
+
+UPPER_INLINE FLOAT NAME(const int8_t *from) {
+    return (FLOAT){EACH};
+}
+//: length_i32
+
+/* The length of a sequence, below 0 as 0, at most `most`. */
+UPPER_INLINE uint32_t NAME(int32_t length, uint32_t most) {
+    return length < 0 ? 0u : (uint32_t)length > most ? most : (uint32_t)length;
+}
+//: length_i64
+
+/* The length of a sequence, below 0 as 0, at most `most`. */
+UPPER_INLINE uint32_t NAME(int64_t length, uint32_t most) {
+    return length < 0 ? 0u : (uint64_t)length > most ? most : (uint32_t)length;
+}
+//: length_u32
+
+/* The length of a sequence, at most `most`. */
+UPPER_INLINE uint32_t NAME(uint32_t length, uint32_t most) {
+    return length > most ? most : (uint32_t)length;
+}
+//: mul_add
+/* a * b + c, rounded once. */
+UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
+    return (FLOAT){EACH};
+}
+//: flush of one
+/* a, or 0 if its magnitude is below 2^-100. */
+UPPER_INLINE ATTRIBUTE float NAME(float a) {
+    return __builtin_fabsf(a) < LIMIT ? 0.0f : a;
+}
+//: flush by intrinsics
+/* a, or 0 if its magnitude is below 2^-100. */
+UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a) {
+    return INTRINSIC;
+}
+//: flush
+/* a, or 0 if its magnitude is below 2^-100. */
+UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a) {
+    const BITS magnitude = (BITS)a & 0x7fffffffu;
+    const BITS small = (BITS)((FLOAT)magnitude < LIMIT);
+    return (FLOAT)(~small & (BITS)a);
+}

@@ -1,0 +1,61 @@
+//: narrow
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "weights narrower than a float are laid out for little-endian machines: generate this file with --weight-format f32"
+#endif
+//: array
+/* The weights in the order in which the kernels read them, as bits: exact, and fast to compile. */
+static const _Alignas(ALIGNMENT) union {
+    uint32_t bits[LENGTH];
+    float values[LENGTH];
+    MEMBERS;
+} PREFIX_weight_data = {{
+//: beside
+/* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The
+ * assembler looks for it in the working directory and in those given by -I; -DUPPER_WEIGHTS_FILE='"path"' names
+ * another place (with -flto: a place that the linker finds too). */
+#ifndef UPPER_WEIGHTS_FILE
+#define UPPER_WEIGHTS_FILE "NAME"
+#endif
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the weights file is little-endian: generate this file with --weights-as inline"
+#elif !defined(UPPER_EMBED) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
+#define UPPER_STRING_(text) #text
+#define UPPER_STRING(text) UPPER_STRING_(text)
+#define UPPER_SYMBOL UPPER_STRING(__USER_LABEL_PREFIX__) "PREFIX_weight_data"
+#if defined(__APPLE__)
+#define UPPER_BEGIN ".section __TEXT,__const\n.private_extern " UPPER_SYMBOL "\n"
+#define UPPER_END ".text\n"
+#elif defined(_WIN32)
+#define UPPER_BEGIN ".section .rdata,\"dr\"\n"
+#define UPPER_END ".text\n"
+#else
+#define UPPER_BEGIN ".pushsection .rodata\n.hidden " UPPER_SYMBOL "\n"
+#define UPPER_END ".popsection\n"
+#endif
+__asm__(UPPER_BEGIN
+        ".globl " UPPER_SYMBOL "\n"
+        ".balign ALIGNMENT\n" /* a cache line */
+        UPPER_SYMBOL ":\n"
+        ".incbin \"" UPPER_WEIGHTS_FILE "\"\n"
+        UPPER_END);
+#if defined(__ELF__)
+__attribute__((visibility("hidden")))
+#endif
+extern const KIND {
+    float values[LENGTH];
+    MEMBERS;
+} PREFIX_weight_data;
+#elif defined(__has_embed)
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wc23-extensions"
+#endif
+static const _Alignas(ALIGNMENT) union {
+    unsigned char bytes[LENGTH * sizeof(float)];
+    float values[LENGTH];
+    MEMBERS;
+} PREFIX_weight_data = {{
+#embed UPPER_WEIGHTS_FILE
+}};
+#else
+#error "no way to take in the weights file: generate this file with --weights-as inline"
+#endif

@@ -1,0 +1,419 @@
+//: Aligned
+#[repr(C, align(ALIGNMENT))]
+struct Aligned<T>(T);
+
+//: load
+/// `L` consecutive elements from index `at` on.
+#[inline]
+fn load<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
+    match from.get(at..).and_then(|from| from.first_chunk()) {
+        Some(lanes) => *lanes,
+        None => [0.0; L],
+    }
+}
+
+//: turn_by_turn
+/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
+/// slower.
+#[inline]
+fn turn_by_turn() {
+    core::hint::black_box(());
+}
+
+//: each
+/// Applies a function to every lane.
+#[inline]
+fn each<const L: usize>(mut x: [f32; L], function: impl Fn(f32) -> f32) -> [f32; L] {
+    for x in x.iter_mut() {
+        *x = function(*x);
+    }
+    x
+}
+
+//: weights
+/// `L` consecutive weights from index `at` on.
+#[inline]
+fn weights<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
+    let mut lanes = [0.0; L];
+    if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
+        for (lane, from) in lanes.iter_mut().pairs(from) {
+            *lane = f32::from_le_bytes(*from);
+        }
+    }
+    lanes
+}
+
+//: halves
+/// `L` consecutive weights of 16 bits from index `at` on.
+#[inline]
+#[attribute]
+fn halves<const L: usize, const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; L] {
+    let mut lanes = [0.0; L];
+    if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
+        for (lane, from) in lanes.iter_mut().pairs(from) {
+            *lane = half_lane(u16::from_le_bytes(*from));
+        }
+    }
+    lanes
+}
+
+//: half_lane
+/// The value of IEEE 754 binary16. LLVM widens it to all lanes.
+#[inline]
+#[attribute]
+fn half_lane(half: u16) -> f32 {
+    let bits = (u32::from(half) & 0x7fff) << 13;
+    let small = f32::from_bits(bits + 0x3880_0000) - f32::from_bits(0x3880_0000);
+    let other = f32::from_bits(bits + 0x3800_0000);
+    let value = if small < other { small } else { other };
+    f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)
+}
+
+//: half_lane_intrinsic
+/// The value of IEEE 754 binary16. LLVM widens it to all lanes.
+#[inline]
+#[attribute]
+fn half_lane(half: u16) -> f32 {
+    HALF
+}
+
+//: small_integers
+/// `L` consecutive weights of 8 bits from index `at` on.
+#[inline]
+fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize) -> [f32; L] {
+    let mut lanes = [0.0; L];
+    if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
+        for (lane, from) in lanes.iter_mut().pairs(from) {
+            *lane = f32::from(i8::from_le_bytes(*from));
+        }
+    }
+    lanes
+}
+
+//: splat
+/// Element `at` in every lane.
+#[inline]
+fn splat<const L: usize, const N: usize>(from: &[f32; N], at: usize) -> [f32; L] {
+    [from.get(at).copied().unwrap_or(0.0); L]
+}
+
+//: splat_weight
+/// Weight `at` in every lane.
+#[inline]
+fn splat_weight<const L: usize, const N: usize>(from: &[[u8; 4]; N], at: usize) -> [f32; L] {
+    [f32::from_le_bytes(from.get(at).copied().unwrap_or([0; 4])); L]
+}
+
+//: store
+/// Writes the lanes to consecutive elements from index `at` on.
+#[inline]
+fn store<const L: usize, const N: usize>(to: &mut [f32; N], at: usize, lanes: [f32; L]) {
+    if let Some(to) = to.get_mut(at..).and_then(|to| to.first_chunk_mut()) {
+        *to = lanes;
+    }
+}
+
+//: mul_add
+/// a * b + c, rounded once.
+#[inline]
+#[attribute]
+fn mul_add<const L: usize>(a: [f32; L], b: [f32; L], mut c: [f32; L]) -> [f32; L] {
+    for ((a, b), c) in a.iter().pairs(&b).pairs(c.iter_mut()) {
+        *c = mul_add_lane(*a, *b, *c);
+    }
+    c
+}
+
+//: mul_add_lane
+/// a * b + c, rounded once. LLVM widens it to all lanes.
+#[inline]
+#[attribute]
+fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
+    INTRINSIC
+}
+
+//: add
+/// a + b in every lane.
+#[inline]
+fn add<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a += *b;
+    }
+    a
+}
+
+//: sub
+/// a - b in every lane.
+#[inline]
+fn sub<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a -= *b;
+    }
+    a
+}
+
+//: mul
+/// a * b in every lane.
+#[inline]
+fn mul<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a *= *b;
+    }
+    a
+}
+
+//: div
+/// a / b in every lane.
+#[inline]
+fn div<const L: usize>(mut a: [f32; L], b: [f32; L]) -> [f32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a /= *b;
+    }
+    a
+}
+
+//: max
+/// The greater one; b if either is NaN.
+#[inline]
+fn max<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
+    for (a, b) in a.iter().pairs(b.iter_mut()) {
+        *b = max_lane(*a, *b);
+    }
+    b
+}
+
+//: max_lane
+/// The greater one; b if either is NaN.
+#[inline]
+fn max_lane(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+//: min
+/// The smaller one; b if either is NaN.
+#[inline]
+fn min<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
+    for (a, b) in a.iter().pairs(b.iter_mut()) {
+        *b = min_lane(*a, *b);
+    }
+    b
+}
+
+//: min_lane
+/// The smaller one; b if either is NaN.
+#[inline]
+fn min_lane(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+//: select_less
+/// c if a < b, else d.
+#[inline]
+fn select_less<const L: usize>(a: [f32; L], b: [f32; L], c: [f32; L], mut d: [f32; L]) -> [f32; L] {
+    for (((a, b), c), d) in a.iter().pairs(&b).pairs(&c).pairs(d.iter_mut()) {
+        if *a < *b {
+            *d = *c;
+        }
+    }
+    d
+}
+
+//: to_bits
+/// The bits of every lane.
+#[inline]
+fn to_bits<const L: usize>(a: [f32; L]) -> [u32; L] {
+    let mut bits = [0; L];
+    for (bits, a) in bits.iter_mut().pairs(&a) {
+        *bits = a.to_bits();
+    }
+    bits
+}
+
+//: from_bits
+/// The values with the bits of every lane.
+#[inline]
+fn from_bits<const L: usize>(bits: [u32; L]) -> [f32; L] {
+    let mut a = [0.0; L];
+    for (a, bits) in a.iter_mut().pairs(&bits) {
+        *a = f32::from_bits(*bits);
+    }
+    a
+}
+
+//: flush
+/// a, or 0 if its magnitude is below 2^-100.
+#[inline]
+fn flush<const L: usize>(mut a: [f32; L]) -> [f32; L] {
+    for a in a.iter_mut() {
+        if a.abs() < FLUSH_BELOW {
+            *a = 0.0;
+        }
+    }
+    a
+}
+
+//: shift_left
+/// The bits of every lane, shifted left.
+#[inline]
+fn shift_left<const L: usize>(mut a: [u32; L], by: u32) -> [u32; L] {
+    for a in a.iter_mut() {
+        *a <<= by;
+    }
+    a
+}
+
+//: to_bits_of_one
+/// The bits of the one lane.
+#[inline]
+fn to_bits_of_one([a]: [f32; 1]) -> u32 {
+    a.to_bits()
+}
+
+//: length_i32
+/// Length `at`, clamped to 0 and `most`.
+#[inline]
+fn length_i32<const N: usize>(from: &[i32; N], at: usize, most: u32) -> u32 {
+    match from.get(at) {
+        Some(length) => ((*length).max(0) as u32).min(most),
+        None => 0,
+    }
+}
+
+//: length_i64
+/// Length `at`, clamped to 0 and `most`.
+#[inline]
+fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
+    match from.get(at) {
+        Some(length) => (*length).max(0).min(i64::from(most)) as u32,
+        None => 0,
+    }
+}
+
+//: length_u32
+/// Length `at`, at most `most`.
+#[inline]
+fn length_u32<const N: usize>(from: &[u32; N], at: usize, most: u32) -> u32 {
+    match from.get(at) {
+        Some(length) => (*length).min(most),
+        None => 0,
+    }
+}
+
+//: copy
+/// Copies `L` consecutive elements.
+#[inline]
+fn copy<const L: usize, const N: usize, const M: usize>(to: &mut [f32; N], at: usize, from: &[f32; M], start: usize) {
+    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+    if let (Some(to), Some(from)) = (to, from) {
+        *to = *from;
+    }
+}
+
+//: add_elements
+/// Adds `L` consecutive elements.
+#[inline]
+fn add_elements<const L: usize, const N: usize, const M: usize>(
+    to: &mut [f32; N],
+    at: usize,
+    from: &[f32; M],
+    start: usize,
+) {
+    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+    if let (Some(to), Some(from)) = (to, from) {
+        for (to, from) in to.iter_mut().pairs(from) {
+            *to += *from;
+        }
+    }
+}
+
+//: copy_one
+/// Copies one element to `L` consecutive ones.
+#[inline]
+fn copy_one<const L: usize, const N: usize, const M: usize>(
+    to: &mut [f32; N],
+    at: usize,
+    from: &[f32; M],
+    start: usize,
+) {
+    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+    if let (Some(to), Some(from)) = (to, from.get(start)) {
+        *to = [*from; L];
+    }
+}
+
+//: copy_weights
+/// Copies `L` consecutive weights.
+#[inline]
+fn copy_weights<const L: usize, const N: usize, const M: usize>(
+    to: &mut [f32; N],
+    at: usize,
+    from: &[[u8; 4]; M],
+    start: usize,
+) {
+    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+    if let (Some(to), Some(from)) = (to, from) {
+        for (to, from) in to.iter_mut().pairs(from) {
+            *to = f32::from_le_bytes(*from);
+        }
+    }
+}
+
+//: add_weights
+/// Adds `L` consecutive weights.
+#[inline]
+fn add_weights<const L: usize, const N: usize, const M: usize>(
+    to: &mut [f32; N],
+    at: usize,
+    from: &[[u8; 4]; M],
+    start: usize,
+) {
+    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
+    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+    if let (Some(to), Some(from)) = (to, from) {
+        for (to, from) in to.iter_mut().pairs(from) {
+            *to += f32::from_le_bytes(*from);
+        }
+    }
+}
+
+//: copy_weight
+/// Copies one weight to `L` consecutive elements.
+#[inline]
+fn copy_weight<const L: usize, const N: usize, const M: usize>(
+    to: &mut [f32; N],
+    at: usize,
+    from: &[[u8; 4]; M],
+    start: usize,
+) {
+    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
+    if let (Some(to), Some(from)) = (to, from.get(start)) {
+        *to = [f32::from_le_bytes(*from); L];
+    }
+}
+
+//: Pairs
+/// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
+trait Pairs: Iterator + Sized {
+    #[inline]
+    fn pairs<B: IntoIterator>(self, other: B) -> Paired<Self, B::IntoIter> {
+        Paired { one: self, other: other.into_iter() }
+    }
+}
+impl<A: Iterator> Pairs for A {}
+struct Paired<A, B> {
+    one: A,
+    other: B,
+}
+impl<A: Iterator, B: Iterator> Iterator for Paired<A, B> {
+    type Item = (A::Item, B::Item);
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.one.next(), self.other.next()) {
+            (Some(one), Some(other)) => Some((one, other)),
+            _ => None,
+        }
+    }
+}

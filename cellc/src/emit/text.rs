@@ -1,0 +1,22 @@
+//! Texts of generated code that never vary, but for words in them: they stand in files of the language itself, in the folders `text`.
+
+/// A text with words replaced, the first of them first; nothing is replaced in what they become.
+pub(super) fn filled(text: &str, words: &[(&str, &str)]) -> String {
+    match words {
+        [] => text.to_owned(),
+        [(word, value), others @ ..] => {
+            text.split(word).map(|piece| filled(piece, others)).collect::<Vec<_>>().join(value)
+        }
+    }
+}
+
+/// The parts of a text by name, in order: each begins with a line `//: name`.
+pub(super) fn parts(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    text.split("//: ").skip(1).filter_map(|part| part.split_once('\n'))
+}
+
+/// The part of that name.
+pub(super) fn part(text: &'static str, name: &str) -> &'static str {
+    let found = parts(text).find(|(other, _)| *other == name);
+    found.unwrap_or_else(|| panic!("emit: no text is called {name}")).1
+}
