@@ -11,12 +11,12 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use cellc::compile::compile;
-use cellc::emit::OutputFile;
-use cellc::emit::names::{Field, Interface};
-use cellc::front::openvino;
-use cellc::model::{CellKind, ResetGate};
-use cellc::options::{Language, Options, WeightsAs};
+use cellc::internals::compile::compile;
+use cellc::internals::emit::OutputFile;
+use cellc::internals::emit::names::{Field, Interface};
+use cellc::internals::front::openvino;
+use cellc::internals::model::{CellKind, ResetGate};
+use cellc::{Language, Options, WeightsAs};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use trade::{Trade, trades};
 use workload::{FADING, Variant, WORKLOADS, Weights, Workload};
@@ -198,9 +198,9 @@ fn in_order(interface: &Interface) -> impl Iterator<Item = &Field> {
 fn trade_entry(trade: Option<Trade>) -> String {
     match trade {
         None => "None".to_owned(),
-        Some(Trade::Weights(format)) => format!("Some(Trade::Weights(cellc::options::WeightFormat::{format:?}))"),
+        Some(Trade::Weights(format)) => format!("Some(Trade::Weights(cellc::WeightFormat::{format:?}))"),
         Some(Trade::Activations(accuracy)) => {
-            format!("Some(Trade::Activations(cellc::options::Accuracy::{accuracy:?}))")
+            format!("Some(Trade::Activations(cellc::Accuracy::{accuracy:?}))")
         }
         Some(trade) => format!("Some(Trade::{trade:?})"),
     }

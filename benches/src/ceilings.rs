@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellc::timing::floor::{Floor, Work};
-use cellc::timing::turns::{Samples, Turn, measure};
+use cellc::internals::timing::floor::{Floor, Work};
+use cellc::internals::timing::turns::{Samples, Turn, measure};
 use serde_json::{Value, json};
 
 /// Bytes of working sets beyond the second level of most caches.
@@ -121,7 +121,7 @@ fn bytes(size: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellc::timing::floor::floors;
+    use cellc::internals::timing::floor::floors;
 
     #[test]
     fn sizes_are_read_as_the_system_writes_them() {

@@ -1,13 +1,13 @@
 //! Whether what is timed is right: every contender against the float64 reference, in the same run.
 
-use cellc::arch::Isa;
-use cellc::bound::{Profile, bound};
-use cellc::front::formats::{self, ReadOptions};
-use cellc::model::{Parameter, ValidModel};
-use cellc::options::Options;
-use cellc::reference::{Outcome, reference};
-use cellc::timing::agreement::Agreement;
-use cellc::validate::validate;
+use cellc::Options;
+use cellc::internals::arch::Isa;
+use cellc::internals::bound::{Profile, bound};
+use cellc::internals::front::formats::{self, ReadOptions};
+use cellc::internals::model::{Parameter, ValidModel};
+use cellc::internals::reference::{Outcome, reference};
+use cellc::internals::timing::agreement::Agreement;
+use cellc::internals::validate::validate;
 
 use crate::contender::{Contender, model_file, place};
 use crate::trade::Trade;
@@ -189,8 +189,8 @@ impl Bounds {
 mod tests {
     use std::time::Duration;
 
-    use cellc::timing::Cores;
-    use cellc::timing::floor::Work;
+    use cellc::internals::timing::Cores;
+    use cellc::internals::timing::floor::Work;
 
     use super::{Bounds, Expected, TOLERANCE, check, model};
     use crate::contender::{Contender, contenders, traded};

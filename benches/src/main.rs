@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cellc::timing::Cores;
-use cellc::timing::agreement::Agreement;
-use cellc::timing::floor::{Floor, Work, floors};
-use cellc::timing::report::{Report, Row, Run};
-use cellc::timing::turns::Turn;
+use cellc::internals::timing::Cores;
+use cellc::internals::timing::agreement::Agreement;
+use cellc::internals::timing::floor::{Floor, Work, floors};
+use cellc::internals::timing::report::{Report, Row, Run};
+use cellc::internals::timing::turns::Turn;
 use clap::Parser;
 use serde_json::json;
 

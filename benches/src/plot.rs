@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cellc::timing::report::{Report, Row};
+use cellc::internals::timing::report::{Report, Row};
 
 /// Colours of contenders in the order in which they first appear; cellc's are the first.
 const COLOURS: [&str; 14] = [

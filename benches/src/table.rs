@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use cellc::timing::report::{Report, Row};
+use cellc::internals::timing::report::{Report, Row};
 use serde_json::{Value, json};
 
 use crate::check::Held;

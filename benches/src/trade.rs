@@ -1,6 +1,6 @@
 //! What can be chosen that is not the default, and of which workloads it is timed: as data. The build script reads this file too.
 
-use cellc::options::{Accuracy, Options, Threads, WeightFormat};
+use cellc::{Accuracy, Options, Threads, WeightFormat};
 
 use crate::workload::{FADING, WORKLOADS, Workload};
 

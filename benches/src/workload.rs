@@ -1,7 +1,7 @@
 //! What is computed: the workloads as data. The build script reads this file too.
 
 use cellc::Activation::{self, Relu, Sigmoid, Tanh};
-use cellc::model::{CellKind, ResetGate};
+use cellc::internals::model::{CellKind, ResetGate};
 
 /// A recurrent network with its weights, of one cell.
 #[derive(Clone, Copy, Debug)]

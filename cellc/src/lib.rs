@@ -1,71 +1,61 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(not(feature = "internals"), allow(unreachable_pub, reason = "`internals` shows what is public"))]
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "less of the compiler: the command uses all of it")
+)]
 
-pub mod arch;
-#[cfg(feature = "builder")]
-#[doc(hidden)]
-pub mod bound;
-#[doc(hidden)]
-pub mod compile;
-#[doc(hidden)]
-pub mod diagnostic;
-#[doc(hidden)]
-pub mod emit;
-#[doc(hidden)]
-pub mod encoding;
-#[cfg(feature = "builder")]
-#[doc(hidden)]
-pub mod files;
-#[doc(hidden)]
-pub mod front;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod harness;
-#[doc(hidden)]
-pub mod kernel;
-#[doc(hidden)]
-pub mod model;
-#[doc(hidden)]
-pub mod options;
-#[doc(hidden)]
-pub mod pack;
-#[doc(hidden)]
-pub mod plan;
-#[cfg(any(test, feature = "builder"))]
-#[doc(hidden)]
-pub mod random;
-#[cfg(any(test, feature = "builder"))]
-#[doc(hidden)]
-pub mod reference;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod report;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod timing;
-#[doc(hidden)]
-pub mod validate;
-
-#[cfg_attr(not(any(test, feature = "builder")), allow(dead_code, reason = "macros state no errors"))]
 mod activation;
+mod arch;
+#[cfg(feature = "builder")]
+mod bound;
 #[cfg(feature = "builder")]
 mod builder;
+#[cfg(feature = "cli")]
+mod cli;
+mod compile;
+mod diagnostic;
+mod emit;
+mod encoding;
 #[cfg(feature = "builder")]
 mod error;
 #[cfg(any(test, feature = "builder"))]
 mod evaluate;
 mod expand;
 #[cfg(feature = "builder")]
+mod files;
+#[cfg(feature = "builder")]
 mod free_run;
+mod front;
+#[cfg(feature = "cli")]
+mod harness;
 #[cfg(feature = "builder")]
 mod header;
 mod interface;
+mod kernel;
 mod lower;
+mod model;
+mod options;
+mod pack;
 mod pass;
+mod plan;
+#[cfg(any(test, feature = "builder"))]
+mod random;
+#[cfg(any(test, feature = "builder"))]
+mod reference;
+#[cfg(feature = "cli")]
+mod report;
 mod summary;
+#[cfg(feature = "cli")]
+mod timing;
+mod validate;
 
 pub use arch::Isa;
 #[cfg(feature = "builder")]
 pub use builder::Builder;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use cli::command;
 #[cfg(feature = "builder")]
 pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
@@ -78,4 +68,64 @@ pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tunin
 pub mod macros {
     pub use crate::expand::expand;
     pub use crate::front::keys::Macro;
+}
+
+/// What cellc's tests and benches call. A build without the feature `internals` has it private, and names what nothing uses.
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals {
+    pub mod arch {
+        pub use crate::arch::*;
+    }
+    pub mod bound {
+        pub use crate::bound::*;
+    }
+    pub mod compile {
+        pub use crate::compile::*;
+    }
+    pub mod diagnostic {
+        pub use crate::diagnostic::*;
+    }
+    pub mod emit {
+        pub use crate::emit::*;
+    }
+    pub mod encoding {
+        pub use crate::encoding::*;
+    }
+    pub mod files {
+        pub use crate::files::*;
+    }
+    pub mod front {
+        pub use crate::front::*;
+    }
+    pub mod harness {
+        pub use crate::harness::*;
+    }
+    pub mod kernel {
+        pub use crate::kernel::*;
+    }
+    pub mod model {
+        pub use crate::model::*;
+    }
+    pub mod pack {
+        pub use crate::pack::*;
+    }
+    pub mod plan {
+        pub use crate::plan::*;
+    }
+    pub mod random {
+        pub use crate::random::*;
+    }
+    pub mod reference {
+        pub use crate::reference::*;
+    }
+    pub mod report {
+        pub use crate::report::*;
+    }
+    pub mod timing {
+        pub use crate::timing::*;
+    }
+    pub mod validate {
+        pub use crate::validate::*;
+    }
 }

@@ -1,7 +1,5 @@
 //! The command `cellc`.
 
-mod cli;
-
 fn main() -> std::process::ExitCode {
-    cli::main()
+    cellc::command()
 }

@@ -1,7 +1,7 @@
 //! Whether what was computed is what it should be.
 
-use cellc::bound::{Profile, bound};
-use cellc::reference::{Outcome, reference};
+use cellc::internals::bound::{Profile, bound};
+use cellc::internals::reference::{Outcome, reference};
 
 use crate::subject::Subject;
 

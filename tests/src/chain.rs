@@ -1,8 +1,8 @@
 //! A model of several cells, which the corpus has none of.
 
-use cellc::compile::compile;
-use cellc::front::openvino;
-use cellc::options::Options;
+use cellc::Options;
+use cellc::internals::compile::compile;
+use cellc::internals::front::openvino;
 
 use crate::model_file::{ModelFile, Stored};
 use crate::subject::Subject;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellc::compile::compile;
-use cellc::front::formats::{self, ReadOptions};
-use cellc::model::{Dim, Model};
-use cellc::options::Options;
+use cellc::Options;
+use cellc::internals::compile::compile;
+use cellc::internals::front::formats::{self, ReadOptions};
+use cellc::internals::model::{Dim, Model};
 use serde::Deserialize;
 
 use crate::subject::Subject;

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc::Language;
-use cellc::arch;
-use cellc::diagnostic::Diagnostic;
-use cellc::harness::{self, Executable, Numbers, Toolchain, Variables};
-use cellc::kernel::Element;
+use cellc::internals::arch;
+use cellc::internals::diagnostic::Diagnostic;
+use cellc::internals::harness::{self, Executable, Numbers, Toolchain, Variables};
+use cellc::internals::kernel::Element;
 
 use crate::skipped::{skip, starts};
 use crate::subject::{Subject, Values, Way, bits};

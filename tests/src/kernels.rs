@@ -1,16 +1,16 @@
 //! A program made by hand of every form that kernels have, whatever lowering makes of models today.
 
-use cellc::compile::Compilation;
-use cellc::diagnostic::Diagnostics;
-use cellc::emit::names::Interface;
-use cellc::kernel::{
+use cellc::Options;
+use cellc::internals::compile::Compilation;
+use cellc::internals::diagnostic::Diagnostics;
+use cellc::internals::emit::names::Interface;
+use cellc::internals::kernel::{
     Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Type,
     Var, Walk, WindowId, verify,
 };
-use cellc::model::{ElementType, Parameter, ResultValue, Source, Tensor, ValidModel, Variable};
-use cellc::options::Options;
-use cellc::pack::pack;
-use cellc::plan::plan;
+use cellc::internals::model::{ElementType, Parameter, ResultValue, Source, Tensor, ValidModel, Variable};
+use cellc::internals::pack::pack;
+use cellc::internals::plan::plan;
 
 use crate::subject::Subject;
 

@@ -1,11 +1,11 @@
 //! Models and calls drawn at random, the same for the same seed.
 
-use cellc::compile::compile;
-use cellc::diagnostic::Diagnostics;
-use cellc::front::openvino;
-use cellc::model::{Parameter, ResetGate, ValidModel, ValidOp};
-use cellc::options::{Accuracy, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
-use cellc::random::Random;
+use cellc::internals::compile::compile;
+use cellc::internals::diagnostic::Diagnostics;
+use cellc::internals::front::openvino;
+use cellc::internals::model::{Parameter, ResetGate, ValidModel, ValidOp};
+use cellc::internals::random::Random;
+use cellc::{Accuracy, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;

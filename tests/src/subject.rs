@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use cellc::Language;
-use cellc::compile::Compilation;
-use cellc::emit::OutputFile;
-use cellc::kernel::{Role, interpret};
-use cellc::model::ValidModel;
-use cellc::pack;
-use cellc::reference::{initial_variables, reference};
+use cellc::internals::compile::Compilation;
+use cellc::internals::emit::OutputFile;
+use cellc::internals::kernel::{Role, interpret};
+use cellc::internals::model::ValidModel;
+use cellc::internals::pack;
+use cellc::internals::reference::{initial_variables, reference};
 
 /// A compiled model and calls of it.
 #[derive(Clone, Debug)]

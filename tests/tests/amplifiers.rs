@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellc::compile::compile;
-use cellc::front::formats::{self, ReadOptions};
-use cellc::model::Model;
-use cellc::options::Options;
-use cellc::reference::{initial_variables, reference};
-use cellc::validate::validate;
+use cellc::Options;
+use cellc::internals::compile::compile;
+use cellc::internals::front::formats::{self, ReadOptions};
+use cellc::internals::model::Model;
+use cellc::internals::reference::{initial_variables, reference};
+use cellc::internals::validate::validate;
 use cellc_tests::driver;
 use cellc_tests::subject::{Subject, assert_same};
 use serde_json::Value;

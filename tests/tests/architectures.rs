@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cellc::arch::{Arch, Condition, Detection, GENERIC, Isa, X86_64};
-use cellc::options::{Options, WeightFormat};
+use cellc::internals::arch::{Arch, Condition, Detection, GENERIC, Isa, X86_64};
+use cellc::{Options, WeightFormat};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
 use cellc_tests::subject::{Subject, Values, assert_same};

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use cellc::bound::{Profile, bound};
-use cellc::encoding::Loss;
-use cellc::options::{Accuracy, Fma, Options, WeightFormat, WeightsAs};
+use cellc::internals::bound::{Profile, bound};
+use cellc::internals::encoding::Loss;
+use cellc::{Accuracy, Fma, Options, WeightFormat, WeightsAs};
 use cellc_tests::agreement::{Compared, exact, magnitudes};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};

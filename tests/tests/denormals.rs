@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use cellc::options::Options;
+use cellc::Options;
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::compiled;

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::thread;
 
-use cellc::bound::{Profile, bound};
-use cellc::compile::compile;
-use cellc::diagnostic::Diagnostics;
-use cellc::front::openvino;
-use cellc::options::{Language, Options};
-use cellc::reference::reference;
+use cellc::internals::bound::{Profile, bound};
+use cellc::internals::compile::compile;
+use cellc::internals::diagnostic::Diagnostics;
+use cellc::internals::front::openvino;
+use cellc::internals::reference::reference;
+use cellc::{Language, Options};
 use cellc_tests::driver;
 use cellc_tests::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile, Port, Stored};
 use cellc_tests::subject::{Subject, assert_same};

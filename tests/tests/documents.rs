@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use cellc::front::keys::{Key, Macro};
-use cellc::front::openvino::SUPPORTED;
-use cellc::model::{CellKind, ResetGate, general_equations};
+use cellc::internals::front::keys::{Key, Macro};
+use cellc::internals::front::openvino::SUPPORTED;
+use cellc::internals::model::{CellKind, ResetGate, general_equations};
 use cellc_tests::command;
 use cellc_tests::corpus::{self, Case};
 

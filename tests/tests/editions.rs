@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use cellc::kernel::Body;
-use cellc::options::{Language, Options, WeightsAs};
+use cellc::internals::kernel::Body;
+use cellc::{Language, Options, WeightsAs};
 use cellc_tests::subject::Subject;
 use cellc_tests::{corpus, driver, kernels, random, recipe};
 

@@ -88,16 +88,16 @@ fn c_project() {
     assert!(output.status.success() && said.contains("instruction set: "), "{said}");
 
     let path = example.join("model/gru.xml");
-    let (model, _) = cellc::front::formats::read(&path, &Default::default()).expect("the example's model");
+    let (model, _) = cellc::internals::front::formats::read(&path, &Default::default()).expect("the example's model");
     let model =
-        cellc::compile::compile(&model, &cellc::options::Options::default()).expect("the example's model").model;
+        cellc::internals::compile::compile(&model, &cellc::Options::default()).expect("the example's model").model;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(text.lines().count(), 12, "{text}");
     let mut h = vec![0.0; 17];
     for (frame, line) in text.lines().enumerate() {
         let wave = |channel: usize| [0, 1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1][(3 * frame + 2 * channel) % 16];
         let x = (0..16).map(|channel| f64::from(wave(channel)) / 4.0 - 1.0).collect();
-        h = cellc::reference::reference(&model, &[x, h], &[]).results.remove(0);
+        h = cellc::internals::reference::reference(&model, &[x, h], &[]).results.remove(0);
         let printed = numbers(line);
         assert_eq!(printed.len(), h.len(), "{line}");
         for (printed, exact) in printed.iter().zip(&h) {

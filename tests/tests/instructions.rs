@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc::Activation::{Relu, Sigmoid};
-use cellc::options::{Options, WeightFormat};
-use cellc::random::Random;
-use cellc::{Builder, arch};
+use cellc::Builder;
+use cellc::internals::arch;
+use cellc::internals::random::Random;
+use cellc::{Options, WeightFormat};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{isas, run_all, rustc};
 use cellc_tests::kept::Kept;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cellc::options::{Fma, Options, WeightFormat};
+use cellc::{Fma, Options, WeightFormat};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::machines::{AARCH64, CORTEX_M3, CORTEX_M4F, CORTEX_M55, Machine, Walk};
 use cellc_tests::model_file::{ModelFile, Stored};

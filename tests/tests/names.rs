@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cellc::compile::{Compilation, compile};
-use cellc::emit::names::Interface;
-use cellc::front::openvino;
+use cellc::internals::compile::{Compilation, compile};
+use cellc::internals::emit::names::Interface;
+use cellc::internals::front::openvino;
 use cellc::macros::Macro;
-use cellc::options::{Language, Options, State, Threads, Tuning};
+use cellc::{Language, Options, State, Threads, Tuning};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::{driver, kernels};
 

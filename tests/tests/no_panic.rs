@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use cellc::compile::compile;
-use cellc::options::{Language, Options};
+use cellc::internals::compile::compile;
+use cellc::{Language, Options};
 use cellc_tests::{corpus, driver, kernels};
 use tempfile::TempDir;
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use cellc::compile::compile;
-use cellc::front::openvino;
-use cellc::model::Activation;
-use cellc::options::Unroll;
-use cellc::{Accuracy, Options, arch};
+use cellc::Unroll;
+use cellc::internals::arch;
+use cellc::internals::compile::compile;
+use cellc::internals::front::openvino;
+use cellc::internals::model::Activation;
+use cellc::{Accuracy, Options};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::subject::{Subject, assert_same};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cellc::Language;
-use cellc::options::{Options, WeightsAs};
+use cellc::{Options, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::model_file::ModelFile;
 use cellc_tests::random;
@@ -37,7 +37,7 @@ fn program(subject: &Subject, attribute: &str, call: &str) -> String {
     let array = |field: &str| format!("static float {field}_values[{}];\n", size(field));
     let fields = || interface.inputs.iter().chain(&interface.outputs).map(|field| field.name.as_str());
     let arrays: String = fields().map(array).collect();
-    let all = |fields: &[cellc::emit::names::Field]| {
+    let all = |fields: &[cellc::internals::emit::names::Field]| {
         fields.iter().map(|field| format!(".{0} = {0}_values", field.name)).collect::<Vec<_>>().join(", ")
     };
     let state = if interface.has_state() { format!("static {name}_state state;\n") } else { String::new() };

@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::str::FromStr;
 
-use cellc::model::Activation;
-use cellc::options::{Options, Tuning, WeightFormat};
+use cellc::internals::model::Activation;
+use cellc::{Options, Tuning, WeightFormat};
 use cellc_tests::agreement::Compared;
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};

@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cellc::options::Options;
-use cellc::reference::{Outcome, initial_variables, reference};
-use cellc::validate::validate;
+use cellc::Options;
+use cellc::internals::reference::{Outcome, initial_variables, reference};
+use cellc::internals::validate::validate;
 use cellc_tests::agreement::exact;
 use cellc_tests::corpus;
 use cellc_tests::model_file::{ModelFile, Stored};

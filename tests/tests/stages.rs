@@ -1,11 +1,11 @@
 //! Every stage of the pipeline on tiny models, as `--emit` prints it.
 
-use cellc::arch::Isa;
-use cellc::compile::{Compilation, compile};
-use cellc::front::formats::{self, ReadOptions};
-use cellc::front::openvino;
-use cellc::kernel::{Body, Program};
-use cellc::options::{Accuracy, Language, Options, Threads, Tuning};
+use cellc::internals::arch::Isa;
+use cellc::internals::compile::{Compilation, compile};
+use cellc::internals::front::formats::{self, ReadOptions};
+use cellc::internals::front::openvino;
+use cellc::internals::kernel::{Body, Program};
+use cellc::{Accuracy, Language, Options, Threads, Tuning};
 use cellc_tests::corpus;
 use cellc_tests::model_file::ModelFile;
 use cellc_tests::tiny::{cell, head, iterator, sequence};

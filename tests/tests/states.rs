@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use cellc::compile::compile;
+use cellc::internals::compile::compile;
 use cellc::{Language, Options};
 use cellc_tests::corpus;
 use cellc_tests::driver::{self, run};

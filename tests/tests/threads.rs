@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc::Language;
-use cellc::compile::compile;
-use cellc::front::openvino;
-use cellc::kernel::Body;
-use cellc::options::{Options, Threads, Tuning};
+use cellc::internals::compile::compile;
+use cellc::internals::front::openvino;
+use cellc::internals::kernel::Body;
+use cellc::{Options, Threads, Tuning};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::{compiled, weight_scale};
@@ -393,7 +393,7 @@ fn any_pool_of_c_runs_each_half_once() {
     }
 }
 
-fn compiled_or_refused(cell: Cell, options: &Options) -> Result<cellc::compile::Compilation, String> {
+fn compiled_or_refused(cell: Cell, options: &Options) -> Result<cellc::internals::compile::Compilation, String> {
     let file = file(cell);
     let (text, bin) = (file.text(), file.weights);
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");

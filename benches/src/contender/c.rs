@@ -6,7 +6,7 @@ mod linked {
     use std::ffi::c_int;
     use std::time::Duration;
 
-    use cellc::timing::turns::timed;
+    use cellc::internals::timing::turns::timed;
 
     use super::super::{Contender, place};
     use crate::trade::Trade;
@@ -138,7 +138,7 @@ mod linked {
                 $(
                     if workload.name == $workload {
                         // the enumerators of the generated C are numbered in this order
-                        for (number, isa) in (0..).zip(cellc::arch::ALL) {
+                        for (number, isa) in (0..).zip(cellc::internals::arch::ALL) {
                             // unsafe: it reads nothing but the processor's description
                             if unsafe { $available(number) } == 0 {
                                 continue;

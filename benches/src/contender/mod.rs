@@ -10,7 +10,7 @@ mod threads;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cellc::timing::Cores;
+use cellc::internals::timing::Cores;
 
 use crate::trade::Trade;
 use crate::workload::{Variant, Workload};

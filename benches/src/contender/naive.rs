@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use cellc::Activation;
-use cellc::model::{CellKind, ResetGate};
-use cellc::timing::turns::timed;
+use cellc::internals::model::{CellKind, ResetGate};
+use cellc::internals::timing::turns::timed;
 
 use super::Contender;
 use crate::workload::{Variant, Weights, Workload};

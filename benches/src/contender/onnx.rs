@@ -1,6 +1,6 @@
 //! A workload as an ONNX model, for libraries that read no other: the few messages of the format that it takes.
 
-use cellc::model::{CellKind, ResetGate};
+use cellc::internals::model::{CellKind, ResetGate};
 
 use crate::workload::{Variant, Weights, Workload};
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use cellc::model::{CellKind, ResetGate};
-use cellc::timing::process::Process;
+use cellc::internals::model::{CellKind, ResetGate};
+use cellc::internals::timing::process::Process;
 use tempfile::TempDir;
 
 use super::{Contender, onnx};

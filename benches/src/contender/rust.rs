@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use cellc::timing::turns::timed;
+use cellc::internals::timing::turns::timed;
 use cellc_runtime::Cell;
 
 use super::{Contender, place};
@@ -121,7 +121,7 @@ macro_rules! kernels {
             let mut all: Vec<Box<dyn Contender>> = Vec::new();
             $(
                 if workload.name == $workload {
-                    for isa in cellc::arch::ALL.iter().filter_map(|isa| $module::Isa::from_name(isa.name)) {
+                    for isa in cellc::internals::arch::ALL.iter().filter_map(|isa| $module::Isa::from_name(isa.name)) {
                         all.push(Box::new(Kernel::<$module::$cell, $input> {
                             variant: Variant::$variant,
                             trade: $trade,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use cellc::timing::on_core;
+use cellc::internals::timing::on_core;
 
 use super::Contender;
 use crate::trade::Trade;

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellc::arch::{self, Isa};
-use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
-use cellc::front::formats::{self, Format, ReadOptions};
-use cellc::front::keys::{Key, KeyValue, Keys};
-use cellc::front::underflows;
-use cellc::model::Model;
-use cellc::options::{
+use crate::arch::{self, Isa};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::front::formats::{self, Format, ReadOptions};
+use crate::front::keys::{Key, KeyValue, Keys};
+use crate::front::underflows;
+use crate::model::Model;
+use crate::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
 use clap::builder::PossibleValuesParser;

@@ -6,20 +6,20 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use cellc::bound::states;
-use cellc::compile;
-use cellc::diagnostic::{Diagnostic, Origin};
-use cellc::harness::{Executable, Numbers, Variables};
-use cellc::model::ValidModel;
-use cellc::options::{Language, Options, Threads};
-use cellc::random::Random;
-use cellc::reference::{initial_variables, reference};
-use cellc::timing::agreement::Agreement;
-use cellc::timing::floor::{Floor, Work, floors};
-use cellc::timing::process::Process;
-use cellc::timing::report::{Report, Row, Run};
-use cellc::timing::turns::Turn;
-use cellc::timing::{PYTHON, pin};
+use crate::bound::states;
+use crate::compile;
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::harness::{Executable, Numbers, Variables};
+use crate::model::ValidModel;
+use crate::options::{Language, Options, Threads};
+use crate::random::Random;
+use crate::reference::{initial_variables, reference};
+use crate::timing::agreement::Agreement;
+use crate::timing::floor::{Floor, Work, floors};
+use crate::timing::process::Process;
+use crate::timing::report::{Report, Row, Run};
+use crate::timing::turns::Turn;
+use crate::timing::{PYTHON, pin};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
@@ -129,7 +129,7 @@ fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
 fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
     let mut random = Random::new(1);
     let held = states(model);
-    let one = |(i, parameter): (usize, &cellc::model::Parameter)| {
+    let one = |(i, parameter): (usize, &crate::model::Parameter)| {
         let len = parameter.shape.iter().product();
         match parameter.length {
             Some(longest) => Numbers::Integers(vec![longest as i64; len]),

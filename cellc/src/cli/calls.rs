@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellc::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use cellc::emit::names::Interface;
-use cellc::model::{Dim, ElementType, Model, Tensor};
-use cellc::options::{Options, Threads};
-use cellc::validate::{parameter_names, validate};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::emit::names::Interface;
+use crate::model::{Dim, ElementType, Model, Tensor};
+use crate::options::{Options, Threads};
+use crate::validate::{parameter_names, validate};
 
 use super::npy;
 

@@ -3,14 +3,14 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
-use cellc::bound::{Profile, bound, states};
-use cellc::compile::{self, Compilation};
-use cellc::encoding::Loss;
-use cellc::harness::{Executable, Numbers, Variables};
-use cellc::model::{ElementType, Model, ValidModel};
-use cellc::options::{Language, Options, Range, Threads, WeightFormat};
-use cellc::random::Random;
-use cellc::reference::{Outcome, initial_variables, reference};
+use crate::bound::{Profile, bound, states};
+use crate::compile::{self, Compilation};
+use crate::encoding::Loss;
+use crate::harness::{Executable, Numbers, Variables};
+use crate::model::{ElementType, Model, ValidModel};
+use crate::options::{Language, Options, Range, Threads, WeightFormat};
+use crate::random::Random;
+use crate::reference::{Outcome, initial_variables, reference};
 
 use super::arguments::CheckArguments;
 use super::calls::{self, Calls, Expected};

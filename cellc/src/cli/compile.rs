@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellc::compile::{self, Compilation};
-use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
-use cellc::emit::OutputFile;
-use cellc::files::{self, NewFile};
-use cellc::options::{Language, Options, WeightsAs};
+use crate::compile::{self, Compilation};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::emit::OutputFile;
+use crate::files::{self, NewFile};
+use crate::options::{Language, Options, WeightsAs};
 
 use super::arguments::{CompileArguments, Emit, ModelArguments};
 use super::progress::Progress;

@@ -17,9 +17,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use cellc::diagnostic::{Diagnostic, Diagnostics, Origin};
-use cellc::front::formats;
-use cellc::harness::Failed;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::front::formats;
+use crate::harness::Failed;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
@@ -49,8 +49,8 @@ impl From<Diagnostics> for Failure {
     }
 }
 
-impl From<cellc::Error> for Failure {
-    fn from(error: cellc::Error) -> Self {
+impl From<crate::Error> for Failure {
+    fn from(error: crate::Error) -> Self {
         Diagnostic::error(Origin::Unknown, error.to_string()).into()
     }
 }
@@ -68,7 +68,7 @@ impl From<Failed> for Failure {
 }
 
 /// Does what the process's arguments say.
-pub(crate) fn main() -> ExitCode {
+pub fn command() -> ExitCode {
     let command_line = match CommandLine::try_parse() {
         Ok(command_line) => command_line,
         Err(error) => {

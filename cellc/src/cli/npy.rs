@@ -2,7 +2,7 @@
 //!
 //! Written by the format's description (numpy.lib.format); the crates for it bring a whole Python parser.
 
-use cellc::model::ElementType;
+use crate::model::ElementType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cellc::compile::{self, Compilation};
-use cellc::diagnostic::{Diagnostic, Origin};
-use cellc::emit::names::Interface;
-use cellc::files::{self, NewFile};
-use cellc::harness::{Executable, Harness, Numbers, Variables};
-use cellc::model::Op;
-use cellc::options::Options;
+use crate::compile::{self, Compilation};
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::emit::names::Interface;
+use crate::files::{self, NewFile};
+use crate::harness::{Executable, Harness, Numbers, Variables};
+use crate::model::Op;
+use crate::options::Options;
 
 use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use cellc::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Origin};
 
 /// Writes to standard output. A reader that has read enough (`| head`) is no failure.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Diagnostic> {

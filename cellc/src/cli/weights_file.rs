@@ -1,7 +1,7 @@
 //! What is said of a file of PyTorch's weights on the command line.
 
-use cellc::diagnostic::Wording;
-use cellc::front::keys::{Key, KeyValue, Keys};
+use crate::diagnostic::Wording;
+use crate::front::keys::{Key, KeyValue, Keys};
 use clap::Args;
 use clap::builder::{TypedValueParser, ValueParser};
 

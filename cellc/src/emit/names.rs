@@ -86,6 +86,7 @@ impl Field {
         self.shape.iter().product()
     }
 
+    #[cfg(feature = "internals")]
     /// Whether it has no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -9,13 +9,6 @@ pub mod formats;
 mod graph;
 pub mod keys;
 pub(crate) mod layer;
-#[cfg_attr(
-    not(any(feature = "builder", feature = "read-safetensors")),
-    expect(
-        dead_code,
-        reason = "weights are converted for the Builder and for files of tensors; layouts are known to all"
-    )
-)]
 pub(crate) mod layout;
 #[cfg(feature = "read-openvino")]
 pub mod openvino;

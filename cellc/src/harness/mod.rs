@@ -26,7 +26,9 @@ use crate::emit::names::{Field, Interface};
 pub use crate::evaluate::Outcome;
 use crate::options::Language;
 pub use numbers::Numbers;
-pub use toolchain::{Failed, Toolchain, run_all};
+#[cfg(feature = "internals")]
+pub use toolchain::run_all;
+pub use toolchain::{Failed, Toolchain};
 
 /// The program's exit status where the machine lacks the instruction set.
 const LACKING: i32 = 3;
@@ -212,6 +214,7 @@ impl Harness {
         })
     }
 
+    #[cfg(feature = "internals")]
     /// The results of the struct's first step on the weights and inputs of the last call, its second step, and one after it was reset.
     ///
     /// # Errors

@@ -56,6 +56,7 @@ impl FloorTimes {
 }
 
 impl Work {
+    #[cfg(feature = "internals")]
     /// So many weights, all read in one pass, and so many multiply-adds.
     pub fn new(weights: usize, multiply_adds: usize) -> Self {
         Self { parts: vec![WeightStream::new(weights, 1)], multiply_adds }

@@ -19,6 +19,7 @@ pub fn pin(core: Option<usize>) -> Option<usize> {
 pub struct Cores {
     /// This thread's core.
     pub first: usize,
+    #[cfg(feature = "internals")]
     /// Another that it might have had, if there is one.
     pub second: Option<usize>,
 }
@@ -28,11 +29,15 @@ impl Cores {
     pub fn pin(core: Option<usize>) -> Option<Self> {
         let ids: Vec<usize> = core_affinity::get_core_ids()?.into_iter().map(|core| core.id).collect();
         let first = core.or(ids.last().copied()).filter(|core| ids.contains(core))?;
-        let second = ids.into_iter().rev().find(|core| *core != first);
-        put_on(first).then_some(Self { first, second })
+        put_on(first).then_some(Self {
+            first,
+            #[cfg(feature = "internals")]
+            second: ids.into_iter().rev().find(|core| *core != first),
+        })
     }
 }
 
+#[cfg(feature = "internals")]
 /// Starts threads that stay on a core, from a thread that goes back to its own. `None` where that cannot be had.
 pub fn on_core<T>(core: usize, own: usize, start: impl FnOnce() -> T) -> Option<T> {
     let started = put_on(core).then(start);

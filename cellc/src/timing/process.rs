@@ -46,6 +46,7 @@ impl Process {
         }
     }
 
+    #[cfg(any(test, feature = "internals"))]
     /// State zero, the first input.
     ///
     /// # Errors

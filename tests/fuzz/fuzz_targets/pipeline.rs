@@ -13,11 +13,11 @@
 use std::ops::Range;
 
 use cellc::Language;
-use cellc::front::openvino::read_bytes;
-use cellc::model::{ValidModel, ValidNode, ValidOp};
-use cellc::options::Options;
-use cellc::random::Random;
-use cellc::validate::validate;
+use cellc::internals::front::openvino::read_bytes;
+use cellc::internals::model::{ValidModel, ValidNode, ValidOp};
+use cellc::Options;
+use cellc::internals::random::Random;
+use cellc::internals::validate::validate;
 use cellc_fuzz::split;
 use cellc_tests::agreement::Compared;
 use cellc_tests::random::{ORDINARY, SATURATING, SPECIAL, accepted};

@@ -8,9 +8,9 @@
 
 #![no_main]
 
-use cellc::front::openvino::read_bytes;
-use cellc::options::Options;
-use cellc::validate::validate;
+use cellc::internals::front::openvino::read_bytes;
+use cellc::Options;
+use cellc::internals::validate::validate;
 use cellc_fuzz::split;
 use libfuzzer_sys::fuzz_target;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc::Language;
-use cellc::options::Options;
+use cellc::Options;
 
 use crate::driver::{run, run_all, write_files};
 use crate::skipped::has;

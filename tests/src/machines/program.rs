@@ -1,7 +1,7 @@
 //! The program around generated C: it has its inputs with it, and writes every result.
 
-use cellc::emit::names::{Field, Interface};
-use cellc::kernel::Element;
+use cellc::internals::emit::names::{Field, Interface};
+use cellc::internals::kernel::Element;
 
 use super::cost::STEPS;
 use super::{Walk, Written};

@@ -1,6 +1,6 @@
 //! Cells and sequences of every kind.
 
-use cellc::model::Activation;
+use cellc::internals::model::Activation;
 
 use super::choices::{Choices, SIZES};
 use super::drawing::{Drawing, MOST};

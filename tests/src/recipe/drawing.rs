@@ -1,6 +1,6 @@
 //! A model that is being drawn: its values, and what operations are made of.
 
-use cellc::random::Random;
+use cellc::internals::random::Random;
 
 use super::choices::{Choices, MOST_ELEMENTS};
 use super::operations::{Draw, Operation};

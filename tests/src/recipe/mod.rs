@@ -21,7 +21,7 @@ mod operations;
 
 use std::fmt::{self, Debug, Formatter};
 
-use cellc::random::Random;
+use cellc::internals::random::Random;
 use proptest::array::uniform;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};

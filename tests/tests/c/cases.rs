@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellc::compile::{Compilation, compile};
-use cellc::options::{Language, Options};
+use cellc::internals::compile::{Compilation, compile};
+use cellc::{Language, Options};
 use cellc_tests::corpus;
 
 /// The corpus.

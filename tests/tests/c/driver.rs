@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use cellc::compile::Compilation;
-use cellc::kernel::{BodyRef, Role, interpret};
-use cellc::pack;
-use cellc::random::Random;
+use cellc::internals::compile::Compilation;
+use cellc::internals::kernel::{BodyRef, Role, interpret};
+use cellc::internals::pack;
+use cellc::internals::random::Random;
 use cellc_tests::skipped::skip;
 
 use crate::toolchain::{Compiler, succeed};
@@ -38,7 +38,7 @@ static void give(const float *values, size_t n) {{ fwrite(values, sizeof *values
     for field in fields {
         let _ = writeln!(out, "static float v_{0}[{upper}_{1}_SIZE];", field.name, field.name.to_ascii_uppercase());
     }
-    let members = |fields: &[cellc::emit::names::Field]| {
+    let members = |fields: &[cellc::internals::emit::names::Field]| {
         fields.iter().map(|f| format!(".{0} = v_{0}", f.name)).collect::<Vec<_>>().join(", ")
     };
     let size = |name: &str| format!("sizeof v_{name} / sizeof(float)");

@@ -8,8 +8,9 @@ mod toolchain;
 use std::fs;
 use std::path::Path;
 
-use cellc::options::{Fma, Options, Unroll, WeightsAs};
-use cellc::{AppleResetGate, Builder, Framework, Language, arch};
+use cellc::internals::arch;
+use cellc::{AppleResetGate, Builder, Framework, Language};
+use cellc::{Fma, Options, Unroll, WeightsAs};
 use cellc_tests::skipped::{has, skip};
 
 use toolchain::{GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
@@ -357,14 +358,14 @@ fn no_name_becomes_code() {
             .replace("name=\"cell\"", &format!("name=\"{name}\""));
         let path = folder.join("model.xml");
         fs::write(&path, text).expect("written");
-        let (model, _) = cellc::front::formats::read(&path, &Default::default()).expect("any name is read");
+        let (model, _) = cellc::internals::front::formats::read(&path, &Default::default()).expect("any name is read");
         let options = Options {
             name: Some("net".to_owned()),
-            language: cellc::options::Language::C,
+            language: cellc::Language::C,
             isas: Some(vec![if i % 2 == 0 { &arch::AVX2 } else { &arch::AVX512 }]),
             ..Options::default()
         };
-        let compilation = cellc::compile::compile(&model, &options).expect("any name is compiled");
+        let compilation = cellc::internals::compile::compile(&model, &options).expect("any name is compiled");
         cases::write(&folder, &compilation, "net");
         for compiler in compilers() {
             object(&folder, compiler, "net.c", "net.o", &["-std=gnu11", "-fsyntax-only"]);

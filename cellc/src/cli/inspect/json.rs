@@ -1,6 +1,6 @@
 //! The report for tools.
 
-use cellc::report::Report;
+use crate::report::Report;
 
 /// The report as JSON: its keys are the fields of [`Report`] and what it holds.
 pub(super) fn text(report: &Report) -> String {

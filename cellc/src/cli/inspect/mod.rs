@@ -5,10 +5,10 @@ mod layout;
 mod svg;
 mod table;
 
-use cellc::arch::Isa;
-use cellc::compile;
-use cellc::options::Options;
-use cellc::report::{Done, Folded, Layer, Report};
+use crate::arch::Isa;
+use crate::compile;
+use crate::options::Options;
+use crate::report::{Done, Folded, Layer, Report};
 
 use super::arguments::InspectArguments;
 use super::compile::Destination;

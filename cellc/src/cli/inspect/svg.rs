@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use cellc::report::{Done, InputRole, Kernel, Layer, Operand, Report};
+use crate::report::{Done, InputRole, Kernel, Layer, Operand, Report};
 
 use super::layout::{Graph, Layout};
 use super::{cut, folded, grouped, shapes, visible};
@@ -442,7 +442,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellc::report::{Folded, Output, Totals, Variable};
+    use crate::report::{Folded, Output, Totals, Variable};
     use quick_xml::Reader;
     use quick_xml::events::Event;
 

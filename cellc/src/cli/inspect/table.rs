@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cellc::report::{InputRole, Layer, Operand, Report};
+use crate::report::{InputRole, Layer, Operand, Report};
 
 use super::{done, folded, grouped, shapes, visible};
 

@@ -18,10 +18,13 @@ mod xml;
 use std::io;
 use std::path::Path;
 
-use super::{complete, file_name, input_file};
+use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::Model;
-pub use supported::{SUPPORTED, Supported};
+#[cfg(any(test, feature = "internals"))]
+pub use supported::SUPPORTED;
+#[cfg(feature = "internals")]
+pub use supported::Supported;
 use weights::{BinFile, BinLocation};
 
 /// Reads an IR from files. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
@@ -46,6 +49,7 @@ fn unreadable(xml: &Path, error: io::Error) -> Diagnostics {
     Diagnostics(vec![diagnostic.help("check the path, and that the file may be read").cause(error)])
 }
 
+#[cfg(any(test, feature = "internals"))]
 /// Reads an IR from memory, without touching the file system. `weights` is the name and the contents of the `.bin` file.
 ///
 /// # Errors
@@ -59,7 +63,7 @@ pub fn read_bytes(
         Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
         None => BinLocation::Nowhere,
     };
-    complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place, Wording::default()))?)
+    super::complete(read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place, Wording::default()))?)
 }
 
 fn read_from(path: &str, name: &str, bytes: &[u8], mut weights: BinFile) -> Result<(Model, Diagnostics), Diagnostics> {

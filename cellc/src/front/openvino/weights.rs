@@ -17,6 +17,7 @@ pub(super) enum BinLocation {
     Given(PathBuf),
     /// In the file beside the model, if it is there.
     Beside(PathBuf),
+    #[cfg(any(test, feature = "internals"))]
     /// In memory.
     Memory(String, Vec<u8>),
     /// Only the model was given.
@@ -71,6 +72,7 @@ impl BinFile {
                 let help = format!("put the .bin file beside the .xml file, or name it with {option}");
                 from_file(&path, origin, help)
             }
+            #[cfg(any(test, feature = "internals"))]
             BinLocation::Memory(name, bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
             BinLocation::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
                 .valid("the contents of the .bin file that was saved with the model")
@@ -80,7 +82,7 @@ impl BinFile {
 
     /// Whether the user named weights that no constant asked for.
     pub(super) fn given_in_vain(&self) -> bool {
-        self.loaded.is_none() && matches!(self.place, BinLocation::Given(_) | BinLocation::Memory(..))
+        self.loaded.is_none() && !matches!(self.place, BinLocation::Beside(_) | BinLocation::Nowhere)
     }
 
     /// What was read.
