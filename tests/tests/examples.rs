@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc_tests::command;
+use cellc_tests::skipped::{has, skip};
 
 fn output_of(package: &str) -> String {
     let output = Command::new(command::built(package)).output().expect("the example starts");
@@ -103,5 +104,35 @@ fn c_project() {
         for (printed, exact) in printed.iter().zip(&h) {
             assert!((f64::from(*printed) - exact).abs() < 2e-6, "frame {frame}: {printed}, not {exact}");
         }
+    }
+}
+
+/// The plug-in, built and run by its own script with every compiler that this machine has.
+#[test]
+fn plugin() {
+    if !has("cmake") || !has("make") {
+        return;
+    }
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-plugin");
+    if build.exists() {
+        fs::remove_dir_all(&build).expect("the build of an earlier run goes");
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/run.sh");
+    let mut run = Command::new("sh");
+    run.arg(script).env("CELLC", command::program()).env("BUILD", &build).env("WINEPREFIX", build.join("wine"));
+    let output = run.output().expect("sh starts");
+    let text = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
+    lacking.iter().for_each(|lacking| skip(lacking));
+    let runs = 3 - lacking.len();
+    assert!(runs > 0, "{text}");
+    for (promise, times) in [
+        ("  in place, in blocks, equals out of place, at once: yes", 2),
+        ("the model changed while it played: yes", 1),
+        ("both channels, before and after, have the bits of the models alone: yes", 1),
+        ("the callback allocated and freed nothing: yes", 1),
+    ] {
+        assert_eq!(text.lines().filter(|line| *line == promise).count(), times * runs, "{promise}: {text}");
     }
 }

@@ -24,7 +24,7 @@ impl Validation<'_> {
             );
         }
         if self.options.language != Language::C {
-            let help = "write C: -o FILE.c; in Rust, the trait `Cell` of cellc-runtime is common to all models";
+            let help = "generate C, or use the trait `Cell` of cellc-runtime, which is common to all models in Rust";
             refuse("the common interface is asked for, and the output is not C".to_owned(), "C", help);
         }
         let weights: Vec<_> = self.valid.parameters.iter().filter(|parameter| parameter.weight).collect();
