@@ -424,9 +424,9 @@ impl Builder {
     /// The instruction sets to generate code for, besides generic; all of [`crate::arch::ALL`] by default.
     ///
     /// ```
-    /// use cellc::{Builder, arch};
+    /// use cellc::{Builder, Isa};
     ///
-    /// let builder = Builder::gru(128, 16).isa([&arch::AVX2]);
+    /// let builder = Builder::gru(128, 16).isa(Isa::from_name("avx2"));
     /// ```
     pub fn isa(self, isas: impl IntoIterator<Item = &'static Isa>) -> Self {
         self.option(|options| options.isas = Some(isas.into_iter().collect()))
