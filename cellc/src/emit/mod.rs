@@ -8,6 +8,7 @@ pub mod names;
 mod reserved;
 mod rust;
 pub mod signature;
+mod surface;
 mod text;
 mod traversal;
 mod weights;

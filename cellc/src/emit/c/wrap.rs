@@ -22,6 +22,13 @@ pub(super) fn statement(out: &mut String, indent: usize, text: &str) {
     }
 }
 
+/// A statement, as lines.
+pub(super) fn lines(indent: usize, text: &str) -> String {
+    let mut out = String::new();
+    statement(&mut out, indent, text);
+    out
+}
+
 /// Where the longest outermost pair of parentheses stands.
 fn longest_group(text: &str) -> Option<(usize, usize)> {
     let mut depth = 0;
