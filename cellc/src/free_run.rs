@@ -15,7 +15,7 @@ pub(crate) const SEED: u64 = 1;
 const MOST_WORK: usize = 1 << 20;
 
 /// So many steps are measured where the work allows; below the fewest, none are.
-const STEPS: usize = 256;
+pub(crate) const STEPS: usize = 256;
 const FEWEST: usize = 8;
 
 /// What was measured.

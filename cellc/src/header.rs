@@ -6,7 +6,7 @@ use crate::activation;
 use crate::bound::{self, Profile};
 use crate::emit::names::Interface;
 use crate::encoding::Loss;
-use crate::free_run::{FreeRun, Gathered, SEED};
+use crate::free_run::{FreeRun, Gathered, SEED, STEPS};
 use crate::model::{
     CellKind, ElementType, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout, WeightSource,
     counted, equations,
@@ -170,8 +170,9 @@ pub(crate) fn free_run(model: &ValidModel, interface: &Interface, found: Option<
         false => "each from the state that the previous one left",
     };
     let mut lines = vec![format!(
-        "Error of {}, as measured (not a bound), {from}; {}, inputs from seed {SEED}:",
+        "Error of {}{}, as measured (not a bound), {from}; {}, inputs from seed {SEED}:",
         counted(*steps, "step"),
+        if *steps < STEPS { format!(" (fewer than {STEPS}: the model is large)") } else { String::new() },
         if fused { "fused" } else { "unfused" },
     )];
     for (field, Gathered { error, largest }) in interface.outputs.iter().zip(results) {

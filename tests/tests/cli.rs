@@ -122,7 +122,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
     let gru = gru.to_str().unwrap();
     for (arguments, words) in [
         (&[][..], &["MODEL"][..]),
-        (&[gru], &["-o gru.rs", "-o -"]),
+        (&[gru], &["no output file: pass -o FILE", "-o gru.rs", "-o -"]),
         (&[gru, "-o"], &["--output"]),
         (&[gru, "-o", ""], &["--output <FILE>"]),
         (&[gru, "-o", "folder"], &["names no file"]),
@@ -142,7 +142,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "gru.rs"], &["'gru.rs'", "one model"]),
         (&["chek", gru], &["run, check, inspect and bench, come first"]),
         (&["-o", "gru.rs", "check", gru], &["run, check, inspect and bench, come first"]),
-        (&["run", gru], &["--inputs", "--outputs"]),
+        (&["run", gru], &["<--inputs <FOLDER>|--input <NAME=FILE>>"]),
+        (&["run", gru, "--inputs=in"], &["<--outputs <FOLDER>|--output <NAME=FILE>>"]),
         (&["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"], &["[possible values: rust, c]"]),
         (&["check", gru, "--steps=0"], &["at least 1"]),
         (&["check", gru, "--inputs=a", "--seed=2"], &["cannot be used with"]),
@@ -751,7 +752,7 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
     let place = Place::new();
     let case = "torch_gru2_head";
     let done = place.cellc(arguments![model(case), "-o", "net.rs"]);
-    done.failed(1, &["help: leave the number of steps open, --shape x=1,?,10, and the state goes on"]);
+    done.failed(1, &["help: leave the number of steps open, --shape 'x=1,?,10', and the state goes on"]);
     let done = place.cellc(arguments![model(case), "--shape=x=1,?,11", "-o", "net.rs"]);
     done.failed(1, &["[1, ?, 11] is given for the input, but the weights take 10", "help: correct --shape"]);
     fs::create_dir(place.path("in")).unwrap();
@@ -767,7 +768,7 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
     for command in commands {
         let said = place.cellc(command.clone()).succeeded().stderr.clone();
         assert_eq!(said.matches(warning).count(), 2, "one for each layer: {command:?} {said}");
-        assert!(said.contains("leave the number of steps open, --shape x=1,?,10"), "{said}");
+        assert!(said.contains("leave the number of steps open, --shape 'x=1,?,10'"), "{said}");
     }
     // wanted: nothing is said on the way, and the file says it all the same
     for wanted in ["", "--no-state"] {
@@ -960,6 +961,33 @@ fn check_fails_where_the_generated_code_is_wrong() {
     assert!(done.stdout.contains("BROKEN: 5 values"), "{}", done.stdout);
     assert!(done.stdout.contains("element 3 (counted in C order) of step 0"), "{}", done.stdout);
     assert!(done.stdout.ends_with("the error bound is broken\n"), "{}", done.stdout);
+}
+
+#[test]
+fn what_an_option_does_not_suit_is_said_at_its_layer() {
+    let place = Place::new();
+    let line = |case: &str, layer: &str| {
+        let text = fs::read_to_string(model(case)).unwrap();
+        text.lines().position(|line| line.contains("<layer ") && line.contains(layer)).unwrap() + 1
+    };
+    for (case, option, layer) in [
+        ("gru_seq_fwd", "--threads=2", "type=\"GRUSequence\""),
+        ("gru_cell_params", "--weight-format=int8", "name=\"W\" type=\"Parameter\""),
+    ] {
+        let done = place.cellc(arguments![model(case), option, "-o", "out.rs"]);
+        done.failed(1, &[&format!("model.xml:{}:", line(case, layer))]);
+    }
+}
+
+#[test]
+fn bench_says_whom_it_cannot_compare_with_and_that_a_debug_build_misleads() {
+    let place = Place::new();
+    let nam = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam");
+    let done = place.cellc(arguments!["bench", nam, "--rounds=1", "--seconds=0", "--emit=c"]);
+    let done = done.succeeded();
+    assert!(done.stdout.contains("it reads OpenVINO IR (.xml) only"), "{}", done.stdout);
+    // what is tested may be a release build
+    assert_eq!(done.stderr.contains("debug build"), cfg!(debug_assertions), "{}", done.stderr);
 }
 
 #[test]

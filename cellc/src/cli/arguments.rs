@@ -13,7 +13,7 @@ use crate::options::{
     Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::Failure;
@@ -158,7 +158,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "N", value_parser = positive)]
     batch: Option<usize>,
 
-    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; x=1,?,16 leaves the number of steps open, and
+    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; 'x=1,?,16' leaves the number of steps open, and
     /// the state continues from call to call
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
@@ -257,24 +257,26 @@ pub(crate) struct CompileArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("input_files").required(true).multiple(true))]
+#[command(group = ArgGroup::new("output_files").required(true).multiple(true))]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
     /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy
-    #[arg(long, value_name = "FOLDER", required_unless_present = "input", conflicts_with = "input")]
+    #[arg(long, value_name = "FOLDER", group = "input_files", conflicts_with = "input")]
     pub(crate) inputs: Option<PathBuf>,
 
     /// The folder to write r<k>_out<j>.npy to; it is created if it does not exist
-    #[arg(long, value_name = "FOLDER", required_unless_present = "output")]
+    #[arg(long, value_name = "FOLDER", group = "output_files")]
     pub(crate) outputs: Option<PathBuf>,
 
     /// The file of one input, for a single call; every input needs one
-    #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
+    #[arg(long, value_name = "NAME=FILE", value_parser = file_of, group = "input_files")]
     pub(crate) input: Vec<(String, PathBuf)>,
 
     /// The .npy file to write one output of a single call to
-    #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
+    #[arg(long, value_name = "NAME=FILE", value_parser = file_of, group = "output_files")]
     pub(crate) output: Vec<(String, PathBuf)>,
 
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `cellc bench`: how long a call of the generated code takes, beside the floor of this machine and, where it is installed, OpenVINO.
+//! `cellc bench`: the time of a call of the generated code, next to its lower bound on this machine and, if it is installed, OpenVINO.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::bound::states;
 use crate::compile;
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::harness::{Executable, Numbers, Variables};
 use crate::model::ValidModel;
 use crate::options::{Language, Options, Threads};
@@ -30,6 +30,11 @@ use super::{Failure, report};
 
 /// Compiles, checks the first call of everyone, measures, and prints one table.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
+    if cfg!(debug_assertions) {
+        let found = "this cellc is a debug build, whose lower bound of the time is far too high";
+        let help = "install cellc, or use `cargo run --release -p cellc`";
+        report(&Diagnostics(vec![Diagnostic::warning(Origin::Unknown, found).help(help)]));
+    }
     let progress = Progress::start("reading the model");
     let (model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
@@ -154,6 +159,9 @@ impl OpenVino {
     fn start(arguments: &BenchArguments, model: &ValidModel, given: &[Numbers]) -> Result<Self, String> {
         if arguments.model.is_weights_file() {
             return Err("it reads models, and the file holds weights".to_owned());
+        }
+        if !arguments.model.recognise().is_ok_and(|format| format.weights_apart) {
+            return Err("it reads OpenVINO IR (.xml) only".to_owned());
         }
         let fed = |i: usize| model.states.iter().any(|pair| pair.parameter == i);
         let mut file = NamedTempFile::new().map_err(|error| format!("no temporary file can be made: {error}"))?;

@@ -73,7 +73,7 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
         return match arguments.emit {
             Some(_) => Ok(Destination::Stdout),
             None => Err(Failure::Usage(
-                "where to write is not said: -o gru.rs, -o gru.c, or -o - for standard output".to_owned(),
+                "no output file: pass -o FILE, for example -o gru.rs or -o gru.c; -o - is standard output".to_owned(),
             )),
         };
     };

@@ -7,8 +7,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-pub(crate) use setting::method;
 pub use setting::{Setting, Wording};
+pub(crate) use setting::{in_shell, method};
 
 /// The text of an input file, kept so that diagnostics can show it.
 #[derive(PartialEq, Eq)]

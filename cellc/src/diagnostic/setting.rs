@@ -63,17 +63,27 @@ fn option(setting: Setting<'_>) -> String {
         Setting::Shape => "--shape".to_owned(),
         Setting::ShapeOf(input, sizes) => {
             let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
-            format!("--shape {input}={}", sizes.collect::<Vec<_>>().join(","))
+            format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))
         }
         Setting::State => "--state".to_owned(),
         Setting::StateOf(pairs) => {
-            let pairs = pairs.iter().map(|(input, output)| format!("--state {input}={output}"));
+            let pairs =
+                pairs.iter().map(|(input, output)| format!("--state {}", in_shell(&format!("{input}={output}"))));
             pairs.collect::<Vec<_>>().join(" ")
         }
         Setting::NoState => "--no-state".to_owned(),
         Setting::Isa => "--isa".to_owned(),
         Setting::Key { in_files, .. } => format!("--{}", in_files.replace('_', "-")),
     }
+}
+
+/// A word for a shell, in quotes where one could take it for something else: zsh takes a question mark for a pattern.
+pub(crate) fn in_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@%,=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The call of the Builder's method that sets shapes or states.

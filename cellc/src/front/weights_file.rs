@@ -94,7 +94,7 @@ pub(crate) fn declare(
 ) -> Result<(Declared, Vec<String>), Diagnostics> {
     let mut problems = keys.with_metadata(file, wording);
     let Some(family) = keys.value::<Family>(Key::Cell) else {
-        let found = format!("which cell {} has weights of is not said", file.shown);
+        let found = format!("no kind of cell is given for the weights in {}", file.shown);
         let cell = Key::Cell.worded(wording);
         let valid = format!("{cell} rnn, {cell} gru or {cell} lstm");
         let mut problem = Diagnostic::error(Origin::Unknown, found).valid(valid);

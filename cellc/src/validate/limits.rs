@@ -85,6 +85,15 @@ impl Validation<'_> {
         }
     }
 
+    /// An error about a layer of the model by its name; about the whole model where there is none of that name.
+    pub(super) fn at_layer(&self, name: Option<&str>, found: String) -> Diagnostic {
+        let node = name.and_then(|name| self.model.nodes.iter().find(|node| node.name == name));
+        match node {
+            Some(node) => Diagnostic::error(node.origin.clone(), found).layer(node.label()),
+            None => Diagnostic::error(self.somewhere(), found),
+        }
+    }
+
     /// A place for what concerns the whole model, so that the file is named: its first Result.
     pub(super) fn somewhere(&self) -> Origin {
         let result = self.model.results.first().map(|&node| &self.model.nodes[node]);

@@ -1,7 +1,6 @@
 //! Which cells two threads can share.
 
 use super::Validation;
-use crate::diagnostic::Diagnostic;
 use crate::model::{ResetGate, ValidOp};
 use crate::options::Threads;
 
@@ -12,8 +11,8 @@ impl Validation<'_> {
             return;
         }
         let mut problems = Vec::new();
-        let mut refuse = |found: String| {
-            let problem = Diagnostic::error(self.somewhere(), found).valid(
+        let mut refuse = |layer: Option<&str>, found: String| {
+            let problem = self.at_layer(layer, found).valid(
                 "GRUCell with linear_before_reset = true, LSTMCell and RNNCell, one step each and outside of loops",
             );
             problems.push(problem.help("leave out the number of threads"));
@@ -21,18 +20,21 @@ impl Validation<'_> {
         for node in &self.valid.nodes {
             let name = &node.name;
             match &node.op {
-                ValidOp::Loop(_) => refuse(format!("two threads for {name:?}, a loop")),
+                ValidOp::Loop(_) => refuse(Some(name), format!("two threads for {name:?}, a loop")),
                 ValidOp::Cell(cell) if cell.sequence.is_some() => {
-                    refuse(format!("two threads for {name:?}, a sequence"))
+                    refuse(Some(name), format!("two threads for {name:?}, a sequence"))
                 }
-                ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(format!(
-                    "two threads for {name:?}, whose linear_before_reset is false: its candidate waits for the reset gates of both halves"
-                )),
+                ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
+                    Some(name),
+                    format!(
+                        "two threads for {name:?}, whose linear_before_reset is false: its candidate waits for the reset gates of both halves"
+                    ),
+                ),
                 _ => {}
             }
         }
         if self.valid.cells().is_empty() {
-            refuse("two threads for a model without cells".to_owned());
+            refuse(None, "two threads for a model without cells".to_owned());
         }
         problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
     }

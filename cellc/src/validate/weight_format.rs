@@ -1,7 +1,6 @@
 //! Whether the matrices of a model can be stored as the options say.
 
 use super::Validation;
-use crate::diagnostic::Diagnostic;
 use crate::encoding::matrices;
 use crate::options::WeightFormat;
 
@@ -12,11 +11,12 @@ impl Validation<'_> {
         if format == WeightFormat::F32 {
             return;
         }
-        let (origin, name) = (self.somewhere(), format.name());
+        let name = format.name();
         let mut problems = Vec::new();
-        for parameter in self.valid.parameters.iter().filter(|parameter| parameter.weight) {
+        let inputs = self.valid.parameters.iter().zip(&self.model.parameters);
+        for (parameter, &node) in inputs.filter(|(parameter, _)| parameter.weight) {
             let found = format!("{name} for weights that are given at run time, as {:?} is", parameter.names[0]);
-            let problem = Diagnostic::error(origin.clone(), found).valid("f32");
+            let problem = self.at_layer(Some(&self.model.nodes[node].name), found).valid("f32");
             problems.push(problem.help("leave out the weight format, or make the weights constants of the model"));
         }
         for matrix in matrices(&self.valid) {
@@ -25,7 +25,7 @@ impl Validation<'_> {
                 let value = matrix.tensor.get_f32(k);
                 let found =
                     format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, matrix.of);
-                let problem = Diagnostic::error(origin.clone(), found);
+                let problem = self.at_layer(Some(matrix.of), found);
                 problems.push(match format {
                     WeightFormat::F16 => {
                         problem.valid("-65504 to 65504").help("the other formats have the range of f32")

@@ -105,7 +105,10 @@ fn about(key: &str, value: &Json) -> LedgerEntry {
 fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
     let mut entries = vec![about("metadata", &metadata)];
     if let Some(mut metadata) = Object::of(metadata) {
-        let entry = |key: &&str| Some(about(key, &metadata.take(key).filter(|value| *value != Json::Null)?));
+        let entry = |key: &&str| {
+            let value = metadata.take(key).filter(|value| *value != Json::Null)?;
+            Some(about(&format!("metadata.{key}"), &value))
+        };
         entries.extend(listed.iter().filter_map(entry));
     }
     entries

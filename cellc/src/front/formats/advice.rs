@@ -7,7 +7,7 @@ use std::path::Path;
 use super::content::Content;
 use super::foreign::FOREIGN;
 use super::readers::{FORMATS, are_read, endings, is_readable};
-use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::diagnostic::{self, Diagnostic, Origin, quoted};
 
 /// The endings of formats that are not read, and what a file of that name should be.
 const ENDINGS: [(&str, &str); 19] = [
@@ -296,12 +296,11 @@ fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
     advice(is, help, [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat())
 }
 
-/// A word for a shell.
-fn in_shell(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@%,=".contains(c);
+/// The path of a file for a shell.
+fn in_shell(path: &str) -> String {
     // what begins like an option is none with a folder in front
-    let text = if text.starts_with('-') { format!("./{text}") } else { text.to_owned() };
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    diagnostic::in_shell(&path)
 }
 
 /// A text for Python.

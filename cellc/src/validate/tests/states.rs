@@ -551,7 +551,7 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
     let names = ["constant lengths", "many lengths", "a size", "lengths as an input", "wrong all the same"];
     for name in &names {
         let asked = validate(&graph(name).0, &open()).unwrap_err().to_string();
-        assert!(!asked.contains(&format!("--shape x=1,?,{H}")), "{name}: what was just done: {asked}");
+        assert!(!asked.contains(&format!("--shape 'x=1,?,{H}'")), "{name}: what was just done: {asked}");
         let first = validate(&graph(name).0, &Options::default()).unwrap_err().to_string();
         assert_eq!(first, asked, "{name}: nothing sends to where there is no way");
     }
