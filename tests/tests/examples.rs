@@ -1,7 +1,7 @@
 //! The examples run, and print what they promise.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc_tests::command;
@@ -42,9 +42,7 @@ fn build_script() {
 }
 
 /// The same frames as the corpus case of the same network, whose oracle says how likely speech is.
-#[test]
-fn denoiser() {
-    let text = output_of("example-denoiser");
+fn first_twelve_frames(text: &str) {
     let speech: Vec<f32> = text.lines().skip(1).take(12).map(|line| numbers(line)[1]).collect();
     let oracle =
         [0.14709, 0.14420, 0.22395, 0.28500, 0.55840, 0.43441, 0.29197, 0.39823, 0.53768, 0.30375, 0.49208, 0.49580];
@@ -52,6 +50,12 @@ fn denoiser() {
     for (speech, oracle) in speech.iter().zip(oracle) {
         assert!((speech - oracle).abs() < 2e-5, "{text}");
     }
+}
+
+#[test]
+fn denoiser() {
+    let text = output_of("example-denoiser");
+    first_twelve_frames(&text);
     assert!(text.ends_with("0.14709 where it starts anew\n"), "{text}");
 }
 
@@ -70,29 +74,42 @@ fn pytorch() {
     }
 }
 
-/// A copy of the C project, built by its own Makefile around the command; every state against the float64 reference.
-#[test]
-fn c_project() {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/c");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-c");
+/// A copy of a project that is built by its own Makefile.
+fn copy(name: &str, files: &[&str]) -> PathBuf {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("example-{name}"));
     if folder.exists() {
         fs::remove_dir_all(&folder).expect("the copy of an earlier run goes");
     }
-    fs::create_dir_all(folder.join("model")).expect("a folder");
-    for name in ["Makefile", "main.c", "model/gru.xml", "model/gru.bin"] {
-        fs::copy(example.join(name), folder.join(name)).expect("the example is complete");
+    for name in files {
+        let to = folder.join(name);
+        fs::create_dir_all(to.parent().expect("it lies in a folder")).expect("a folder");
+        fs::copy(example.join(name), to).expect("the example is complete");
     }
-    let cellc = format!("CELLC={}", command::program().display());
-    let make = Command::new("make").current_dir(&folder).args(["--silent", "run", &cellc]).output();
-    let output = make.expect("make is installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("instruction set: "), "{said}");
+    folder
+}
 
-    let path = example.join("model/gru.xml");
+/// `make run` in a folder, with the command; what it printed, and what went to standard error.
+fn make_run(folder: &Path, arguments: &[&str]) -> (String, String) {
+    let cellc = format!("CELLC={}", command::program().display());
+    let make = Command::new("make").current_dir(folder).args(["--silent", "run", &cellc]).args(arguments).output();
+    let output = make.expect("make is installed");
+    let [printed, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{printed}{said}");
+    (printed, said)
+}
+
+/// A copy of the C project, built by its own Makefile around the command; every state against the float64 reference.
+#[test]
+fn c_project() {
+    let folder = copy("c", &["Makefile", "main.c", "model/gru.xml", "model/gru.bin"]);
+    let (text, said) = make_run(&folder, &[]);
+    assert!(said.contains("instruction set: "), "{said}");
+
+    let path = folder.join("model/gru.xml");
     let (model, _) = cellc::internals::front::formats::read(&path, &Default::default()).expect("the example's model");
     let model =
         cellc::internals::compile::compile(&model, &cellc::Options::default()).expect("the example's model").model;
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(text.lines().count(), 12, "{text}");
     let mut h = vec![0.0; 17];
     for (frame, line) in text.lines().enumerate() {
@@ -135,4 +152,25 @@ fn plugin() {
     ] {
         assert_eq!(text.lines().filter(|line| *line == promise).count(), times * runs, "{promise}: {text}");
     }
+}
+
+/// The same network on a Cortex-M4F.
+#[test]
+fn cortex_m() {
+    if !has("arm-none-eabi-gcc") || !has("qemu-system-arm") {
+        return;
+    }
+    let folder = copy("cortex-m", &["Makefile", "board.c", "board.h", "board.ld", "main.c"]);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let denoiser = format!("DENOISER={}", examples.join("denoiser").display());
+    let (text, _) = make_run(&folder, &[&denoiser]);
+    first_twelve_frames(&text);
+    let cost = |begin: &str, at: usize| {
+        let line = text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{text}"));
+        numbers(line)[at]
+    };
+    // of the order of what is known
+    assert!((86_952.0..1e6).contains(&cost("a step:", 0)), "{text}");
+    assert!((340_000.0..400_000.0).contains(&cost("flash:", 0)) && cost("flash:", 1) > 1000.0, "{text}");
+    assert!((1000.0..4000.0).contains(&cost("RAM:", 0)) && (100.0..16_000.0).contains(&cost("RAM:", 1)), "{text}");
 }

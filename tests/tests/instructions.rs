@@ -8,13 +8,12 @@ use std::process::Command;
 
 use cellc::Activation::{Relu, Sigmoid};
 use cellc::Builder;
+use cellc::WeightFormat;
 use cellc::internals::arch;
 use cellc::internals::random::Random;
-use cellc::{Options, WeightFormat};
-use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{isas, run_all, rustc};
 use cellc_tests::kept::Kept;
-use cellc_tests::machines::{AARCH64, CORTEX_M4F, Cost, Machine, Walk};
+use cellc_tests::machines::{AARCH64, CORTEX_M4F, Cost, Machine, Trial, cases};
 use cellc_tests::skipped::has;
 
 /// By the version of rustc.
@@ -144,22 +143,14 @@ const MODELS: [(&str, WeightFormat); 6] = [
 
 /// What a step of each costs.
 fn costs(machine: &Machine) -> Vec<(String, u64)> {
-    let walks: Vec<Walk> = MODELS
-        .iter()
-        .map(|(name, weight_format)| {
-            let options = Options { weight_format: *weight_format, ..(machine.options)() };
-            let ending = format!("_{}", weight_format.name());
-            let (subject, _) = Case::subjects(&corpus::case(name), &options, &ending).remove(0);
-            Walk { subject, rounds: 1 }
-        })
-        .collect();
+    let trials = cases(machine, &MODELS);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", machine.name));
-    let costs = machine.costs(&folder, &walks, &["-std=gnu11", "-O2"]);
-    let numbers = |(walk, cost): (&Walk, &Cost)| {
-        let name = format!("{}/{}", machine.name, walk.subject.name);
-        cost.numbers().map(|(what, count)| (format!("{name}/{what}"), count))
+    let costs = machine.costs(&folder, &trials, &["-std=gnu11", "-O2"]);
+    let numbers = |(trial, cost): (&Trial, &Cost)| {
+        let name = format!("{}/{}", machine.name, trial.subject.name);
+        cost.numbers().map(|(what, count)| (format!("{name}/{what}"), count.expect("gcc and QEMU give all")))
     };
-    walks.iter().zip(&costs).flat_map(numbers).collect()
+    trials.iter().zip(&costs).flat_map(numbers).collect()
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use super::{Machine, Walk, Written, support};
+use super::{Machine, Trial, Written, support};
 use crate::driver::run;
 
 /// The steps that are counted. Even, since some kernels alternate between two orders.
@@ -14,69 +14,83 @@ pub(super) const STEPS: u64 = 16;
 /// What a step costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Instructions of a step of the struct, those of the C library among them.
-    pub instructions: u64,
+    /// Instructions of a step of the struct, those of the C library among them. QEMU counts them.
+    pub instructions: Option<u64>,
     /// Bytes of the code of all functions of the file, without its constants.
     pub code: u64,
     /// Bytes of the largest frame of a function.
     pub frame: u64,
-    /// Bytes of the frames of a step and of all that it calls, at their deepest, without the C library's.
-    pub stack: u64,
+    /// Bytes of the frames of a step and of all that it calls, at their deepest, without the C library's. gcc says who calls whom.
+    pub stack: Option<u64>,
 }
 
 impl Cost {
     /// Each with its name.
-    pub fn numbers(&self) -> [(&'static str, u64); 4] {
+    pub fn numbers(&self) -> [(&'static str, Option<u64>); 4] {
         let Self { instructions, code, frame, stack } = *self;
-        [("instructions", instructions), ("code", code), ("frame", frame), ("stack", stack)]
+        [("instructions", instructions), ("code", Some(code)), ("frame", Some(frame)), ("stack", stack)]
     }
 }
 
 impl Machine {
-    /// What a step of each model costs, compiled with `flags` in a folder, which is made anew. gcc only, and QEMU.
+    /// What a step of each model costs, compiled with `flags` in a folder, which is made anew.
     ///
     /// # Panics
     /// If it does not compile or run.
-    pub fn costs(&self, folder: &Path, walks: &[Walk], flags: &[&str]) -> Vec<Cost> {
-        let flags = [flags, &["-fcallgraph-info=su"]].concat();
-        let program = self.compile(folder, walks, &flags, Written::Count);
-        let counts = folder.join("counts.txt");
-        let plugin = folder.join("count.so");
-        run(Command::new("gcc")
-            .args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"])
-            .arg(support().join("count.c"))
-            .arg("-o")
-            .arg(&plugin));
-        let plugin = format!("{},to={}", plugin.display(), counts.display());
-        self.run(&program, &["-plugin", &plugin]);
-        let counts = fs::read_to_string(counts).expect("the plugin has counted");
-        let counts: Vec<u64> = counts.lines().map(|line| line.parse().expect("a count")).collect();
-        assert_eq!(counts.len(), walks.len(), "{}", self.name);
-        let cost = |(walk, count): (&Walk, u64)| {
-            let name = &walk.subject.name;
-            let graph = fs::read_to_string(folder.join(format!("{name}.ci"))).expect("gcc writes who calls whom");
-            let calls = Calls::read(&graph);
-            let step = format!("{}_step", walk.subject.compilation.interface.function);
-            let frame = calls.frames.values().copied().max().expect("a function");
+    pub fn costs(&self, folder: &Path, trials: &[Trial], flags: &[&str]) -> Vec<Cost> {
+        let is_gcc = self.compiler[0].contains("gcc");
+        let frames = if is_gcc { "-fcallgraph-info=su" } else { "-fstack-usage" };
+        let program = self.compile(folder, trials, &[flags, &[frames]].concat(), Written::Count);
+        let counts = self.counts(folder, &program);
+        assert!(counts.is_empty() || counts.len() == trials.len(), "{}: {counts:?}", self.name);
+        let cost = |(at, trial): (usize, &Trial)| {
+            let name = &trial.subject.name;
+            let read =
+                |ending| fs::read_to_string(folder.join(format!("{name}.{ending}"))).expect("the compiler's notes");
             let code = self.code(&folder.join(format!("{name}.o")));
-            Cost { instructions: count / STEPS, code, frame, stack: calls.deepest(&step) }
+            let instructions = counts.get(at).map(|count| count / STEPS);
+            if !is_gcc {
+                return Cost { instructions, code, frame: largest(&read("su")), stack: None };
+            }
+            let calls = Calls::read(&read("ci"));
+            let frame = calls.frames.values().copied().max().expect("a function");
+            let step = format!("{}_step", trial.subject.compilation.interface.function);
+            Cost { instructions, code, frame, stack: Some(calls.deepest(&step)) }
         };
-        walks.iter().zip(counts).map(cost).collect()
+        trials.iter().enumerate().map(cost).collect()
+    }
+
+    /// What QEMU counts of a program; nothing where there is another emulator.
+    fn counts(&self, folder: &Path, program: &Path) -> Vec<u64> {
+        if !self.emulator[0].starts_with("qemu-") {
+            return Vec::new();
+        }
+        let (counts, plugin) = (folder.join("counts.txt"), folder.join("count.so"));
+        let mut compiler = Command::new("gcc");
+        compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]).arg(support().join("count.c"));
+        run(compiler.arg("-o").arg(&plugin));
+        let plugin = format!("{},to={}", plugin.display(), counts.display());
+        self.run(program, &["-plugin", &plugin]);
+        let counts = fs::read_to_string(counts).expect("the plugin has counted");
+        counts.lines().map(|line| line.parse().expect("a count")).collect()
     }
 
     /// The compiler with its version: `arm-none-eabi-gcc-12.2.1`.
     pub fn compiler_version(&self) -> String {
-        let output = Command::new(self.compiler[0]).arg("-dumpfullversion").output().expect("the compiler starts");
-        let version = String::from_utf8(output.stdout).expect("a version is ASCII");
-        format!("{}-{}", self.compiler[0], version.trim())
+        let output = Command::new(self.compiler[0]).arg("--version").output().expect("the compiler starts");
+        let text = String::from_utf8(output.stdout).expect("a version is ASCII");
+        let words: Vec<&str> = text.lines().next().expect("a line").split_whitespace().collect();
+        // the last that looks like one; gcc of Arm has a date behind it
+        let numbers = || words.iter().rev().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        let version = numbers().find(|word| word.contains('.')).or_else(|| numbers().next());
+        format!("{}-{}", self.compiler[0], version.expect("a version"))
     }
 
     /// The bytes of the sections of code of an object.
     fn code(&self, object: &Path) -> u64 {
-        let size = PathBuf::from(format!("{}size", self.compiler[0].strip_suffix("gcc").expect("gcc's name")));
-        let output = Command::new(size).arg("-A").arg(object).output().expect("size starts");
+        let output = Command::new(self.size).arg("-A").arg(object).output().expect("size starts");
         let listing = String::from_utf8(output.stdout).expect("size prints ASCII");
-        let text = listing.lines().filter(|line| line.starts_with(".text"));
+        let text = listing.lines().filter(|line| line.starts_with(".text") || line.starts_with("CODE"));
         text.map(|line| line.split_whitespace().nth(1).expect("a size").parse::<u64>().expect("a number")).sum()
     }
 }
@@ -118,6 +132,12 @@ impl Calls {
         let deepest = called.map(|(_, to)| self.deepest(to)).max().unwrap_or(0);
         self.frames.get(function).copied().unwrap_or(0) + deepest
     }
+}
+
+/// The largest frame that `-fstack-usage` wrote: `net.c:1:f<TAB>16<TAB>static`.
+fn largest(text: &str) -> u64 {
+    let frame = |line: &str| line.split('\t').nth(1).expect("a size").parse().expect("a number");
+    text.lines().map(frame).max().expect("a function")
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use cellc::internals::emit::names::{Field, Interface};
 use cellc::internals::kernel::Element;
 
 use super::cost::STEPS;
-use super::{Walk, Written};
+use super::{Trial, Written};
 
-/// The program that makes all walks, one after another, or so many steps of each that are counted.
-pub(super) fn main(walks: &[Walk], written: Written) -> String {
-    let each = |line: &dyn Fn(&str) -> String| walks.iter().map(|walk| line(&walk.subject.name)).collect::<String>();
-    let ending = if written == Written::Results { "walk" } else { "count" };
+/// The program that makes all trials, one after another, or so many steps of each that are counted.
+pub(super) fn main(trials: &[Trial], written: Written) -> String {
+    let each = |line: &dyn Fn(&str) -> String| trials.iter().map(|trial| line(&trial.subject.name)).collect::<String>();
+    let ending = if written == Written::Results { "trial" } else { "count" };
     format!(
         "{}\nint main(void) {{\n{}    return 0;\n}}\n",
         each(&|name| format!("void {name}_{ending}(void);\n")),
@@ -17,8 +17,8 @@ pub(super) fn main(walks: &[Walk], written: Written) -> String {
     )
 }
 
-/// The source of one walk: `void <name>_walk(void)`, and `void <name>_count(void)`.
-pub(super) fn caller(Walk { subject, rounds }: &Walk) -> String {
+/// The source of one trial: `void <name>_trial(void)`, and `void <name>_count(void)`.
+pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
     let interface = &subject.compilation.interface;
     let Interface { function: f, inputs, weights, outputs, states, .. } = interface;
     let name = &subject.name;
@@ -89,8 +89,8 @@ void {name}_count(void) {{
     machine_end();
 }}
 
-void {name}_walk(void);
-void {name}_walk(void) {{
+void {name}_trial(void);
+void {name}_trial(void) {{
     take(0);
 {pack}    {f}_init(&cell{packed});
     machine_write({f}_isa_name(cell.isa), strlen({f}_isa_name(cell.isa)));

@@ -1,0 +1,14 @@
+/* What main needs of the board. */
+#ifndef BOARD_H
+#define BOARD_H
+
+#include <stdint.h>
+
+/* Starts the timer of the core, and how many of its ticks have passed since: 24 bits. */
+void board_timer_start(void);
+uint32_t board_timer_ticks(void);
+
+/* Calls a function, and says how many bytes of the stack it took. */
+uint32_t board_stack_of(void (*function)(void));
+
+#endif

@@ -1,0 +1,228 @@
+//! The machines.
+
+use cellc::Options;
+
+/// A machine that generated C is compiled for, and where that runs. In arguments `FOLDER` stands for `tests/machines`.
+#[derive(Debug)]
+pub struct Machine {
+    /// Its name.
+    pub name: &'static str,
+    /// The compiler, and what it always takes.
+    pub compiler: &'static [&'static str],
+    /// What it takes besides to compile, after all else.
+    pub flags: &'static [&'static str],
+    /// What links, if not the compiler.
+    pub linker: &'static [&'static str],
+    /// What is given to that besides.
+    pub link: &'static [&'static str],
+    /// The files of `tests/machines` that every program has.
+    pub start: &'static [&'static str],
+    /// The emulator, and what it takes before the program.
+    pub emulator: &'static [&'static str],
+    /// The program that lists the sections of an object.
+    pub size: &'static str,
+    /// How cellc is told of the machine.
+    pub options: fn() -> Options,
+    /// Whether values below the smallest normal one are 0 to it, whatever a program wants.
+    pub flushes: bool,
+    /// Whether the least significant byte of a number comes first: weights of fewer bits are laid out for that.
+    pub little_endian: bool,
+}
+
+/// How QEMU runs a program without an operating system.
+macro_rules! board {
+    ($name:literal) => {
+        &[
+            "qemu-system-arm",
+            "-M",
+            $name,
+            "-display",
+            "none",
+            "-serial",
+            "none",
+            "-monitor",
+            "none",
+            "-semihosting-config",
+            "enable=on,target=native",
+            "-kernel",
+        ]
+    };
+}
+
+/// How a program without an operating system is linked.
+macro_rules! bare {
+    ($script:literal) => {
+        &["-nostartfiles", "-LFOLDER", concat!("-T", $script)]
+    };
+}
+
+/// The body that every machine has, alone.
+fn generic() -> Options {
+    Options { isas: Some(Vec::new()), ..Options::default() }
+}
+
+/// What is the same for all Linux.
+const LINUX: Machine = Machine {
+    name: "",
+    compiler: &[],
+    flags: &[],
+    linker: &[],
+    link: &["-static"],
+    start: &["hosted.c", "marks.c"],
+    emulator: &[],
+    size: "size",
+    options: Options::default,
+    flushes: false,
+    little_endian: true,
+};
+
+/// What is the same for all Cortex-M.
+const CORTEX_M: Machine = Machine {
+    compiler: &[],
+    link: bare!("an386.ld"),
+    start: &["cortex-m.c", "marks.c"],
+    size: "arm-none-eabi-size",
+    options: generic,
+    ..LINUX
+};
+
+/// Without a floating-point unit.
+pub static CORTEX_M3: Machine = Machine {
+    name: "cortex-m3",
+    compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
+    emulator: board!("mps2-an385"),
+    ..CORTEX_M
+};
+
+/// With a floating-point unit of single precision.
+pub static CORTEX_M4F: Machine = Machine {
+    name: "cortex-m4f",
+    compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
+    emulator: board!("mps2-an386"),
+    ..CORTEX_M
+};
+
+/// With Helium.
+pub static CORTEX_M55: Machine = Machine {
+    name: "cortex-m55",
+    compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
+    link: bare!("an547.ld"),
+    emulator: board!("mps3-an547"),
+    flushes: true,
+    ..CORTEX_M
+};
+
+/// What is the same for all compilers.
+const LINUX_ON_AARCH64: Machine = Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
+
+/// Linux on Arm of 64 bits.
+pub static AARCH64: Machine = Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 };
+
+/// The machines whose tools `.ci/run` installs.
+pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
+
+/// The others: `tests/machines/all` installs their tools.
+pub static BY_HAND: [Machine; 13] = [
+    // its instructions are those of a Cortex-M3 too, whose board has more memory
+    Machine {
+        name: "cortex-m0",
+        compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
+        emulator: board!("mps2-an385"),
+        ..CORTEX_M
+    },
+    Machine {
+        name: "cortex-m7",
+        compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
+        emulator: board!("mps2-an500"),
+        ..CORTEX_M
+    },
+    Machine {
+        name: "cortex-m33",
+        compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
+        link: bare!("an505.ld"),
+        emulator: board!("mps2-an505"),
+        ..CORTEX_M
+    },
+    Machine {
+        name: "aarch64-clang",
+        compiler: &["clang-19", "--target=aarch64-linux-gnu"],
+        linker: &["aarch64-linux-gnu-gcc"],
+        ..LINUX_ON_AARCH64
+    },
+    Machine {
+        name: "armhf-vfp",
+        compiler: &["arm-linux-gnueabihf-gcc"],
+        emulator: &["qemu-arm"],
+        size: "arm-linux-gnueabihf-size",
+        ..LINUX
+    },
+    Machine {
+        name: "armhf-neon",
+        compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"],
+        emulator: &["qemu-arm"],
+        size: "arm-linux-gnueabihf-size",
+        ..LINUX
+    },
+    Machine {
+        name: "riscv64",
+        compiler: &["riscv64-linux-gnu-gcc"],
+        emulator: &["qemu-riscv64"],
+        size: "riscv64-linux-gnu-size",
+        ..LINUX
+    },
+    // vectors of 128 bits
+    Machine {
+        name: "riscv64-vector",
+        compiler: &["clang-19", "--target=riscv64-linux-gnu", "-march=rv64gcv"],
+        linker: &["riscv64-linux-gnu-gcc"],
+        emulator: &["qemu-riscv64", "-cpu", "rv64,v=true,vlen=128,vext_spec=v1.0"],
+        size: "riscv64-linux-gnu-size",
+        ..LINUX
+    },
+    // without a floating-point unit; Linux's system calls and nothing else of it
+    Machine {
+        name: "riscv32",
+        compiler: &["riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"],
+        link: &["-nostartfiles", "-TFOLDER/riscv32.ld"],
+        start: &["riscv32.c", "marks.c"],
+        emulator: &["qemu-riscv32"],
+        size: "riscv64-unknown-elf-size",
+        options: generic,
+        ..LINUX
+    },
+    // the other order of bytes
+    Machine {
+        name: "s390x",
+        compiler: &["s390x-linux-gnu-gcc"],
+        flags: &["-fexcess-precision=fast"],
+        emulator: &["qemu-s390x"],
+        size: "s390x-linux-gnu-size",
+        little_endian: false,
+        ..LINUX
+    },
+    Machine {
+        name: "wasm32",
+        compiler: &["clang-19", "--target=wasm32", "-isystem", "FOLDER/wasm"],
+        link: &["-nostdlib", "-Wl,--no-entry", "-Wl,--export=main", "-Wl,--allow-undefined"],
+        start: &["wasm/wasm.c", "marks.c"],
+        emulator: &["node", "FOLDER/wasm/run.mjs"],
+        size: "llvm-size-19",
+        ..LINUX
+    },
+    Machine {
+        name: "wasm32-simd128",
+        compiler: &["clang-19", "--target=wasm32", "-msimd128", "-isystem", "FOLDER/wasm"],
+        link: &["-nostdlib", "-Wl,--no-entry", "-Wl,--export=main", "-Wl,--allow-undefined"],
+        start: &["wasm/wasm.c", "marks.c"],
+        emulator: &["node", "FOLDER/wasm/run.mjs"],
+        size: "llvm-size-19",
+        ..LINUX
+    },
+    Machine {
+        name: "x86_64-windows",
+        compiler: &["x86_64-w64-mingw32-gcc-posix"],
+        emulator: &["/usr/lib/wine/wine64"],
+        size: "x86_64-w64-mingw32-size",
+        ..LINUX
+    },
+];
