@@ -553,7 +553,7 @@ impl ModelArguments {
 
     /// What is said of a file of weights.
     fn keys(&self) -> Keys {
-        let mut keys = self.weights_file.keys();
+        let mut keys = self.weights_file.0.clone();
         if let Some(ActivationsArgument::OfCell(list)) = &self.activations {
             keys.add(Key::Activations, Some(list.clone()));
         }

@@ -1,92 +1,68 @@
 //! What is said of a file of PyTorch's weights on the command line.
 
-use crate::diagnostic::Wording;
-use crate::front::keys::{Key, KeyValue, Keys};
-use clap::Args;
 use clap::builder::{TypedValueParser, ValueParser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+
+use crate::diagnostic::Wording;
+use crate::front::keys::{Key, KeyValue, Keys, Takes};
 
 /// What `--help` has above them.
 pub(super) const HEADING: &str =
     "Options for PyTorch's weights (.safetensors); the file's metadata can contain the same";
 
-/// The options that such files take and models do not.
-#[derive(Debug, Args)]
-pub(crate) struct WeightsFileArguments {
-    /// The kind of cell: rnn, gru or lstm
-    #[arg(long, help_heading = HEADING, value_name = "CELL", value_parser = of(Key::Cell))]
-    cell: Option<KeyValue>,
+/// The keys that such files take and models do not: what stands for the value, and the help.
+#[rustfmt::skip]
+const OPTIONS: [(Key, &str, &str); 13] = [
+    (Key::Cell, "CELL", "The kind of cell: rnn, gru or lstm"),
+    (Key::Prefix, "MODULE", "The name of the recurrent module: rec for rec.weight_ih_l0"),
+    (Key::Head, "MODULE", "The name of a dense layer (torch.nn.Linear) behind the last recurrent one: fc for fc.weight"),
+    (Key::HeadActivation, "NAME", "The activation of the dense layer: sigmoid, leaky_relu(0.1), ..."),
+    (Key::Skip, "BOOL", "Add the input to the output, as amplifier models do; both must have the same size"),
+    (Key::Layers, "N", "The number of layers [default: as many as the file has]"),
+    (Key::HiddenSize, "N", "The number of units; compared with the file"),
+    (Key::InputSize, "N", "The number of inputs; compared with the file"),
+    (Key::Steps, "N", "The number of steps of a call [default: one step, without an axis for it]"),
+    (Key::Direction, "WAY", "The direction of a sequence: forward, reverse or bidirectional [default: forward]"),
+    (Key::Clip, "BOUND", "The bound on every sum before an activation [default: none]"),
+    (Key::LinearBeforeReset, "BOOL", "Whether a GRU applies the reset gate after the matrix product, as PyTorch does [default: true]"),
+    (Key::GateOrder, "LETTERS", "The order of the gates in the file [default: PyTorch's, ifco for LSTM and rzn for GRU]"),
+];
 
-    /// The name of the recurrent module: rec for rec.weight_ih_l0
-    #[arg(long, help_heading = HEADING, value_name = "MODULE", value_parser = of(Key::Prefix))]
-    prefix: Option<KeyValue>,
+/// The keys that are given as options.
+#[derive(Debug)]
+pub(crate) struct WeightsFileArguments(pub(super) Keys);
 
-    /// The name of a dense layer (torch.nn.Linear) behind the last recurrent one: fc for fc.weight
-    #[arg(long, help_heading = HEADING, value_name = "MODULE", value_parser = of(Key::Head))]
-    head: Option<KeyValue>,
+impl Args for WeightsFileArguments {
+    fn augment_args(command: Command) -> Command {
+        command.args(OPTIONS.map(|(key, value, help)| {
+            let name = key.name_in_files();
+            let arg = Arg::new(name).long(name.replace('_', "-").leak() as &str).help(help).value_name(value);
+            let arg = arg.help_heading(HEADING).value_parser(of(key));
+            match key.takes() {
+                Takes::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+                Takes::Bound => arg.allow_negative_numbers(true),
+                _ => arg,
+            }
+        }))
+    }
 
-    /// The activation of the dense layer: sigmoid, leaky_relu(0.1), ...
-    #[arg(long, help_heading = HEADING, value_name = "NAME", value_parser = of(Key::HeadActivation))]
-    head_activation: Option<KeyValue>,
-
-    /// Add the input to the output, as amplifier models do; both must have the same size
-    #[arg(long, help_heading = HEADING, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::Skip))]
-    skip: Option<KeyValue>,
-
-    /// The number of layers [default: as many as the file has]
-    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Layers))]
-    layers: Option<KeyValue>,
-
-    /// The number of units; compared with the file
-    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::HiddenSize))]
-    hidden_size: Option<KeyValue>,
-
-    /// The number of inputs; compared with the file
-    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::InputSize))]
-    input_size: Option<KeyValue>,
-
-    /// The number of steps of a call [default: one step, without an axis for it]
-    #[arg(long, help_heading = HEADING, value_name = "N", value_parser = of(Key::Steps))]
-    sequence: Option<KeyValue>,
-
-    /// The direction of a sequence: forward, reverse or bidirectional [default: forward]
-    #[arg(long, help_heading = HEADING, value_name = "WAY", value_parser = of(Key::Direction))]
-    direction: Option<KeyValue>,
-
-    /// The bound on every sum before an activation [default: none]
-    #[arg(long, help_heading = HEADING, value_name = "BOUND", value_parser = of(Key::Clip), allow_negative_numbers = true)]
-    clip: Option<KeyValue>,
-
-    /// Whether a GRU applies the reset gate after the matrix product, as PyTorch does [default: true]
-    #[arg(long, help_heading = HEADING, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = of(Key::LinearBeforeReset))]
-    linear_before_reset: Option<KeyValue>,
-
-    /// The order of the gates in the file [default: PyTorch's, ifco for LSTM and rzn for GRU]
-    #[arg(long, help_heading = HEADING, value_name = "LETTERS", value_parser = of(Key::GateOrder))]
-    gate_order: Option<KeyValue>,
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
 }
 
-impl WeightsFileArguments {
-    /// What is given.
-    pub(super) fn keys(&self) -> Keys {
+impl FromArgMatches for WeightsFileArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut keys = Keys::default();
-        for (key, value) in [
-            (Key::Cell, &self.cell),
-            (Key::Prefix, &self.prefix),
-            (Key::Head, &self.head),
-            (Key::HeadActivation, &self.head_activation),
-            (Key::Skip, &self.skip),
-            (Key::Layers, &self.layers),
-            (Key::HiddenSize, &self.hidden_size),
-            (Key::InputSize, &self.input_size),
-            (Key::Steps, &self.sequence),
-            (Key::Direction, &self.direction),
-            (Key::Clip, &self.clip),
-            (Key::LinearBeforeReset, &self.linear_before_reset),
-            (Key::GateOrder, &self.gate_order),
-        ] {
-            keys.add(key, value.clone());
+        for (key, ..) in OPTIONS {
+            keys.add(key, matches.get_one(key.name_in_files()).cloned());
         }
-        keys
+        Ok(Self(keys))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
@@ -96,7 +72,7 @@ pub(super) fn option(key: Key) -> String {
 }
 
 /// Reads the value of a key.
-pub(super) fn of(key: Key) -> ValueParser {
+fn of(key: Key) -> ValueParser {
     clap::builder::StringValueParser::new()
         .try_map(move |text| {
             KeyValue::parse(key, &text).map_err(|valid| match key {

@@ -5,6 +5,11 @@ use crate::arch::{Arch, Costs, Isa};
 use crate::model::counted;
 use crate::options::WeightFormat;
 
+/// Cycles of so many operations on vectors, and of so many bytes that are read at a rate of bytes a cycle: whichever take longer.
+pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
+    (operations / costs.begun).max(bytes / rate)
+}
+
 /// Vectors of sums that a pass over the rows of a panel holds for each of `rows` rows at once, of `vectors` that there are;
 /// 0 where not even one has registers. Beside the accumulators there are the vectors of weights, the element that they are
 /// multiplied by, and one more, as compilers load the next element early: without it they spill at every row.
@@ -109,8 +114,8 @@ pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs
     let encoding = format.encoding();
     let rows = |phase| encoding.len(product.phase_rows(phase)) * product.active(phase) * product.units;
     let bytes = Phase::ALL.into_iter().map(rows).sum::<usize>() * encoding.element().size();
-    let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes / costs.begun;
-    let half = multiply_adds.max(bytes as f64 / costs.second_level_rate) / 2.0;
+    let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes;
+    let half = cycles(multiply_adds, bytes as f64, costs.second_level_rate, costs) / 2.0;
     let text = format!("{half:.0} cycles for half a step, {:.0} for the hand-over", costs.hand_over);
     if half >= 2.0 * costs.hand_over {
         Ok(format!("two threads: {text}"))
@@ -131,10 +136,10 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
         return (columns, format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10));
     }
     let speed = if bytes <= costs.first_level / 2 { costs.first_level_rate } else { costs.second_level_rate };
-    let cycles = |columns: usize| {
+    let total = |columns: usize| {
         let row = |columns: usize| {
             let vectors = (active * columns.div_ceil(line)) as f64;
-            (vectors / costs.begun).max(vectors * 4.0 * line as f64 / speed).max(costs.latency / chains as f64)
+            cycles(vectors, vectors * 4.0 * line as f64, speed, costs).max(costs.latency / chains as f64)
         };
         let (full, rest) = (units / columns, units % columns);
         let panels = || std::iter::repeat_n(columns, full).chain(Some(rest).filter(|rest| *rest > 0));
@@ -147,6 +152,6 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
     let fits = |columns: &usize| *columns == line || active * chains * (columns / line) <= costs.most_sums;
     let widths = (1..=costs.most_sums).map(|vectors| vectors * line).filter(fits).filter(|c| *c < units);
     let whole = Some(units).filter(|units| active * chains * units.div_ceil(line) <= costs.most_sums);
-    let best = widths.chain(whole).min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or(units.min(line));
-    (best, format!("{:.0} cycles, the fewest among the widths that fit the registers", cycles(best)))
+    let best = widths.chain(whole).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or(units.min(line));
+    (best, format!("{:.0} cycles, the fewest among the widths that fit the registers", total(best)))
 }

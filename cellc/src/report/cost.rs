@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::arch::Isa;
+use crate::arch::{Costs, Isa};
 use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, WindowId};
+use crate::plan;
 
 /// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
 const DIVISION: u64 = 8;
@@ -18,9 +19,13 @@ const FLUSH: u64 = 3;
 const ELEMENT: u64 = 2;
 
 /// How cycles follow from the two counts, for the reader.
-pub(super) const FORMULA: &str = "cycles = max(operations / 2, weight bytes read / (4 x lanes)): two vector operations, or one vector \
-                           of weights, a cycle; a division counts as 8 operations, an element copied out of order as 2, of two \
-                           branches the dearer";
+pub(super) fn formula(costs: &Costs) -> String {
+    let begun = costs.begun;
+    format!(
+        "cycles = max(operations / {begun}, weight bytes read / (4 x lanes)): {begun} vector operations, or one vector of weights, a cycle; \
+         a division counts as {DIVISION} operations, an element copied out of order as {ELEMENT}, of two branches the dearer"
+    )
+}
 
 /// What a kernel does in one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,9 +48,9 @@ impl Cost {
         Counting::new(body, isa, &kernel.locals, functions.collect()).block(&kernel.body)
     }
 
-    /// By [`FORMULA`].
-    pub(super) fn cycles(self, isa: &Isa) -> f64 {
-        (self.operations as f64 / 2.0).max(self.weight_bytes as f64 / (4 * isa.lanes) as f64)
+    /// By [`formula`].
+    pub(super) fn cycles(self, isa: &Isa, costs: &Costs) -> f64 {
+        plan::cycles(self.operations as f64, self.weight_bytes as f64, (4 * isa.lanes) as f64, costs)
     }
 
     fn and(self, other: Self) -> Self {

@@ -11,7 +11,7 @@ use crate::compile::Compilation;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
-use cost::{Cost, FORMULA};
+use cost::{Cost, formula};
 
 /// A compiled model on one instruction set, in numbers. As JSON this is what `cellc inspect --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -39,7 +39,7 @@ pub struct Report {
     /// The whole.
     pub totals: Totals,
     /// How cycles are estimated.
-    pub formula: &'static str,
+    pub formula: String,
 }
 
 /// An input.
@@ -284,7 +284,7 @@ impl Report {
             kernels: kernels.into_iter().map(|k| Kernel { share: share(k.cycles), ..k }).collect(),
             layers,
             totals,
-            formula: FORMULA,
+            formula: formula(&plan.arch.costs),
         }
     }
 }
@@ -501,7 +501,7 @@ fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers
             weight_bytes,
             weight_bytes_read: cost.weight_bytes,
             operations: cost.operations,
-            cycles: cost.cycles(isa),
+            cycles: cost.cycles(isa, &plan.arch.costs),
             share: 0.0,
         });
     }

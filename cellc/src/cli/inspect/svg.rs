@@ -490,7 +490,7 @@ mod tests {
             kernels: Vec::new(),
             folded: vec![Folded { kind: name.to_owned(), count: 1, names: vec![name.to_owned()] }],
             totals: Totals::default(),
-            formula: "",
+            formula: String::new(),
         }
     }
 

@@ -443,7 +443,7 @@ impl Key {
         (self.row().valid)(called)
     }
 
-    pub(super) fn takes(self) -> Takes {
+    pub(crate) fn takes(self) -> Takes {
         self.row().takes
     }
 
