@@ -37,7 +37,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("pack", &["encoding", "kernel", "model"]),
     ("evaluate", &["evaluate", "model"]),
     ("reference", &["activation", "evaluate", "model", "reference"]),
-    ("bound", &["activation", "bound", "evaluate", "model", "options", "plan", "reference"]),
+    ("bound", &["activation", "bound", "encoding", "evaluate", "model", "options", "plan", "reference"]),
     // what is said of a compilation
     ("summary", &["model", "options"]),
     (
@@ -119,38 +119,25 @@ fn sources_in(folders: &[&str]) -> Vec<Source> {
     found
 }
 
-/// The code of a file: no comments, and nothing after the first `#[cfg(test)]` or `#[cfg(all(test, ..))]`.
+/// The code of a file: no comments, and no item under `#[cfg(test)]` or `#[cfg(all(test, ..))]`.
 fn code(text: &str) -> String {
-    let end = ["#[cfg(test)]", "#[cfg(all(test"].iter().filter_map(|mark| text.find(mark)).min();
-    let text = &text[..end.unwrap_or(text.len())];
-    let line = |line: &str| match line.trim_start() {
-        comment if comment.starts_with("//") => String::new(),
-        _ => line.to_string(),
-    };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// The modules of the crate that a file names: `a` for `crate::a::b`, and each of `crate::{a, b::c}`.
-fn imports(code: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        // the end of another word, as in `super_crate::`
-        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            continue;
-        }
-        let rest = &code[at + "crate::".len()..];
-        let names = match rest.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap_or_default().split(',').map(str::trim).collect(),
-            None => vec![rest],
-        };
-        for name in names {
-            let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
-            if name[..end].starts_with(|c: char| c.is_lowercase()) {
-                found.push(name[..end].to_string());
-            }
+    let mut code = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let unindented = line.trim_start();
+        if ["#[cfg(test)]", "#[cfg(all(test"].iter().any(|mark| unindented.starts_with(mark)) {
+            // to the end of the item, which rustfmt has put where it began
+            let indent = &line[..line.len() - unindented.len()];
+            let ends = |line: &str| {
+                let own = line.strip_prefix(indent).filter(|rest| !rest.starts_with([' ', '#']));
+                own.is_some_and(|rest| rest.ends_with([';', '}', ',']))
+            };
+            lines.find(|line| ends(line));
+        } else if !unindented.starts_with("//") {
+            code.push(line);
         }
     }
-    found
+    code.join("\n")
 }
 
 fn layering(sources: &[Source]) -> Vec<String> {
@@ -161,8 +148,8 @@ fn layering(sources: &[Source]) -> Vec<String> {
             .iter()
             .find(|(name, _)| module.strip_prefix(name).is_some_and(|rest| rest.starts_with('/') || rest == ".rs"));
         let Some((name, allowed)) = rule else { continue };
-        for import in imports(&source.code) {
-            if !allowed.contains(&import.as_str()) {
+        for import in paths(&source.code, &module_of(&source.path)[1..]).iter().filter_map(|path| path.first()) {
+            if import.starts_with(char::is_lowercase) && !allowed.contains(&import.as_str()) {
                 problems.push(format!("{}: {name} imports {import}", source.path));
             }
         }
@@ -212,14 +199,19 @@ fn tree<'t>(text: &'t str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &
     rest.find([',', '}', ';']).map_or("", |at| &rest[at..])
 }
 
+/// The path of a file's module, its package first.
+fn module_of(path: &str) -> Vec<String> {
+    let path = path.trim_end_matches(".rs").replace("/src/", "/");
+    let mut module: Vec<String> = path.split('/').map(str::to_owned).collect();
+    module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+    module
+}
+
 /// Cycles of imports among the modules of one folder: who reaches itself by way of another.
 fn cycles(sources: &[Source]) -> Vec<String> {
     let mut modules: BTreeMap<Vec<String>, Vec<&Source>> = BTreeMap::new();
     for source in sources.iter().filter(|s| !is_tests(&s.path)) {
-        let path = source.path.trim_end_matches(".rs").replace("/src/", "/");
-        let mut module: Vec<String> = path.split('/').map(str::to_owned).collect();
-        module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
-        modules.entry(module).or_default().push(source);
+        modules.entry(module_of(&source.path)).or_default().push(source);
     }
     let mut imports: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = BTreeMap::new();
     for (module, sources) in &modules {
@@ -333,6 +325,13 @@ fn a_cycle_is_found_however_it_is_spelled() {
         assert_eq!(cycle("use super::Parent;", back), Vec::<String>::new());
     }
     assert_eq!(cycle(there, "use self::c::Other; use super::super::lower;"), Vec::<String>::new());
+}
+
+#[test]
+fn unit_tests_are_no_code_and_what_follows_them_is() {
+    let text = "#[cfg(test)]\nmod tests;\n#[cfg(all(test, unix))]\n#[path = \"x\"]\nmod more {\n    use a;\n}\nuse b;\nimpl C {\n    \
+                #[cfg(test)]\n    fn d(\n        e: F,\n    ) {\n    }\n    // g\n    fn h() {}\n}";
+    assert_eq!(code(text), "use b;\nimpl C {\n    fn h() {}\n}");
 }
 
 #[test]
