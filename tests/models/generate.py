@@ -672,11 +672,15 @@ def nncf(d):
 def corners(d):
     """Small models of what a larger random one once got wrong."""
     import openvino.opset1 as opset1
-    style, n, t, i, h = d.pick('product', 'squeeze', 'constant'), 2, 3, 2, 3
+    style, n, t, i, h = d.pick('product', 'squeeze', 'constant', 'slope'), 2, 3, 2, 3
     x = d.parameter([n, t, i], 'x')
     d.note(style)
     if style == 'constant':  # and nothing reads the input
         d.output(d.weight([n, h]), 'y')
+        return
+    if style == 'slope':  # one number with more axes than what it scales
+        last = op.gather(op.gather(op.gather(x, np.int64(-1), np.int64(0)), np.int64(-1), np.int64(0)), np.int64(-1), np.int64(0))
+        d.output(op.prelu(last, d.weight([1, 1])), 'y')
         return
     y = op.squeeze(sequence_node(d, 'RNN', x, n, t, i, h, 'forward').output(0), np.array([1], np.int64))
     if style == 'product':  # two chains of pointwise work meet

@@ -202,7 +202,7 @@ impl Validation<'_> {
         self.at_run_time(node, function, &inputs[..1], &shape);
     }
 
-    /// A slope of one number a channel belongs to axis 1, whatever the other axes are.
+    /// A slope of one number a channel belongs to axis 1, whatever the other axes are; one number may have more axes than what it scales.
     fn slope_by_channel(&mut self, node: &Node, inputs: &mut [Known]) -> Option<()> {
         let (shape, slope) = (self.shape_of(&inputs[0]), self.shape_of(&inputs[1]));
         let channel = usize::from(shape.len() > 1);
@@ -210,6 +210,8 @@ impl Validation<'_> {
             let mut aligned = vec![1; shape.len()];
             aligned[channel] = slope[0];
             inputs[1] = self.view(node, &inputs[1], Geometry::reshaped(aligned))?;
+        } else if slope.len() > shape.len() && slope.iter().product::<usize>() == 1 {
+            inputs[1] = self.view(node, &inputs[1], Geometry::reshaped(vec![1; shape.len()]))?;
         } else if broadcast([&shape[..], &slope]).as_ref() != Some(&shape) {
             let found = format!("a slope of shape {} for {}", shape_text(&slope), shape_text(&shape));
             self.error(node, &node.origin, found, "one number, or one a channel", "correct the shape of the slope");

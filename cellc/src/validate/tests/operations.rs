@@ -305,6 +305,16 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     assert_eq!(with(Elementwise::Minimum, &[0.0, 2.0]).1, [0.0, 1.0, -3.0, -3.0]);
     assert_eq!(with(Elementwise::PRelu, &[0.5]).1, [1.0, -1.5]);
 
+    // one number is a slope for everything, whatever its rank
+    for shape in [&[][..], &[2]] {
+        let len = shape.iter().product();
+        let one = both_ways(shape, &[-1.0, -3.0][..len], |g, x| {
+            let slope = g.floats(&[1, 1], &[0.5]);
+            vec![g.elementwise(Elementwise::PRelu, &[x, slope])]
+        });
+        assert_eq!(one[0], (shape.to_vec(), [-0.5, -1.5][..len].to_vec()));
+    }
+
     // a slope for each channel belongs to axis 1
     let slopes = both_ways(&[1, 2, 2], &[-1.0, 1.0, -1.0, -2.0], |g, x| {
         let slope = g.floats(&[2], &[0.5, 10.0]);
