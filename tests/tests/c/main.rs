@@ -13,7 +13,7 @@ use cellc::{AppleResetGate, Builder, Framework, Language};
 use cellc::{Fma, Options, Unroll, WeightsAs};
 use cellc_tests::skipped::{has, skip};
 
-use toolchain::{GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
+use toolchain::{Compiler, GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
 
 /// Flags that decide what a compiler may contract, and how far it optimises.
 fn flag_sets() -> Vec<&'static [&'static str]> {
@@ -503,4 +503,106 @@ fn the_file_of_weights_is_not_text() {
     assert!(source.bytes.len() < 100_000, "{} bytes", source.bytes.len());
     let names: Vec<_> = compilation.emit("net").into_iter().map(|file| file.name).collect();
     assert_eq!(names, ["net.c.weights.bin", "net.h", "net.c"].map(|name| Path::new(name).display().to_string()));
+}
+
+/// The bytes of a section of an object; 0 if it has none of that name.
+fn section(folder: &Path, object: &str, name: &str) -> usize {
+    let listing = String::from_utf8(succeed(folder, "objdump", &["-h", object])).expect("objdump prints ASCII");
+    let rows = listing.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let size = |row: Vec<&str>| (row.get(1) == Some(&name)).then(|| usize::from_str_radix(row[2], 16).expect("a size"));
+    rows.filter_map(size).sum()
+}
+
+/// Firmware puts weights where its linker has room for them, whether they are in the source or in a file.
+#[test]
+fn weights_go_to_the_section_that_is_named() {
+    const ARM: Compiler = Compiler { c: "arm-none-eabi-gcc", cpp: "arm-none-eabi-g++" };
+    let named = "-DNET_WEIGHTS_SECTION=\".qspi\"";
+    for weights_as in [WeightsAs::Inline, WeightsAs::File] {
+        let compilation = cases::compiled("gru_cell_lbr1", &Options { weights_as, ..Options::default() });
+        let bytes = compilation.packed.bytes.len();
+        let folder = folder(&format!("sections-{weights_as:?}"));
+        cases::write(&folder, &compilation, "net");
+        let arm = has(ARM.c).then_some((ARM, "-mcpu=cortex-m4"));
+        for (compiler, machine) in compilers().into_iter().map(|compiler| (compiler, "-O1")).chain(arm) {
+            let sizes = |flag: &str| {
+                object(&folder, compiler, "net.c", "net.o", &["-std=c11", machine, flag]);
+                [".qspi", ".rodata"].map(|name| section(&folder, "net.o", name))
+            };
+            let [none, together] = sizes("-DNOTHING");
+            assert_eq!(none, 0, "{compiler:?} {weights_as:?}");
+            assert!(together >= bytes, "{compiler:?} {weights_as:?}: {together}, not {bytes}");
+            let [alone, rest] = sizes(named);
+            assert_eq!((alone, rest), (bytes, together - bytes), "{compiler:?} {weights_as:?}");
+            if compiler != ARM {
+                driver::check(&folder, compiler, &["net.o"], &compilation, &driver::calls(&compilation));
+            }
+        }
+    }
+}
+
+/// The commands and the linker script of EMBEDDED.md put weights, state and code where it says.
+#[test]
+fn firmware_is_linked_as_the_page_says() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../EMBEDDED.md")).expect("the page");
+    let block = |start: &str| {
+        let mut blocks = page.split("```").skip(1).step_by(2);
+        blocks.find(|block| block.contains(start)).and_then(|block| block.split_once('\n')).expect(start).1.to_owned()
+    };
+    let compiler = "arm-none-eabi-gcc";
+    if !has(compiler) {
+        return;
+    }
+    let folder = folder("firmware");
+    let case = Builder::new(cases::corpus().join("gru_cell_lbr1").join("model.xml")).name("gru");
+    case.language(Language::C).out_dir(&folder).compile().expect("it is compiled");
+    let state = block("section(\".dtcm\")").replace("static gru net;", "gru net;");
+    let handler = block("DMA1_Stream5_IRQHandler").split_once("\n").expect("a function").1.to_owned();
+    let main = "int main(void) { gru_init(&net); for (;;) { } }";
+    let arrays = "float input[GRU_X_SIZE], output[GRU_H_OUT_SIZE];\nvoid DMA1_Stream5_IRQHandler(void);";
+    fs::write(folder.join("main.c"), format!("#include \"gru.h\"\n{arrays}\n{state}{handler}{main}\n"))
+        .expect("written");
+    fs::write(folder.join("firmware.ld"), block("MEMORY {")).expect("written");
+    let words: Vec<String> =
+        block("GRU_WEIGHTS_SECTION=\".qspi\"' -c").replace('\'', "").split_whitespace().map(str::to_owned).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    succeed(&folder, words[0], &words[1..]);
+    let (machine, _) = words[1..].split_at(3);
+    let link = [
+        "-nostartfiles",
+        "--specs=nosys.specs",
+        "-Wl,-e,main",
+        "-T",
+        "firmware.ld",
+        "main.c",
+        "gru.o",
+        "-o",
+        "firmware",
+    ];
+    succeed(&folder, compiler, &[machine, &link].concat());
+    let symbols = String::from_utf8(succeed(&folder, "nm", &["firmware"])).expect("ASCII");
+    let at = |symbol: &str| {
+        let line = symbols.lines().find(|line| line.ends_with(&format!(" {symbol}"))).expect(symbol);
+        u32::from_str_radix(&line[..8], 16).expect("an address") >> 24
+    };
+    let places = ["gru_weight_data", "net", "gru_step", "main"].map(at);
+    assert_eq!(places, [0x90, 0x20, 0x00, 0x08]);
+}
+
+/// What a step changes is in the struct: on machines that are not asked which instructions they have, a file has no memory of its own.
+#[test]
+fn firmware_has_no_memory_of_its_own() {
+    let compiler = "arm-none-eabi-gcc";
+    if !has(compiler) {
+        return;
+    }
+    for case in ["gru_cell_min", "stateful_gru", "ti_gru"] {
+        let folder = folder(&format!("memory-{case}"));
+        let builder = Builder::new(cases::corpus().join(case).join("model.xml")).name("net").language(Language::C);
+        builder.interface("cellc_model.h").out_dir(&folder).compile().expect("it is compiled");
+        let flags = [STRICT, &["-mcpu=cortex-m4", "-std=c11", "-Os", "-c", "net.c", "-o", "net.o"]].concat();
+        succeed(&folder, compiler, &flags);
+        let sizes = [".data", ".bss", ".rodata"].map(|name| section(&folder, "net.o", name));
+        assert!(sizes[0] == 0 && sizes[1] == 0 && sizes[2] > 0, "{case}: {sizes:?}");
+    }
 }

@@ -7,7 +7,7 @@ use crate::emit::names::{Field, c_type};
 use crate::kernel::Element;
 
 /// The file that all models share.
-pub(crate) const FILE: &str = include_str!("cellc_model.h");
+pub(crate) const FILE: &str = include_str!("text/cellc_model.h");
 
 /// The number of the interface, which the file of another interface does not have.
 const NUMBER: u32 = 1;

@@ -3,7 +3,11 @@
 #error "weights narrower than a float are laid out for little-endian machines: generate this file with --weight-format f32"
 #endif
 //: array
-/* The weights in the order in which the kernels read them, as bits: exact, and fast to compile. */
+/* The weights in the order in which the kernels read them, as bits: exact, and fast to compile.
+ * -DUPPER_WEIGHTS_SECTION='".name"' puts them into a section of the linker's. */
+#ifdef UPPER_WEIGHTS_SECTION
+__attribute__((section(UPPER_WEIGHTS_SECTION)))
+#endif
 static const _Alignas(ALIGNMENT) union {
     uint32_t bits[LENGTH];
     float values[LENGTH];
@@ -12,7 +16,8 @@ static const _Alignas(ALIGNMENT) union {
 //: beside
 /* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The
  * assembler looks for it in the working directory and in those given by -I; -DUPPER_WEIGHTS_FILE='"path"' names
- * another place (with -flto: a place that the linker finds too). */
+ * another place (with -flto: a place that the linker finds too). -DUPPER_WEIGHTS_SECTION='".name"' puts the weights into
+ * a section of the linker's. */
 #ifndef UPPER_WEIGHTS_FILE
 #define UPPER_WEIGHTS_FILE "NAME"
 #endif
@@ -23,13 +28,22 @@ static const _Alignas(ALIGNMENT) union {
 #define UPPER_STRING(text) UPPER_STRING_(text)
 #define UPPER_SYMBOL UPPER_STRING(__USER_LABEL_PREFIX__) "PREFIX_weight_data"
 #if defined(__APPLE__)
-#define UPPER_BEGIN ".section __TEXT,__const\n.private_extern " UPPER_SYMBOL "\n"
+#ifndef UPPER_WEIGHTS_SECTION
+#define UPPER_WEIGHTS_SECTION "__TEXT,__const"
+#endif
+#define UPPER_BEGIN ".section " UPPER_WEIGHTS_SECTION "\n.private_extern " UPPER_SYMBOL "\n"
 #define UPPER_END ".text\n"
 #elif defined(_WIN32)
-#define UPPER_BEGIN ".section .rdata,\"dr\"\n"
+#ifndef UPPER_WEIGHTS_SECTION
+#define UPPER_WEIGHTS_SECTION ".rdata"
+#endif
+#define UPPER_BEGIN ".section " UPPER_WEIGHTS_SECTION ",\"dr\"\n"
 #define UPPER_END ".text\n"
 #else
-#define UPPER_BEGIN ".pushsection .rodata\n.hidden " UPPER_SYMBOL "\n"
+#ifndef UPPER_WEIGHTS_SECTION
+#define UPPER_WEIGHTS_SECTION ".rodata"
+#endif
+#define UPPER_BEGIN ".pushsection " UPPER_WEIGHTS_SECTION ",\"a\"\n.hidden " UPPER_SYMBOL "\n"
 #define UPPER_END ".popsection\n"
 #endif
 __asm__(UPPER_BEGIN
@@ -48,6 +62,9 @@ extern const KIND {
 #elif defined(__has_embed)
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wc23-extensions"
+#endif
+#ifdef UPPER_WEIGHTS_SECTION
+__attribute__((section(UPPER_WEIGHTS_SECTION)))
 #endif
 static const _Alignas(ALIGNMENT) union {
     unsigned char bytes[LENGTH * sizeof(float)];

@@ -24,10 +24,10 @@ typedef enum cellc_element {
 
 /* An input or an output of a step. States are neither: they are in the instance. */
 typedef struct cellc_tensor {
-    const char *name;      /* as in the model's own header */
-    size_t size;           /* elements that one step reads or writes, in C order */
-    cellc_element element; /* what they are */
-    int each_step;         /* 1: many steps take an array for each step, one after the other; 0: all steps share one */
+    const char *name; /* as in the model's own header */
+    size_t size;      /* elements that one step reads or writes, in C order */
+    unsigned element; /* what they are, a cellc_element: the size of an enum depends on the compiler */
+    int each_step;    /* 1: many steps take an array for each step, one after the other; 0: all steps share one */
 } cellc_tensor;
 
 /* A model. The pointers are never NULL, but for `inputs` of a model without inputs.
