@@ -2,6 +2,7 @@
 
 #[cfg(feature = "builder")]
 mod c;
+mod calls;
 #[cfg(feature = "builder")]
 mod files;
 pub mod names;
@@ -59,6 +60,11 @@ impl<'a> Contents<'a> {
     /// Those that take the place of the baseline, each where its condition holds.
     fn instead(&self) -> impl DoubleEndedIterator<Item = (&'static Isa, Condition)> + '_ {
         self.special().filter(|isa| isa.is_chosen_when_compiling()).filter_map(|isa| Some((isa, isa.condition()?)))
+    }
+
+    /// The instruction sets that a program asks for, best last.
+    fn asked(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
+        self.special().filter(|isa| isa.question().is_some())
     }
 
     /// What programs ask, each once.

@@ -1,5 +1,8 @@
 //! Texts of generated code that never vary, but for words in them: they stand in files of the language itself, in the folders `text`.
 
+/// A word of a text, and what stands there.
+pub(super) type Word = (&'static str, String);
+
 /// A text with words replaced, the first of them first; nothing is replaced in what they become.
 pub(super) fn filled(text: &str, words: &[(&str, &str)]) -> String {
     match words {

@@ -1,7 +1,7 @@
 //! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter, Write};
 use std::rc::Rc;
 
@@ -195,33 +195,6 @@ pub(super) struct Shared {
     scope: Rc<Scope>,
 }
 
-/// A kernel, and the function that does its work.
-pub(super) type Call<'p> = (&'p Kernel, &'p str);
-
-/// Of what a function that calls kernels is given, what they use.
-pub(super) struct Uses {
-    /// Buffers; of parts the whole.
-    pub(super) buffers: BTreeSet<BufferId>,
-    pub(super) pool: bool,
-    /// The block, variables, the order of weights.
-    pub(super) state: bool,
-    pub(super) weights: bool,
-}
-
-impl Uses {
-    pub(super) fn of(body: BodyRef<'_>, calls: &[Vec<Call<'_>>]) -> Self {
-        let params = calls.iter().flatten().flat_map(|(kernel, _)| &kernel.params);
-        let buffers: BTreeSet<_> = params.map(|(id, _)| body.whole(*id).0).collect();
-        let any = |is: fn(Role) -> bool| buffers.iter().any(|id| is(body.buffer(*id).role));
-        Self {
-            pool: calls.iter().any(|group| group.len() > 1),
-            state: any(|role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards)),
-            weights: any(|role| role == Role::Weights),
-            buffers,
-        }
-    }
-}
-
 /// What the text of a dialect declares, and a program must not hide.
 pub(super) struct Taken<'a> {
     /// Around kernels and functions.
@@ -291,13 +264,6 @@ impl Shared {
     /// The body that packs weights at run time, for [`Shared::new`] and what prints kernels.
     pub(super) fn packing(program: &Program) -> Body {
         Body { kernels: vec![program.packing.clone()], ..Body::default() }
-    }
-
-    /// The calls of a step in order, those together that may run at the same time.
-    pub(super) fn calls<'p>(&'p self, body: BodyRef<'p>) -> Vec<Vec<Call<'p>>> {
-        let mut names = self.kernels.iter().map(|(name, _)| name.as_str());
-        let groups = body.body.groups();
-        groups.map(|group| group.iter().zip(names.by_ref()).collect()).collect()
     }
 
     /// The kernels that are written, and their names.

@@ -7,7 +7,7 @@ use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::surface::{Member, Memory, Statement};
-use crate::emit::text::{filled, part};
+use crate::emit::text::{Word, filled, part};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::options::Language;
@@ -24,11 +24,6 @@ impl CFile<'_> {
     /// The enumerator of an instruction set.
     fn enumerator(&self, isa: &Isa) -> String {
         format!("{}_ISA_{}", self.upper(), isa.name.to_ascii_uppercase())
-    }
-
-    /// The instruction sets that a program asks for.
-    fn asked(&self) -> impl Iterator<Item = &'static Isa> + '_ {
-        self.special().filter(|isa| isa.question().is_some())
     }
 
     /// The enumerator of what every machine has that the file is compiled for.
@@ -104,7 +99,7 @@ impl CFile<'_> {
     }
 
     /// What differs in all items.
-    fn words(&self) -> [(&'static str, String); 8] {
+    fn words(&self) -> [Word; 8] {
         let (parameter, argument) = match self.is_baked() {
             true => (String::new(), ""),
             false => (format!(", const {}_packed *packed", self.prefix()), ", packed"),
@@ -122,7 +117,7 @@ impl CFile<'_> {
     }
 
     /// An item of a file with its own words; those that stand for lines are lines.
-    fn item(&self, text: &'static str, name: &str, own: &[(&str, String)]) -> String {
+    fn item(&self, text: &'static str, name: &str, own: &[Word]) -> String {
         let words = self.words();
         let words: Vec<_> = own.iter().chain(&words).map(|(word, value)| (*word, value.as_str())).collect();
         filled(part(text, name), &words)
@@ -145,7 +140,7 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
 }
 
 /// What differs in an item of the header.
-fn declared(file: &CFile<'_>, name: &str) -> Vec<(&'static str, String)> {
+fn declared(file: &CFile<'_>, name: &str) -> Vec<Word> {
     let (prefix, interface) = (file.prefix(), file.interface);
     let restrict = format!("{}_RESTRICT ", file.upper());
     match name {
@@ -313,7 +308,7 @@ pub(super) fn source(out: &mut String, file: &CFile<'_>) {
 }
 
 /// What differs in the functions of an item.
-fn defined(file: &CFile<'_>, name: &str) -> Vec<(&'static str, String)> {
+fn defined(file: &CFile<'_>, name: &str) -> Vec<Word> {
     match name {
         "isa" => {
             let detect = |isa| {

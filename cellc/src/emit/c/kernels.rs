@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::super::traversal::{Block, Shared, Taken, Uses};
+use super::super::traversal::{Block, Shared, Taken};
 use super::dialect::{C, DEEPEST, counter, full, plus};
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
 use super::{CFile, guarded, wrap};
 use crate::arch::Isa;
-use crate::emit::names::{Field, c_type};
+use crate::emit::calls::{Location, Uses};
+use crate::emit::names::c_type;
 use crate::emit::signature::{Argument, Signature};
-use crate::kernel::{BodyRef, BufferId, Role};
+use crate::kernel::{BodyRef, BufferId};
 use crate::options::Language;
 
 /// What else the text of a body takes for granted.
@@ -145,8 +146,7 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
         wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
     }
     unused(out, file.interface.has_state() && !uses.state, "state");
-    let reads = uses.buffers.iter().any(|id| matches!(body.buffer(*id).role, Role::Parameter(_)));
-    unused(out, !file.interface.inputs.is_empty() && !reads, "inputs");
+    unused(out, !file.interface.inputs.is_empty() && !uses.inputs, "inputs");
     calls.iter().for_each(|call| wrap::statement(out, 4, call));
     if file.interface.alternates {
         out.push_str("    state->backwards ^= 1u;\n");
@@ -170,38 +170,21 @@ impl CFile<'_> {
     }
 
     fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
-        match body.buffer(id).role {
-            Role::Parameter(i) => {
-                let named = |fields: &[Field]| fields.iter().find(|f| f.index == i).map(|field| field.name.clone());
-                let input = named(&self.interface.inputs).map(|name| format!("inputs->{name}"));
-                let weights = || named(&self.interface.weights).map(|name| format!("weights->{name}"));
-                input.or_else(weights).expect("emit: every parameter is a field")
+        match self.location(body, id) {
+            Location::Input(field) => format!("inputs->{}", field.name),
+            Location::Weights(field) => format!("weights->{}", field.name),
+            Location::Output(field) => format!("outputs->{}", field.name),
+            Location::Variable(field) => format!("state->{}", field.name),
+            Location::Order => "&state->backwards".to_owned(),
+            Location::Block(at) => plus("state->block", at),
+            Location::Table(_) => shared.buffer(id).name.clone(),
+            Location::Packed(at) => plus("packed->values", at),
+            Location::Baked(at) => {
+                let element = self.program.buffer(id).element;
+                let data = format!("{}_weight_data.{}", self.prefix(), weights::member(element));
+                plus(&data, at * 4 / element.size())
             }
-            Role::Result(i) => format!("outputs->{}", self.interface.outputs[i].name),
-            Role::Variable(i) => format!("state->{}", self.interface.variables[i].name),
-            Role::Scratch => {
-                plus("state->block", body.block_place(id).expect("emit: what kernels share stands in the block"))
-            }
-            Role::Table => shared.buffer(id).name.clone(),
-            Role::Backwards => "&state->backwards".to_string(),
-            Role::Weights | Role::Constant(_) => self.constant(id),
-            Role::Part { of, at } => match body.block_place(of) {
-                Some(start) => plus("state->block", start + at),
-                None => plus(&self.argument(body, shared, of), at),
-            },
-        }
-    }
-
-    /// Where a buffer of weights or a constant stands.
-    pub(super) fn constant(&self, id: BufferId) -> String {
-        let element = self.program.buffer(id).element;
-        match (self.packed.run_time_at(id), self.packed.baked_at(id)) {
-            (Some(at), _) => plus("packed->values", at),
-            (None, Some(at)) => {
-                let member = weights::member(element);
-                plus(&format!("{}_weight_data.{member}", self.prefix()), at * 4 / element.size())
-            }
-            (None, None) => unreachable!("emit: every constant that is read is packed"),
+            Location::Part(of, at) => plus(&self.argument(body, shared, of), at),
         }
     }
 }

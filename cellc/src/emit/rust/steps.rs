@@ -1,60 +1,29 @@
 //! The method that takes a run-time number of steps.
 
-use std::fmt::Write;
-
-use super::lints::UNUSED;
-use super::tuple;
 use super::types::array;
-use crate::emit::names::Interface;
+use super::{RustFile, tuple};
 use crate::emit::signature::{Argument, Signature, Tensors};
 
 /// `step_in_place` and `steps_in_place`, for a model whose input and output are of one type.
-pub(super) fn in_place(interface: &Interface) -> String {
+pub(super) fn in_place(file: &RustFile<'_>) -> String {
+    let interface = file.interface;
     let Some((input, output)) = interface.in_place() else { return String::new() };
-    let ty = array(output);
     let step = match &interface.outputs[..] {
         [_] => "self.step(&input, io);".to_owned(),
         _ => {
             format!("let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = outputs.{};", output.name)
         }
     };
-    let mut text = format!(
-        "/// [`Self::step`] in place: `io` is `{}` before and `{}` after.
-        pub fn step_in_place(&mut self, io: &mut {ty}) {{ let input = *io; {step} }}\n",
-        input.name, output.name
-    );
-    if interface.steps.as_ref().is_some_and(|steps| steps.inputs[input.index] && steps.outputs[output.index]) {
-        let _ = writeln!(
-            text,
-            "/// [`Self::steps`] in place: calls [`Self::step_in_place`] for each step of `io`.
-            pub fn steps_in_place(&mut self, io: &mut [{ty}]) {{ for io in io {{ self.step_in_place(io); }} }}"
-        );
-    }
-    text
-}
-
-/// What the module needs beside the struct.
-pub(super) fn items(interface: &Interface) -> String {
-    if interface.steps.is_none() {
-        return String::new();
-    }
-    format!(
-        "/// The slices given to [`{}::steps`] have different numbers of steps.
-        {UNUSED}
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct UnequalSteps;
-        impl core::fmt::Display for UnequalSteps {{
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {{
-                f.write_str(\"the slices do not hold the same number of steps\")
-            }}
-        }}
-        impl core::error::Error for UnequalSteps {{}}\n",
-        interface.type_name
-    )
+    let words =
+        [("INPUT", input.name.clone()), ("OUTPUT", output.name.clone()), ("IO", array(output)), ("STEP;", step)];
+    let all = interface.steps.as_ref().is_some_and(|steps| steps.inputs[input.index] && steps.outputs[output.index]);
+    let names = if all { &["step in place", "steps in place"][..] } else { &["step in place"] };
+    names.iter().map(|name| file.item(name, &words)).collect()
 }
 
 /// `steps`, which repeats `step`.
-pub(super) fn method(interface: &Interface) -> String {
+pub(super) fn method(file: &RustFile<'_>) -> String {
+    let interface = file.interface;
     let Some(steps) = &interface.steps else { return String::new() };
     let signature = Signature::step(interface);
     let mut params = Vec::new();
@@ -95,22 +64,14 @@ pub(super) fn method(interface: &Interface) -> String {
         true => String::new(),
         false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
     };
-    format!(
-        "/// Calls [`Self::step`] for each step of the slices, in order.
-        ///
-        /// An output that is not a slice is that of the last step; without steps nothing is written. The state continues
-        /// from call to call. [`Self::reset`] starts another sequence.
-        pub fn steps(&mut self, {params}) -> Result<(), UnequalSteps> {{
-            {check}
-            {before}
-            for steps_done in 0..{} {{
-                let {} = {} else {{ break; }};
-                {step}
-            }}
-            Ok(())
-        }}\n",
-        lengths[0],
-        tuple(&names),
-        tuple(&places),
-    )
+    let words = [
+        ("PARAMETERS: ()", params),
+        ("CHECK;", check),
+        ("OUTPUTS;", before.to_owned()),
+        ("LENGTH", lengths[0].clone()),
+        ("NAMES", tuple(&names)),
+        ("PLACES", tuple(&places)),
+        ("STEP;", step),
+    ];
+    file.item("steps", &words)
 }

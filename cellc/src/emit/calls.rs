@@ -1,0 +1,150 @@
+//! Which kernels a step calls, and where what they read and write stands. Languages spell it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Contents;
+use super::names::Field;
+use super::traversal::Shared;
+use crate::kernel::{BodyRef, BufferId, Kernel, Role};
+
+/// A kernel, and the function that does its work.
+pub(super) type Call<'p> = (&'p Kernel, &'p str);
+
+impl Shared {
+    /// The calls of a step in order, those together that may run at the same time.
+    pub(super) fn calls<'p>(&'p self, body: BodyRef<'p>) -> Vec<Vec<Call<'p>>> {
+        let mut names = self.kernels.iter().map(|(name, _)| name.as_str());
+        let groups = body.body.groups();
+        groups.map(|group| group.iter().zip(names.by_ref()).collect()).collect()
+    }
+}
+
+/// Of what a function that calls kernels is given, what they use.
+pub(super) struct Uses {
+    /// Buffers; of parts the whole.
+    pub(super) buffers: BTreeSet<BufferId>,
+    pub(super) pool: bool,
+    /// The block, variables, the order of weights.
+    pub(super) state: bool,
+    pub(super) weights: bool,
+    pub(super) inputs: bool,
+}
+
+impl Uses {
+    pub(super) fn of(body: BodyRef<'_>, calls: &[Vec<Call<'_>>]) -> Self {
+        let params = calls.iter().flatten().flat_map(|(kernel, _)| &kernel.params);
+        let buffers: BTreeSet<_> = params.map(|(id, _)| body.whole(*id).0).collect();
+        let any = |is: fn(Role) -> bool| buffers.iter().any(|id| is(body.buffer(*id).role));
+        Self {
+            pool: calls.iter().any(|group| group.len() > 1),
+            state: any(|role| matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards)),
+            weights: any(|role| role == Role::Weights),
+            inputs: any(|role| matches!(role, Role::Parameter(_))),
+            buffers,
+        }
+    }
+}
+
+/// Where a buffer stands.
+pub(super) enum Location<'a> {
+    Input(&'a Field),
+    /// Among the weights that are packed at run time.
+    Weights(&'a Field),
+    Output(&'a Field),
+    Variable(&'a Field),
+    /// That of weights, in the state.
+    Order,
+    /// In the block, from that element on.
+    Block(usize),
+    /// In a table of these integers.
+    Table(&'a [u32]),
+    /// In the weights that were packed at run time, from that f32 on.
+    Packed(usize),
+    /// In the weights of the file, from that f32 on.
+    Baked(usize),
+    /// In another buffer, from that element on.
+    Part(BufferId, usize),
+}
+
+/// Parts of one memory that kernels use, in order: of each how many elements are skipped before it.
+pub(super) struct Cut {
+    /// The buffer that they are parts of; `None`: the block.
+    pub(super) of: Option<BufferId>,
+    pub(super) parts: Vec<(BufferId, usize)>,
+}
+
+/// The memory of kernels that may run at the same time.
+pub(super) struct Cuts {
+    pub(super) cuts: Vec<Cut>,
+    /// Buffers of the state, and parts that are only read: each with whether it is a part. Several kernels may share these.
+    pub(super) shared: Vec<(BufferId, bool)>,
+}
+
+impl Contents<'_> {
+    /// Where a buffer stands.
+    pub(super) fn location<'b>(&'b self, body: BodyRef<'b>, id: BufferId) -> Location<'b> {
+        let interface = self.interface;
+        let of_index = |fields: &'b [Field], i| fields.iter().find(|field| field.index == i);
+        match body.buffer(id).role {
+            Role::Parameter(i) => {
+                let weights = || of_index(&interface.weights, i).map(Location::Weights);
+                let input = of_index(&interface.inputs, i).map(Location::Input);
+                input.or_else(weights).expect("emit: every parameter is a field")
+            }
+            Role::Result(i) => Location::Output(&interface.outputs[i]),
+            Role::Variable(i) => Location::Variable(&interface.variables[i]),
+            Role::Backwards => Location::Order,
+            Role::Scratch => {
+                Location::Block(body.block_place(id).expect("emit: what kernels share stands in the block"))
+            }
+            Role::Table => {
+                let table = body.program.tables.iter().find(|(table, _)| *table == id);
+                Location::Table(&table.expect("emit: a table has contents").1)
+            }
+            Role::Weights | Role::Constant(_) => match (self.packed.run_time_at(id), self.packed.baked_at(id)) {
+                (Some(at), _) => Location::Packed(at),
+                (None, at) => Location::Baked(at.expect("emit: every constant that is read is packed")),
+            },
+            Role::Part { of, at } => match body.block_place(of) {
+                Some(start) => Location::Block(start + at),
+                None => Location::Part(of, at),
+            },
+        }
+    }
+
+    /// How memory is cut for kernels that are called together.
+    pub(super) fn cuts(&self, body: BodyRef<'_>, group: &[Call<'_>], shared: &Shared) -> Cuts {
+        let mut used: BTreeMap<BufferId, bool> = BTreeMap::new();
+        for (id, written) in group.iter().flat_map(|(kernel, _)| &kernel.params) {
+            *used.entry(*id).or_default() |= written;
+        }
+        let mut parts: BTreeMap<Option<BufferId>, Vec<(usize, BufferId)>> = BTreeMap::new();
+        let mut only_read = Vec::new();
+        for (id, written) in used {
+            let (of, at) = match self.location(body, id) {
+                Location::Block(at) => (None, at),
+                Location::Part(of, at) => (Some(of), at),
+                Location::Variable(_) | Location::Order => {
+                    only_read.push((id, false));
+                    continue;
+                }
+                _ => continue,
+            };
+            parts.entry(of).or_default().push((at, id));
+            if !written {
+                only_read.push((id, true));
+            }
+        }
+        let cut = |(of, mut parts): (_, Vec<_>)| {
+            parts.sort_unstable();
+            let mut end = 0;
+            let skipped = |(at, id)| {
+                let skipped = at - end;
+                end = at + shared.buffer(id).len;
+                (id, skipped)
+            };
+            Cut { of, parts: parts.into_iter().map(skipped).collect() }
+        };
+        Cuts { cuts: parts.into_iter().map(cut).collect(), shared: only_read }
+    }
+}

@@ -1,0 +1,242 @@
+//! The modules of kernels: one for each instruction set, and one that packs weights at run time.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
+use super::lints::STYLE;
+use super::types::{attribute, element};
+use super::{RustFile, lanes, tuple};
+use crate::arch::Isa;
+use crate::emit::calls::{Call, Cut, Location, Uses};
+use crate::emit::names::POOL_MEMBERS;
+use crate::emit::signature::{Argument, Signature};
+use crate::emit::traversal::{Block, MOST_CALLED, Shared, Taken};
+use crate::kernel::{BodyRef, BufferId, Kernel, Role};
+use crate::options::Language;
+
+/// What else is declared where kernels' names stand.
+const MODULE: [&str; 8] = ["run", "part", "blob", "state", "cut", "left", "turn", "at"];
+
+/// How many loops a copy may have: more than any has.
+const DEEPEST: usize = 24;
+
+impl RustFile<'_> {
+    /// The module of an instruction set.
+    pub(super) fn body_module(&self, isa: &'static Isa, body: BodyRef<'_>) -> String {
+        let head = format!("{} {STYLE} mod {}", self.cfg(isa), isa.name);
+        self.module(&head, isa, body, &|shared| self.run(body, shared, &attribute(isa)))
+    }
+
+    /// What packs weights at run time.
+    pub(super) fn pack_module(&self) -> String {
+        let own = Shared::packing(self.program);
+        let body = BodyRef { program: self.program, body: &own };
+        let module =
+            self.module(&format!("{STYLE} mod pack"), self.isas[0].0, body, &|shared| self.packing(body, shared));
+        let of_others = self.interface.block_len > 0 || self.cuts_outputs();
+        match self.packed.run_time.len() > 1 && !of_others {
+            true => module + &self.item("cut", &[]),
+            false => module,
+        }
+    }
+
+    /// A module of kernels, the function that calls them first.
+    fn module(&self, head: &str, isa: &'static Isa, body: BodyRef<'_>, run: &dyn Fn(&Shared) -> String) -> String {
+        let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
+        let around = lanes::names().chain(MODULE).chain(pool).collect();
+        let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
+        let shared = Shared::new(body, &taken, self.interface, self.is_baked());
+        let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
+        let long = body.functions.iter().zip(&shared.functions);
+        let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
+        let mut dialect = Rust {
+            out: String::new(),
+            attribute: attribute(isa),
+            used: BTreeSet::new(),
+            fused: !isa.rust_mul_add.is_empty(),
+            long: long.map(|(_, name)| name.clone()).collect(),
+        };
+        shared.all_kernels(body, &mut dialect);
+        shared.all_functions(body, &mut dialect);
+        let mut out = format!("{head} {{\n{}{}", run(&shared), dialect.out);
+        lanes::write(&mut out, &dialect.used, isa, &dialect.attribute, self.program.alignment);
+        out.push_str("}\n");
+        out
+    }
+
+    /// The function that calls the kernel that packs.
+    fn packing(&self, body: BodyRef<'_>, shared: &Shared) -> String {
+        let len = self.packed.run_time_len;
+        let mut out = format!("pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]) {{");
+        let (mut names, mut places, mut end) = (Vec::new(), Vec::new(), 0);
+        if self.packed.run_time.len() > 1 {
+            out.push_str("let left = &mut &mut packed[..];\n");
+        }
+        for (id, _) in &body.kernels[0].params {
+            let Block { name, len, .. } = shared.buffer(*id);
+            let place = match self.location(body, *id) {
+                Location::Weights(field) if field.shape.len() < 2 => format!("weights.{}", field.name),
+                Location::Weights(field) => {
+                    let flat = ".as_flattened()".repeat(field.shape.len() - 1);
+                    names.push(format!("Some({name})"));
+                    places.push(format!("weights.{}{flat}.first_chunk()", field.name));
+                    continue;
+                }
+                Location::Packed(_) if self.packed.run_time.len() == 1 => "packed".to_owned(),
+                Location::Packed(at) => {
+                    names.push(format!("Some({name})"));
+                    places.push(format!("super::cut::<{len}>(left, {})", at - end));
+                    end = at + len;
+                    continue;
+                }
+                Location::Baked(at) => self.part(*id, at),
+                _ => unreachable!("emit: weights and constants are packed"),
+            };
+            let _ = writeln!(out, "let {name} = {place};");
+        }
+        let (kernel, (name, _)) = (&body.kernels[0], &shared.kernels[0]);
+        let call = format!("{name}({});", self.arguments(body, shared, kernel, false));
+        match &names[..] {
+            [] => out + &call + "}\n",
+            _ => out + &format!("if let {} = {} {{ {call} }} }}\n", tuple(&names), tuple(&places)),
+        }
+    }
+
+    /// An expression for the bytes of one buffer of the baked block, as `&[[u8; B]; N]`.
+    fn part(&self, id: BufferId, at: usize) -> String {
+        let buffer = self.program.buffer(id);
+        format!("const {{ super::part::<{}, {}>({at}) }}", buffer.element.size(), buffer.len)
+    }
+
+    /// The function of a module that calls its kernels in order; where there are many, through functions that call some of them each,
+    /// as rustc takes more than linear time for a long one.
+    fn run(&self, body: BodyRef<'_>, shared: &Shared, attribute: &str) -> String {
+        let calls = shared.calls(body);
+        let signature = self.signature(body, shared, &calls, true);
+        let mut out = format!("/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
+        let mut parts = String::new();
+        if shared.runs.is_empty() {
+            self.calls(&mut out, body, shared, &calls);
+        }
+        for (name, calls) in shared.runs.iter().zip(calls.chunks(MOST_CALLED)) {
+            let (params, args) = self.signature(body, shared, calls, false);
+            let _ = writeln!(out, "{name}({args});");
+            let _ = write!(parts, "/// Part of a step.\n{attribute} fn {name}({params}) {{");
+            self.calls(&mut parts, body, shared, calls);
+            parts.push_str("}\n");
+        }
+        let order = if self.interface.alternates { "state.backwards ^= 1;\n" } else { "" };
+        format!("{out}{order}}}\n{parts}")
+    }
+
+    /// The parameters of a function that calls kernels, and the arguments of the same names: all that the module is given, or what
+    /// those kernels use.
+    fn signature(&self, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], all: bool) -> (String, String) {
+        let uses = Uses::of(body, calls);
+        let (mut params, mut args) = (String::new(), String::new());
+        let mut add = |is_used: bool, name: &str, ty: String| {
+            if is_used || all {
+                let unused = if is_used { "" } else { "_" };
+                let _ = write!(params, "{unused}{name}: {ty},");
+                let _ = write!(args, "{name},");
+            }
+        };
+        for argument in Signature::function(self.interface, Language::Rust).0 {
+            let (tensors, mutable, role) = match argument {
+                Argument::Pool => {
+                    add(uses.pool, "pool", "&mut dyn super::Join".to_owned());
+                    continue;
+                }
+                Argument::State => {
+                    add(uses.state, "state", "&mut super::State".to_owned());
+                    continue;
+                }
+                Argument::Packed => {
+                    add(uses.weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
+                    continue;
+                }
+                Argument::Inputs(tensors) => (tensors, "", Role::Parameter as fn(usize) -> Role),
+                Argument::Outputs(tensors) => (tensors, "mut ", Role::Result as fn(usize) -> Role),
+            };
+            for field in tensors.fields {
+                let id = self.program.find(role(field.index)).expect("every field has a buffer");
+                let ty = format!("&{mutable}[{}; {}]", element(field.element), field.len());
+                add(uses.buffers.contains(&id), &shared.buffer(id).name, ty);
+            }
+        }
+        (params, args)
+    }
+
+    /// What kernels read that is no argument of theirs around, then the calls.
+    fn calls(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>]) {
+        for id in Uses::of(body, calls).buffers {
+            let Block { name, len, .. } = shared.buffer(id);
+            let _ = match (body.buffer(id).role, self.location(body, id)) {
+                (_, Location::Table(values)) => {
+                    let values: Vec<_> = values.iter().map(u32::to_string).collect();
+                    write!(out, "let {name}: &[u32; {len}] = &[{}];", values.join(", "))
+                }
+                (Role::Weights, _) if *len == self.packed.run_time_len => write!(out, "let {name} = blob;"),
+                (_, Location::Packed(at)) => write!(
+                    out,
+                    "let {name}: &[f32; {len}] = blob.get({at}..).and_then(|b| b.first_chunk()).unwrap_or(&[0.0; {len}]);"
+                ),
+                (_, Location::Baked(at)) => write!(out, "let {name} = {};", self.part(id, at)),
+                _ => Ok(()),
+            };
+        }
+        for group in calls {
+            let open = self.cut(out, body, shared, group);
+            let named = group.len() > 1;
+            let call = |(kernel, name): &Call<'_>| format!("{name}({})", self.arguments(body, shared, kernel, named));
+            let texts: Vec<_> = group.iter().map(call).collect();
+            let _ = match named {
+                false => writeln!(out, "{};", texts.concat()),
+                true => writeln!(out, "pool.join(&mut || {});", texts.join(",&mut || ")),
+            };
+            out.push_str(&"}".repeat(open));
+        }
+    }
+
+    /// Cuts memory for some kernels, and gives back how many braces are open then.
+    fn cut(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, group: &[Call<'_>]) -> usize {
+        let cuts = self.cuts(body, group, shared);
+        for Cut { of, parts } in &cuts.cuts {
+            let block = |id: &BufferId| shared.buffer(*id);
+            let names: Vec<_> = parts.iter().map(|(id, _)| format!("Some({})", block(id).name)).collect();
+            let cut = |(id, skip): &(BufferId, usize)| format!("super::cut::<{}>(left, {skip})", block(id).len);
+            let places: Vec<_> = parts.iter().map(cut).collect();
+            let of = of.map_or("state.block".to_owned(), |whole| self.memory(body, shared, whole));
+            let _ = writeln!(out, "let left = &mut &mut {of}[..];\nif let {} = {} {{", tuple(&names), tuple(&places));
+        }
+        // closures of older editions would take all of the state
+        for (id, is_cut) in cuts.shared.into_iter().filter(|_| group.len() > 1) {
+            let name = &shared.buffer(id).name;
+            let from = if is_cut { format!("*{name}") } else { self.memory(body, shared, id) };
+            let _ = writeln!(out, "let {name} = &{from};");
+        }
+        cuts.cuts.len()
+    }
+
+    /// Where a buffer stands that is not cut from another.
+    fn memory(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
+        match self.location(body, id) {
+            Location::Variable(field) => format!("state.{}", field.name),
+            Location::Order => "[state.backwards]".to_owned(),
+            _ => shared.buffer(id).name.clone(),
+        }
+    }
+
+    /// The arguments of a kernel; `named`: every one has a name.
+    fn arguments(&self, body: BodyRef<'_>, shared: &Shared, kernel: &Kernel, named: bool) -> String {
+        let argument = |(id, written): &(BufferId, bool)| match body.buffer(*id).role {
+            Role::Variable(_) | Role::Backwards if !named => {
+                let mutable = if *written { "mut " } else { "" };
+                format!("&{mutable}{},", self.memory(body, shared, *id))
+            }
+            _ => format!("{},", shared.buffer(*id).name),
+        };
+        kernel.params.iter().map(argument).collect()
+    }
+}

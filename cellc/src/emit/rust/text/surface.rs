@@ -1,0 +1,336 @@
+//: isa
+/// An instruction set of this machine. Only [`Isa::detect`] and [`Isa::from_name`] make one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Isa(Kind);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    KINDS,
+}
+#[unused]
+impl Isa {
+    /// The best instruction set of this machine. It asks the processor: call it once and keep the result.
+    #[must_use]
+    pub fn detect() -> Self {
+        DETECTED;
+    }
+    /// The instruction set of that name; `None` if there is no code for it here or the machine lacks it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            NAMED => (),
+            _ => None,
+        }
+    }
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            NAMES => (),
+        }
+    }
+}
+
+//: inputs
+/// The inputs of [`FUNCTION`], in the model's order.
+#[unused]
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    FIELDS: (),
+}
+
+//: step inputs
+/// The inputs of [`TYPE_NAME::step`]: all but the state.
+#[unused]
+#[derive(Clone, Copy, Debug)]
+pub struct StepInputs<'a> {
+    FIELDS: (),
+}
+
+//: outputs
+/// The outputs, in the model's order.
+#[unused]
+#[derive(Clone, Copy, Debug)]
+pub struct Outputs {
+    FIELDS: (),
+}
+#[unused_new]
+impl Outputs {
+    /// All zero.
+    #[must_use]
+    pub const fn new() -> Self {
+        Outputs { ZEROS: () }
+    }
+}
+
+//: packed
+/// The weights, as the model's inputs hold them.
+#[unused]
+#[derive(Clone, Copy, Debug)]
+pub struct Weights<'a> {
+    FIELDS: (),
+}
+/// The weights in the order in which the kernels read them. [`pack()`] fills it.
+#[unused]
+#[derive(Clone, Debug)]
+#[repr(C, align(ALIGNMENT))]
+pub struct Packed {
+    values: [f32; LENGTH],
+}
+#[unused_new]
+impl Packed {
+    /// All zero. It has BYTES bytes: keep it in a static, or make it once.
+    #[must_use]
+    pub const fn new() -> Self {
+        Packed { values: [0.0; LENGTH] }
+    }
+}
+/// Puts weights into the order in which the kernels read them.
+#[unused]
+pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
+    pack::run(weights, &mut packed.values);
+}
+
+//: state
+/// The state of [`FUNCTION`] between steps, and its scratch memory.
+#[unused]
+#[derive(Clone, Debug)]
+#[repr(C, align(ALIGNMENT))]
+pub struct State {
+    MEMORY: (),
+}
+#[unused_new]
+impl State {
+    fn NEW() {}
+    /// Sets every variable to its initial value.
+    pub fn reset(&mut self) {
+        RESET_STATE;
+    }
+}
+
+//: state at zero
+    /// All zero.
+    #[must_use]
+    pub const fn new() -> Self {
+        State { ZEROS: () }
+    }
+
+//: state initially
+    /// Every variable has its initial value.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut state = State { ZEROS: () };
+        state.reset();
+        state
+    }
+
+//: cut
+/// Skips `skip` elements and takes the next `N` off the front of `left`.
+#[inline(always)]
+fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a mut [f32; N]> {
+    let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
+    *left = rest;
+    Some(part)
+}
+
+//: function
+/// One step, as a pure function: reads every input and writes every output.
+#[unused_style]
+pub fn FUNCTION(isa: Isa, PARAMETERS: ()) {
+    BODIES;
+}
+
+//: function that flushes
+/// One step, as a pure function: reads every input and writes every output.
+#[unused_style]
+pub fn FUNCTION(isa: Isa, PARAMETERS: ()) {
+    isa.run(FLUSHED);
+}
+#[style]
+impl Isa {
+    /// The values, with 0 for magnitudes below 2^-100.
+    fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {
+        let mut left = *values;
+        for v in left.iter_mut() {
+            if v.abs() < FLUSH_BELOW {
+                *v = 0.0;
+            }
+        }
+        left
+    }
+    /// One step, from states that are already flushed.
+    fn run(self, PARAMETERS: ()) {
+        let isa = self;
+        BODIES;
+    }
+}
+
+//: flat
+/// The rows as one array. The sizes match, so there is no `None`.
+fn flat<const I: usize, const N: usize, const L: usize>(rows: &[[f32; I]; N]) -> &[f32; L] {
+    rows.as_flattened().first_chunk().unwrap_or(&[0.0; L])
+}
+
+//: unequal steps
+/// The slices given to [`TYPE_NAME::steps`] have different numbers of steps.
+#[unused]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnequalSteps;
+impl core::fmt::Display for UnequalSteps {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the slices do not hold the same number of steps")
+    }
+}
+impl core::error::Error for UnequalSteps {}
+
+//: struct
+DOC!();
+#[unused]
+#[derive(Clone, Debug)]
+#[aligned]
+pub struct TYPE_NAME<'w> {
+    isa: Isa,
+    MEMBERS: (),
+}
+#[unused_style]
+impl<'w> TYPE_NAME<'w> {
+    /// AT_FIRST, on the best instruction set of this machine. It asks the processor.
+    #[must_use]
+    pub fn new(packed: &'w Packed) -> Self {
+        Self::with_isa(Isa::detect(), packed)
+    }
+    /// AT_FIRST, on a given instruction set.
+    #[must_use]
+    pub const fn with_isa(isa: Isa, packed: &'w Packed) -> Self {
+        TYPE_NAME { isa: isa, ZEROS: () }
+    }
+    /// The instruction set in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+    /// Sets the state to ITS_INITIAL_VALUE.
+    pub fn reset(&mut self) {
+        RESET;
+    }
+    fn METHODS() {}
+}
+
+//: step
+    /// One step: reads the inputs, writes every output, keeps the new state.
+    pub fn step(&mut self, PARAMETERS: ()) {
+        STEP;
+    }
+
+//: step on threads
+    /// One step: reads the inputs, writes every output, keeps the new state. It uses two threads if that is faster; the first such step starts the helper of [`Pair`].
+    pub fn step(&mut self, PARAMETERS: ()) {
+        STEP;
+    }
+    /// Like [`Self::step`], on threads of your own.
+    pub fn step_with(&mut self, pool: &mut dyn Join, PARAMETERS: ()) {
+        STEP_WITH;
+    }
+    /// The threads of [`Self::step`].
+    pub fn pair(&mut self) -> &mut Pair {
+        &mut self.pair
+    }
+
+//: steps
+    /// Calls [`Self::step`] for each step of the slices, in order.
+    ///
+    /// An output that is not a slice is that of the last step; without steps nothing is written. The state continues
+    /// from call to call. [`Self::reset`] starts another sequence.
+    pub fn steps(&mut self, PARAMETERS: ()) -> Result<(), UnequalSteps> {
+        CHECK;
+        OUTPUTS;
+        for steps_done in 0..LENGTH {
+            let NAMES = PLACES else { break; };
+            STEP;
+        }
+        Ok(())
+    }
+
+//: step in place
+    /// [`Self::step`] in place: `io` is `INPUT` before and `OUTPUT` after.
+    pub fn step_in_place(&mut self, io: &mut IO) {
+        let input = *io;
+        STEP;
+    }
+
+//: steps in place
+    /// [`Self::steps`] in place: calls [`Self::step_in_place`] for each step of `io`.
+    pub fn steps_in_place(&mut self, io: &mut [IO]) {
+        for io in io {
+            self.step_in_place(io);
+        }
+    }
+
+//: kept state
+    /// The state `NAME`.
+    pub fn NAME(&self) -> &ARRAY {
+        &self.NAME
+    }
+    /// Sets the state `NAME`.
+    pub fn set_NAME(&mut self, NAME: &ARRAY) {
+        self.NAME = VALUE;
+    }
+
+//: variable
+    /// The variable `NAME`, shape `SHAPE`.
+    pub fn NAME(&self) -> &ARRAY {
+        &self.state.NAME
+    }
+    /// Sets the variable `NAME`.
+    pub fn set_NAME(&mut self, NAME: &ARRAY) {
+        self.state.NAME = *NAME;
+    }
+
+//: whole state
+    /// The state and the scratch memory of [`FUNCTION`].
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+    /// The state and the scratch memory of [`FUNCTION`].
+    pub fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+//: default
+impl Default for TYPE_NAME {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+//: runtime
+impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
+    type Input<'a> = INPUT;
+    type Output = OUTPUT;
+    const INPUTS: &'static [::cellc_runtime::Port] = INPUT_PORTS;
+    const OUTPUTS: &'static [::cellc_runtime::Port] = OUTPUT_PORTS;
+    const STATES: &'static [::cellc_runtime::Port] = STATE_PORTS;
+    fn zeroed_output() -> Self::Output {
+        ZERO
+    }
+    fn step(&mut self, BOUND: Self::Input<'_>, output: &mut Self::Output) {
+        Self::step(self, ARGUMENT, output)
+    }
+    fn reset(&mut self) {
+        Self::reset(self)
+    }
+    fn isa_name(&self) -> &'static str {
+        Self::isa(self).name()
+    }
+}
+
+//: weights
+/// Weights and constants: little-endian, in the order in which the kernels read them.
+#[repr(C, align(ALIGNMENT))]
+struct Aligned<T>(T);
+static WEIGHTS: Aligned<[u8; LENGTH]> = Aligned(CELLC_WEIGHTS);
+/// `N` weights of `B` bytes, from byte `4 * at` on. Called in constants only, where a panic is a compile error.
+const fn part<const B: usize, const N: usize>(at: usize) -> &'static [[u8; B]; N] {
+    match WEIGHTS.0.split_at(4 * at).1.as_chunks().0.first_chunk() {
+        Some(part) => part,
+        None => panic!("fewer weights than are read"),
+    }
+}
