@@ -171,17 +171,17 @@ impl Declared {
     /// The results in Apple's terms: output and hidden_states.
     fn apple_results(&self, graph: &mut Graph, last: &LayerOutputs) {
         let origin = &self.name.origin;
-        let hidden = self.hidden_size.value;
+        let hidden_size = self.hidden_size.value;
         let state = last.states[0].1;
         let output = if apple::output_sequence(&self.keys) {
             let steps = self.steps().map_or(1, |said| said.value);
-            let rows = graph.reshaped("output_by_row", last.output, vec![self.rows(), steps, hidden], origin);
+            let rows = graph.reshaped("output_by_row", last.output, vec![self.rows(), steps, hidden_size], origin);
             graph.transposed("output", rows, &[1, 0, 2], origin)
         } else {
             graph.transposed("output", state, &[1, 0, 2], origin)
         };
         graph.result("output", output, origin);
-        let hidden_states = graph.reshaped("hidden_states", state, vec![self.rows(), hidden], origin);
+        let hidden_states = graph.reshaped("hidden_states", state, vec![self.rows(), hidden_size], origin);
         graph.result("hidden_states", hidden_states, origin);
     }
 }

@@ -206,6 +206,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The bound that a number stands for: none, as OpenVINO has it, unless it is positive and finite.
+    pub fn clip_bound(clip: f32) -> Option<f32> {
+        (clip > 0.0 && clip.is_finite()).then_some(clip)
+    }
+
     /// A cell as its kind computes it unless said otherwise.
     pub fn new(kind: CellKind, hidden_size: usize) -> Self {
         Self {

@@ -191,7 +191,7 @@ impl<'a> Validation<'a> {
                 right = false;
             }
         }
-        if cell.clip.is_some_and(|clip| !(clip.is_finite() && clip > 0.0)) {
+        if cell.clip.is_some_and(|clip| Cell::clip_bound(clip).is_none()) {
             let clip = node.spelling.clip;
             let found = format!("a {clip} that is not positive and finite");
             self.error(
@@ -313,9 +313,9 @@ impl<'a> Validation<'a> {
     /// Checks every shape that is known against hidden_size and the others, and gives the sizes if all are right.
     fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<Sizes> {
         let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
-        let hidden = cell.hidden_size;
-        if hidden.checked_mul(cell.kind.gates().max(cell.kind.bias_parts())).is_none() {
-            let found = format!("{} is {hidden}", node.spelling.hidden_size);
+        let hidden_size = cell.hidden_size;
+        if hidden_size.checked_mul(cell.kind.gates().max(cell.kind.bias_parts())).is_none() {
+            let found = format!("{} is {hidden_size}", node.spelling.hidden_size);
             self.error(
                 node,
                 node.attribute_origin(node.spelling.hidden_size),
@@ -339,7 +339,7 @@ impl<'a> Validation<'a> {
                 right = false;
                 continue;
             };
-            let wanted = wanted(recurrent, role, hidden, [batch, steps, input]);
+            let wanted = wanted(recurrent, role, hidden_size, [batch, steps, input]);
             let fits = shape.len() == wanted.len()
                 && shape.iter().zip(&wanted).all(|(size, (_, want))| want.is_none_or(|want| want == *size));
             if fits {
@@ -358,7 +358,7 @@ impl<'a> Validation<'a> {
     }
 
     fn other_hidden_size(&mut self, recurrent: &Recurrent, other: usize) {
-        let (node, hidden, sequence) = (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
+        let (node, hidden_size, sequence) = (recurrent.node, recurrent.cell.hidden_size, recurrent.sequence());
         let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
             shape.map(|shape| format!("{} {}", role.name(sequence), shape_text(shape)))
         };
@@ -368,10 +368,10 @@ impl<'a> Validation<'a> {
             .filter_map(of)
             .collect();
         let name = node.spelling.hidden_size;
-        let found = format!("{name} is {hidden}, but the tensors are made for {other}: {}", texts.join(", "));
+        let found = format!("{name} is {hidden_size}, but the tensors are made for {other}: {}", texts.join(", "));
         let all = recurrent.roles.iter().filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A)).map(
             |&role| {
-                let sizes = wanted(recurrent, role, hidden, [None; 3]);
+                let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
                 let sizes: Vec<String> =
                     sizes.iter().map(|(l, n)| n.map_or_else(|| (*l).to_owned(), |n| n.to_string())).collect();
                 format!("{} [{}]", role.name(sequence), sizes.join(", "))
@@ -392,21 +392,21 @@ fn names_of(activations: &[Activation]) -> String {
 fn wanted(
     recurrent: &Recurrent,
     role: CellPort,
-    hidden: usize,
+    hidden_size: usize,
     of_x: [Option<usize>; 3],
 ) -> Vec<(&'static str, Option<usize>)> {
     let [batch, steps, input] = of_x;
     let kind = recurrent.cell.kind;
-    let rows = hidden.checked_mul(kind.gates());
+    let rows = hidden_size.checked_mul(kind.gates());
     let directions = ("D", recurrent.direction.map(Direction::count));
     let mut sizes = match role {
         CellPort::X => vec![("N", batch), ("I", input)],
-        CellPort::H | CellPort::C => vec![("N", batch), ("H", Some(hidden))],
+        CellPort::H | CellPort::C => vec![("N", batch), ("H", Some(hidden_size))],
         CellPort::Lengths => vec![("N", batch)],
         CellPort::W => vec![("rows", rows), ("I", input)],
-        CellPort::R => vec![("rows", rows), ("H", Some(hidden))],
-        CellPort::B(tensor) => vec![("rows", hidden.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))],
-        CellPort::P => vec![("3H", hidden.checked_mul(3))],
+        CellPort::R => vec![("rows", rows), ("H", Some(hidden_size))],
+        CellPort::B(tensor) => vec![("rows", hidden_size.checked_mul(recurrent.cell.layout.bias_tensors()[tensor]))],
+        CellPort::P => vec![("3H", hidden_size.checked_mul(3))],
         CellPort::A => vec![("N", batch), ("1", Some(1))],
     };
     if recurrent.sequence() {

@@ -15,7 +15,7 @@ impl<'a> Validation<'a> {
         ledger: Vec<LedgerEntry>,
     ) {
         let (node, cell, kind) = (recurrent.node, recurrent.cell, recurrent.cell.kind);
-        let (batch, steps, hidden) = (sizes.batch, sizes.steps, cell.hidden_size);
+        let (batch, steps, hidden_size) = (sizes.batch, sizes.steps, cell.hidden_size);
         let lengths = match recurrent.direction {
             None => None,
             Some(_) => match self.lengths(recurrent, sizes) {
@@ -28,10 +28,10 @@ impl<'a> Validation<'a> {
             Some(Direction::Reverse) => &[true],
             Some(Direction::Bidirectional) => &[false, true],
         };
-        let of_state = if lengths.is_some() { vec![batch, 1, hidden] } else { vec![batch, hidden] };
-        let of_y = vec![batch, 1, steps, hidden];
+        let of_state = if lengths.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
+        let of_y = vec![batch, 1, steps, hidden_size];
         let all = ways.len();
-        if self.computable(node, &[batch, all, if lengths.is_some() { steps } else { 1 }, hidden]).is_none() {
+        if self.computable(node, &[batch, all, if lengths.is_some() { steps } else { 1 }, hidden_size]).is_none() {
             return;
         }
         let data = |this: &mut Self, role: CellPort| recurrent.known(role).and_then(|known| this.source(known));
@@ -44,8 +44,8 @@ impl<'a> Validation<'a> {
                     return self.source(known);
                 }
                 let geometry = Geometry {
-                    offset: weight_set * hidden,
-                    strides: vec![(all * hidden) as isize, hidden as isize, 1],
+                    offset: weight_set * hidden_size,
+                    strides: vec![(all * hidden_size) as isize, hidden_size as isize, 1],
                     shape: of_state.clone(),
                 };
                 let part = self.view(node, known, geometry)?;
@@ -63,7 +63,7 @@ impl<'a> Validation<'a> {
                     kind,
                     batch,
                     input_size: sizes.input,
-                    hidden_size: hidden,
+                    hidden_size,
                     activations: cell.activations_of(weight_set).to_vec(),
                     clip: cell.clip,
                     layout: cell.layout.clone(),

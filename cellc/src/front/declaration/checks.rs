@@ -6,8 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::{Family, Key, Macro, Spanned, Value};
 #[cfg(feature = "read-safetensors")]
 use crate::front::layer::Declared;
-use crate::front::layer::clip_bound;
-use crate::model::{Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
+use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::options::Options;
 
 impl Declaration {
@@ -195,7 +194,7 @@ impl Declaration {
     fn disagreement(&self, file: &Spanned<String>, key: Key, read: &Value) -> Option<Diagnostic> {
         let mut said = self.keys.said(key)?.clone();
         if let (Key::Clip, Value::Number(clip)) = (key, &mut said.value) {
-            *clip = clip_bound(*clip).unwrap_or(NO_CLIP);
+            *clip = Cell::clip_bound(*clip).unwrap_or(NO_CLIP);
         }
         if said.value == *read {
             return None;

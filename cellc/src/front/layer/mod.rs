@@ -30,11 +30,6 @@ pub(crate) struct Declared {
     pub(crate) is_apples: bool,
 }
 
-/// The bound that a clip attribute stands for; OpenVINO takes whatever is not positive and finite as none.
-pub(crate) fn clip_bound(clip: f32) -> Option<f32> {
-    (clip > 0.0 && clip.is_finite()).then_some(clip)
-}
-
 /// Where a recurrent layer is.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::front) enum LayerPlace {
@@ -192,7 +187,7 @@ impl Declared {
                 Some(said) => said.value,
                 None => kind.default_activations().to_vec(),
             },
-            clip: self.keys.value(Key::Clip).and_then(clip_bound),
+            clip: self.keys.value(Key::Clip).and_then(Cell::clip_bound),
             layout: self.layout(),
             input_forget: self.keys.on(Key::InputForget).is_some(),
             peepholes: self.keys.on(Key::Peepholes).is_some(),

@@ -227,26 +227,27 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
 /// # Errors
 /// If a tensor has another shape or no floating point elements, or the framework has no such cell; every such tensor is named.
 pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Result<CellWeights, Diagnostics> {
-    let Wanted { kind, hidden_size: hidden, input_size: input, .. } = wanted;
+    let Wanted { kind, hidden_size, input_size: input, .. } = wanted;
     let places = wanted.places(framework).ok_or_else(|| {
         let found = format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
         Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)])
     })?;
     // sizes may be anything until they have been compared with the tensors
-    let rows = kind.gates().saturating_mul(hidden);
+    let rows = kind.gates().saturating_mul(hidden_size);
     let mut problems = Diagnostics::default();
-    if hidden == 0 || input == 0 {
-        problems
-            .push(Diagnostic::error(Origin::Unknown, format!("{hidden} states and {input} inputs")).valid("1 or more"));
+    if hidden_size == 0 || input == 0 {
+        problems.push(
+            Diagnostic::error(Origin::Unknown, format!("{hidden_size} states and {input} inputs")).valid("1 or more"),
+        );
     }
     for set in sets {
         let transposed = framework == Framework::Keras;
         let matrix = |columns| if transposed { vec![columns, rows] } else { vec![rows, columns] };
         check(&set.w, &matrix(input), &mut problems);
-        check(&set.r, &matrix(hidden), &mut problems);
+        check(&set.r, &matrix(hidden_size), &mut problems);
         check_biases(framework, wanted, &set.biases, &mut problems);
         if let Some(peepholes) = &set.peepholes {
-            check(peepholes, &[hidden.saturating_mul(3)], &mut problems);
+            check(peepholes, &[hidden_size.saturating_mul(3)], &mut problems);
             if framework.peephole_places().is_none() || kind != CellKind::Lstm {
                 let found = format!("peepholes are given for {} of {}", kind.op_name(), framework.name());
                 problems.push(Diagnostic::error(Origin::Unknown, found).help("it has none: leave them out"));
@@ -260,17 +261,17 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
         let tensors: Vec<&Tensor> = sets.iter().map(|set| &of(set).tensor).collect();
         let shape = with_directions(wanted, sets.len(), &[rows, columns]);
         if framework == Framework::Keras {
-            transposed(&tensors, hidden, columns, &places, shape)
+            transposed(&tensors, hidden_size, columns, &places, shape)
         } else {
-            blocks(&tensors, hidden * columns, &places, shape)
+            blocks(&tensors, hidden_size * columns, &places, shape)
         }
     };
     let w = matrix(|set| &set.w, input);
-    let r = matrix(|set| &set.r, hidden);
+    let r = matrix(|set| &set.r, hidden_size);
     let b = biases(framework, wanted, sets);
     let p = framework.peephole_places().filter(|_| sets.iter().all(|set| set.peepholes.is_some())).map(|places| {
         let tensors: Vec<&Tensor> = sets.iter().filter_map(|set| Some(&set.peepholes.as_ref()?.tensor)).collect();
-        blocks(&tensors, hidden, &places, with_directions(wanted, sets.len(), &[3 * hidden]))
+        blocks(&tensors, hidden_size, &places, with_directions(wanted, sets.len(), &[3 * hidden_size]))
     });
     Ok(CellWeights { w, r, b, p, initial: Vec::new() })
 }
@@ -297,11 +298,11 @@ pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) 
 }
 
 fn check_biases(framework: Framework, wanted: Wanted, biases: &[Named], problems: &mut Diagnostics) {
-    let (kind, hidden) = (wanted.kind, wanted.hidden_size);
-    let rows = kind.gates().saturating_mul(hidden);
+    let (kind, hidden_size) = (wanted.kind, wanted.hidden_size);
+    let rows = kind.gates().saturating_mul(hidden_size);
     let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
     let shape = match framework {
-        Framework::OpenVino => vec![kind.bias_parts().saturating_mul(hidden)],
+        Framework::OpenVino => vec![kind.bias_parts().saturating_mul(hidden_size)],
         Framework::Onnx => vec![rows.saturating_mul(2)],
         Framework::Keras if after => vec![2, rows],
         Framework::PyTorch | Framework::Keras | Framework::Apple => vec![rows],
@@ -344,12 +345,12 @@ fn blocks(tensors: &[&Tensor], len: usize, places: &[usize], shape: Vec<usize>) 
 }
 
 /// `[columns, gates * hidden]` turned into rows, gates in their places.
-fn transposed(tensors: &[&Tensor], hidden: usize, columns: usize, places: &[usize], shape: Vec<usize>) -> Tensor {
-    let rows = places.len() * hidden;
+fn transposed(tensors: &[&Tensor], hidden_size: usize, columns: usize, places: &[usize], shape: Vec<usize>) -> Tensor {
+    let rows = places.len() * hidden_size;
     let mut bytes = Vec::with_capacity(4 * tensors.len() * rows * columns);
     for tensor in tensors {
         for &place in places {
-            for row in place * hidden..(place + 1) * hidden {
+            for row in place * hidden_size..(place + 1) * hidden_size {
                 for column in 0..columns {
                     bytes.extend(tensor.get_f32(column * rows + row).to_le_bytes());
                 }
@@ -372,8 +373,8 @@ fn of_f32(bytes: Vec<u8>, shape: Vec<usize>) -> Tensor {
 
 /// B, each part of it the sum that the layout says.
 fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
-    let hidden = wanted.hidden_size;
-    let len = wanted.kind.bias_parts() * hidden;
+    let hidden_size = wanted.hidden_size;
+    let len = wanted.kind.bias_parts() * hidden_size;
     let shape = with_directions(wanted, sets.len(), &[len]);
     if framework == Framework::OpenVino && sets.iter().all(|set| set.biases.len() == 1) {
         let tensors: Vec<&Tensor> = sets.iter().map(|set| &set.biases[0].tensor).collect();
@@ -383,8 +384,8 @@ fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
     for set in sets {
         let layout = layout(framework, wanted, set.biases.len()).expect("a framework that has the cell");
         for part in &layout.biases {
-            for i in 0..hidden {
-                let terms = part.iter().map(|of| set.biases[of.tensor].tensor.get_f32(of.part * hidden + i));
+            for i in 0..hidden_size {
+                let terms = part.iter().map(|of| set.biases[of.tensor].tensor.get_f32(of.part * hidden_size + i));
                 bytes.extend(terms.reduce(|sum, term| sum + term).unwrap_or(0.0).to_le_bytes());
             }
         }

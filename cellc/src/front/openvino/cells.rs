@@ -134,7 +134,7 @@ impl GraphReader<'_, '_> {
                 }
             },
         };
-        let clip = number.filter(|clip| clip.is_finite() && *clip > 0.0);
+        let clip = number.and_then(Cell::clip_bound);
         let taken = match clip {
             Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
             None => "no clipping".to_owned(),

@@ -315,9 +315,9 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         Some(Ok(tensor)) => tensor.shape().get(1).copied(),
         _ => None,
     };
-    let (hidden, input) =
+    let (hidden_size, input) =
         match (meant.hidden_size.or_else(|| columns("weight_hh")), meant.input_size.or_else(|| columns("weight_ih"))) {
-            (Some(hidden), Some(input)) => (hidden, input),
+            (Some(hidden_size), Some(input)) => (hidden_size, input),
             _ => {
                 for name in ["weight_ih", "weight_hh"] {
                     let columns = if name == "weight_ih" { "input_size" } else { "hidden_size" };
@@ -335,19 +335,19 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     // the same number of rows for every unit, but of another cell
     let recurrent = file.tensors.get(&format!("{prefix}weight_hh{}", suffix(0, false)));
     if let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
-        && let Some((of, ..)) = CELLS
-            .iter()
-            .find(|(_, of, _)| *of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden && hidden > 0)
+        && let Some((of, ..)) = CELLS.iter().find(|(_, of, _)| {
+            *of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden_size && hidden_size > 0
+        })
     {
-        let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden}", file.shown);
-        let valid = format!("those of {}: {} rows of {hidden}", kind.op_name(), gates.saturating_mul(hidden));
+        let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden_size}", file.shown);
+        let valid = format!("those of {}: {} rows of {hidden_size}", kind.op_name(), gates.saturating_mul(hidden_size));
         return Err(Diagnostics(vec![error(found).valid(valid)]));
     }
-    let rows = gates.saturating_mul(hidden);
+    let rows = gates.saturating_mul(hidden_size);
     let any_bias = file.tensors.keys().any(|name| name.starts_with(&format!("{prefix}bias_")));
     let mut converted: Vec<CellWeights> = Vec::new();
     for layer in 0..layers {
-        let input_size = if layer == 0 { input } else { hidden.saturating_mul(directions) };
+        let input_size = if layer == 0 { input } else { hidden_size.saturating_mul(directions) };
         let mut sets = Vec::new();
         for direction in 0..directions {
             // a sequence in reverse alone is one that was trained forward on turned input: PyTorch has no other
@@ -355,7 +355,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
             let mut tensor =
                 |name: &str, shape: &[usize]| reading.tensor(&format!("{prefix}{name}{suffix}"), &shape_text(shape));
             let w = tensor("weight_ih", &[rows, input_size]);
-            let r = tensor("weight_hh", &[rows, hidden]);
+            let r = tensor("weight_hh", &[rows, hidden_size]);
             let names: &[&str] = if any_bias { &["bias_ih", "bias_hh"] } else { &[] };
             let biases: Vec<Option<Named>> = names.iter().map(|name| tensor(name, &[rows])).collect();
             if let (Some(w), Some(r), Some(biases)) = (w, r, biases.into_iter().collect()) {
@@ -365,7 +365,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         if sets.len() == directions {
             let wanted = Wanted {
                 kind,
-                hidden_size: hidden,
+                hidden_size,
                 input_size,
                 sequence: meant.sequence.is_some(),
                 outer_bias: false,
@@ -377,7 +377,8 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
             }
         }
     }
-    let head = meant.head.and_then(|head| reading.head(head, hidden.saturating_mul(directions), meant.head_activation));
+    let head =
+        meant.head.and_then(|head| reading.head(head, hidden_size.saturating_mul(directions), meant.head_activation));
     reading.surplus(&prefix, |name| {
         let own = &name[prefix.len()..];
         let of_layer =
@@ -412,7 +413,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
     let taken = reading.with_types(&order);
     let baked = Baked { layers: converted, head, taken, file: Some(file.file.clone()), warnings: reading.problems };
-    Ok(Found { hidden_size: hidden, input_size: input, baked, left })
+    Ok(Found { hidden_size, input_size: input, baked, left })
 }
 
 impl Reading<'_> {
@@ -483,9 +484,9 @@ pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'
     });
     let [w, r] = <[Named; 2]>::try_from(matrices).map_err(|_| reading.problems.clone())?;
     let columns = |named: &Named| named.tensor.shape().get(1).copied().unwrap_or(0);
-    let (hidden, input) =
+    let (hidden_size, input) =
         (meant.hidden_size.unwrap_or_else(|| columns(&r)), meant.input_size.unwrap_or_else(|| columns(&w)));
-    let wanted = Wanted { kind, hidden_size: hidden, input_size: input, sequence: true, outer_bias, gate_order: None };
+    let wanted = Wanted { kind, hidden_size, input_size: input, sequence: true, outer_bias, gate_order: None };
     if biases.len() == 1 && biases[0].name.ends_with("input_bias") {
         let found = format!("{} has `input_bias` and no `bias`", file.shown);
         reading.problems.push(error(found).valid("bias, or bias and input_bias, or neither"));
@@ -496,7 +497,7 @@ pub(crate) fn apple(file: &TensorFile, gate: AppleResetGate, meant: &Selection<'
             let taken = reading.with_types("Apple's r, n, z to z, r, h");
             let (file, warnings) = (Some(file.file.clone()), reading.problems);
             let baked = Baked { layers: vec![weights], head: None, taken, file, warnings };
-            Ok(Found { hidden_size: hidden, input_size: input, baked, left: Vec::new() })
+            Ok(Found { hidden_size, input_size: input, baked, left: Vec::new() })
         }
         (converted, _) => {
             reading.problems.extend(converted.err().unwrap_or_default());
