@@ -122,6 +122,14 @@ fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Value
     write_files(folder, subjects, toolchain.language);
     let called: Vec<_> = subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();
     let program = Executable::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
+    values(&program, subjects)
+}
+
+/// What a program around the subjects gives for every call of every one, on every instruction set of this machine.
+///
+/// # Panics
+/// If it does not run, or something that a struct says of itself is wrong.
+pub fn values(program: &Executable, subjects: &[Subject]) -> Values {
     let mut values = Values::new();
     for (at, subject) in subjects.iter().enumerate() {
         for (isa, _) in subject.isas() {

@@ -185,6 +185,8 @@ static int serve_{m}(const char *name) {{
         }}
         if (flags & STRUCT) {{
             static {f} cell;
+            {f}_init(&cell{packed});
+            check(cell.isa == {f}_isa_detect(), __LINE__);
             {f}_init_isa(&cell, isa{packed});
             check(cell.isa == isa, __LINE__);
 {pooled}{zero}{set}            for (int step = 0; step < 3; step++) {{

@@ -147,11 +147,32 @@ impl Executable {
             Language::C => {
                 write(&folder.join("harness.c"), c::program(subjects).as_bytes())?;
                 let stems: Vec<_> = subjects.iter().map(|subject| subject.name).chain(["harness"]).collect();
-                toolchain.c(folder, &stems, &path)?;
+                toolchain.c(folder, &stems, &[], &path)?;
             }
         }
+        Ok(Self::of(path, subjects))
+    }
+
+    /// The same of subjects in C whose objects are in `folder` already; `objects` may have options for the linker too.
+    ///
+    /// # Errors
+    /// What the compiler said, or why it did not start.
+    #[cfg(feature = "internals")]
+    pub fn link(
+        folder: &Path,
+        subjects: &[Subject<'_>],
+        toolchain: &Toolchain,
+        objects: &[&str],
+    ) -> Result<Self, Failed> {
+        let path = folder.join("harness").with_extension(env::consts::EXE_EXTENSION);
+        write(&folder.join("harness.c"), c::program(subjects).as_bytes())?;
+        toolchain.c(folder, &["harness"], objects, &path)?;
+        Ok(Self::of(path, subjects))
+    }
+
+    fn of(path: PathBuf, subjects: &[Subject<'_>]) -> Self {
         let subjects = subjects.iter().map(|subject| (subject.name.to_owned(), subject.interface.clone())).collect();
-        Ok(Self { path, subjects, folder: None })
+        Self { path, subjects, folder: None }
     }
 
     /// Starts it on the only subject, and the named instruction set, or the best that the machine has.

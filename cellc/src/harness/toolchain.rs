@@ -79,8 +79,8 @@ impl Toolchain {
         self.run(vec![around])
     }
 
-    /// Makes an object of each source, and the program of all.
-    pub(super) fn c(&self, folder: &Path, stems: &[&str], program: &Path) -> Result<(), Failed> {
+    /// Makes an object of each source, and the program of all and the objects that are there.
+    pub(super) fn c(&self, folder: &Path, stems: &[&str], objects: &[&str], program: &Path) -> Result<(), Failed> {
         let compile = |stem: &&str| {
             let mut command = self.command(folder);
             command.args(&self.flags).arg("-c").arg(format!("{stem}.c")).arg("-o").arg(format!("{stem}.o"));
@@ -88,7 +88,7 @@ impl Toolchain {
         };
         self.run(stems.iter().map(compile).collect())?;
         let mut link = self.command(folder);
-        link.arg("-pthread").args(stems.iter().map(|stem| format!("{stem}.o"))).arg("-o").arg(program);
+        link.arg("-pthread").args(stems.iter().map(|stem| format!("{stem}.o"))).args(objects).arg("-o").arg(program);
         self.run(vec![link])
     }
 
