@@ -74,58 +74,11 @@ pub mod macros {
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals {
-    pub mod arch {
-        pub use crate::arch::*;
+    macro_rules! public {
+        ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
     }
-    pub mod bound {
-        pub use crate::bound::*;
-    }
-    pub mod compile {
-        pub use crate::compile::*;
-    }
-    pub mod diagnostic {
-        pub use crate::diagnostic::*;
-    }
-    pub mod emit {
-        pub use crate::emit::*;
-    }
-    pub mod encoding {
-        pub use crate::encoding::*;
-    }
-    pub mod files {
-        pub use crate::files::*;
-    }
-    pub mod front {
-        pub use crate::front::*;
-    }
-    pub mod harness {
-        pub use crate::harness::*;
-    }
-    pub mod kernel {
-        pub use crate::kernel::*;
-    }
-    pub mod model {
-        pub use crate::model::*;
-    }
-    pub mod pack {
-        pub use crate::pack::*;
-    }
-    pub mod plan {
-        pub use crate::plan::*;
-    }
-    pub mod random {
-        pub use crate::random::*;
-    }
-    pub mod reference {
-        pub use crate::reference::*;
-    }
-    pub mod report {
-        pub use crate::report::*;
-    }
-    pub mod timing {
-        pub use crate::timing::*;
-    }
-    pub mod validate {
-        pub use crate::validate::*;
+    public! {
+        arch bound compile diagnostic emit encoding files front harness
+        kernel model pack plan random reference report timing validate
     }
 }
