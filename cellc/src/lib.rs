@@ -50,7 +50,7 @@ mod summary;
 mod timing;
 mod validate;
 
-pub use arch::Isa;
+pub use arch::{Arch, Isa};
 #[cfg(feature = "builder")]
 pub use builder::Builder;
 #[cfg(feature = "cli")]

@@ -219,7 +219,7 @@ pub struct Options {
     pub name: Option<String>,
     /// The language.
     pub language: Language,
-    /// The architecture: which instruction sets there are, and for which machines sizes are chosen.
+    /// The target: which instruction sets there are, and for which machines sizes are chosen.
     pub arch: &'static Arch,
     /// The instruction sets beside the generic one; none: all of the architecture.
     pub isas: Option<Vec<&'static Isa>>,
@@ -259,13 +259,13 @@ pub struct Options {
 
 impl Options {
     /// What differs from the default, as words of the command line. The language, the name, the place of
-    /// the weights, the common interface and the architecture are not among them: the files show these.
+    /// the weights and the common interface are not among them: the files show these.
     pub fn given(&self) -> Vec<String> {
         let default = Self::default();
         let Self {
             name: _,
             language: _,
-            arch: _,
+            arch,
             isas,
             unroll,
             tuning,
@@ -285,6 +285,9 @@ impl Options {
         } = self;
         let mut words = Vec::new();
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
+        if *arch != default.arch {
+            option("--target", arch.name);
+        }
         if let Some(isas) = isas {
             option("--isa", &joined(isas.iter().map(|isa| isa.name.to_owned())));
         }

@@ -12,15 +12,8 @@ use cellc_tests::subject::{Subject, Values, assert_same};
 static SCALAR: Isa = Isa {
     name: "scalar",
     lanes: 1,
-    registers: 16,
-    fma: false,
     detection: Detection::Compiling(Condition { c: "defined(SCALAR)", rust: "scalar" }),
-    rust_features: "",
-    c_features: "",
-    rust_mul_add: "",
-    rust_half: "",
-    c_header: "",
-    c_vectors: &[],
+    ..GENERIC
 };
 
 static WITH_SCALAR: Arch = Arch { isas: &[&SCALAR], ..X86_64 };

@@ -1,6 +1,7 @@
 //! Architectures and their instruction sets as data: what a kernel may assume, how it is found out whether a machine has
 //! that, and how the two languages name it.
 
+mod arm;
 #[cfg(feature = "cli")]
 pub(crate) mod floor;
 mod x86;
@@ -8,11 +9,18 @@ mod x86;
 use std::cmp::Ordering;
 use std::fmt;
 
+pub use arm::{AARCH64, CORTEX_M4F};
 pub use x86::{AVX2, AVX512, X86_64};
 
-/// An architecture: what every machine of it has, and what some have besides.
+/// A target: what every machine of it has, what some have besides, and what code costs there.
 #[derive(Debug)]
 pub struct Arch {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The name in macros.
+    pub key: &'static str,
+    /// What a Rust target begins with whose machines it is for.
+    pub triples: &'static [&'static str],
     /// What every machine has that a file is compiled for.
     pub baseline: &'static Isa,
     /// What else a file holds bodies for, best last. Where one that is chosen when compiling is there, no other of them is.
@@ -21,12 +29,16 @@ pub struct Arch {
     pub c_tuning: &'static str,
     /// C: flags without which it does not compute float as float, and where.
     pub c_float_flags: &'static str,
+    /// C: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
+    pub c_refused: (&'static str, &'static str),
     /// Rust: an attribute of structs whose fields are read as vectors.
     pub rust_struct: &'static str,
     /// Bytes: weights, states and scratch memory start at multiples of so many.
     pub alignment: usize,
     /// Bytes between what two threads write, so that neither waits for the other.
     pub apart: usize,
+    /// Elements of the stack that a kernel takes for a tensor at most; what is longer is scratch memory of the state.
+    pub own: usize,
     /// Bytes of a line of the cache, which holds the longest vectors.
     pub line: usize,
     /// What code costs there.
@@ -82,6 +94,14 @@ pub struct Isa {
     pub lanes: usize,
     /// Vector registers.
     pub registers: usize,
+    /// Rows of weights that one iteration of a loop takes at least.
+    pub rows: usize,
+    /// Vectors of neighbouring weights that one instruction loads at most.
+    pub loads: usize,
+    /// C: how it does.
+    pub c_loads: &'static [CLoads],
+    /// Whether activations are functions that are called, not copied to every place: where code is scarce.
+    pub calls: bool,
     /// Whether it multiplies and adds with one rounding.
     pub fma: bool,
     /// How generated code knows that a machine has it.
@@ -143,6 +163,19 @@ pub struct Processor {
     pub rust: &'static str,
 }
 
+/// How C loads several vectors by one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CLoads {
+    /// How many lanes each has.
+    pub lanes: usize,
+    /// The body of a function from `from` to `*to0`, `*to1`, ..; a line with EACH stands for one for each of them, # being its number,
+    /// and PLAIN for assignments by operators. COUNT is how many there are, LAST the last one's number, LIST what EACH is without a line
+    /// of its own.
+    pub text: &'static str,
+    /// What stands for LIST, and between its elements.
+    pub list: &'static str,
+}
+
 /// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CVector {
@@ -175,6 +208,10 @@ pub static GENERIC: Isa = Isa {
     name: "generic",
     lanes: 4,
     registers: 16,
+    rows: 1,
+    loads: 1,
+    c_loads: &[],
+    calls: false,
     fma: false,
     detection: Detection::Baseline,
     rust_features: "",
@@ -185,7 +222,39 @@ pub static GENERIC: Isa = Isa {
     c_vectors: &[],
 };
 
-/// Every instruction set, best last.
+/// One lane with a fused multiply-add: a core with an FPU and without vectors.
+pub static SCALAR_FMA: Isa = Isa {
+    name: "scalar_fma",
+    lanes: 1,
+    registers: 32,
+    rows: 4,
+    loads: 12,
+    c_loads: &[CLoads {
+        lanes: 1,
+        text: "\
+#if defined(__ARM_FP) && !defined(__clang__)
+EACH     register float value# __asm__(\"s#\");
+    __asm__(\"vldmia %COUNT, {s0-sLAST}\"
+            : LIST
+            : \"r\"(from), \"m\"(*(const float(*)[COUNT])from));
+EACH     *to# = value#;
+#else
+PLAIN#endif
+",
+        list: "\"=t\"(value#)",
+    }],
+    calls: true,
+    fma: true,
+    ..GENERIC
+};
+
+/// Files for every machine, with bodies of their own for x86-64, for which sizes are chosen.
+pub static ANY: Arch = Arch { name: "any", key: "any", triples: &[], ..X86_64 };
+
+/// Every target.
+pub static TARGETS: [&Arch; 4] = [&ANY, &X86_64, &AARCH64, &CORTEX_M4F];
+
+/// Every instruction set beside which a target has others, best last.
 pub static ALL: [&Isa; 3] = [&GENERIC, &AVX2, &AVX512];
 
 /// C: where operators on vectors of four lanes are instructions.
@@ -211,7 +280,7 @@ impl PartialEq for Arch {
 
 impl Default for &'static Arch {
     fn default() -> Self {
-        &X86_64
+        &ANY
     }
 }
 
@@ -224,7 +293,33 @@ pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
     (*isa == GENERIC).then_some(floor::PLAIN)
 }
 
+#[cfg(feature = "builder")]
+impl CLoads {
+    /// The body for so many vectors.
+    pub(crate) fn text(&self, count: usize) -> String {
+        let each = |text: &str| (0..count).map(|i| text.replace('#', &i.to_string())).collect::<Vec<_>>();
+        let line = |line: &str| match line.strip_prefix("EACH ") {
+            Some(line) => each(line).concat(),
+            None => line.to_owned(),
+        };
+        let all: String = self.text.split_inclusive('\n').map(line).collect();
+        let numbers = all.replace("LIST", &each(self.list).join(", ")).replace("COUNT", &count.to_string());
+        numbers.replace("LAST", &(count - 1).to_string())
+    }
+}
+
 impl Arch {
+    /// The target of that name.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
+        TARGETS.into_iter().find(|arch| arch.name == name)
+    }
+
+    /// The target of a Rust target, as cargo tells build scripts in `TARGET`; [`ANY`] where none is for it alone.
+    pub fn of_triple(triple: &str) -> &'static Self {
+        let is_for = |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
+        TARGETS.into_iter().find(is_for).unwrap_or_default()
+    }
+
     /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one.
     pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {
         (self.line / 4 / isa.lanes).max(1)

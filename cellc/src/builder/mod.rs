@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::arch::Isa;
+use crate::arch::{Arch, Isa};
 use crate::compile::{Compilation, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, method};
 use crate::emit::OutputFile;
@@ -73,6 +73,8 @@ use crate::options::{
 pub struct Builder {
     source: BuilderSource,
     options: Options,
+    /// Whether [`Options::arch`] was chosen.
+    target_is_given: bool,
     out_dir: Option<PathBuf>,
     /// Which method said whether denormals are kept, and what.
     denormals: Option<(&'static str, bool)>,
@@ -173,7 +175,8 @@ impl Builder {
 
     fn of(source: BuilderSource) -> Self {
         let options = Options { runtime: true, ..Options::default() };
-        Self { source, options, out_dir: None, denormals: None, problems: Diagnostics::default() }
+        let problems = Diagnostics::default();
+        Self { source, options, target_is_given: false, out_dir: None, denormals: None, problems }
     }
 
     /// An attribute that only a declared cell takes.
@@ -421,6 +424,19 @@ impl Builder {
         self.option(|options| options.name = Some(name.into()))
     }
 
+    /// The machine to generate code for. By default any; in a build script the machine that cargo builds for, as [`Arch::of_triple`]
+    /// knows it.
+    ///
+    /// ```
+    /// use cellc::{Arch, Builder};
+    ///
+    /// let target = Arch::from_name("cortex-m4f").expect("a target");
+    /// let builder = Builder::gru(128, 16).target(target);
+    /// ```
+    pub fn target(self, target: &'static Arch) -> Self {
+        Self { target_is_given: true, ..self.option(|options| options.arch = target) }
+    }
+
     /// The instruction sets to generate code for, besides generic; all of [`crate::arch::ALL`] by default.
     ///
     /// ```
@@ -537,7 +553,7 @@ impl Builder {
 
     /// All options at once. It replaces all options that were set before.
     pub fn options(self, options: Options) -> Self {
-        Self { options, denormals: None, ..self }
+        Self { options, denormals: None, target_is_given: true, ..self }
     }
 
     /// The folder to write to, if it is not `OUT_DIR`.
@@ -608,7 +624,13 @@ impl Builder {
         let (Some(name), Some(model), false) = (name, model, problems.has_errors()) else {
             return Err(problems.into());
         };
-        let options = Options { name: Some(name.clone()), wording: WORDING, ..self.options.clone() };
+        let mut options = Options { name: Some(name.clone()), wording: WORDING, ..self.options.clone() };
+        if let Ok(triple) = env::var("TARGET")
+            && !self.target_is_given
+            && env::var_os("OUT_DIR").is_some()
+        {
+            options.arch = Arch::of_triple(&triple);
+        }
         let mut compilation = match compile(&model, &options) {
             Ok(compilation) => compilation,
             Err(refused) => {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::arch::{self, Isa};
+use crate::arch::{self, Arch, Isa};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
@@ -163,6 +163,10 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
+    /// The machine to generate code for: which instruction sets the file holds, and for which machine the planner chooses sizes
+    #[arg(long, value_name = "NAME", value_parser = target_names(), default_value = arch::TARGETS[0].name)]
+    target: String,
+
     /// How far to unroll loops; full can cost rustc minutes
     #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
     unroll: Unroll,
@@ -319,9 +323,9 @@ pub(crate) struct InspectArguments {
     #[command(flatten)]
     state: StateArguments,
 
-    /// The instruction set whose kernels to show
-    #[arg(long, value_name = "NAME", value_parser = isa_names(), default_value = arch::ALL[arch::ALL.len() - 1].name)]
-    pub(crate) isa: String,
+    /// The instruction set whose kernels to show [default: the best of the target]
+    #[arg(long, value_name = "NAME", value_parser = isa_names())]
+    pub(crate) isa: Option<String>,
 
     /// Draw the graph as compiled; - writes to standard output instead of the table
     #[arg(long, value_name = "FILE")]
@@ -566,6 +570,7 @@ impl ModelArguments {
             // that of a declared model is one of its keys
             batch: self.batch.filter(|_| !self.is_weights_file()),
             shapes: self.shape.clone(),
+            arch: Arch::from_name(&self.target).unwrap_or_default(),
             unroll: self.unroll,
             tuning: self.plan.iter().fold(Tuning::default(), |tuning, choice| choice.made(tuning)),
             fma: self.fma,
@@ -657,6 +662,10 @@ impl InspectArguments {
     }
 }
 
+fn target_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(arch::TARGETS.map(|arch| arch.name))
+}
+
 fn isa_names() -> PossibleValuesParser {
     PossibleValuesParser::new(arch::ALL.map(|isa| isa.name))
 }
@@ -730,7 +739,7 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_library() {
-        let line = "--name=a-b --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
+        let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
                     --accuracy=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
                     --threads=2 --interface=include/net.h";
@@ -739,7 +748,7 @@ mod tests {
             options.unwrap(),
             Options {
                 name: Some("a-b".into()),
-                arch: Options::default().arch,
+                arch: &arch::X86_64,
                 language: Language::Rust,
                 isas: Some(vec![&arch::GENERIC, &arch::AVX2]),
                 unroll: Unroll::None,

@@ -162,6 +162,14 @@ pub(super) trait Dialect {
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
+    /// How many values one statement loads from there at most.
+    fn loads(&self, _from: &Block) -> usize {
+        1
+    }
+    /// Declares values of so many lanes that are neighbours there.
+    fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _lanes: usize) {
+        unreachable!("emit: this dialect loads one value at a time")
+    }
     /// At the start of a loop whose turns compute and store vectors, each for itself.
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
@@ -363,13 +371,39 @@ impl Traversal<'_> {
         body.iter().any(computes) && body.iter().all(plain)
     }
 
+    fn declare(&mut self, stmt: &Stmt, dialect: &mut impl Dialect) {
+        if let Stmt::Let { var, mutable, value } = stmt {
+            let value = self.expr(value, dialect);
+            dialect.declare(&self.names[var.0], self.locals[var.0].ty, *mutable, value, self.context);
+        }
+    }
+
     fn block(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {
-        for stmt in body {
+        let mut rest = body;
+        while let [stmt, others @ ..] = rest {
+            rest = others;
             match stmt {
-                Stmt::Let { var, mutable, value } => {
-                    let value = self.expr(value, dialect);
-                    dialect.declare(&self.names[var.0], self.locals[var.0].ty, *mutable, value, self.context);
+                Stmt::Let { value: Expr::Load { from, lanes }, .. } if dialect.loads(self.base(from.base)) > 1 => {
+                    let block = self.base(from.base);
+                    let at_most = dialect.loads(block);
+                    let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
+                        Stmt::Let { var, mutable: false, value: Expr::Load { from: other, lanes: n } }
+                            if other.base == from.base && other.offset == from.offset + at * lanes && n == lanes =>
+                        {
+                            Some(&*self.names[var.0])
+                        }
+                        _ => None,
+                    };
+                    let all = std::iter::once(stmt).chain(others);
+                    let names: Vec<_> = all.take(at_most).enumerate().map_while(is_next).collect();
+                    if names.len() > 1 {
+                        dialect.declare_loads(&names, block, from.offset, *lanes);
+                        rest = &others[names.len() - 1..];
+                    } else {
+                        self.declare(stmt, dialect);
+                    }
                 }
+                Stmt::Let { .. } => self.declare(stmt, dialect),
                 Stmt::Set { var, value } => {
                     let value = self.expr(value, dialect);
                     dialect.assign(&self.names[var.0], value);

@@ -219,7 +219,7 @@ pub(crate) fn evaluate<A: Arithmetic>(
         assert_eq!(values.len(), variable.shape.iter().product::<usize>(), "elements of {:?}", variable.name);
     }
     let values = vec![Vec::new(); model.values.len()];
-    let denormals = Denormals::new(model, arithmetic.flush_below());
+    let denormals = Denormals::new(model, arithmetic.flush_below(), usize::MAX);
     let mut evaluation = Evaluation { arithmetic, model, denormals, parameters, variables, values };
     evaluation.nodes(&model.nodes);
     let results = model.results.iter().map(|r| evaluation.kept(r.source)).collect();

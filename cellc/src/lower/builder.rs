@@ -11,9 +11,6 @@ use crate::kernel::{
 use crate::model::{Activation, Pointwise, PointwiseFunction, Source, ValidNode, ValidOp};
 use crate::plan::Half;
 
-/// Elements of what rows that are computed together keep up to which that is the kernel's own: 16 KiB of its stack.
-const MOST_OWN: usize = 4096;
-
 /// A kernel under construction, and the program around it.
 pub(super) struct KernelBuilder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,
@@ -79,7 +76,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// A buffer of which several rows have one each, or that has as many parts: small ones need no `State`.
     pub(super) fn shared(&mut self, name: &str, len: usize, rows: usize) -> Place {
-        match len * rows <= MOST_OWN {
+        match len * rows <= self.lowering.plan.arch.own {
             true => self.scratch(name, len).into(),
             false => self.block(name, len),
         }

@@ -300,7 +300,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     .map(|(at, lanes, _)| {
                         let weight = this.weight(rows, len, k, *at, *lanes);
                         match elements.len() {
-                            1 => weight,
+                            1 if this.isa().loads == 1 => weight,
                             _ => this.builder.let_(&mut turn, "w", *lanes, weight),
                         }
                     })
@@ -324,7 +324,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             }
             turn
         };
-        let turn_rows = self.plan.turn_rows(chains);
+        let turn_rows = self.plan.turn_rows(chains, self.isa());
         let packed = |rows: usize| self.plan.format.encoding().len(rows) * len;
         let turns = count / turn_rows;
         if turns > 1 {

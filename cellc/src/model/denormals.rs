@@ -9,9 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Source, ValidModel, ValidNode, ValidOp, View};
 
-/// Elements of a state up to which it is flushed before any kernel runs: 16 KiB, which a stack has room for.
-const MOST_BEFORE: usize = 4096;
-
 /// What is known of small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Small {
@@ -44,11 +41,13 @@ struct Known {
 
 impl Denormals {
     /// For a model in which magnitudes below a limit become 0; none: all are kept.
-    pub fn new(model: &ValidModel, limit: Option<f32>) -> Self {
+    ///
+    /// States of at most `most_before` elements are flushed before any kernel runs.
+    pub fn new(model: &ValidModel, limit: Option<f32>, most_before: usize) -> Self {
         let Some(limit) = limit else { return Self::default() };
         let read = |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
         let states = model.states.iter().map(|state| state.parameter).filter(read);
-        let before: BTreeSet<_> = states.filter(|i| model.len(Source::Parameter(*i)) <= MOST_BEFORE).collect();
+        let before: BTreeSet<_> = states.filter(|i| model.len(Source::Parameter(*i)) <= most_before).collect();
         let parameter = |i: usize| match read(&i) && !before.contains(&i) {
             true => Small::Given,
             false => Small::Flushed,

@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
-use crate::options::{Accuracy, Fma, Options, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Fma, Language, Options, Threads, Unroll, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
@@ -118,12 +118,14 @@ impl ProductPlan {
         packed_bytes(self.format, self.weights, self.biases)
     }
 
-    /// How many rows of a matrix one turn of a loop takes: one for each chain, and all that are packed as one.
-    pub fn turn_rows(&self, chains: usize) -> usize {
-        match self.format {
+    /// How many rows of a matrix one iteration of a loop takes: one for each chain, all that are packed as one, and what the instruction
+    /// set wants.
+    pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
+        let least = match self.format {
             WeightFormat::Bf16Pair => 2.max(chains),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
-        }
+        };
+        isa.rows.next_multiple_of(least)
     }
 }
 
@@ -424,7 +426,10 @@ pub fn flush_below(options: &Options) -> Option<f32> {
 /// Plans a model.
 pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let arch = options.arch;
-    let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, isa.fma && options.fma == Fma::Auto)).collect();
+    // safe Rust cannot spell every machine's fused multiply-add
+    let spelled = |isa: &Isa| options.language == Language::C || !isa.rust_mul_add.is_empty();
+    let fused = |isa: &Isa| isa.fma && options.fma == Fma::Auto && spelled(isa);
+    let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, fused(isa))).collect();
     let product = |op: &ValidOp| {
         let mut reasons = Vec::new();
         let product = match op {

@@ -1,6 +1,7 @@
 //! The machines.
 
-use cellc::Options;
+use cellc::internals::arch;
+use cellc::{Language, Options};
 
 /// A machine that generated C is compiled for, and where that runs. In arguments `FOLDER` stands for `tests/machines`.
 #[derive(Debug)]
@@ -56,6 +57,16 @@ macro_rules! bare {
     };
 }
 
+/// What its target has.
+fn cortex_m4f() -> Options {
+    Options { arch: &arch::CORTEX_M4F, language: Language::C, ..Options::default() }
+}
+
+/// What its target has.
+fn aarch64() -> Options {
+    Options { arch: &arch::AARCH64, language: Language::C, ..Options::default() }
+}
+
 /// The body that every machine has, alone.
 fn generic() -> Options {
     Options { isas: Some(Vec::new()), ..Options::default() }
@@ -99,6 +110,7 @@ pub static CORTEX_M4F: Machine = Machine {
     name: "cortex-m4f",
     compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
     emulator: board!("mps2-an386"),
+    options: cortex_m4f,
     ..CORTEX_M
 };
 
@@ -116,7 +128,8 @@ pub static CORTEX_M55: Machine = Machine {
 const LINUX_ON_AARCH64: Machine = Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
 
 /// Linux on Arm of 64 bits.
-pub static AARCH64: Machine = Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 };
+pub static AARCH64: Machine =
+    Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], options: aarch64, ..LINUX_ON_AARCH64 };
 
 /// The machines whose tools `.ci/run` installs.
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];

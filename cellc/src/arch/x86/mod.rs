@@ -35,8 +35,11 @@ macro_rules! cpuid {
     };
 }
 
-/// Files for every machine, with bodies of their own for x86-64, for which sizes are chosen.
+/// Files for x86-64; every other machine runs the baseline.
 pub static X86_64: Arch = Arch {
+    name: "x86-64",
+    key: "x86_64",
+    triples: &["x86_64-"],
     baseline: &GENERIC,
     isas: &[&AVX2, &AVX512],
     c_tuning: "\
@@ -48,10 +51,13 @@ pub static X86_64: Arch = Arch {
 #endif
 ",
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
+    c_refused: ("", ""),
     // a vector of a state that lies across two lines of cache takes twice as long
     rust_struct: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
     alignment: 64,
     apart: 128,
+    // 16 KiB
+    own: 4096,
     line: 64,
     costs: Costs {
         // that of the smallest machine with vectors
@@ -83,6 +89,10 @@ pub static AVX2: Isa = Isa {
     name: "avx2",
     lanes: 8,
     registers: 16,
+    rows: 1,
+    loads: 1,
+    c_loads: &[],
+    calls: false,
     fma: true,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
     detection: cpuid!("0x3c001000", "0x20", "0x6"),
@@ -99,6 +109,10 @@ pub static AVX512: Isa = Isa {
     name: "avx512",
     lanes: 16,
     registers: 32,
+    rows: 1,
+    loads: 1,
+    c_loads: &[],
+    calls: false,
     fma: true,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
     detection: cpuid!("0x3c001000", "0xc0030020", "0xe6"),

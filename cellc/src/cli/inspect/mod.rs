@@ -5,7 +5,6 @@ mod layout;
 mod svg;
 mod table;
 
-use crate::arch::Isa;
 use crate::compile;
 use crate::options::Options;
 use crate::report::{Done, Folded, Layer, Report};
@@ -34,9 +33,13 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let options = Options { name: Some(stem), ..arguments.options() };
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
-    let asked = Isa::from_name(&arguments.isa);
-    let isa = compilation.plan.isas.iter().position(|(isa, _)| Some(*isa) == asked);
-    let found = Report::new(&model, &compilation, isa.expect("every instruction set was compiled for"));
+    let isas: Vec<_> = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
+    let asked = arguments.isa.as_deref().or(isas.last().copied()).unwrap_or_default();
+    let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
+        let (target, isas) = (compilation.options.arch.name, isas.join(", "));
+        Failure::Usage(format!("--isa: a file for --target {target} has no code for {asked}; it has: {isas}"))
+    })?;
+    let found = Report::new(&model, &compilation, isa);
     drop(progress);
     if let Some(picture) = &picture {
         picture.write(svg::picture(&found).into_bytes(), &arguments.model, "--svg")?;

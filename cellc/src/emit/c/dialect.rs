@@ -120,8 +120,8 @@ impl<'a> C<'a> {
     ) -> Text {
         let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
         Text::atom(match self.vector(lanes) {
-            Some(vector) => fill(template(vector), &args),
-            None => format!("{}({})", self.name(function, lanes), args.join(", ")),
+            Some(vector) if !template(vector).is_empty() => fill(template(vector), &args),
+            _ => format!("{}({})", self.name(function, lanes), args.join(", ")),
         })
     }
 
@@ -186,7 +186,8 @@ impl Dialect for C<'_> {
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = params.iter().map(|p| format!("{ty} {p}")).collect();
         let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
-        let (inline, full) = (format!("{}_INLINE", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
+        let kind = if self.isa.calls { "CALLED" } else { "INLINE" };
+        let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
         wrap::statement(&mut self.out, 0, &format!("{inline} {attribute}{ty} {full}({}) {{", params.join(", ")));
     }
 
@@ -304,6 +305,19 @@ impl Dialect for C<'_> {
         }
         let constant = if mutable { "" } else { "const " };
         self.line(&format!("{constant}{spelled} {name} = {value};"));
+    }
+
+    fn loads(&self, from: &Block) -> usize {
+        if from.element == Element::F32 { self.isa.loads } else { 1 }
+    }
+
+    fn declare_loads(&mut self, names: &[&str], from: &Block, offset: usize, lanes: usize) {
+        let ty = self.ty(Type::f32(lanes));
+        let function = VectorFunction::loads(lanes, names.len(), self.isa);
+        self.used.insert(function);
+        let function = function.name(self.prefix);
+        self.line(&format!("{ty} {};", names.join(", ")));
+        self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
     }
 
     fn assign(&mut self, name: &str, value: Text) {

@@ -94,10 +94,18 @@ impl CFile<'_> {
         let upper = self.upper();
         let file = format!("{}.c", self.stem);
         let file = if is_plain(&file) { &file } else { "FILE.c" };
+        let arch = self.options.arch;
+        let refused = match arch.c_refused {
+            ("", _) => String::new(),
+            (condition, help) => {
+                format!("#if {condition}\n#error \"this file is made for {}: {help}\"\n#endif\n", arch.name)
+            }
+        };
         let words = [
+            ("REFUSED\n", &*refused),
             ("SOURCE_FILE", file),
-            ("FLOAT_FLAGS", self.options.arch.c_float_flags),
-            ("TUNING\n", self.options.arch.c_tuning),
+            ("FLOAT_FLAGS", arch.c_float_flags),
+            ("TUNING\n", arch.c_tuning),
         ];
         out.push_str(if self.interface.pool { "\n#include <sched.h>\n" } else { "\n" });
         out.push_str(&filled(include_str!("text/preamble.c"), &words));
@@ -116,6 +124,10 @@ impl CFile<'_> {
                 }
             }
         }
+        let baseline = self.isas[0].0;
+        if !baseline.c_header.is_empty() {
+            let _ = write!(out, "\n#include <{}>\n", baseline.c_header);
+        }
         for (condition, headers) in headers.iter().filter(|(_, headers)| !headers.is_empty()) {
             let headers: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
             let _ = write!(out, "\n#if {condition}\n{headers}#endif\n");
@@ -126,6 +138,9 @@ impl CFile<'_> {
 #define {upper}_INLINE static inline __attribute__((always_inline, unused))
 "
         );
+        if self.isas.iter().any(|(isa, _)| isa.calls) {
+            let _ = writeln!(out, "#define {upper}_CALLED static __attribute__((noinline, unused))");
+        }
         for isa in self.special().filter(|isa| !isa.c_features.is_empty()) {
             let _ = writeln!(
                 out,

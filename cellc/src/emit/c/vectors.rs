@@ -19,6 +19,8 @@ pub(super) struct VectorFunction {
     order: usize,
     /// 0 where it is of no number of lanes.
     lanes: usize,
+    /// How many values it loads, if it loads several; else 0.
+    count: usize,
     /// What it is compiled for; `None`: for all.
     isa: Option<&'static Isa>,
 }
@@ -32,7 +34,12 @@ impl VectorFunction {
         let order = VECTORS.iter().position(|(other, _)| *other == name).expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
         let lanes = if has("FLOAT") { lanes } else { 0 };
-        Self { order, lanes, isa: isa.filter(|_| has("ATTRIBUTE")) }
+        Self { order, lanes, count: 0, isa: isa.filter(|_| has("ATTRIBUTE")) }
+    }
+
+    /// What loads so many values of so many lanes at once.
+    pub(super) fn loads(lanes: usize, count: usize, isa: &'static Isa) -> Self {
+        Self { lanes, count, isa: Some(isa), ..Self::new("loads", lanes, None) }
     }
 
     fn kind(self) -> &'static str {
@@ -42,11 +49,34 @@ impl VectorFunction {
     /// Its name in the file.
     pub(super) fn name(self, prefix: &str) -> String {
         match (self.kind(), self.lanes, self.isa) {
+            ("loads", lanes, Some(isa)) => format!("{prefix}_load{lanes}_{}_{}", self.count, isa.name),
             ("type", lanes, _) => float(prefix, lanes),
             (kind, 0, _) => format!("{prefix}_{kind}"),
             (kind, lanes, None) => format!("{prefix}_{kind}{lanes}"),
             (kind, lanes, Some(isa)) => format!("{prefix}_{kind}{lanes}_{}", isa.name),
         }
+    }
+
+    /// The head and the body of what loads several values.
+    fn head_and_body(self, prefix: &str) -> (String, String) {
+        let Self { lanes, count, isa, .. } = self;
+        let (float, each) = (float(prefix, lanes), 0..count);
+        let to: String = each.clone().map(|i| format!(", {float} *to{i}")).collect();
+        let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
+        let attribute = isa.map_or_else(String::new, |isa| spaced(prefix, isa));
+        let mut head = String::new();
+        wrap::statement(
+            &mut head,
+            0,
+            &format!("{inline} {attribute}void {}(const float *from{to}) {{", self.name(prefix)),
+        );
+        let plain = each.map(|i| match lanes {
+            1 => format!("    *to{i} = from[{i}];\n"),
+            _ => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
+        });
+        let plain: String = plain.collect();
+        let own = isa.and_then(|isa| isa.c_loads.iter().find(|loads| loads.lanes == lanes));
+        (head, own.map_or(plain.clone(), |loads| loads.text(count).replace("PLAIN", &plain)))
     }
 
     fn write(self, out: &mut String, prefix: &str) {
@@ -69,8 +99,12 @@ impl VectorFunction {
             _ => "__builtin_fmaf(a[LANE], b[LANE], c[LANE])",
         };
         let each: Vec<_> = (0..lanes).map(|at| lane.replace("LANE", &at.to_string())).collect();
+        let (head, body) = if self.count > 0 { self.head_and_body(prefix) } else { (String::new(), String::new()) };
         let words = [
-            ("ATTRIBUTE ", &*isa.map_or_else(String::new, |isa| spaced(prefix, isa))),
+            ("COUNT", &*self.count.to_string()),
+            ("HEAD\n", &head),
+            ("BODY", &body),
+            ("ATTRIBUTE ", &isa.map_or_else(String::new, |isa| spaced(prefix, isa))),
             ("EACH", &each.join(", ")),
             ("FOUR_LANES", C_FOUR_LANES),
             ("LANES", &lanes.to_string()),
@@ -120,9 +154,10 @@ pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFuncti
 
 /// Every name that [`write`] may declare for so many lanes.
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
-    let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| !kind.contains(' '));
+    let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| !kind.contains(' ') && **kind != "loads");
+    let loads = (2..=isa.loads).map(|count| VectorFunction::loads(lanes, count, isa).name(prefix));
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));
-    named.chain([bits(prefix, lanes)]).collect()
+    named.chain(loads).chain([bits(prefix, lanes)]).collect()
 }
 
 /// The type of so many f32.

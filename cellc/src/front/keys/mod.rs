@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 pub use values::KeyValue;
 pub(crate) use values::{Family, FromValue, Takes, Value};
 
+use crate::arch::TARGETS;
 use crate::diagnostic::{Origin, Setting, Wording};
 use crate::model::{Direction, LstmGateOrder};
 use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat};
@@ -350,6 +351,12 @@ keys! {
         takes: Takes::Isas,
         valid: |_| "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
         sets: Some(|options, value| options.isas = FromValue::of(value)),
+    }
+    Target {
+        name: "target",
+        takes: Takes::Word(|| TARGETS.iter().map(|arch| (arch.key, (*arch).into())).collect()),
+        valid: |_| "a machine, such as any, x86_64, aarch64 or cortex_m4f: target = any",
+        sets: Some(|options, value| set(&mut options.arch, value)),
     }
     Unroll {
         name: "unroll",

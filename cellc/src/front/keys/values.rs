@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Key, is_clip};
-use crate::arch::Isa;
+use crate::arch::{Arch, Isa};
 use crate::diagnostic::quoted;
 use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
@@ -123,6 +123,7 @@ values! {
     AppleResetGate(AppleResetGate),
     Text(String),
     Isas(Vec<&'static Isa>),
+    Target(&'static Arch),
     Unroll(Unroll),
     Fma(Fma),
     Accuracy(Accuracy),

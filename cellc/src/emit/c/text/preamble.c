@@ -14,6 +14,7 @@
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
 #error "float must be computed as float (FLOAT_FLAGS)"
 #endif
+REFUSED
 
 /* A multiplication and an addition stay two operations, whatever -std and -m are: fused operations are written as such.
  * (Only clang's -ffp-contract=fast overrides this.) */

@@ -7,6 +7,10 @@ typedef FLOAT FLOAT_in_memory __attribute__((aligned(4), may_alias));
 UPPER_INLINE FLOAT NAME(const float *from) {
     return *(const FLOAT_in_memory *)from;
 }
+//: loads
+/* COUNT values that are neighbours in memory. */
+HEAD
+BODY}
 //: store
 
 UPPER_INLINE void NAME(float *to, FLOAT lanes) {

@@ -1,0 +1,94 @@
+//! Arm: AArch64, where every machine has NEON, and cores without vectors.
+
+use super::{Arch, CLoads, CVector, Costs, GENERIC, Isa, SCALAR_FMA, X86_64};
+
+/// Four lanes of AArch64.
+const LANES_4: CVector = CVector {
+    lanes: 4,
+    load: "vld1q_f32({0})",
+    load_f16: "vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16({0})))",
+    load_i8: "",
+    store: "vst1q_f32({0}, {1})",
+    splat: "vdupq_n_f32({0})",
+    mul_add: "vfmaq_f32({2}, {0}, {1})",
+    max: "vbslq_f32(vcgtq_f32({0}, {1}), {0}, {1})",
+    min: "vbslq_f32(vcltq_f32({0}, {1}), {0}, {1})",
+    select_less: "vbslq_f32(vcltq_f32({0}, {1}), {2}, {3})",
+    flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, vdupq_n_f32({1}))))",
+};
+
+/// Two lanes of AArch64.
+const LANES_2: CVector = CVector {
+    lanes: 2,
+    load: "vld1_f32({0})",
+    load_f16: "",
+    load_i8: "",
+    store: "vst1_f32({0}, {1})",
+    splat: "vdup_n_f32({0})",
+    mul_add: "vfma_f32({2}, {0}, {1})",
+    max: "vbsl_f32(vcgt_f32({0}, {1}), {0}, {1})",
+    min: "vbsl_f32(vclt_f32({0}, {1}), {0}, {1})",
+    select_less: "vbsl_f32(vclt_f32({0}, {1}), {2}, {3})",
+    flush: "vreinterpret_f32_u32(vbic_u32(vreinterpret_u32_f32({0}), vcalt_f32({0}, vdup_n_f32({1}))))",
+};
+
+/// The vectors that every AArch64 has.
+pub(super) static NEON: Isa = Isa {
+    name: "neon",
+    lanes: 4,
+    registers: 32,
+    rows: 4,
+    loads: 4,
+    c_loads: &[CLoads {
+        lanes: 4,
+        text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = all.val[#];\n",
+        list: "",
+    }],
+    fma: true,
+    c_header: "arm_neon.h",
+    c_vectors: &[LANES_4, LANES_2],
+    ..GENERIC
+};
+
+/// AArch64, little endian.
+pub static AARCH64: Arch = Arch {
+    name: "aarch64",
+    key: "aarch64",
+    triples: &["aarch64-"],
+    baseline: &NEON,
+    isas: &[],
+    c_tuning: "",
+    c_float_flags: "no flag of gcc or clang does otherwise there",
+    c_refused: ("!defined(__aarch64__)", "compile it for AArch64, or generate it with --target any"),
+    rust_struct: "",
+    alignment: 16,
+    costs: Costs { most_sums: 3, most_shared: 16, most_at_once: 48, ..X86_64.costs },
+    ..X86_64
+};
+
+/// Cortex-M4 with its FPU.
+pub static CORTEX_M4F: Arch = Arch {
+    name: "cortex-m4f",
+    key: "cortex_m4f",
+    triples: &["thumbv7em-none-eabihf"],
+    baseline: &SCALAR_FMA,
+    isas: &[],
+    c_tuning: "\
+#if defined(__arm__)
+/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, their values would not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
+#endif
+",
+    c_float_flags: "no flag of gcc or clang does otherwise there",
+    c_refused: (
+        "defined(__arm__) && !defined(__ARM_FEATURE_FMA)",
+        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16, or generate it with --target any",
+    ),
+    rust_struct: "",
+    alignment: 4,
+    apart: 4,
+    own: 8,
+    // four columns, for which there is no cache
+    line: 16,
+    costs: Costs { most_rows: 2, most_sums: 3, most_shared: 4, most_at_once: 4, ..X86_64.costs },
+};
