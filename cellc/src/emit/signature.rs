@@ -98,6 +98,27 @@ impl<'a> Signature<'a> {
     }
 }
 
+/// A tensor that a step of the struct takes.
+pub struct StepTensor<'a> {
+    /// The tensor.
+    pub field: &'a Field,
+    /// Whether it is an output.
+    pub written: bool,
+    /// Whether several steps have one for each, where their number is open.
+    pub each_step: bool,
+}
+
+impl Interface {
+    /// What a step of the struct takes: the inputs but for states, then the outputs.
+    pub fn step_tensors(&self) -> impl Iterator<Item = StepTensor<'_>> {
+        let each = |flags: Option<&Vec<bool>>, field: &Field| flags.is_some_and(|flags| flags[field.index]);
+        let (inputs, outputs) = (self.steps.as_ref().map(|s| &s.inputs), self.steps.as_ref().map(|s| &s.outputs));
+        let input = move |field| StepTensor { field, written: false, each_step: each(inputs, field) };
+        let output = move |field| StepTensor { field, written: true, each_step: each(outputs, field) };
+        self.step_inputs().map(input).chain(self.outputs.iter().map(output))
+    }
+}
+
 impl Argument<'_> {
     /// Its name.
     pub fn name(&self) -> &str {

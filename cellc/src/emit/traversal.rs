@@ -181,6 +181,27 @@ pub(super) trait Dialect {
     fn comment(&mut self, text: &str);
 }
 
+/// What both languages call what no sign stands for, on lanes.
+pub(super) fn function_name(operation: LaneOp) -> &'static str {
+    match operation {
+        LaneOp::Add => "add",
+        LaneOp::Sub => "sub",
+        LaneOp::Mul => "mul",
+        LaneOp::Div => "div",
+        LaneOp::MulAdd => "mul_add",
+        LaneOp::Max => "max",
+        LaneOp::Min => "min",
+        LaneOp::SelectLess => "select_less",
+        LaneOp::Flush => "flush",
+        LaneOp::ToBits => "to_bits",
+        LaneOp::FromBits => "from_bits",
+        LaneOp::ShiftLeft(_) => "shift_left",
+        LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor | LaneOp::ShiftRight(_) => {
+            unreachable!("emit: integer arithmetic on several lanes stands in functions only")
+        }
+    }
+}
+
 /// Kernels of a program up to which each is a function of its own; of more, those that do the same with other memory are one.
 const MOST_APART: usize = 64;
 

@@ -1,4 +1,7 @@
-//! Weights as text: one byte-string literal, so that neither syn nor rustc sees a million tokens.
+//! Weights as text: in Rust one byte-string literal, so that neither syn nor rustc sees a million tokens; in C words, or a file that the assembler takes in.
+
+#[cfg(feature = "builder")]
+use std::fmt::Write;
 
 use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 
@@ -33,6 +36,41 @@ pub(super) fn byte_string(bytes: &[u8], out: &mut String) {
         }
     }
     out.push('"');
+}
+
+/// Appends words of 32 bits in hexadecimal, several on a line.
+#[cfg(feature = "builder")]
+pub(super) fn hexadecimal(bytes: &[u8], out: &mut String) {
+    /// Words on a line.
+    const PER_LINE: usize = 8;
+
+    out.reserve(bytes.len() * 3 + bytes.len() / 8);
+    for line in bytes.chunks(4 * PER_LINE) {
+        let mut separator = "    ";
+        for word in line.chunks_exact(4) {
+            let _ = write!(out, "{separator}0x{:08x},", u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+            separator = " ";
+        }
+        out.push('\n');
+    }
+}
+
+/// A file's name as a C string that holds an assembler's string: what either gives a meaning to is escaped for both.
+#[cfg(feature = "builder")]
+pub(super) fn assembler_string(name: &str) -> String {
+    let mut out = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'"' | b'\\' | b'?' | 0..=31 | 127 => {
+                let _ = write!(out, "\\\\{byte:03o}");
+            }
+            _ if byte.is_ascii() => out.push(char::from(byte)),
+            _ => {
+                let _ = write!(out, "\\{byte:03o}");
+            }
+        }
+    }
+    out
 }
 
 /// Puts `*b"..."` in the place of the identifier that stands for the weights.
@@ -76,5 +114,12 @@ mod tests {
         byte_string(&bytes, &mut text);
         let literal: syn::LitByteStr = syn::parse_str(&text).expect("a literal");
         assert_eq!(literal.value(), bytes);
+    }
+
+    #[test]
+    fn a_file_name_does_not_end_its_string() {
+        assert_eq!(assembler_string("gru.bin"), "gru.bin");
+        assert_eq!(assembler_string("a\"b\\c\n.bin"), "a\\\\042b\\\\134c\\\\012.bin");
+        assert_eq!(assembler_string("\u{e9}"), "\\303\\251");
     }
 }

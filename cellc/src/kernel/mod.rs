@@ -358,6 +358,24 @@ pub enum LaneOp {
 }
 
 impl LaneOp {
+    /// What stands between its operands.
+    pub fn sign(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Add | Self::WrappingAdd => "+",
+            Self::Sub | Self::WrappingSub => "-",
+            Self::Mul => "*",
+            Self::Div => "/",
+            Self::And => "&",
+            Self::Or => "|",
+            Self::Xor => "^",
+            Self::ShiftLeft(_) => "<<",
+            Self::ShiftRight(_) => ">>",
+            Self::MulAdd | Self::Max | Self::Min | Self::SelectLess | Self::Flush | Self::ToBits | Self::FromBits => {
+                return None;
+            }
+        })
+    }
+
     /// What a lane of the result holds.
     pub fn result(self) -> Scalar {
         match self {

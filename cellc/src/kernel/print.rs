@@ -299,11 +299,11 @@ impl<'a> Printer<'a> {
     fn operation(&self, operation: LaneOp, args: &[Expr]) -> String {
         // a number or a name needs no parentheses
         let operand = |i: usize| match args.get(i) {
-            Some(e @ Expr::Op(o, _)) if infix(*o).is_some() => format!("({})", self.expr(e)),
+            Some(e @ Expr::Op(o, _)) if o.sign().is_some() => format!("({})", self.expr(e)),
             Some(e) => self.expr(e),
             None => "?".to_owned(),
         };
-        if let Some(sign) = infix(operation) {
+        if let Some(sign) = operation.sign() {
             return match operation {
                 LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => format!("{} {sign} {by}", operand(0)),
                 _ => format!("{} {sign} {}", operand(0), operand(1)),
@@ -321,25 +321,4 @@ impl<'a> Printer<'a> {
             _ => format!("float({})", self.list(args)),
         }
     }
-}
-
-fn infix(operation: LaneOp) -> Option<&'static str> {
-    Some(match operation {
-        LaneOp::Add | LaneOp::WrappingAdd => "+",
-        LaneOp::Sub | LaneOp::WrappingSub => "-",
-        LaneOp::Mul => "*",
-        LaneOp::Div => "/",
-        LaneOp::And => "&",
-        LaneOp::Or => "|",
-        LaneOp::Xor => "^",
-        LaneOp::ShiftLeft(_) => "<<",
-        LaneOp::ShiftRight(_) => ">>",
-        LaneOp::MulAdd
-        | LaneOp::Max
-        | LaneOp::Min
-        | LaneOp::SelectLess
-        | LaneOp::Flush
-        | LaneOp::ToBits
-        | LaneOp::FromBits => return None,
-    })
 }

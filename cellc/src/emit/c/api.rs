@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{CFile, block_comment, guarded, interface as common, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
-use crate::emit::signature::{Argument, Signature};
+use crate::emit::signature::{Argument, StepTensor};
 use crate::emit::surface::{Member, Memory, Statement};
 use crate::emit::text::{Word, filled, part};
 use crate::emit::traversal::decimal;
@@ -57,18 +57,11 @@ impl CFile<'_> {
             Some((input, output)) if field == input || field == output => "",
             _ => restrict,
         };
-        let mut params = String::new();
-        for argument in Signature::step(self.interface).0 {
-            let (tensors, constant) = match argument {
-                Argument::Inputs(tensors) => (tensors, "const "),
-                Argument::Outputs(tensors) => (tensors, ""),
-                Argument::Pool | Argument::State | Argument::Packed => continue,
-            };
-            for f in tensors.fields {
-                let _ = write!(params, ", {constant}{} *{}{}", c_type(f.element), restrict(f), f.name);
-            }
-        }
-        params
+        let param = |StepTensor { field, written, .. }: StepTensor<'_>| {
+            let constant = if written { "" } else { "const " };
+            format!(", {constant}{} *{}{}", c_type(field.element), restrict(field), field.name)
+        };
+        self.interface.step_tensors().map(param).collect()
     }
 
     /// What `step` says of the arguments that may be one array.
@@ -189,7 +182,9 @@ fn declared(file: &CFile<'_>, name: &str) -> Vec<Word> {
             ]
         }
         "steps" => {
-            let mut others = stepped(file);
+            let each = interface.step_tensors().filter(|tensor| tensor.each_step).map(|tensor| tensor.field);
+            let mut others: Vec<_> =
+                each.map(|field| format!("{} holds steps * {}.", field.name, file.size(field))).collect();
             others.push(
                 "An output without an axis for steps is that of the last step; without steps nothing is written."
                     .into(),
@@ -284,14 +279,6 @@ fn elements(element: Element, count: usize) -> &'static str {
     }
 }
 
-/// What holds an element for each step, in words.
-fn stepped(file: &CFile<'_>) -> Vec<String> {
-    let Some(steps) = &file.interface.steps else { return Vec::new() };
-    let inputs = file.interface.step_inputs().filter(|f| steps.inputs[f.index]);
-    let outputs = file.interface.outputs.iter().filter(|f| steps.outputs[f.index]);
-    inputs.chain(outputs).map(|f| format!("{} holds steps * {}.", f.name, file.size(f))).collect()
-}
-
 /// Writes the functions that the header declares.
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     out.push_str("\n/* ---- what the header declares ---- */\n");
@@ -351,15 +338,12 @@ fn defined(file: &CFile<'_>, name: &str) -> Vec<Word> {
             ]
         }
         _ => {
-            let steps = file.interface.steps.as_ref().expect("emit: steps are an item where their number is open");
-            let each = |field: &Field, flags: &[bool]| match flags[field.index] {
-                true => format!("{} + steps_done * {}", field.name, file.size(field)),
-                false => field.name.clone(),
+            let argument = |StepTensor { field, each_step, .. }| match each_step {
+                true => format!(", {} + steps_done * {}", field.name, file.size(field)),
+                false => format!(", {}", field.name),
             };
-            let mut args = vec!["self".to_string()];
-            args.extend(file.interface.step_inputs().map(|f| each(f, &steps.inputs)));
-            args.extend(file.interface.outputs.iter().map(|f| each(f, &steps.outputs)));
-            let call = wrap::lines(8, &format!("{}_step({});", file.prefix(), args.join(", ")));
+            let args: String = file.interface.step_tensors().map(argument).collect();
+            let call = wrap::lines(8, &format!("{}_step(self{args});", file.prefix()));
             vec![("STEPS_HEAD;\n", file.steps_head("restrict ", " {")), ("        STEP_CALL;\n", call)]
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::super::traversal::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal};
+use super::super::traversal::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal, function_name};
 use super::vectors::{self, VectorFunction, fill, spaced};
 use super::{block_comment, wrap};
 use crate::arch::{CVector, Isa};
@@ -152,6 +152,10 @@ impl<'a> C<'a> {
     }
 }
 
+fn list(args: Vec<Text>) -> String {
+    args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
+}
+
 impl Dialect for C<'_> {
     fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
         self.out.push('\n');
@@ -237,55 +241,37 @@ impl Dialect for C<'_> {
     fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
         use LaneOp as O;
         let ty = self.widened(ty, context);
-        let lanes = ty.lanes;
-        match operation {
-            O::Add => return self.infix("+", ty, args),
-            O::Sub => return self.infix("-", ty, args),
-            O::Mul => return self.infix("*", ty, args),
-            O::Div => return self.infix("/", ty, args),
-            O::WrappingAdd => return self.infix("+", ty, args),
-            O::WrappingSub => return self.infix("-", ty, args),
-            O::And => return self.infix("&", ty, args),
-            O::Or => return self.infix("|", ty, args),
-            O::Xor => return self.infix("^", ty, args),
-            _ => {}
+        let (lanes, bits) = (ty.lanes, Type { scalar: Scalar::U32, lanes: ty.lanes });
+        let mut args = args;
+        match (operation.sign(), operation) {
+            (Some(sign), O::ShiftLeft(by) | O::ShiftRight(by)) => {
+                let value = self.value(args.remove(0), bits);
+                return Text::compound(format!("{} {sign} {by}", value.operand()));
+            }
+            (Some(sign), _) => return self.infix(sign, ty, args),
+            (None, _) => {}
         }
-        let operand = match operation {
-            O::FromBits | O::ShiftLeft(_) | O::ShiftRight(_) => Type { scalar: Scalar::U32, lanes },
-            _ => Type::f32(lanes),
-        };
+        let operand = if operation == O::FromBits { bits } else { Type::f32(lanes) };
         let mut args: Vec<_> = args.into_iter().map(|a| self.value(a, operand)).collect();
-        match operation {
+        let name = function_name(operation);
+        let template: fn(&CVector) -> &'static str = match operation {
             O::MulAdd => {
                 assert!(self.isa.fma, "emit: a fused operation on an instruction set without one");
                 self.fused = true;
-                if lanes == 1 {
-                    let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
-                    return Text::atom(format!("__builtin_fmaf({})", args.join(", ")));
-                }
-                self.template(|v| v.mul_add, "mul_add", lanes, args)
+                |v| v.mul_add
             }
-            O::Max => self.template(|v| v.max, "max", lanes, args),
-            O::Min => self.template(|v| v.min, "min", lanes, args),
-            O::SelectLess => self.template(|v| v.select_less, "select_less", lanes, args),
-            O::Flush => {
-                let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
-                let function = self.name("flush", lanes);
-                Text::atom(format!("{function}({})", args.join(", ")))
+            O::Max => |v| v.max,
+            O::Min => |v| v.min,
+            O::SelectLess => |v| v.select_less,
+            O::ToBits | O::FromBits if lanes > 1 => {
+                return Text::atom(format!("({}){}", self.ty(ty), args.remove(0).operand()));
             }
-            O::ToBits | O::FromBits => {
-                let value = args.remove(0);
-                if lanes == 1 {
-                    let function = if operation == O::ToBits { "to_bits" } else { "from_bits" };
-                    return Text::atom(format!("{}({})", self.name(function, 1), value.text));
-                }
-                Text::atom(format!("({}){}", self.ty(ty), value.operand()))
-            }
-            O::ShiftLeft(n) => Text::compound(format!("{} << {n}", args.remove(0).operand())),
-            O::ShiftRight(n) => Text::compound(format!("{} >> {n}", args.remove(0).operand())),
-            O::Add | O::Sub | O::Mul | O::Div | O::WrappingAdd | O::WrappingSub | O::And | O::Or | O::Xor => {
-                unreachable!("emit: operators are written above")
-            }
+            // the function uses what the instruction set has
+            _ => return Text::atom(format!("{}({})", self.name(name, lanes), list(args))),
+        };
+        match (operation, lanes) {
+            (O::MulAdd, 1) => Text::atom(format!("__builtin_fmaf({})", list(args))),
+            _ => self.template(template, name, lanes, args),
         }
     }
 

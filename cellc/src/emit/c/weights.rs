@@ -1,16 +1,11 @@
 //! The constants of a file: an array in the source, or a file that the assembler takes in.
 
-use std::fmt::Write;
-
 use super::CFile;
 use crate::emit::names::c_type;
 use crate::emit::text::{filled, part};
-use crate::emit::weights::weights_file;
+use crate::emit::weights::{assembler_string, hexadecimal, weights_file};
 use crate::kernel::{Element, Role};
 use crate::options::Language;
-
-/// Weights on a line.
-const PER_LINE: usize = 8;
 
 /// Declares `<prefix>_weight_data`, if the file has constants.
 pub(super) fn write(out: &mut String, file: &CFile<'_>) {
@@ -72,43 +67,6 @@ fn array(out: &mut String, file: &CFile<'_>, bytes: &[u8]) {
         out.push_str(&text(file, "narrow", &members));
     }
     out.push_str(&text(file, "array", &members));
-    out.reserve(bytes.len() * 3 + bytes.len() / 8);
-    for line in bytes.chunks(4 * PER_LINE) {
-        let mut separator = "    ";
-        for word in line.chunks_exact(4) {
-            let _ = write!(out, "{separator}0x{:08x},", u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-            separator = " ";
-        }
-        out.push('\n');
-    }
+    hexadecimal(bytes, out);
     out.push_str("}};\n");
-}
-
-/// A file's name as a C string that holds an assembler's string: what either gives a meaning to is escaped for both.
-fn assembler_string(name: &str) -> String {
-    let mut out = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'"' | b'\\' | b'?' | 0..=31 | 127 => {
-                let _ = write!(out, "\\\\{byte:03o}");
-            }
-            _ if byte.is_ascii() => out.push(char::from(byte)),
-            _ => {
-                let _ = write!(out, "\\{byte:03o}");
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::assembler_string;
-
-    #[test]
-    fn a_file_name_does_not_end_its_string() {
-        assert_eq!(assembler_string("gru.bin"), "gru.bin");
-        assert_eq!(assembler_string("a\"b\\c\n.bin"), "a\\\\042b\\\\134c\\\\012.bin");
-        assert_eq!(assembler_string("\u{e9}"), "\\303\\251");
-    }
 }

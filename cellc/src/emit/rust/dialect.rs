@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::types::block_type;
-use crate::emit::traversal::{Block, Context, Copying, Dialect, Text, Walking, decimal};
+use crate::emit::traversal::{Block, Context, Copying, Dialect, Text, Walking, decimal, function_name};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 /// The dialect: text of the current body, and which helpers it needs.
@@ -155,46 +155,13 @@ impl Dialect for Rust {
                 _ => {}
             }
         }
+        assert!(operation != O::MulAdd || self.fused, "emit: a fused operation on an instruction set without one");
         if !is_number(ty, context) {
-            let name = match operation {
-                O::Add => "add",
-                O::Sub => "sub",
-                O::Mul => "mul",
-                O::Div => "div",
-                O::MulAdd => {
-                    assert!(self.fused, "emit: a fused operation on an instruction set without one");
-                    "mul_add"
-                }
-                O::Max => "max",
-                O::Min => "min",
-                O::SelectLess => "select_less",
-                O::Flush => "flush",
-                O::ToBits => "to_bits",
-                O::FromBits => "from_bits",
-                O::ShiftLeft(by) => return self.helper("shift_left", &format!("{}, {by}", join(args))),
-                O::WrappingAdd | O::WrappingSub | O::And | O::Or | O::Xor | O::ShiftRight(_) => {
-                    unreachable!("emit: integer arithmetic on several lanes stands in functions only")
-                }
-            };
-            return self.helper(name, &join(args));
+            let by = if let O::ShiftLeft(by) = operation { format!(", {by}") } else { String::new() };
+            return self.helper(function_name(operation), &format!("{}{by}", join(args)));
         }
-        let infix = |operator: &str, args: Vec<Text>| {
-            let parts: Vec<_> = args.into_iter().map(Text::operand).collect();
-            let text = parts.join(operator);
-            if matches!(operator, " * " | " / ") { Text::product(text) } else { Text::compound(text) }
-        };
         match operation {
-            O::Add => infix(" + ", args),
-            O::Sub => infix(" - ", args),
-            O::Mul => infix(" * ", args),
-            O::Div => infix(" / ", args),
-            O::And => infix(" & ", args),
-            O::Or => infix(" | ", args),
-            O::Xor => infix(" ^ ", args),
-            O::MulAdd => {
-                assert!(self.fused, "emit: a fused operation on an instruction set without one");
-                self.helper("mul_add_lane", &join(args))
-            }
+            O::MulAdd => self.helper("mul_add_lane", &join(args)),
             O::Max => self.helper("max_lane", &join(args)),
             O::Min => self.helper("min_lane", &join(args)),
             O::SelectLess => {
@@ -211,6 +178,12 @@ impl Dialect for Rust {
             O::WrappingSub => method("wrapping_sub", args),
             O::ShiftLeft(n) => Text::compound(format!("{} << {n}", first(args))),
             O::ShiftRight(n) => Text::compound(format!("{} >> {n}", first(args))),
+            O::Add | O::Sub | O::Mul | O::Div | O::And | O::Or | O::Xor => {
+                let sign = operation.sign().unwrap_or_default();
+                let parts: Vec<_> = args.into_iter().map(Text::operand).collect();
+                let text = parts.join(&format!(" {sign} "));
+                if matches!(sign, "*" | "/") { Text::product(text) } else { Text::compound(text) }
+            }
         }
     }
 

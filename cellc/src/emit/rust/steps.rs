@@ -2,7 +2,7 @@
 
 use super::types::array;
 use super::{RustFile, tuple};
-use crate::emit::signature::{Argument, Signature, Tensors};
+use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
 
 /// `step_in_place` and `steps_in_place`, for a model whose input and output are of one type.
 pub(super) fn in_place(file: &RustFile<'_>) -> String {
@@ -24,28 +24,24 @@ pub(super) fn in_place(file: &RustFile<'_>) -> String {
 /// `steps`, which repeats `step`.
 pub(super) fn method(file: &RustFile<'_>) -> String {
     let interface = file.interface;
-    let Some(steps) = &interface.steps else { return String::new() };
+    if interface.steps.is_none() {
+        return String::new();
+    }
     let signature = Signature::step(interface);
     let mut params = Vec::new();
     let mut lengths: Vec<String> = Vec::new();
     let (mut names, mut places) = (Vec::new(), Vec::new());
-    for argument in &signature.0 {
-        let (tensors, flags, mutable, get) = match argument {
-            Argument::Inputs(tensors) => (tensors, &steps.inputs, "", "get"),
-            Argument::Outputs(tensors) => (tensors, &steps.outputs, "mut ", "get_mut"),
-            Argument::Pool | Argument::State | Argument::Packed => continue,
-        };
-        for field in &tensors.fields {
-            let (name, ty) = (&field.name, array(field));
-            if !flags[field.index] {
-                params.push(format!("{name}: &{mutable}{ty}"));
-                continue;
-            }
-            params.push(format!("{name}: &{mutable}[{ty}]"));
-            lengths.push(format!("{name}.len()"));
-            names.push(format!("Some({name})"));
-            places.push(format!("{name}.{get}(steps_done)"));
+    for StepTensor { field, written, each_step } in interface.step_tensors() {
+        let (mutable, get) = if written { ("mut ", "get_mut") } else { ("", "get") };
+        let (name, ty) = (&field.name, array(field));
+        if !each_step {
+            params.push(format!("{name}: &{mutable}{ty}"));
+            continue;
         }
+        params.push(format!("{name}: &{mutable}[{ty}]"));
+        lengths.push(format!("{name}.len()"));
+        names.push(format!("Some({name})"));
+        places.push(format!("{name}.{get}(steps_done)"));
     }
     let params = params.join(", ");
     let (mut before, mut after) = ("", String::new());
