@@ -1,157 +1,85 @@
 //! The common interface: a table of functions that programs call alike, whatever the model.
 
-use std::fmt::Write;
-
 use super::{CFile, wrap};
-use crate::emit::names::{Field, c_type};
+use crate::emit::names::c_type;
+use crate::emit::signature::StepTensor;
+use crate::emit::text::{filled, part};
 use crate::kernel::Element;
 
 /// The file that all models share.
 pub(crate) const FILE: &str = include_str!("text/cellc_model.h");
 
 /// The number of the interface, which the file of another interface does not have.
-const NUMBER: u32 = 1;
+const NUMBER: &str = "1";
 
-/// The lines of the header that take in the shared file, if the interface is asked for.
-pub(super) fn include(file: &CFile<'_>) -> String {
-    let Some(name) = file.options.interface.as_deref().and_then(|path| path.file_name()?.to_str()) else {
+/// A text, where the interface is asked for.
+fn text(file: &CFile<'_>, name: &str, own: &[(&str, &str)]) -> String {
+    let Some(shared) = file.options.interface.as_deref().and_then(|path| path.file_name()?.to_str()) else {
         return String::new();
     };
-    format!(
-        "#include \"{name}\"
-#if CELLC_INTERFACE != {NUMBER}
-#error \"{name} is of another version of cellc than this file: generate all models with one version\"
-#endif
+    let words = [own, &[("SHARED_FILE", shared), ("NUMBER", NUMBER), ("PREFIX", file.prefix())]].concat();
+    filled(part(include_str!("text/interface.c"), name), &words)
+}
 
-"
-    )
+/// The lines of the header that take in the shared file.
+pub(super) fn include(file: &CFile<'_>) -> String {
+    text(file, "include", &[])
 }
 
 /// What the header declares.
 pub(super) fn header(file: &CFile<'_>) -> String {
-    if file.options.interface.is_none() {
-        return String::new();
-    }
-    let prefix = file.prefix();
-    format!(
-        "
-/* The model as a table of functions, which all models have in common. An instance is a {prefix}. */
-extern const cellc_model {prefix}_model;
-"
-    )
+    text(file, "header", &[])
 }
 
 /// The table, and functions of the types that it wants.
 pub(super) fn source(file: &CFile<'_>) -> String {
-    if file.options.interface.is_none() {
-        return String::new();
-    }
     let (prefix, interface) = (file.prefix(), file.interface);
-    let inputs: Vec<&Field> = interface.step_inputs().collect();
-    let outputs: Vec<&Field> = interface.outputs.iter().collect();
-    // a step is a call, unless the number of steps is open
-    let each_step = |field: &Field, input: bool| match &interface.steps {
-        None => true,
-        Some(flags) if input => flags.inputs[field.index],
-        Some(flags) => flags.outputs[field.index],
-    };
-    let mut out = format!(
-        "
-/* ---- the common interface ---- */
-
-static void {prefix}_model_init(void *instance) {{
-    {prefix}_init(instance);
-}}
-
-static void {prefix}_model_reset(void *instance) {{
-    {prefix}_reset(instance);
-}}
-"
-    );
+    let (inputs, outputs): (Vec<_>, Vec<_>) = interface.step_tensors().partition(|tensor| !tensor.written);
     let pointers = |list: &str, count: usize| (0..count).map(|at| format!(", {list}[{at}]")).collect::<String>();
     let all = pointers("inputs", inputs.len()) + &pointers("outputs", outputs.len());
-    let unused = if inputs.is_empty() { "    (void)inputs;\n" } else { "" };
-    let tensors = "const void *const *inputs, void *const *outputs";
-    let _ = write!(
-        out,
-        "
-static void {prefix}_model_step(void *instance, {tensors}) {{
-{unused}"
-    );
-    wrap::statement(&mut out, 4, &format!("{prefix}_step(instance{all});"));
-    let _ = write!(
-        out,
-        "}}
-
-static void {prefix}_model_steps(void *instance, size_t steps, {tensors}) {{
-{unused}"
-    );
-    match interface.steps {
-        Some(_) => {
-            wrap::statement(&mut out, 4, &format!("{prefix}_steps(instance, steps{all});"));
-        }
+    let steps = match interface.steps {
+        Some(_) => wrap::lines(4, &format!("{prefix}_steps(instance, steps{all});")),
         None => {
-            let mut arguments = String::new();
-            for (list, constant, fields) in [("input", "const ", &inputs), ("output", "", &outputs)] {
-                for (at, field) in fields.iter().enumerate() {
+            let (mut pointers, mut arguments) = (String::new(), String::new());
+            for (list, constant, tensors) in [("input", "const ", &inputs), ("output", "", &outputs)] {
+                for (at, StepTensor { field, .. }) in tensors.iter().enumerate() {
                     let ty = c_type(field.element);
-                    let _ = writeln!(out, "    {constant}{ty} *{list}_{at} = {list}s[{at}];");
-                    let _ = write!(arguments, ", {list}_{at} + i * {}", file.size(field));
+                    pointers += &format!("    {constant}{ty} *{list}_{at} = {list}s[{at}];\n");
+                    arguments += &format!(", {list}_{at} + i * {}", file.size(field));
                 }
             }
-            out.push_str("    for (size_t i = 0; i < steps; i++) {\n");
-            wrap::statement(&mut out, 8, &format!("{prefix}_step(instance{arguments});"));
-            out.push_str("    }\n");
+            let call = wrap::lines(8, &format!("{prefix}_step(instance{arguments});"));
+            format!("{pointers}    for (size_t i = 0; i < steps; i++) {{\n{call}    }}\n")
         }
-    }
-    let _ = write!(
-        out,
-        "}}
-
-static const char *{prefix}_model_isa_name(const void *instance) {{
-    return {prefix}_isa_name(((const {prefix} *)instance)->isa);
-}}
-"
-    );
-    let mut table = |list: &str, input: bool, fields: &[&Field]| {
-        if fields.is_empty() {
+    };
+    let mut tables = String::new();
+    let mut table = |list: &str, tensors: &[StepTensor<'_>]| {
+        let line = |StepTensor { field, each_step, .. }: &StepTensor<'_>| {
+            // a step is a call, unless the number of steps is open
+            let each = u8::from(interface.steps.is_none() || *each_step);
+            format!("    {{\"{}\", {}, {}, {each}}},\n", field.name, file.size(field), element(field.element))
+        };
+        if tensors.is_empty() {
             return "NULL".to_owned();
         }
-        let _ = write!(out, "\nstatic const cellc_tensor {prefix}_model_{list}[] = {{\n");
-        for field in fields {
-            let (size, element, each) = (file.size(field), element(field.element), u8::from(each_step(field, input)));
-            let _ = writeln!(out, "    {{\"{}\", {size}, {element}, {each}}},", field.name);
-        }
-        out.push_str("};\n");
+        let lines: String = tensors.iter().map(line).collect();
+        tables += &format!("\nstatic const cellc_tensor {prefix}_model_{list}[] = {{\n{lines}}};\n");
         format!("{prefix}_model_{list}")
     };
-    let (inputs_at, outputs_at) = (table("inputs", true, &inputs), table("outputs", false, &outputs));
-    let (input_count, output_count) = (inputs.len(), outputs.len());
-    let in_place = interface.in_place.map_or("-1".to_owned(), |pair| pair.output.to_string());
-    let sample_rate = interface.sample_rate.as_deref().unwrap_or("0.0");
-    let _ = write!(
-        out,
-        "
-const cellc_model {prefix}_model = {{
-    .interface_number = CELLC_INTERFACE,
-    .name = \"{prefix}\",
-    .sample_rate = {sample_rate},
-    .instance_size = sizeof({prefix}),
-    .instance_alignment = _Alignof({prefix}),
-    .input_count = {input_count},
-    .inputs = {inputs_at},
-    .output_count = {output_count},
-    .outputs = {outputs_at},
-    .in_place_output = {in_place},
-    .init = {prefix}_model_init,
-    .reset = {prefix}_model_reset,
-    .step = {prefix}_model_step,
-    .steps = {prefix}_model_steps,
-    .isa_name = {prefix}_model_isa_name,
-}};
-"
-    );
-    out
+    let (input_table, output_table) = (table("inputs", &inputs), table("outputs", &outputs));
+    let words = [
+        ("    UNUSED;\n", if inputs.is_empty() { "    (void)inputs;\n" } else { "" }),
+        ("    STEPS;\n", &steps),
+        ("    STEP;\n", &wrap::lines(4, &format!("{prefix}_step(instance{all});"))),
+        ("TABLES;\n", &tables),
+        ("INPUT_COUNT", &inputs.len().to_string()),
+        ("INPUT_TABLE", &input_table),
+        ("OUTPUT_COUNT", &outputs.len().to_string()),
+        ("OUTPUT_TABLE", &output_table),
+        ("IN_PLACE", &interface.in_place.map_or("-1".to_owned(), |pair| pair.output.to_string())),
+        ("SAMPLE_RATE", interface.sample_rate.as_deref().unwrap_or("0.0")),
+    ];
+    text(file, "source", &words)
 }
 
 /// What the shared file calls the type of an element.
