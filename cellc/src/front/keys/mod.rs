@@ -44,35 +44,32 @@ impl Macro {
         Self::AppleGru,
     ];
 
+    /// Its name, what it declares, and whether that is a sequence.
+    fn row(self) -> (&'static str, Family, bool) {
+        match self {
+            Self::GruCell => ("gru_cell!", Family::Gru, false),
+            Self::RnnCell => ("rnn_cell!", Family::Rnn, false),
+            Self::LstmCell => ("lstm_cell!", Family::Lstm, false),
+            Self::AugruCell => ("augru_cell!", Family::Augru, false),
+            Self::GruSequence => ("gru_sequence!", Family::Gru, true),
+            Self::RnnSequence => ("rnn_sequence!", Family::Rnn, true),
+            Self::LstmSequence => ("lstm_sequence!", Family::Lstm, true),
+            Self::AugruSequence => ("augru_sequence!", Family::Augru, true),
+            Self::AppleGru => ("gru!", Family::Gru, true),
+        }
+    }
+
     /// Its name with the exclamation mark.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::GruCell => "gru_cell!",
-            Self::RnnCell => "rnn_cell!",
-            Self::LstmCell => "lstm_cell!",
-            Self::AugruCell => "augru_cell!",
-            Self::GruSequence => "gru_sequence!",
-            Self::RnnSequence => "rnn_sequence!",
-            Self::LstmSequence => "lstm_sequence!",
-            Self::AugruSequence => "augru_sequence!",
-            Self::AppleGru => "gru!",
-        }
+        self.row().0
     }
 
     pub(crate) fn family(self) -> Family {
-        match self {
-            Self::GruCell | Self::GruSequence | Self::AppleGru => Family::Gru,
-            Self::RnnCell | Self::RnnSequence => Family::Rnn,
-            Self::LstmCell | Self::LstmSequence => Family::Lstm,
-            Self::AugruCell | Self::AugruSequence => Family::Augru,
-        }
+        self.row().1
     }
 
     pub(crate) fn is_sequence(self) -> bool {
-        match self {
-            Self::GruCell | Self::RnnCell | Self::LstmCell | Self::AugruCell => false,
-            Self::GruSequence | Self::RnnSequence | Self::LstmSequence | Self::AugruSequence | Self::AppleGru => true,
-        }
+        self.row().2
     }
 
     pub(crate) fn is_apple(self) -> bool {

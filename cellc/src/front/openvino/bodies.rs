@@ -34,8 +34,14 @@ struct Map {
     used: HashSet<usize>,
 }
 
-/// The layer's ports by id.
-struct Outside {
+/// A layer with its body.
+struct Repeated {
+    /// Which of the layers.
+    index: usize,
+    /// Whether it is a Loop.
+    counted: bool,
+    body: LoopBody,
+    /// Its ports by id.
     inputs: HashMap<u64, usize>,
     outputs: HashMap<u64, usize>,
 }
@@ -69,20 +75,20 @@ impl GraphReader<'_, '_> {
         let body = self.body(index, body, read)?;
         let [inputs, outputs] = ["input", "output"]
             .map(|side| self.port_ids(index, side).into_iter().enumerate().map(|(place, id)| (id, place)).collect());
-        let outside = Outside { inputs, outputs };
+        let of = Repeated { index, counted, body, inputs, outputs };
         let before = self.errors;
-        let map = self.port_map(index, port_map, counted, &outside, &body);
+        let map = self.port_map(port_map, &of);
         if self.errors > before {
             return None;
         }
-        let map = self.back_edges(index, back_edges, &body, map);
+        let map = self.back_edges(back_edges, &of, map);
         if self.errors == before {
-            self.nothing_is_left(index, counted, &outside, &body, &map);
+            self.nothing_is_left(&of, &map);
         }
         if self.errors > before {
             return None;
         }
-        let Map { inputs, outputs, current_iteration, condition, .. } = map;
+        let (Map { inputs, outputs, current_iteration, condition, .. }, body) = (map, of.body);
         let mut inputs: Vec<LoopInput> = inputs.into_values().collect();
         inputs.sort_unstable_by_key(|input| input.parameter);
         let mut outputs: Vec<(usize, LoopOutput)> = outputs.into_iter().collect();
@@ -132,23 +138,16 @@ impl GraphReader<'_, '_> {
         })
     }
 
-    fn port_map(
-        &mut self,
-        index: usize,
-        port_map: ElementId,
-        counted: bool,
-        outside: &Outside,
-        body: &LoopBody,
-    ) -> Map {
+    fn port_map(&mut self, port_map: ElementId, of: &Repeated) -> Map {
         let document = self.document;
         let mut map = Map::default();
         for element in document.children(port_map) {
             match document.name(element) {
-                "input" => self.map_input(index, element, counted, outside, body, &mut map),
-                "output" => self.map_output(index, element, counted, outside, body, &mut map),
+                "input" => self.map_input(element, of, &mut map),
+                "output" => self.map_output(element, of, &mut map),
                 name => {
                     let found = format!("the element {} in the port map is ignored", quoted(name));
-                    self.warning(index, document.origin(element), found);
+                    self.warning(of.index, document.origin(element), found);
                     Some(())
                 }
             };
@@ -156,18 +155,11 @@ impl GraphReader<'_, '_> {
         map
     }
 
-    fn map_input(
-        &mut self,
-        index: usize,
-        element: ElementId,
-        counted: bool,
-        outside: &Outside,
-        body: &LoopBody,
-        map: &mut Map,
-    ) -> Option<()> {
+    fn map_input(&mut self, element: ElementId, of: &Repeated, map: &mut Map) -> Option<()> {
+        let index = of.index;
         let origin = self.document.origin(element);
-        let entry = self.entry(index, element, counted.then_some("current_iteration"));
-        let parameter = self.inner(index, element, "internal_layer_id", "Parameter", &body.parameters);
+        let entry = self.entry(index, element, of.counted.then_some("current_iteration"));
+        let parameter = self.inner(index, element, "internal_layer_id", "Parameter", &of.body.parameters);
         let (entry, parameter) = (entry?, parameter?);
         if map.inputs.contains_key(&parameter) || map.current_iteration == Some(parameter) {
             let found = "a Parameter of the body stands in the port map twice";
@@ -183,24 +175,17 @@ impl GraphReader<'_, '_> {
             map.current_iteration = Some(parameter);
             return Some(());
         }
-        let input = self.outer(index, element, &entry, "input", &outside.inputs)?;
+        let input = self.outer(index, element, &entry, "input", &of.inputs)?;
         map.used.insert(input);
         map.inputs.insert(parameter, LoopInput { parameter, input, slice: entry.slice, back_edge: None });
         Some(())
     }
 
-    fn map_output(
-        &mut self,
-        index: usize,
-        element: ElementId,
-        counted: bool,
-        outside: &Outside,
-        body: &LoopBody,
-        map: &mut Map,
-    ) -> Option<()> {
+    fn map_output(&mut self, element: ElementId, of: &Repeated, map: &mut Map) -> Option<()> {
+        let index = of.index;
         let origin = self.document.origin(element);
-        let entry = self.entry(index, element, counted.then_some("execution_condition"));
-        let result = self.inner(index, element, "internal_layer_id", "Result", &body.results);
+        let entry = self.entry(index, element, of.counted.then_some("execution_condition"));
+        let result = self.inner(index, element, "internal_layer_id", "Result", &of.body.results);
         let (entry, result) = (entry?, result?);
         if entry.special {
             if entry.slice.is_some() || map.condition.is_some() {
@@ -211,7 +196,7 @@ impl GraphReader<'_, '_> {
             map.condition = Some(result);
             return Some(());
         }
-        let output = self.outer(index, element, &entry, "output", &outside.outputs)?;
+        let output = self.outer(index, element, &entry, "output", &of.outputs)?;
         if map.outputs.contains_key(&output) {
             let found = "an output port of the layer stands in the port map twice";
             self.error(index, origin, found, "one entry for every output port", SAVE_AGAIN);
@@ -349,8 +334,8 @@ impl GraphReader<'_, '_> {
         place
     }
 
-    fn back_edges(&mut self, index: usize, back_edges: Option<ElementId>, body: &LoopBody, mut map: Map) -> Map {
-        let document = self.document;
+    fn back_edges(&mut self, back_edges: Option<ElementId>, of: &Repeated, mut map: Map) -> Map {
+        let (document, index) = (self.document, of.index);
         for element in back_edges.into_iter().flat_map(|back_edges| document.children(back_edges)) {
             if document.name(element) != "edge" {
                 let found = format!("the element {} among the back edges is ignored", quoted(document.name(element)));
@@ -365,8 +350,8 @@ impl GraphReader<'_, '_> {
                     self.error(index, document.attribute_origin(attribute), found, "from-layer, to-layer", help);
                 }
             }
-            let from = self.inner(index, element, "from-layer", "Result", &body.results);
-            let to = self.inner(index, element, "to-layer", "Parameter", &body.parameters);
+            let from = self.inner(index, element, "from-layer", "Result", &of.body.results);
+            let to = self.inner(index, element, "to-layer", "Parameter", &of.body.parameters);
             let (Some(result), Some(parameter)) = (from, to) else { continue };
             let (found, valid) = match map.inputs.get_mut(&parameter) {
                 Some(input) if input.slice.is_some() => {
@@ -387,47 +372,33 @@ impl GraphReader<'_, '_> {
     }
 
     /// Reports ports, Parameters and purposes that the port map leaves out.
-    fn nothing_is_left(&mut self, index: usize, counted: bool, outside: &Outside, body: &LoopBody, map: &Map) {
-        let origin = self.origin(index);
-        let mut left: Vec<u64> = body
-            .parameters
-            .iter()
-            .filter(|(_, place)| !map.inputs.contains_key(place) && map.current_iteration != Some(**place))
-            .map(|(id, _)| *id)
-            .collect();
-        left.sort_unstable();
-        for id in left {
+    fn nothing_is_left(&mut self, of: &Repeated, map: &Map) {
+        let (index, origin) = (of.index, self.origin(of.index));
+        let left = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {
+            let mut left: Vec<u64> = ids.iter().filter(|(_, place)| is_left(place)).map(|(id, _)| *id).collect();
+            left.sort_unstable();
+            left
+        };
+        let is_given = |place: &usize| map.inputs.contains_key(place) || map.current_iteration == Some(*place);
+        for id in left(&of.body.parameters, &|place| !is_given(place)) {
             let found = format!("the body's Parameter of id {id} does not stand in the port map");
             self.error(index, origin.clone(), found, "an input in the port map for every Parameter", SAVE_AGAIN);
         }
-        let mut left: Vec<u64> =
-            outside.outputs.iter().filter(|(_, place)| !map.outputs.contains_key(place)).map(|(id, _)| *id).collect();
-        left.sort_unstable();
-        for id in left {
+        for id in left(&of.outputs, &|place| !map.outputs.contains_key(place)) {
             let found = format!("the output port {id} does not stand in the port map");
             self.error(index, origin.clone(), found, "an output in the port map for every output port", SAVE_AGAIN);
         }
-        let first = if counted { 2 } else { 0 };
-        let mut left: Vec<u64> = outside
-            .inputs
-            .iter()
-            .filter(|(_, place)| **place >= first && !map.used.contains(place))
-            .map(|(id, _)| *id)
-            .collect();
-        left.sort_unstable();
-        for id in left {
-            self.warning(
-                index,
-                origin.clone(),
-                format!("the port map does not name the input port {id}: it is not read"),
-            );
+        let first = if of.counted { 2 } else { 0 };
+        for id in left(&of.inputs, &|place| *place >= first && !map.used.contains(place)) {
+            let found = format!("the port map does not name the input port {id}: it is not read");
+            self.warning(index, origin.clone(), found);
         }
-        if counted && outside.inputs.len() < first {
-            let found = format!("a Loop with {} inputs", outside.inputs.len());
+        if of.counted && of.inputs.len() < first {
+            let found = format!("a Loop with {} inputs", of.inputs.len());
             let valid = "the number of iterations, the condition, and what the port map names";
             self.error(index, origin.clone(), found, valid, SAVE_AGAIN);
         }
-        if counted && map.condition.is_none() {
+        if of.counted && map.condition.is_none() {
             let found = "a Loop whose port map has no output with purpose=\"execution_condition\"";
             self.error(index, origin, found, "one such output", SAVE_AGAIN);
         }
