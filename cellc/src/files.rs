@@ -67,10 +67,7 @@ pub fn common_interface(path: &Path, others: &[NewFile]) -> Result<Option<NewFil
     let lower_case = |path: &Path| path.file_name().map(|name| name.to_ascii_lowercase());
     // a header of the same name in another folder would include itself
     if others.iter().any(|other| lower_case(&other.path) == lower_case(path)) {
-        return refused(
-            "a file that belongs to the model has this name",
-            "choose another name for the common interface, such as cellc_model.h",
-        );
+        return refused("a file that belongs to the model has this name", "choose another name for one of them");
     }
     match fs::read_to_string(path) {
         // tools that keep files of text may have changed the ends of lines

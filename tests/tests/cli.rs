@@ -132,6 +132,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--emit=c"], &["asks for rust, --emit for c"]),
         (&[gru, "-o", "gru.c", "--emit=plan"], &["asks for c, --emit for plan"]),
         (&[gru, "-o", "gru.c", "--runtime"], &["--runtime is for Rust"]),
+        (&[gru, "-o", "-", "--emit=c", "--interface=i.h"], &["--interface needs a file that includes it: -o FILE.c"]),
         (&[gru, "-o", "-", "--weights-as=file"], &["--weights-as file needs a file"]),
         (&[gru, "-o", "gru.rs", "--isa=sse2"], &["generic", "avx2", "avx512"]),
         (&[gru, "-o", "gru.rs", "--batch=0"], &["at least 1"]),
@@ -347,6 +348,33 @@ fn standard_output_holds_one_file() {
     fs::write(place.path("all.c"), c).unwrap();
     let mut cc = Command::new("cc");
     done(cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "all.c"]).current_dir(place.0.path())).succeeded();
+}
+
+/// The file of the common interface appears with the first model, and is left alone by the next.
+#[test]
+fn models_share_the_file_of_their_interface() {
+    let place = Place::new();
+    fs::create_dir(place.path("include")).unwrap();
+    let shared = place.path("include/cellc_model.h");
+    let compile = |case: &str, output: &str| {
+        place.cellc(arguments![model(case), "-o", output, "--isa=generic", "--interface=include/cellc_model.h"])
+    };
+    compile("gru_cell_min", "one.c").succeeded();
+    let (text, time) = (fs::read_to_string(&shared).unwrap(), fs::metadata(&shared).unwrap().modified().unwrap());
+    compile("gru_cell_lbr1", "other.c").succeeded();
+    assert_eq!(fs::metadata(&shared).unwrap().modified().unwrap(), time);
+    assert_eq!(place.files(), ["include", "one.c", "one.h", "other.c", "other.h"]);
+    let mut cc = Command::new("cc");
+    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-c", "one.c", "other.c"]);
+    done(cc.current_dir(place.0.path())).succeeded();
+
+    // whatever else is there stays there
+    fs::write(&shared, text + "\n").unwrap();
+    compile("gru_cell_min", "third.c").failed(1, &["include/cellc_model.h", "not the common interface", "= help: "]);
+    place
+        .cellc(arguments![model("gru_cell_min"), "-o", "net.rs", "--interface=i.h"])
+        .failed(1, &["generate C, or use the trait"]);
+    assert_eq!(place.files(), ["include", "one.c", "one.h", "one.o", "other.c", "other.h", "other.o"]);
 }
 
 #[test]
@@ -1209,6 +1237,8 @@ fn programs_of(document: &str) -> Vec<Shown> {
     });
     let run = |(language, command, text, promised): (&str, &str, &str, Option<String>)| {
         let place = Place::new();
+        // zsh wants quotes around a question mark
+        let command = command.replace('\'', "");
         let (model, rest) = command.split_once(' ').unwrap();
         place.cellc([root.join(model).as_os_str()].into_iter().chain(rest.split(' ').map(OsStr::new))).succeeded();
         let module = rest.rsplit(' ').next().unwrap();
