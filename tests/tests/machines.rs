@@ -167,7 +167,6 @@ fn all_machines() {
         [("gru_cell_128_fp16", WeightFormat::F32, 55_296), ("rnnoise_step_f32", WeightFormat::F32, 86_952)];
     let only = env::var("CELLC_MACHINE").ok();
     let machines = INSTALLED.into_iter().chain(&BY_HAND);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-all");
     say(
         "machine, compiler: bits; of a GRU of 128 and of RNNoise: instructions a step and a multiply-add, bytes of code, frame, stack",
     );
@@ -175,6 +174,7 @@ fn all_machines() {
         if !machine.is_here() {
             continue;
         }
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("machines-{}", machine.name));
         let trials = all_trials(machine);
         let wrong = differences(machine, &trials, &machine.try_all(&folder, &trials, &FLAGS));
         let bits = if wrong.is_empty() { "same".to_owned() } else { wrong.join("; ") };

@@ -18,8 +18,8 @@ pub struct Cost {
     pub instructions: Option<u64>,
     /// Bytes of the code of all functions of the file, without its constants.
     pub code: u64,
-    /// Bytes of the largest frame of a function.
-    pub frame: u64,
+    /// Bytes of the largest frame of a function, where the compiler says so.
+    pub frame: Option<u64>,
     /// Bytes of the frames of a step and of all that it calls, at their deepest, without the C library's. gcc says who calls whom.
     pub stack: Option<u64>,
 }
@@ -28,7 +28,7 @@ impl Cost {
     /// Each with its name.
     pub fn numbers(&self) -> [(&'static str, Option<u64>); 4] {
         let Self { instructions, code, frame, stack } = *self;
-        [("instructions", instructions), ("code", Some(code)), ("frame", Some(frame)), ("stack", stack)]
+        [("instructions", instructions), ("code", Some(code)), ("frame", frame), ("stack", stack)]
     }
 }
 
@@ -39,21 +39,30 @@ impl Machine {
     /// If it does not compile or run.
     pub fn costs(&self, folder: &Path, trials: &[Trial], flags: &[&str]) -> Vec<Cost> {
         let is_gcc = self.compiler[0].contains("gcc");
-        let frames = if is_gcc { "-fcallgraph-info=su" } else { "-fstack-usage" };
-        let program = self.compile(folder, trials, &[flags, &[frames]].concat(), Written::Count);
+        let frames = match (self.rust, is_gcc) {
+            ("", true) => &["-fcallgraph-info=su"][..],
+            ("", false) => &["-fstack-usage"],
+            _ => &[],
+        };
+        let program = self.compile(folder, trials, &[flags, frames].concat(), Written::Count);
         let counts = self.counts(folder, &program);
         assert!(counts.is_empty() || counts.len() == trials.len(), "{}: {counts:?}", self.name);
         let cost = |(at, trial): (usize, &Trial)| {
             let name = &trial.subject.name;
             let read =
                 |ending| fs::read_to_string(folder.join(format!("{name}.{ending}"))).expect("the compiler's notes");
-            let code = self.code(&folder.join(format!("{name}.o")));
             let instructions = counts.get(at).map(|count| count / STEPS);
+            if !self.rust.is_empty() {
+                // the module's functions, by their symbols; what the caller took in of them is not theirs any more
+                let code = self.code(&folder.join("libtrials.a"), &format!("{}{name}", name.len()));
+                return Cost { instructions, code, frame: None, stack: None };
+            }
+            let code = self.code(&folder.join(format!("{name}.o")), "");
             if !is_gcc {
-                return Cost { instructions, code, frame: largest(&read("su")), stack: None };
+                return Cost { instructions, code, frame: Some(largest(&read("su"))), stack: None };
             }
             let calls = Calls::read(&read("ci"));
-            let frame = calls.frames.values().copied().max().expect("a function");
+            let frame = calls.frames.values().copied().max();
             let step = format!("{}_step", trial.subject.compilation.interface.function);
             Cost { instructions, code, frame, stack: Some(calls.deepest(&step)) }
         };
@@ -86,11 +95,13 @@ impl Machine {
         format!("{}-{}", self.compiler[0], version.expect("a version"))
     }
 
-    /// The bytes of the sections of code of an object.
-    fn code(&self, object: &Path) -> u64 {
+    /// The bytes of the sections of code of an object whose names hold a text.
+    fn code(&self, object: &Path, named: &str) -> u64 {
         let output = Command::new(self.size).arg("-A").arg(object).output().expect("size starts");
         let listing = String::from_utf8(output.stdout).expect("size prints ASCII");
-        let text = listing.lines().filter(|line| line.starts_with(".text") || line.starts_with("CODE"));
+        let text = listing
+            .lines()
+            .filter(|line| (line.starts_with(".text") || line.starts_with("CODE")) && line.contains(named));
         text.map(|line| line.split_whitespace().nth(1).expect("a size").parse::<u64>().expect("a number")).sum()
     }
 }

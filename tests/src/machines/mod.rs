@@ -4,6 +4,7 @@
 
 mod cost;
 mod program;
+mod rust;
 mod table;
 
 use std::fs;
@@ -130,28 +131,32 @@ impl Machine {
 
     /// Makes a program of all trials.
     fn compile(&self, folder: &Path, trials: &[Trial], flags: &[&str], written: Written) -> PathBuf {
-        let subjects: Vec<_> = trials.iter().map(|trial| trial.subject.clone()).collect();
-        write_files(folder, &subjects, Language::C);
         let mut sources = vec!["main".to_owned()];
-        for trial in trials {
-            let caller = format!("{}_calls", trial.subject.name);
-            write(folder, &format!("{caller}.c"), &program::caller(trial));
-            sources.extend([trial.subject.name.clone(), caller]);
+        let library = (!self.rust.is_empty()).then(|| self.library(folder, trials, self.rust));
+        if library.is_none() {
+            let subjects: Vec<_> = trials.iter().map(|trial| trial.subject.clone()).collect();
+            write_files(folder, &subjects, Language::C);
+            for trial in trials {
+                let caller = format!("{}_calls", trial.subject.name);
+                write(folder, &format!("{caller}.c"), &program::caller(trial));
+                sources.extend([trial.subject.name.clone(), caller]);
+            }
         }
         write(folder, "main.c", &program::main(trials, written));
         let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
-        self.link(folder, &sources, &[&strict, flags].concat())
+        self.link(folder, &sources, library.as_deref(), &[&strict, flags].concat())
     }
 
     /// Compiles the sources of a folder, by their stems, and links them with what the machine needs.
-    fn link(&self, folder: &Path, sources: &[String], flags: &[&str]) -> PathBuf {
+    fn link(&self, folder: &Path, sources: &[String], library: Option<&Path>, flags: &[&str]) -> PathBuf {
+        let of_c = if self.rust.is_empty() { self.compiler } else { self.linker };
         let start = |with: &[&str]| {
             let mut command = Command::new(with[0]);
             command.args(with[1..].iter().map(in_support)).current_dir(folder);
             command
         };
         let compile = |source: PathBuf, object: String| {
-            let mut command = start(self.compiler);
+            let mut command = start(of_c);
             command.args(flags).args(self.flags).arg("-I").arg(support()).arg("-c").arg(source).arg("-o").arg(object);
             command
         };
@@ -165,7 +170,7 @@ impl Machine {
         let program = folder.join("program.exe");
         let mut link = start(if self.linker.is_empty() { self.compiler } else { self.linker });
         link.args(sources.iter().map(|stem| format!("{stem}.o")));
-        link.args(self.start.iter().map(started));
+        link.args(self.start.iter().map(started)).args(library);
         link.args(self.link.iter().map(in_support));
         run(link.arg("-o").arg(&program));
         program

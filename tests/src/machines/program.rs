@@ -111,7 +111,7 @@ void {name}_trial(void) {{
 }
 
 /// How the program holds the elements of an input, and what a step takes: f32 are held as their bits.
-fn types(field: &Field) -> (&'static str, &'static str) {
+pub(super) fn types(field: &Field) -> (&'static str, &'static str) {
     match field.element {
         Element::F32 => ("uint32_t", "float"),
         Element::I32 => ("int32_t", "int32_t"),
@@ -121,7 +121,7 @@ fn types(field: &Field) -> (&'static str, &'static str) {
 }
 
 /// An input of one call.
-fn values(field: &Field, values: &[f32]) -> String {
+pub(super) fn values(field: &Field, values: &[f32]) -> String {
     let value = |value: &f32| match field.element {
         Element::F32 => format!("0x{:08x}", value.to_bits()),
         _ => (*value as i64).to_string(),

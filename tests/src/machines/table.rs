@@ -10,6 +10,8 @@ pub struct Machine {
     pub name: &'static str,
     /// The compiler, and what it always takes.
     pub compiler: &'static [&'static str],
+    /// Rust's name for the machine where Rust is compiled for it, by a cargo, and the linker compiles the C around it; else nothing.
+    pub rust: &'static str,
     /// What it takes besides to compile, after all else.
     pub flags: &'static [&'static str],
     /// What links, if not the compiler.
@@ -76,6 +78,7 @@ fn generic() -> Options {
 const LINUX: Machine = Machine {
     name: "",
     compiler: &[],
+    rust: "",
     flags: &[],
     linker: &[],
     link: &["-static"],
@@ -105,10 +108,13 @@ pub static CORTEX_M3: Machine = Machine {
     ..CORTEX_M
 };
 
+const CORTEX_M4F_GCC: &[&str] =
+    &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"];
+
 /// With a floating-point unit of single precision.
 pub static CORTEX_M4F: Machine = Machine {
     name: "cortex-m4f",
-    compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
+    compiler: CORTEX_M4F_GCC,
     emulator: board!("mps2-an386"),
     options: cortex_m4f,
     ..CORTEX_M
@@ -135,7 +141,16 @@ pub static AARCH64: Machine =
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 13] = [
+pub static BY_HAND: [Machine; 17] = [
+    // what a file that is made for any machine costs there
+    Machine {
+        name: "cortex-m4f-any",
+        compiler: CORTEX_M4F_GCC,
+        emulator: board!("mps2-an386"),
+        options: Options::default,
+        ..CORTEX_M
+    },
+    Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
     // its instructions are those of a Cortex-M3 too, whose board has more memory
     Machine {
         name: "cortex-m0",
@@ -145,12 +160,14 @@ pub static BY_HAND: [Machine; 13] = [
     },
     Machine {
         name: "cortex-m7",
+        options: cortex_m4f,
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
         emulator: board!("mps2-an500"),
         ..CORTEX_M
     },
     Machine {
         name: "cortex-m33",
+        options: cortex_m4f,
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
         link: bare!("an505.ld"),
         emulator: board!("mps2-an505"),
@@ -158,6 +175,7 @@ pub static BY_HAND: [Machine; 13] = [
     },
     Machine {
         name: "aarch64-clang",
+        options: aarch64,
         compiler: &["clang-19", "--target=aarch64-linux-gnu"],
         linker: &["aarch64-linux-gnu-gcc"],
         ..LINUX_ON_AARCH64
@@ -237,5 +255,20 @@ pub static BY_HAND: [Machine; 13] = [
         emulator: &["/usr/lib/wine/wine64"],
         size: "x86_64-w64-mingw32-size",
         ..LINUX
+    },
+    Machine {
+        name: "cortex-m4f-rust",
+        compiler: &["/usr/bin/cargo"],
+        rust: "thumbv7em-none-eabihf",
+        linker: CORTEX_M4F_GCC,
+        emulator: board!("mps2-an386"),
+        ..CORTEX_M
+    },
+    Machine {
+        name: "aarch64-rust",
+        compiler: &["/usr/bin/cargo"],
+        rust: "aarch64-unknown-linux-gnu",
+        linker: &["aarch64-linux-gnu-gcc"],
+        ..LINUX_ON_AARCH64
     },
 ];
