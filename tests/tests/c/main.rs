@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use cellc::internals::arch;
-use cellc::{AppleResetGate, Builder, Framework, Language};
+use cellc::{AppleResetGate, Arch, Builder, Framework, Language};
 use cellc::{Fma, Options, Unroll, WeightsAs};
 use cellc_tests::skipped::{has, skip};
 
@@ -555,7 +555,8 @@ fn firmware_is_linked_as_the_page_says() {
     }
     let folder = folder("firmware");
     let case = Builder::new(cases::corpus().join("gru_cell_lbr1").join("model.xml")).name("gru");
-    case.language(Language::C).out_dir(&folder).compile().expect("it is compiled");
+    let target = Arch::from_name("cortex-m4f").expect("a target");
+    case.target(target).language(Language::C).out_dir(&folder).compile().expect("it is compiled");
     let state = block("section(\".dtcm\")").replace("static gru net;", "gru net;");
     let handler = block("DMA1_Stream5_IRQHandler").split_once("\n").expect("a function").1.to_owned();
     let main = "int main(void) { gru_init(&net); for (;;) { } }";
