@@ -79,6 +79,11 @@ impl Contents<'_> {
         members.into_iter().filter_map(|(is_there, member)| is_there.then_some(member)).collect()
     }
 
+    /// Whether the struct holds an input as a state.
+    pub(super) fn is_kept(&self, input: &Field) -> bool {
+        self.states().any(|(state, _)| state == input)
+    }
+
     /// What the state holds, in order.
     pub(super) fn memory(&self) -> Vec<Memory<'_>> {
         let block = (self.interface.block_len > 0).then_some(Memory::Block);

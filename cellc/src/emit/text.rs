@@ -23,3 +23,20 @@ pub(super) fn part(text: &'static str, name: &str) -> &'static str {
     let found = parts(text).find(|(other, _)| *other == name);
     found.unwrap_or_else(|| panic!("emit: no text is called {name}")).1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{filled, part};
+
+    #[test]
+    fn what_a_word_becomes_is_no_text() {
+        let words = [("NAME", "UPPER_limit"), ("UPPER", "NAME"), ("    LINES;\n", "")];
+        assert_eq!(filled("NAME UPPER\n    LINES;\nend", &words), "UPPER_limit NAME\nend");
+    }
+
+    #[test]
+    fn a_part_ends_where_another_begins() {
+        let text = "//: a\none\n\n//: a b\ntwo // : no\n";
+        assert_eq!((part(text, "a"), part(text, "a b")), ("one\n\n", "two // : no\n"));
+    }
+}

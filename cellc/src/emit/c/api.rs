@@ -447,10 +447,9 @@ fn statements(file: &CFile<'_>, statements: &[Statement<'_>], of: &str) -> Strin
 /// The call of the pure function on what the struct holds.
 fn step(file: &CFile<'_>) -> String {
     let (prefix, interface) = (file.prefix(), file.interface);
-    let kept = |field: &Field| file.states().any(|(state, _)| state.name == field.name);
     let record = |name: &str, fields: &[Field], inputs: bool| {
         let place = |field: &Field| {
-            let of = if inputs && kept(field) { "self->" } else { "" };
+            let of = if inputs && file.is_kept(field) { "self->" } else { "" };
             format!(".{0} = {of}{0}", field.name)
         };
         let places: Vec<_> = fields.iter().map(place).collect();

@@ -310,8 +310,7 @@ impl RustFile<'_> {
     /// The call of the pure function on what the struct holds.
     fn step(&self, pool: &str) -> String {
         let step = Signature::step(self.interface);
-        let kept = |field: &Field| self.states().any(|(state, _)| state.name == field.name);
-        let value = |field: &Field| match (kept(field), step.inputs()) {
+        let value = |field: &Field| match (self.is_kept(field), step.inputs()) {
             (false, Some(given)) => given.place(field),
             _ => format!("&self.{}", field.name),
         };
