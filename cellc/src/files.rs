@@ -74,7 +74,7 @@ pub fn common_interface(path: &Path, others: &[NewFile]) -> Result<Option<NewFil
         Ok(text) if text.lines().eq(INTERFACE.lines()) => Ok(None),
         Ok(_) => refused(
             "there is a file of this name that is not the common interface of this version of cellc",
-            "choose another name; if another version of cellc wrote the file, delete it and generate all models anew",
+            "choose another name; if another version of cellc wrote the file, delete it and generate all models again",
         ),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => refused(
             "there is a file of this name that is not the common interface of this version of cellc",

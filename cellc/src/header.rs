@@ -56,7 +56,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     }
     for restart in &model.restarts {
         lines.push(format!(
-            "State: nothing keeps that of {} \"{}\". It takes one step per call, and every call starts anew.",
+            "State: not kept for {} \"{}\". It computes one step per call, and every call starts from the same state.",
             escape(&restart.kind),
             escape(&restart.name)
         ));

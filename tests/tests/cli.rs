@@ -133,7 +133,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.c", "--emit=plan"], &["asks for c, --emit for plan"]),
         (&[gru, "-o", "gru.c", "--runtime"], &["--runtime is for Rust"]),
         (&[gru, "-o", "-", "--emit=c", "--interface=i.h"], &["--interface needs a file that includes it: -o FILE.c"]),
-        (&[gru, "-o", "-", "--weights-as=file"], &["--weights-as file needs a file"]),
+        (&[gru, "-o", "-", "--weights-as=file"], &["--weights-as file needs an output file"]),
         (&[gru, "-o", "gru.rs", "--isa=sse2"], &["generic", "avx2", "avx512"]),
         (&[gru, "-o", "gru.rs", "--batch=0"], &["at least 1"]),
         (&[gru, "-o", "gru.rs", "--state=h"], &["h=h_out"]),
@@ -786,7 +786,7 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
     fs::create_dir(place.path("in")).unwrap();
     let raw = fs::read(corpus(case).join("r1_in0.bin")).unwrap();
     fs::write(place.path("in/r0_in0.npy"), npy("<f4", &[1, 1, 10], &raw[..40])).unwrap();
-    let warning = "anew from a constant state: it takes one step a call, and nothing keeps h";
+    let warning = "starts every call from the same constant state: it computes one step per call, and nothing keeps h";
     let commands = [
         arguments![model(case), "--shape=x=1,1,10", "-o", "net.rs"],
         arguments!["check", model(case), "--shape=x=1,1,10", "--emit=c", "--steps=2"],
@@ -818,7 +818,7 @@ fn states_that_are_never_kept_are_refused() {
     let place = Place::new();
     let done = place.cellc(arguments![model("lstm_seq_rev"), "-o", "net.rs"]);
     let said = done.succeeded().stderr.clone();
-    let both = "notice: the inputs \"h0\" and \"c0\" and the outputs \"Ho\" and \"Co\" are not taken for states";
+    let both = "notice: the inputs \"h0\" and \"c0\" and the outputs \"Ho\" and \"Co\" are not treated as states";
     assert!(said.contains(both) && said.matches("notice:").count() == 1, "{said}");
     assert!(
         said.contains("runs in reverse, and the last state of the reverse direction belongs to the first step"),

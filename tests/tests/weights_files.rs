@@ -139,7 +139,7 @@ fn networks_of_pytorch_give_what_pytorch_gives() {
     let (got, said) = place.run(&format!("{net} {options}"), &calls);
     near(&got.concat(), &out[..8]);
     // the file has inputs and results too
-    assert!(said.contains("which nothing takes") && said.contains("(--cell gru --prefix gru)"), "{said}");
+    assert!(said.contains("no layer uses \"") && said.contains("(--cell gru --prefix gru)"), "{said}");
 
     // both ways, all steps of two rows in a call
     let name = "pytorch_lstm_both_ways_with_head";
@@ -252,10 +252,7 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
             "both.safetensors --cell gru --linear-before-reset=false --sequence 2 --direction bidirectional",
             &["PyTorch's GRU computes it as true"],
         ),
-        (
-            "lstm.safetensors --cell lstm --prefix net",
-            &["nothing takes what lstm.safetensors has as \"net.more\"", "remove it"],
-        ),
+        ("lstm.safetensors --cell lstm --prefix net", &["no layer uses \"net.more\" in lstm.safetensors", "remove it"]),
         ("two.safetensors --cell lstm --prefix net --layers 1", &["the file has 2 layers: leave out --layers"]),
         ("two.safetensors --cell lstm --prefix net --skip", &["--skip adds 1 input to 2 outputs"]),
         ("projections.safetensors --cell lstm", &["weight_hr_l0", "proj_size"]),

@@ -118,8 +118,11 @@ fn what_every_call_starts_anew_is_a_warning() {
     };
     let (one, many) = (both_ways(1), both_ways(5));
     let text = one.warnings.to_string();
-    assert!(text.contains("anew from a constant state") && text.contains("in `Builder::shape`"), "{text}");
-    assert!(text.contains("say so with `.state(State::None)`"), "{text}");
+    assert!(
+        text.contains("starts every call from the same constant state") && text.contains("in `Builder::shape`"),
+        "{text}"
+    );
+    assert!(text.contains("pass `.state(State::None)`"), "{text}");
     assert_eq!((one.model.restarts.len(), many.model.restarts.len(), many.warnings.0.len()), (2, 0, 0));
 }
 

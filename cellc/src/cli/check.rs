@@ -273,7 +273,7 @@ fn print(
     }
     if compilation.options.threads == Threads::Two {
         let products = compilation.plan.products.iter().filter_map(|product| product.halves.as_ref());
-        let halves: Vec<_> = products.map(|[here, there]| format!("{here} beside {there}")).collect();
+        let halves: Vec<_> = products.map(|[here, there]| format!("{here} and {there}")).collect();
         let halves = if halves.is_empty() { "no cell is worth it".to_owned() } else { halves.join("; ") };
         text += &format!("two threads: {halves}\n");
     }

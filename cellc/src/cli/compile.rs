@@ -126,9 +126,9 @@ fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit,
             let name = |emit: Emit| format!("{emit:?}").to_lowercase();
             Err(Failure::Usage(format!("-o {file} asks for {}, --emit for {}", name(named), name(asked))))
         }
-        (Some(Emit::C), None) if path.extension() == Some(OsStr::new("h")) => {
-            Err(Failure::Usage(format!("-o {file} names the header, which stands beside the source: -o FILE.c")))
-        }
+        (Some(Emit::C), None) if path.extension() == Some(OsStr::new("h")) => Err(Failure::Usage(format!(
+            "-o {file} names the header, which is written next to the source: pass -o FILE.c"
+        ))),
         (Some(emit), _) | (None, Some(emit)) => Ok(emit),
         (None, None) => {
             Err(Failure::Usage(format!("-o {file} does not say which language: name it .rs or .c, or add --emit")))
@@ -146,7 +146,7 @@ fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) 
         Destination::File(path) => path,
         Destination::Stdout | Destination::Device(_) => {
             if arguments.weights_as == Some(WeightsAs::File) {
-                return Err(Failure::Usage("--weights-as file needs a file to stand beside: -o FILE".to_owned()));
+                return Err(Failure::Usage("--weights-as file needs an output file: pass -o FILE".to_owned()));
             }
             if arguments.interface.is_some() {
                 return Err(Failure::Usage("--interface needs a file that includes it: -o FILE.c".to_owned()));
@@ -181,7 +181,9 @@ fn write_source(
                     format!("{found} MiB of weights do not go to standard output"),
                 )
                 .valid(format!("at most {most} MiB"))
-                .help("write to a file: -o FILE.rs or -o FILE.c; the weights then stand in a .bin file beside it")
+                .help(
+                    "write to a file: -o FILE.rs or -o FILE.c; the weights are then written to a .bin file next to it",
+                )
                 .into());
             }
             let source = self_contained(compilation.emit(&stem(arguments.model.path())));
@@ -200,7 +202,7 @@ fn write_source(
         emitted.into_iter().map(|OutputFile { name, bytes }| NewFile { path: folder.join(name), bytes }).collect();
     if let Some(other) = new.iter().find(|other| other.path.file_name() == path.file_name()) {
         let name = other.path.display();
-        return Err(Failure::Usage(format!("-o {name} is the name of a file that is written beside it")));
+        return Err(Failure::Usage(format!("-o {name} is the name of another file that is written with it")));
     }
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
     if let Some(interface) = &arguments.interface {

@@ -24,7 +24,7 @@ pub(super) enum TextKind {
     Number,
     /// A name, a call.
     Atom,
-    /// Something joined by `*` or `/`: beside `+` and `-` it needs no parentheses in C.
+    /// Something joined by `*` or `/`: concurrent `+` and `-` it needs no parentheses in C.
     Product,
     /// Something else with an operator in it.
     Compound,
@@ -272,7 +272,7 @@ impl Shared {
             .collect();
         let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
         let kernels = body.kernels.iter().enumerate().map(|(at, kernel)| {
-            let concurrent = kernel.beside || body.kernels.get(at + 1).is_some_and(|next| next.beside);
+            let concurrent = kernel.concurrent || body.kernels.get(at + 1).is_some_and(|next| next.concurrent);
             if body.kernels.len() <= MOST_APART || concurrent {
                 return (scope.unique(&kernel.name), true);
             }

@@ -73,7 +73,7 @@ pub fn read(path: &Path, keys: Keys, wording: Wording) -> Result<(Model, Diagnos
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let found = format!("{} holds {}{more}, which nothing takes", file.shown, quoted(first));
+        let found = format!("no layer uses {}{more} in {}", quoted(first), file.shown);
         let mut problem = Diagnostic::warning(Origin::Unknown, found);
         problem.help = file.holds(wording);
         problems.push(problem);

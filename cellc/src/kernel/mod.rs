@@ -487,7 +487,7 @@ pub struct Kernel {
     /// Whether its loops are to be written out, turn by turn.
     pub unroll: bool,
     /// Whether it may run at the same time as the kernel before it, on another thread.
-    pub beside: bool,
+    pub concurrent: bool,
     /// Which operations of the model its statements are, by their place among all of them: for reports.
     pub nodes: Vec<usize>,
 }
@@ -592,12 +592,12 @@ impl Body {
 
     /// The kernels in order, those together that may run at the same time: one, or two.
     pub fn groups(&self) -> impl Iterator<Item = &[Kernel]> {
-        self.kernels.chunk_by(|_, next| next.beside)
+        self.kernels.chunk_by(|_, next| next.concurrent)
     }
 
     /// Whether some of the kernels may run at the same time.
     pub fn has_halves(&self) -> bool {
-        self.kernels.iter().any(|kernel| kernel.beside)
+        self.kernels.iter().any(|kernel| kernel.concurrent)
     }
 }
 
@@ -763,7 +763,7 @@ impl Kernel {
     pub fn anonymous(&self) -> Self {
         let all = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
         let numbers: BTreeMap<BufferId, BufferId> = all.enumerate().map(|(i, id)| (*id, BufferId(i))).collect();
-        let mut kernel = Self { name: String::new(), nodes: Vec::new(), beside: false, ..self.clone() };
+        let mut kernel = Self { name: String::new(), nodes: Vec::new(), concurrent: false, ..self.clone() };
         kernel.params.iter_mut().for_each(|(id, _)| *id = numbers[id]);
         kernel.scratch.iter_mut().for_each(|id| *id = numbers[id]);
         renumber(&mut kernel.body, &numbers);

@@ -143,8 +143,8 @@ fn print_kernel(body: BodyRef<'_>, buffers: &[String], kernel: &Kernel, f: &mut 
     for (buffer, written) in &kernel.params {
         params.push(format!("{}{}", if *written { "mut " } else { "" }, name(buffers, "buffer", buffer.0)));
     }
-    let beside = if kernel.beside { "beside the one before: " } else { "" };
-    writeln!(f, "{beside}kernel {}({}) {{", word(&kernel.name), params.join(", "))?;
+    let concurrent = if kernel.concurrent { "concurrent with the one before: " } else { "" };
+    writeln!(f, "{concurrent}kernel {}({}) {{", word(&kernel.name), params.join(", "))?;
     for buffer in &kernel.scratch {
         writeln!(f, "    scratch {}", name(buffers, "buffer", buffer.0))?;
     }

@@ -612,11 +612,11 @@ fn wrong_stateful_programs_are_found() {
 /// `out = [x0, x0, x1, x2, x2]` and `sums = x`, by two kernels at a time, the second pair after the first.
 fn halves() -> Program {
     const PART: BufferId = BufferId(2);
-    let kernel = |name: &str, params: &[(BufferId, bool)], beside: bool, body: Vec<Stmt>| Kernel {
+    let kernel = |name: &str, params: &[(BufferId, bool)], concurrent: bool, body: Vec<Stmt>| Kernel {
         name: name.to_owned(),
         params: params.to_vec(),
         body,
-        beside,
+        concurrent,
         ..Kernel::default()
     };
     let part = |name: &str, of: usize, at: usize, len: usize| buffer(name, Role::Part { of: BufferId(of), at }, len);
@@ -686,8 +686,8 @@ fn finds_what_halves_must_not_share() {
         ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(2), at: 0 }),
         // one reads what the other writes, in one buffer or where two share a place in the block
         ("is written where \"sums\" is used", |p| {
-            for (kernel, beside) in p.bodies[0].kernels.iter_mut().zip([false, false, true, false]) {
-                kernel.beside = beside;
+            for (kernel, concurrent) in p.bodies[0].kernels.iter_mut().zip([false, false, true, false]) {
+                kernel.concurrent = concurrent;
             }
         }),
         ("is written where \"other\" is used", |p| {
@@ -696,10 +696,10 @@ fn finds_what_halves_must_not_share() {
             p.bodies[0].kernels[1].params[0] = (BufferId(7), false);
             p.bodies[0].kernels[1].body = vec![store(BufferId(6), load(BufferId(7), 2))];
         }),
-        ("at the same time", |p| p.bodies[0].kernels[0].beside = true),
+        ("at the same time", |p| p.bodies[0].kernels[0].concurrent = true),
         ("at the same time", |p| {
             p.bodies[0].kernels.swap(1, 2);
-            p.bodies[0].kernels[1].beside = true;
+            p.bodies[0].kernels[1].concurrent = true;
         }),
         ("outlives it and has no place in the block", |p| p.bodies[0].block.clear()),
     ];

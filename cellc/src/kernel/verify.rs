@@ -177,7 +177,7 @@ fn region(body: BodyRef<'_>, id: BufferId) -> (Option<BufferId>, Range<usize>) {
 /// uses under another name.
 fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
     let name = &group[0].name;
-    if group.len() > 2 || group[0].beside {
+    if group.len() > 2 || group[0].concurrent {
         return Err(format!("kernel {name:?}: {} at the same time", group.len()));
     }
     let params = || group.iter().enumerate().flat_map(|(k, kernel)| kernel.params.iter().map(move |param| (k, *param)));

@@ -103,8 +103,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// May the kernel run at the same time as the one before it.
-    pub(super) fn beside(&mut self, beside: bool) {
-        self.kernel.beside = beside;
+    pub(super) fn concurrent(&mut self, concurrent: bool) {
+        self.kernel.concurrent = concurrent;
     }
 
     /// An element that an operation reads.

@@ -208,7 +208,7 @@ impl<'m> Lowering<'m> {
         for (half, which) in halves.iter().zip(["here", "there"]) {
             let mut builder = KernelBuilder::new(self);
             builder.half = Some(half);
-            builder.beside(which == "there");
+            builder.concurrent(which == "there");
             let (mut doc, body) = builder.statements(node);
             doc.push(format!("Of it {half}."));
             builder.finish(format!("{name}_{which}"), doc, body, unroll);

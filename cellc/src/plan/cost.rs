@@ -108,15 +108,15 @@ pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
     (costs.first_level / of_column.max(1) / line * line).clamp(line, costs.most_shared).min(product.units)
 }
 
-/// Whether two threads are worth their hand-over, twice over, and why. Halves beyond the second level gain as much: two cores read
-/// more from the third than one.
+/// Whether two threads save at least twice the time that they need to synchronise, and why. Weights beyond the L2 cache gain as much: two cores
+/// read more from the L3 cache than one.
 pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs) -> Result<String, String> {
     let encoding = format.encoding();
     let rows = |phase| encoding.len(product.phase_rows(phase)) * product.active(phase) * product.units;
     let bytes = Phase::ALL.into_iter().map(rows).sum::<usize>() * encoding.element().size();
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes;
     let half = cycles(multiply_adds, bytes as f64, costs.second_level_rate, costs) / 2.0;
-    let text = format!("{half:.0} cycles for half a step, {:.0} for the hand-over", costs.hand_over);
+    let text = format!("{half:.0} cycles for half a step, {:.0} for synchronisation", costs.hand_over);
     if half >= 2.0 * costs.hand_over {
         Ok(format!("two threads: {text}"))
     } else {

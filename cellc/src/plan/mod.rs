@@ -447,7 +447,7 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             Some(columns) if columns > product.units => (product.units, format!("all, {columns} are asked for")),
             Some(columns) => (columns.max(1), "asked for".to_string()),
             None if product.rows > 1 => {
-                let why = "what the first level of a cache holds, for several rows";
+                let why = "fits the L1 cache, for several rows";
                 (cost::shared_columns(&product, arch), why.to_string())
             }
             None => panel_columns(op, &product, share, arch),

@@ -155,7 +155,7 @@ pub enum Done {
 pub struct Kernel {
     /// What generated code calls it.
     pub name: String,
-    /// What is done beside the layers' own work.
+    /// What is done concurrent the layers' own work.
     pub note: String,
     /// The layers that it does, by index.
     pub layers: Vec<usize>,
@@ -209,7 +209,7 @@ pub struct Totals {
     pub state_bytes: u64,
     /// Of the block in which intermediate values lie; one for all instruction sets.
     pub block_bytes: u64,
-    /// What a program holds beside its code: weights and constants that are known when compiling, initial values.
+    /// What a program holds concurrent its code: weights and constants that are known when compiling, initial values.
     pub flash_bytes: u64,
     /// What a program needs to write to: state, block, weights that are packed at run time.
     pub memory_bytes: u64,
@@ -472,7 +472,7 @@ fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers
                 // each half of the units has weights of its own
                 (Role::Weights, Some((_, ProductPlan { product, .. }, [here, _]))) if !here.is_of_rows => {
                     let here = all * here.units.len() as u64 / product.units as u64;
-                    if kernel.beside { all - here } else { here }
+                    if kernel.concurrent { all - here } else { here }
                 }
                 (Role::Weights | Role::Constant(_), _) if first => all,
                 _ => 0,
@@ -482,14 +482,14 @@ fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers
         let multiply_adds = match half {
             None => own.iter().map(|&i| layers[i].multiply_adds).sum(),
             Some((i, ProductPlan { product, .. }, halves)) => {
-                let Half { rows, units, .. } = &halves[usize::from(kernel.beside)];
+                let Half { rows, units, .. } = &halves[usize::from(kernel.concurrent)];
                 layers[i].multiply_adds * (rows.len() * units.len()) as u64 / (product.rows * product.units) as u64
             }
         };
         kernels.push(Kernel {
             name: kernel.name.clone(),
             note: match (own.is_empty(), kernel.doc.last()) {
-                (true, Some(half)) if kernel.beside => format!("at the same time as the one above. {half}"),
+                (true, Some(half)) if kernel.concurrent => format!("at the same time as the one above. {half}"),
                 (true, _) => kernel.doc.join(" "),
                 (false, _) => String::new(),
             },

@@ -34,7 +34,7 @@ impl Validation<'_> {
         }
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
         let Some(shape) = broadcast(shapes.iter().map(Vec::as_slice)) else {
-            let valid = "sizes that agree from the last one backwards, or are 1";
+            let valid = "sizes that are equal or 1, compared from the last one to the first";
             self.shapes_differ(node, &shapes, valid, "reshape or broadcast one of them");
             return;
         };
@@ -45,8 +45,8 @@ impl Validation<'_> {
             _ => &[],
         };
         if conditions.iter().any(|input| input.element().is_float()) {
-            let found = "a condition that is floating point";
-            self.error(node, &node.origin, found, "booleans", "compare it with something");
+            let found = "the condition is floating point";
+            self.error(node, &node.origin, found, "booleans", "make it a boolean: compare it with a number");
             return;
         }
         let operands = if function == Elementwise::Select { &inputs[1..] } else { &inputs[..] };
@@ -107,7 +107,7 @@ impl Validation<'_> {
             }),
             E::Clamp { .. } | E::Negative | E::Abs | E::HardSigmoid => None,
             _ => {
-                let found = "an operation that is computed on constants only";
+                let found = "this operation is computed on constants only";
                 let valid = "inputs that are known when compiling";
                 let help = "compute it outside of the model, or write it with arithmetic that is supported";
                 self.error(node, &node.origin, found, valid, help);

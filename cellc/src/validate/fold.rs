@@ -6,7 +6,7 @@
 use super::shape::{Geometry, broadcast_strides, strides};
 use crate::model::{ElementType, Elementwise, Tensor};
 
-const OUT_OF_RANGE: &str = "a result that its integer type does not hold";
+const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 
 /// The elements of a tensor that a geometry names.
 pub(super) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {

@@ -418,7 +418,7 @@ impl Validation<'_> {
         };
         let Some((own, to)) = to else {
             let found = format!("a tensor of shape {} broadcast to {}", shape_text(&own), shape_text(&wanted));
-            let valid = "sizes that agree from the last one backwards, or are 1";
+            let valid = "sizes that are equal or 1, compared from the last one to the first";
             self.error(node, &node.origin, found, valid, "correct the shape");
             return;
         };

@@ -173,7 +173,7 @@ impl<'a> Validation<'a> {
             }
         }
         if trips.is_none() && goes_on {
-            let found = format!("a loop that goes on after {MOST_WRITTEN_OUT} iterations");
+            let found = format!("a loop of more than {MOST_WRITTEN_OUT} iterations");
             let help = "give the number of iterations as the trip count, or cut an input into pieces";
             self.error(node, &node.origin, found, "a number of iterations that is known when compiling", help);
             return None;
@@ -266,7 +266,7 @@ impl<'a> Validation<'a> {
             let found = format!(
                 "{size} elements along axis {axis} cut with start {start}, end {end}, stride {stride} and part_size {part_size}"
             );
-            let valid = "pieces of 1 or more elements that stand inside and fill what is between start and end";
+            let valid = "pieces of 1 or more elements that are inside the axis and cover the range from start to end";
             self.error(node, &node.origin, found, valid, "correct the port map");
         }
         pieces
@@ -346,7 +346,7 @@ impl<'a> Validation<'a> {
             stated.len() == shape.len() && stated.iter().zip(&shape).all(|(dim, &size)| super::admits(*dim, size));
         if !fits {
             let found = format!(
-                "the body's input is said to have the shape {}, but it is given {shape:?}: the latter counts",
+                "the body's input has the shape {} in the model, but it receives {shape:?}, which is used",
                 shape_text(stated)
             );
             self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
@@ -455,7 +455,7 @@ impl<'a> Validation<'a> {
             let found = format!(
                 "{trips} pieces of {part} put together with start {start}, end {end}, stride {stride} and part_size {part_size}"
             );
-            let valid = "pieces that stand side by side and leave nothing out";
+            let valid = "adjacent pieces that cover the whole axis";
             self.error(node, &node.origin, found, valid, "correct the port map");
             return None;
         }

@@ -44,7 +44,7 @@ use uses::Uses;
 use variables::Variables;
 
 /// What to do about a model that no front end should have made.
-const MALFORMED: &str = "this model cannot be written down by any input: correct what built it";
+const MALFORMED: &str = "no input file can express this model: correct the code that built it";
 
 /// What to do about an operation on constants that has no result.
 const UNDEFINED: &str = "correct the constants it is given";
@@ -505,7 +505,7 @@ impl<'a> Validation<'a> {
         let Some(stated) = &value.shape else { return };
         if !admits_shape(stated, shape) && !shape.contains(&0) {
             let found = format!(
-                "the output is said to have the shape {}, but it has {shape:?}: the latter counts",
+                "the output has the shape {} in the model, but the computed shape is {shape:?}, which is used",
                 shape_text(stated)
             );
             self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));

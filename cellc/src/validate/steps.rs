@@ -229,7 +229,7 @@ impl<'a> StepAnalysis<'a> {
         const ACROSS: &str = "combines different steps";
         let time = match &node.op {
             ValidOp::Cell(cell) => return self.cell(cell),
-            ValidOp::Loop(_) => return Err("is a loop, which cannot go on where a call before ended".to_owned()),
+            ValidOp::Loop(_) => return Err("is a loop, which cannot continue where the previous call ended".to_owned()),
             ValidOp::Dense(dense) => match self.time(dense.x)? {
                 Time::Along(axis) if axis + 1 == self.model.shape(dense.x).len() => return Err(ACROSS.to_owned()),
                 time => time,
@@ -285,7 +285,7 @@ impl<'a> StepAnalysis<'a> {
             return Err("is a recurrent cell that does not follow the steps".to_owned());
         };
         if sequence.reverse {
-            return Err("runs backwards, from a step that is not there yet".to_owned());
+            return Err("runs in reverse, so it needs the last step first".to_owned());
         }
         if sequence.lengths != Lengths::Full {
             return Err("has lengths of its own".to_owned());

@@ -17,7 +17,7 @@ impl Validation<'_> {
             self.arity(node);
             let exists = |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.partial);
             if !node.inputs.iter().all(exists) {
-                let found = "an input that no earlier operation produces";
+                let found = "no earlier operation produces this input";
                 self.error(node, &node.origin, found, "operations in the order in which they are computed", MALFORMED);
             }
             for output in &node.outputs {
@@ -62,7 +62,7 @@ impl Validation<'_> {
                 _ => ("a layer".to_owned(), format!("{} to {}", inputs.start(), inputs.end())),
             };
             let found = format!("{name} with {} inputs", node.inputs.len());
-            self.error(node, &node.origin, found, valid, "connect what is missing, remove what is too much");
+            self.error(node, &node.origin, found, valid, "connect the missing inputs, and remove the surplus ones");
         }
         if !outputs.contains(&node.outputs.len()) {
             let found = format!("{} outputs", node.outputs.len());
@@ -87,7 +87,7 @@ impl Validation<'_> {
             && body.current_iteration.is_none_or(|p| p < parameters)
             && body.condition.is_none_or(|r| r < results);
         if !places {
-            let found = "a port map that names an input or an output that is not there";
+            let found = "the port map names an input or an output that does not exist";
             self.error(node, &node.origin, found, "inputs of the layer, Parameters and Results of its body", MALFORMED);
         }
         let mut given = vec![0usize; parameters];

@@ -20,21 +20,27 @@ impl Validation<'_> {
         for node in &self.valid.nodes {
             let name = &node.name;
             match &node.op {
-                ValidOp::Loop(_) => refuse(Some(name), format!("two threads for {name:?}, a loop")),
-                ValidOp::Cell(cell) if cell.sequence.is_some() => {
-                    refuse(Some(name), format!("two threads for {name:?}, a sequence"))
-                }
+                ValidOp::Loop(_) => refuse(
+                    Some(name),
+                    format!("two threads cannot share {name:?}, a loop: they would have to synchronise at every step"),
+                ),
+                ValidOp::Cell(cell) if cell.sequence.is_some() => refuse(
+                    Some(name),
+                    format!(
+                        "two threads cannot share {name:?}, a sequence: they would have to synchronise at every step"
+                    ),
+                ),
                 ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
                     Some(name),
                     format!(
-                        "two threads for {name:?}, whose linear_before_reset is false: its candidate waits for the reset gates of both halves"
+                        "two threads cannot share {name:?}, whose linear_before_reset is false: they would have to synchronise twice per step"
                     ),
                 ),
                 _ => {}
             }
         }
         if self.valid.cells().is_empty() {
-            refuse(None, "two threads for a model without cells".to_owned());
+            refuse(None, "two threads, but the model has no cell for them".to_owned());
         }
         problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
     }

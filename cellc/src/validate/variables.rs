@@ -39,7 +39,7 @@ impl<'a> Validation<'a> {
                     (Some(tensor), shape, element)
                 }
                 Some(_) => {
-                    let found = format!("the variable {} whose initial value only run time knows", quoted(name));
+                    let found = format!("the variable {} whose initial value is not constant", quoted(name));
                     let valid = "an initial value that is known when compiling";
                     let help = "connect a constant, or give the initial state as an input of the model";
                     self.error(node, &node.origin, found, valid, help);
@@ -87,7 +87,7 @@ impl<'a> Validation<'a> {
                     _ => false,
                 };
                 if !same || before.shape != shape {
-                    let found = format!("the variable {} with two initial values", quoted(name));
+                    let found = format!("the variable {} has two initial values", quoted(name));
                     self.error(node, &node.origin, found, "one", "give the variables different names");
                     return;
                 }

@@ -120,7 +120,10 @@ fn totals(report: &Report) -> Vec<String> {
         format!("weights        {} bytes{format}{when}", grouped(totals.weight_bytes)),
         format!("state          {} bytes", grouped(totals.state_bytes)),
         format!("block          {} bytes for intermediate values", grouped(totals.block_bytes)),
-        format!("flash          {} bytes of weights and constants, beside the code", grouped(totals.flash_bytes)),
+        format!(
+            "flash          {} bytes of weights and constants, in addition to the code",
+            grouped(totals.flash_bytes)
+        ),
         format!("memory         {} bytes", grouped(totals.memory_bytes)),
         format!("source         {} kB", grouped(totals.source_bytes.div_ceil(1000))),
     ];

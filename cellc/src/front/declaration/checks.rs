@@ -58,17 +58,18 @@ impl Declaration {
         for key in [Key::Prefix, Key::Head, Key::GateOrder] {
             if let (Some(origin), false) = (self.keys.origin(key), tensors) {
                 let found = format!("`{}` is given without a file of tensors", key.name());
-                problems
-                    .push(Diagnostic::error(origin.clone(), found).valid("weights = \"net.safetensors\" beside it"));
+                problems.push(
+                    Diagnostic::error(origin.clone(), found).valid("it together with weights = \"net.safetensors\""),
+                );
             }
         }
         if let (Some(origin), None) = (self.keys.origin(Key::HeadActivation), self.keys.origin(Key::Head)) {
             let found = "`head_activation` is given without `head`";
-            problems.push(Diagnostic::error(origin.clone(), found).valid("head = \"fc\" beside it"));
+            problems.push(Diagnostic::error(origin.clone(), found).valid("it together with head = \"fc\""));
         }
         for key in [Key::Layers, Key::Skip] {
             if let (Some(_), Some(origin)) = (self.model_file(), self.keys.origin(key)) {
-                let found = format!("`{}` is given beside `model`", key.name());
+                let found = format!("`{}` is given together with `model`", key.name());
                 problems.push(Diagnostic::error(origin.clone(), found).help("remove it: a model file holds one layer"));
             }
         }
@@ -154,9 +155,12 @@ impl Declaration {
         });
         if let Some(node) = others {
             problems.push(
-                Diagnostic::error(file.origin.clone(), format!("{} holds {} beside the cell", file.value, node.kind))
-                    .valid("a model of one cell")
-                    .help("compile whole models with cellc::Builder in a build script"),
+                Diagnostic::error(
+                    file.origin.clone(),
+                    format!("{} has {} in addition to the cell", file.value, node.kind),
+                )
+                .valid("a model of one cell")
+                .help("compile whole models with cellc::Builder in a build script"),
             );
             return problems;
         }

@@ -70,7 +70,7 @@ impl Form {
                 if !entry.is_empty() {
                     entries.push(std::mem::take(&mut entry));
                 } else if input.peek(Token![,]) {
-                    return Err(input.error("a key should stand in front of this comma"));
+                    return Err(input.error("a key is missing before this comma"));
                 }
                 if input.parse::<Option<Token![,]>>()?.is_none() {
                     break;

@@ -47,7 +47,7 @@ fn a_skip_adds_the_input_to_the_output() {
     let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems(Wording::default());
     assert_eq!(wrong.0[0].found, "--skip adds 2 inputs to 4 outputs");
     let problems = found(Macro::GruCell, "A<model = \"a.xml\", skip = true>");
-    assert_eq!(problems[0].1, "`skip` is given beside `model`");
+    assert_eq!(problems[0].1, "`skip` is given together with `model`");
 }
 
 #[test]

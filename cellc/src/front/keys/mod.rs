@@ -346,7 +346,7 @@ keys! {
     Isa {
         name: "isa",
         takes: Takes::Isas,
-        valid: |_| "a list of instruction sets beside the generic one: isa = [avx2, avx512]",
+        valid: |_| "a list of instruction sets in addition to the generic one: isa = [avx2, avx512]",
         sets: Some(|options, value| options.isas = FromValue::of(value)),
     }
     Target {

@@ -80,7 +80,7 @@ impl<'a> GraphReader<'a, '_> {
                     document.attribute_origin(attribute),
                     format!("the attribute {name} has no known meaning on {}", quoted(type_name)),
                 )
-                .help("remove the attribute if it has none, correct it if it is misspelt"),
+                .help("remove the attribute if it has no effect, or correct its name"),
                 false => Diagnostic::warning(
                     document.attribute_origin(attribute),
                     format!("the attribute {name} has no known meaning on {}: it is ignored", quoted(type_name)),

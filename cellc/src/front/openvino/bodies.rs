@@ -162,7 +162,7 @@ impl GraphReader<'_, '_> {
         let parameter = self.inner(index, element, "internal_layer_id", "Parameter", &of.body.parameters);
         let (entry, parameter) = (entry?, parameter?);
         if map.inputs.contains_key(&parameter) || map.current_iteration == Some(parameter) {
-            let found = "a Parameter of the body stands in the port map twice";
+            let found = "a Parameter of the body is in the port map twice";
             self.error(index, origin, found, "one entry for every Parameter of the body", SAVE_AGAIN);
             return None;
         }
@@ -198,7 +198,7 @@ impl GraphReader<'_, '_> {
         }
         let output = self.outer(index, element, &entry, "output", &of.outputs)?;
         if map.outputs.contains_key(&output) {
-            let found = "an output port of the layer stands in the port map twice";
+            let found = "an output port of the layer is in the port map twice";
             self.error(index, origin, found, "one entry for every output port", SAVE_AGAIN);
             return None;
         }
@@ -381,11 +381,11 @@ impl GraphReader<'_, '_> {
         };
         let is_given = |place: &usize| map.inputs.contains_key(place) || map.current_iteration == Some(*place);
         for id in left(&of.body.parameters, &|place| !is_given(place)) {
-            let found = format!("the body's Parameter of id {id} does not stand in the port map");
+            let found = format!("the body's Parameter of id {id} is not in the port map");
             self.error(index, origin.clone(), found, "an input in the port map for every Parameter", SAVE_AGAIN);
         }
         for id in left(&of.outputs, &|place| !map.outputs.contains_key(place)) {
-            let found = format!("the output port {id} does not stand in the port map");
+            let found = format!("the output port {id} is not in the port map");
             self.error(index, origin.clone(), found, "an output in the port map for every output port", SAVE_AGAIN);
         }
         let first = if of.counted { 2 } else { 0 };

@@ -211,7 +211,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
         // OpenVINO would take the order in which they stand; nothing that is written by it leaves a choice
         if ports.windows(2).any(|w| w[0].id > w[1].id) {
-            let found = "the ports do not stand in the order of their ids";
+            let found = "the ports are not in the order of their ids";
             self.error(index, document.origin(side), found, "ports with ascending ids", SAVE_AGAIN);
         }
         (self.errors == before).then_some(ports)

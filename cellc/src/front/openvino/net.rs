@@ -185,7 +185,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                     self.push(
                         Diagnostic::error(
                             document.origin(element),
-                            format!("an edge names the layer {id}: no such id"),
+                            format!("an edge names the layer {id}, which does not exist"),
                         )
                         .valid("the id of a layer of this model")
                         .help(SAVE_AGAIN),
@@ -449,7 +449,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             && !compatible(shape, &port.dims)
         {
             let found = format!(
-                "the input port {} says {}, but what is connected to it has {}: the latter counts",
+                "the input port {} says {}, but the connected output has {}, which is used",
                 port.id,
                 shape_text(&port.dims),
                 shape_text(shape)

@@ -290,7 +290,7 @@ impl GraphReader<'_, '_> {
     fn no_variables_here(&mut self, index: usize) -> Option<()> {
         if self.is_body() {
             let found = "a variable inside the body of a TensorIterator or Loop";
-            let help = "hand the value from trip to trip with a back edge";
+            let help = "carry the value from iteration to iteration by a back edge";
             self.error(index, self.origin(index), found, "ReadValue and Assign outside of bodies", help);
             return None;
         }

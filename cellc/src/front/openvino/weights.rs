@@ -69,7 +69,7 @@ impl BinFile {
         match std::mem::replace(&mut self.place, BinLocation::Nowhere) {
             BinLocation::Given(path) => from_file(&path, origin, format!("{option} names a file that can be read")),
             BinLocation::Beside(path) => {
-                let help = format!("put the .bin file beside the .xml file, or name it with {option}");
+                let help = format!("put the .bin file next to the .xml file, or name it with {option}");
                 from_file(&path, origin, help)
             }
             #[cfg(any(test, feature = "internals"))]

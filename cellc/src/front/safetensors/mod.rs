@@ -249,7 +249,7 @@ impl Reading<'_> {
             0 => String::new(),
             rest => format!(" and {rest} more"),
         };
-        let found = format!("nothing takes what {} has as {}{rest}", self.file.shown, listed.join(", "));
+        let found = format!("no layer uses {}{rest} in {}", listed.join(", "), self.file.shown);
         self.problems.push(error(found).help(help(first)));
     }
 }

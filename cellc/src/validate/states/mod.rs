@@ -376,7 +376,7 @@ fn decomposed<'a>(
             && once(result)
         {
             let pair = StatePair { parameter: *parameter, result };
-            let why = "the model computes the new one in parts, not by a recurrent operator".to_owned();
+            let why = "several operations compute the new state, not one recurrent operator".to_owned();
             found.push(Refused { pair, why, layer: None, on_demand: true });
         }
     }
@@ -414,7 +414,7 @@ impl<'a> Validation<'a> {
         };
         let restarts = self.restarts(&model, &recurrences, &needed);
         if recurrences.flow.gave_up() && self.options.state != State::None {
-            let found = "the model moves too many elements about for its states to be found";
+            let found = "the model moves so many elements that its states were not searched for";
             let warning = Diagnostic::warning(Origin::Unknown, found);
             let help = format!("name the inputs and outputs that are states, {}", self.any_state());
             self.diagnostics.push(warning.help(help));
@@ -499,7 +499,7 @@ impl<'a> Validation<'a> {
         }
         let source = Source::Parameter(parameter);
         if recurrences.read.contains(&source) {
-            return refused("the input is read for something else, too".to_owned(), None, true);
+            return refused("another operation reads the input, too".to_owned(), None, true);
         }
         if !recurrences.serves_only_as_state(source) {
             return refused("several layers start from the same elements of it".to_owned(), None, true);
@@ -516,12 +516,12 @@ impl<'a> Validation<'a> {
         let Refused { why, layer, on_demand, .. } = &refused[0];
         let found = match (&inputs[..], &outputs[..]) {
             ([input], [output]) => format!(
-                "the input {} and the output {} are not taken for a state: {why}",
+                "the input {} and the output {} are not treated as a state: {why}",
                 quoted(input),
                 quoted(output)
             ),
             _ => format!(
-                "the inputs {} and the outputs {} are not taken for states: {why}",
+                "the inputs {} and the outputs {} are not treated as states: {why}",
                 listed(&inputs),
                 listed(&outputs)
             ),

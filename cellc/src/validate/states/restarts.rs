@@ -321,7 +321,7 @@ impl Validation<'_> {
             let carried = body.carried.iter().filter(|c| c.next != Source::Value(c.value) && needed[c.value]);
             if carried.filter(|c| starts(c.initial)).count() > 0 {
                 let start = Start::Constant { as_it_is: false };
-                found.insert(body.carried[0].value, Lost { start, states: "what it hands on".to_owned() });
+                found.insert(body.carried[0].value, Lost { start, states: "its carried value".to_owned() });
             }
         }
         for place in cells_in_parts(model, &dependence, needed) {
@@ -342,7 +342,7 @@ impl Validation<'_> {
                 restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
             } else if let Start::Constant { .. } = lost.start {
                 let found = format!(
-                    "every iteration of a loop starts {} anew from a constant state: nothing hands {} on",
+                    "{} starts every iteration of a loop from the same constant state: no back edge carries {}",
                     quoted(&node.name),
                     lost.states
                 );
@@ -363,12 +363,12 @@ impl Validation<'_> {
         let (name, states) = (quoted(&node.name), &lost.states);
         let found = match lost.start {
             Start::Constant { .. } => format!(
-                "every call starts {name} anew from a constant state: it takes one step a call, and nothing keeps \
-                 {states}"
+                "{name} starts every call from the same constant state: it computes one step per call, and nothing keeps \
+                 {states} between calls"
             ),
             Start::InParts => format!(
-                "every call starts the cell that {name} is a part of anew from a constant state: it takes one step a \
-                 call, and nothing keeps {states}"
+                "the cell that {name} is part of starts every call from the same constant state: it computes one step \
+                 per call, and nothing keeps {states} between calls"
             ),
             Start::Variables(variable) => {
                 let (from, it) = match variable {
@@ -379,8 +379,8 @@ impl Validation<'_> {
                     None => ("variables".to_owned(), "them".to_owned()),
                 };
                 format!(
-                    "every call starts {name} anew from {from}: it takes one step a call, and what is assigned to \
-                     {it} does not depend on its {states}"
+                    "{name} starts every call from {from}, and the value that is assigned to {it} does not depend on \
+                     its {states}"
                 )
             }
         };
@@ -415,7 +415,7 @@ impl Validation<'_> {
             }
         }
         let no_state = self.options.wording.of(Setting::NoState);
-        ways.push(format!("if every call is to start anew, say so with {no_state}"));
+        ways.push(format!("if every call should start from the initial state, pass {no_state}"));
         self.warn(node, found, ways.join("; or "));
     }
 

@@ -200,7 +200,7 @@ fn each_state_of_a_cell_counts() {
     assign(&mut graph, "h", out[0]);
     graph.result("y", out[0]);
     let (_, warnings) = validate(&graph.0, &Options::default()).unwrap();
-    assert!(warnings.to_string().contains("nothing keeps c\n"), "{warnings}");
+    assert!(warnings.to_string().contains("nothing keeps c between calls\n"), "{warnings}");
 }
 
 /// Steps that are written out: each reads constants of its own, whose bytes may be equal.
