@@ -96,13 +96,13 @@ pub enum Threads {
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum WeightsAs {
-    /// Up to 1 MiB in the source, else in a .bin file beside it.
+    /// Up to 1 MiB in the source, else in a .bin file next to it.
     #[cfg_attr(feature = "cli", value(skip))]
     #[default]
     Auto,
     /// In the source.
     Inline,
-    /// In a .bin file beside it.
+    /// In a .bin file next to it.
     File,
 }
 
@@ -154,7 +154,7 @@ pub enum State {
     Auto,
     /// These pairs of input and output names.
     Pairs(Vec<(String, String)>),
-    /// None. There is no warning about layers that every call starts anew.
+    /// None. There is no warning about layers that start every call from the same state.
     None,
 }
 
@@ -221,7 +221,7 @@ pub struct Options {
     pub language: Language,
     /// The target: which instruction sets there are, and for which machines sizes are chosen.
     pub arch: &'static Arch,
-    /// The instruction sets beside the generic one; none: all of the architecture.
+    /// The instruction sets in addition to the generic one; none: all of the architecture.
     pub isas: Option<Vec<&'static Isa>>,
     /// How far to unroll loops.
     pub unroll: Unroll,

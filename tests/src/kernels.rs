@@ -78,7 +78,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         locals: Vec::new(),
         body: Vec::new(),
         unroll: false,
-        beside: false,
+        concurrent: false,
         nodes: Vec::new(),
     }
 }

@@ -217,7 +217,7 @@ fn models_of_amplifiers_go_through_every_command() {
     let amplifier = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers").join(name);
     let (nam, aida) = (amplifier("nam_lstm.nam"), amplifier("aida_gru_skip.json"));
     let printed = place.cellc(arguments![nam, "-o", "-"]).succeeded().stdout;
-    for line in ["// nam_lstm.nam: SHA-256 ", "//   sample_rate \"48000\": ", "//   loudness \"-21.5\": "] {
+    for line in ["// nam_lstm.nam: SHA-256 ", "//   sample_rate \"48000\": ", "//   metadata.loudness \"-21.5\": "] {
         assert!(printed.contains(line), "no {line} in\n{printed}");
     }
     let printed = place.cellc(arguments![aida, "-o", "-", "--emit=c"]).succeeded().stdout;
@@ -804,12 +804,12 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
         let command = command.into_iter().chain((!wanted.is_empty()).then(|| wanted.into()));
         assert_eq!(place.cellc(command).succeeded().stderr.is_empty(), !wanted.is_empty());
         let source = fs::read_to_string(place.path("net.rs")).unwrap();
-        assert_eq!(source.matches("// State: nothing keeps that of GRUSequence").count(), 2);
+        assert_eq!(source.matches("// State: not kept for GRUSequence").count(), 2);
     }
     for kept in ["--shape=x=1,?,10", "--shape=x=1,2,10"] {
         let done = place.cellc(arguments![model(case), kept, "-o", "net.rs"]);
         assert_eq!(done.succeeded().stderr, "", "{kept}");
-        assert!(!fs::read_to_string(place.path("net.rs")).unwrap().contains("nothing keeps"), "{kept}");
+        assert!(!fs::read_to_string(place.path("net.rs")).unwrap().contains("not kept"), "{kept}");
     }
 }
 
@@ -1240,7 +1240,13 @@ fn programs_of(document: &str) -> Vec<Shown> {
         // zsh wants quotes around a question mark
         let command = command.replace('\'', "");
         let (model, rest) = command.split_once(' ').unwrap();
-        place.cellc([root.join(model).as_os_str()].into_iter().chain(rest.split(' ').map(OsStr::new))).succeeded();
+        place
+            .cellc(
+                [root.join(model).as_os_str()]
+                    .into_iter()
+                    .chain(rest.split(' ').map(|word| OsStr::new(word.trim_matches('\'')))),
+            )
+            .succeeded();
         let module = rest.rsplit(' ').next().unwrap();
         let compilers = match language {
             "c" => {

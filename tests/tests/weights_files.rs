@@ -227,7 +227,10 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
     for (arguments, words) in [
         (
             "amp.safetensors",
-            &["which cell amp.safetensors", "an RNN of 2 units and 2 inputs (--cell rnn --prefix rec)"][..],
+            &[
+                "no kind of cell is given for the weights in amp.safetensors",
+                "an RNN of 2 units and 2 inputs (--cell rnn --prefix rec)",
+            ][..],
         ),
         ("amp.safetensors", &["a dense layer from 2 to 2 (--head lin)"]),
         (

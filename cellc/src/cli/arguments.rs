@@ -21,7 +21,7 @@ use super::weights_file::{HEADING, WeightsFileArguments, option};
 
 const EXAMPLES: &str = "\
 Examples:
-  cellc gru.xml -o gru.rs                    Rust; the weights come from gru.bin beside the model
+  cellc gru.xml -o gru.rs                    Rust; the weights come from gru.bin next to the model
   cellc gru.xml --weights w.bin -o gru.c     C11 and its header gru.h
   cellc amp.nam -o amp.c                     a model of Neural Amp Modeler
   cellc gru.xml -o - --emit c | less         to standard output, the header first
@@ -150,7 +150,7 @@ pub(crate) struct ModelArguments {
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
 
-    /// The file with the weights [default: the .bin file beside the model]
+    /// The file with the weights [default: the .bin file next to the model]
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
 
@@ -214,7 +214,7 @@ pub(crate) struct StateArguments {
     #[arg(long, value_name = "IN=OUT", value_parser = pair)]
     state: Vec<(String, String)>,
 
-    /// Keep no state: every input is an argument of every step. This silences notices about states, and warnings about layers that every call starts anew
+    /// Keep no state: every input is an argument of every step. This silences notices about states, and warnings about layers that start every call from the same state
     #[arg(long, conflicts_with = "state")]
     no_state: bool,
 }
@@ -236,7 +236,7 @@ pub(crate) struct CompileArguments {
     #[arg(long)]
     pub(crate) name: Option<String>,
 
-    /// The instruction sets to generate code for, besides generic [default: all]
+    /// The instruction sets to generate code for in addition to generic [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = isa_names())]
     isa: Option<Vec<String>>,
 
@@ -247,7 +247,7 @@ pub(crate) struct CompileArguments {
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     range: Range,
 
-    /// Where to put the weights [default: in the source up to 1 MiB, else in a .bin file beside it]
+    /// Where to put the weights [default: in the source up to 1 MiB, else in a .bin file next to it]
     #[arg(long, value_name = "WHERE", value_enum)]
     pub(crate) weights_as: Option<WeightsAs>,
 

@@ -24,7 +24,7 @@ pub(super) enum TextKind {
     Number,
     /// A name, a call.
     Atom,
-    /// Something joined by `*` or `/`: concurrent `+` and `-` it needs no parentheses in C.
+    /// Something joined by `*` or `/`: next to `+` and `-` it needs no parentheses in C.
     Product,
     /// Something else with an operator in it.
     Compound,

@@ -155,7 +155,7 @@ pub enum Done {
 pub struct Kernel {
     /// What generated code calls it.
     pub name: String,
-    /// What is done concurrent the layers' own work.
+    /// What is done in addition to the layers' own work.
     pub note: String,
     /// The layers that it does, by index.
     pub layers: Vec<usize>,
@@ -209,7 +209,7 @@ pub struct Totals {
     pub state_bytes: u64,
     /// Of the block in which intermediate values lie; one for all instruction sets.
     pub block_bytes: u64,
-    /// What a program holds concurrent its code: weights and constants that are known when compiling, initial values.
+    /// What a program holds in addition to its code: weights and constants that are known when compiling, initial values.
     pub flash_bytes: u64,
     /// What a program needs to write to: state, block, weights that are packed at run time.
     pub memory_bytes: u64,
