@@ -9,7 +9,7 @@ mod x86;
 use std::cmp::Ordering;
 use std::fmt;
 
-pub use arm::{AARCH64, CORTEX_M4F};
+pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
 pub use x86::{AVX2, AVX512, X86_64};
 
 /// A target: what every machine of it has, what some have besides, and what code costs there.
@@ -222,6 +222,22 @@ pub static GENERIC: Isa = Isa {
     c_vectors: &[],
 };
 
+/// One lane of several loads: Arm's for the FPU.
+const ONE_LANE_LOADS: CLoads = CLoads {
+    lanes: 1,
+    text: "\
+#if defined(__ARM_FP) && !defined(__clang__)
+EACH     register float value# __asm__(\"s#\");
+    __asm__(\"vldmia %COUNT, {s0-sLAST}\"
+        : LIST
+        : \"r\"(from), \"m\"(*(const float(*)[COUNT])from));
+EACH     *to# = value#;
+#else
+PLAIN#endif
+",
+    list: "\"=t\"(value#)",
+};
+
 /// One lane with a fused multiply-add: a core with an FPU and without vectors.
 pub static SCALAR_FMA: Isa = Isa {
     name: "scalar_fma",
@@ -229,30 +245,90 @@ pub static SCALAR_FMA: Isa = Isa {
     registers: 32,
     rows: 4,
     loads: 12,
-    c_loads: &[CLoads {
-        lanes: 1,
-        text: "\
-#if defined(__ARM_FP) && !defined(__clang__)
-EACH     register float value# __asm__(\"s#\");
-    __asm__(\"vldmia %COUNT, {s0-sLAST}\"
-            : LIST
-            : \"r\"(from), \"m\"(*(const float(*)[COUNT])from));
-EACH     *to# = value#;
-#else
-PLAIN#endif
-",
-        list: "\"=t\"(value#)",
-    }],
+    c_loads: &[ONE_LANE_LOADS],
     calls: true,
     fma: true,
     ..GENERIC
+};
+
+/// One lane without: a core with a small FPU.
+pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
+
+/// One lane on a core that computes floats in software.
+pub static SOFT: Isa = Isa { name: "scalar_soft", lanes: 1, calls: true, ..GENERIC };
+
+/// What targets of one lane have in common: four columns are a unit, for which there is no cache.
+static ONE_LANE: Arch = Arch {
+    isas: &[],
+    c_tuning: "",
+    c_float_flags: "no flag of gcc or clang does otherwise there",
+    rust_struct: "",
+    alignment: 4,
+    apart: 4,
+    own: 8,
+    line: 16,
+    costs: Costs { most_rows: 2, most_sums: 3, most_shared: 4, most_at_once: 4, ..X86_64.costs },
+    ..X86_64
+};
+
+/// RISC-V of 64 bits with F.
+pub static RISCV64: Arch = Arch {
+    name: "riscv64",
+    key: "riscv64",
+    triples: &["riscv64gc-"],
+    baseline: &SCALAR_FMA,
+    c_refused: (
+        "defined(__riscv) && !defined(__riscv_flen)",
+        "compile it with -march=rv64gc, or generate it with --target any",
+    ),
+    alignment: 8,
+    ..ONE_LANE
+};
+
+/// RISC-V of 32 bits, which computes floats in software.
+pub static RISCV32: Arch = Arch {
+    name: "riscv32",
+    key: "riscv32",
+    triples: &["riscv32i-", "riscv32im-", "riscv32imc-", "riscv32imac-"],
+    baseline: &SOFT,
+    ..ONE_LANE
+};
+
+/// WebAssembly, with simd128 or without.
+pub static WASM32: Arch = Arch {
+    name: "wasm32",
+    key: "wasm32",
+    triples: &["wasm32-"],
+    isas: &[],
+    c_tuning: "",
+    c_float_flags: "no flag of clang does otherwise there",
+    rust_struct: "",
+    alignment: 16,
+    // eight columns
+    line: 32,
+    costs: Costs { most_sums: 3, most_shared: 16, most_at_once: 24, ..X86_64.costs },
+    ..X86_64
 };
 
 /// Files for every machine, with bodies of their own for x86-64, for which sizes are chosen.
 pub static ANY: Arch = Arch { name: "any", key: "any", triples: &[], ..X86_64 };
 
 /// Every target.
-pub static TARGETS: [&Arch; 4] = [&ANY, &X86_64, &AARCH64, &CORTEX_M4F];
+pub static TARGETS: [&Arch; 13] = [
+    &ANY,
+    &X86_64,
+    &AARCH64,
+    &ARMV7,
+    &CORTEX_M0,
+    &CORTEX_M3,
+    &CORTEX_M4F,
+    &CORTEX_M7,
+    &CORTEX_M33,
+    &CORTEX_M55,
+    &RISCV32,
+    &RISCV64,
+    &WASM32,
+];
 
 /// Every instruction set beside which a target has others, best last.
 pub static ALL: [&Isa; 3] = [&GENERIC, &AVX2, &AVX512];

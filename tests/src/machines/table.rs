@@ -59,14 +59,11 @@ macro_rules! bare {
     };
 }
 
-/// What its target has.
-fn cortex_m4f() -> Options {
-    Options { arch: &arch::CORTEX_M4F, language: Language::C, ..Options::default() }
-}
-
-/// What its target has.
-fn aarch64() -> Options {
-    Options { arch: &arch::AARCH64, language: Language::C, ..Options::default() }
+/// The options of a target.
+macro_rules! target {
+    ($name:ident) => {
+        || Options { arch: &arch::$name, language: Language::C, ..Options::default() }
+    };
 }
 
 /// The body that every machine has, alone.
@@ -105,6 +102,7 @@ pub static CORTEX_M3: Machine = Machine {
     name: "cortex-m3",
     compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
     emulator: board!("mps2-an385"),
+    options: target!(CORTEX_M3),
     ..CORTEX_M
 };
 
@@ -116,7 +114,7 @@ pub static CORTEX_M4F: Machine = Machine {
     name: "cortex-m4f",
     compiler: CORTEX_M4F_GCC,
     emulator: board!("mps2-an386"),
-    options: cortex_m4f,
+    options: target!(CORTEX_M4F),
     ..CORTEX_M
 };
 
@@ -126,7 +124,7 @@ pub static CORTEX_M55: Machine = Machine {
     compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
     link: bare!("an547.ld"),
     emulator: board!("mps3-an547"),
-    flushes: true,
+    options: target!(CORTEX_M55),
     ..CORTEX_M
 };
 
@@ -135,13 +133,13 @@ const LINUX_ON_AARCH64: Machine = Machine { emulator: &["qemu-aarch64"], size: "
 
 /// Linux on Arm of 64 bits.
 pub static AARCH64: Machine =
-    Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], options: aarch64, ..LINUX_ON_AARCH64 };
+    Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], options: target!(AARCH64), ..LINUX_ON_AARCH64 };
 
 /// The machines whose tools `.ci/run` installs.
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 17] = [
+pub static BY_HAND: [Machine; 18] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
@@ -151,31 +149,34 @@ pub static BY_HAND: [Machine; 17] = [
         ..CORTEX_M
     },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
+    // what a file for every machine does there
+    Machine { name: "cortex-m55-helium", options: generic, flushes: true, ..CORTEX_M55 },
     // its instructions are those of a Cortex-M3 too, whose board has more memory
     Machine {
         name: "cortex-m0",
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
         emulator: board!("mps2-an385"),
+        options: target!(CORTEX_M0),
         ..CORTEX_M
     },
     Machine {
         name: "cortex-m7",
-        options: cortex_m4f,
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
         emulator: board!("mps2-an500"),
+        options: target!(CORTEX_M7),
         ..CORTEX_M
     },
     Machine {
         name: "cortex-m33",
-        options: cortex_m4f,
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
         link: bare!("an505.ld"),
         emulator: board!("mps2-an505"),
+        options: target!(CORTEX_M33),
         ..CORTEX_M
     },
     Machine {
         name: "aarch64-clang",
-        options: aarch64,
+        options: target!(AARCH64),
         compiler: &["clang-19", "--target=aarch64-linux-gnu"],
         linker: &["aarch64-linux-gnu-gcc"],
         ..LINUX_ON_AARCH64
@@ -185,6 +186,7 @@ pub static BY_HAND: [Machine; 17] = [
         compiler: &["arm-linux-gnueabihf-gcc"],
         emulator: &["qemu-arm"],
         size: "arm-linux-gnueabihf-size",
+        options: target!(ARMV7),
         ..LINUX
     },
     Machine {
@@ -199,6 +201,7 @@ pub static BY_HAND: [Machine; 17] = [
         compiler: &["riscv64-linux-gnu-gcc"],
         emulator: &["qemu-riscv64"],
         size: "riscv64-linux-gnu-size",
+        options: target!(RISCV64),
         ..LINUX
     },
     // vectors of 128 bits
@@ -218,7 +221,7 @@ pub static BY_HAND: [Machine; 17] = [
         start: &["riscv32.c", "marks.c"],
         emulator: &["qemu-riscv32"],
         size: "riscv64-unknown-elf-size",
-        options: generic,
+        options: target!(RISCV32),
         ..LINUX
     },
     // the other order of bytes
@@ -238,6 +241,7 @@ pub static BY_HAND: [Machine; 17] = [
         start: &["wasm/wasm.c", "marks.c"],
         emulator: &["node", "FOLDER/wasm/run.mjs"],
         size: "llvm-size-19",
+        options: target!(WASM32),
         ..LINUX
     },
     Machine {
@@ -247,6 +251,7 @@ pub static BY_HAND: [Machine; 17] = [
         start: &["wasm/wasm.c", "marks.c"],
         emulator: &["node", "FOLDER/wasm/run.mjs"],
         size: "llvm-size-19",
+        options: target!(WASM32),
         ..LINUX
     },
     Machine {

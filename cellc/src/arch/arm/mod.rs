@@ -1,6 +1,6 @@
 //! Arm: AArch64, where every machine has NEON, and cores without vectors.
 
-use super::{Arch, CLoads, CVector, Costs, GENERIC, Isa, SCALAR_FMA, X86_64};
+use super::{Arch, CLoads, CVector, Costs, GENERIC, Isa, ONE_LANE, SCALAR, SCALAR_FMA, SOFT, X86_64};
 
 /// Four lanes of AArch64.
 const LANES_4: CVector = CVector {
@@ -66,29 +66,76 @@ pub static AARCH64: Arch = Arch {
     ..X86_64
 };
 
+/// Loads stand where they are needed.
+const C_TUNING: &str = "\
+#if defined(__arm__)
+/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, their values would not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
+#endif
+";
+
+/// Where a fused multiply-add would be a call.
+const NO_FMA: &str = "defined(__arm__) && !defined(__ARM_FEATURE_FMA)";
+
 /// Cortex-M4 with its FPU.
 pub static CORTEX_M4F: Arch = Arch {
     name: "cortex-m4f",
     key: "cortex_m4f",
     triples: &["thumbv7em-none-eabihf"],
     baseline: &SCALAR_FMA,
-    isas: &[],
-    c_tuning: "\
-#if defined(__arm__)
-/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, their values would not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
-#endif
-",
-    c_float_flags: "no flag of gcc or clang does otherwise there",
+    c_tuning: C_TUNING,
     c_refused: (
-        "defined(__arm__) && !defined(__ARM_FEATURE_FMA)",
+        NO_FMA,
         "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16, or generate it with --target any",
     ),
-    rust_struct: "",
-    alignment: 4,
-    apart: 4,
-    own: 8,
-    // four columns, for which there is no cache
-    line: 16,
-    costs: Costs { most_rows: 2, most_sums: 3, most_shared: 4, most_at_once: 4, ..X86_64.costs },
+    ..ONE_LANE
+};
+
+/// Cortex-M7 with its FPU.
+pub static CORTEX_M7: Arch = Arch {
+    name: "cortex-m7",
+    key: "cortex_m7",
+    triples: &[],
+    c_refused: (
+        NO_FMA,
+        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16, or generate it with --target any",
+    ),
+    ..CORTEX_M4F
+};
+
+/// Cortex-M33 with its FPU.
+pub static CORTEX_M33: Arch = Arch {
+    name: "cortex-m33",
+    key: "cortex_m33",
+    triples: &["thumbv8m.main-none-eabihf"],
+    c_refused: (NO_FMA, "compile it with -mcpu=cortex-m33 -mfloat-abi=hard, or generate it with --target any"),
+    ..CORTEX_M4F
+};
+
+/// Cortex-M55: its FPU, which keeps what is subnormal; Helium, which does not, is not used.
+pub static CORTEX_M55: Arch = Arch {
+    name: "cortex-m55",
+    key: "cortex_m55",
+    triples: &[],
+    c_refused: (NO_FMA, "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, or generate it with --target any"),
+    ..CORTEX_M4F
+};
+
+/// Cortex-M0, which computes floats in software.
+pub static CORTEX_M0: Arch =
+    Arch { name: "cortex-m0", key: "cortex_m0", triples: &["thumbv6m-"], baseline: &SOFT, ..ONE_LANE };
+
+/// Cortex-M3, which computes floats in software.
+pub static CORTEX_M3: Arch =
+    Arch { name: "cortex-m3", key: "cortex_m3", triples: &["thumbv7m-"], baseline: &SOFT, ..ONE_LANE };
+
+/// ARMv7-A with VFPv3-D16.
+pub static ARMV7: Arch = Arch {
+    name: "armv7",
+    key: "armv7",
+    triples: &["armv7-"],
+    baseline: &SCALAR,
+    c_tuning: C_TUNING,
+    alignment: 8,
+    ..ONE_LANE
 };
