@@ -7,38 +7,33 @@ use cellc::internals::compile::Compilation;
 use cellc::internals::harness::{self, Executable, Toolchain};
 use cellc::internals::random::Random;
 use cellc_tests::driver::{isas, values};
-use cellc_tests::subject::{Subject, assert_same};
+use cellc_tests::subject::{Subject, Values, assert_same};
 
 use crate::toolchain::Compiler;
 
-/// The parameters of one call, by index into the model's.
-pub(crate) type Call = Vec<Vec<f32>>;
+/// A model, calls of it, and what the interpreter makes of them on the instruction sets of this machine.
+pub(crate) struct Expected {
+    subject: Subject,
+    isas: usize,
+    values: Values,
+}
 
-/// Links objects of `net.c`, runs them on `calls`, and compares bits with the interpreter on every instruction set. How many ran.
-pub(crate) fn check(
-    folder: &Path,
-    compiler: Compiler,
-    objects: &[&str],
-    compilation: &Compilation,
-    calls: &[Call],
-) -> usize {
+/// Links objects of `net.c`, runs them on the calls, and compares bits on every instruction set. How many there are here.
+pub(crate) fn check(folder: &Path, compiler: Compiler, objects: &[&str], expected: &Expected) -> usize {
     let compiler = vec![compiler.c.into()];
     let toolchain = Toolchain { language: Language::C, compiler, flags: vec!["-w".to_owned()], around: Vec::new() };
-    let called = harness::Subject::new("net", compilation);
+    let called = harness::Subject::new("net", &expected.subject.compilation);
     let program = Executable::link(folder, &[called], &toolchain, objects).unwrap_or_else(|failed| panic!("{failed}"));
-    let subject = Subject { name: "net".to_owned(), compilation: compilation.clone(), calls: calls.to_vec() };
-    let (known, here) = (subject.isas().map(|(isa, _)| isa), isas());
-    let on: Vec<_> = known.filter(|isa| here.contains(isa)).collect();
-    let expected = subject.expected(&on);
-    assert_same(&folder.display().to_string(), &expected, &values(&program, &[subject]));
-    on.len()
+    let found = values(&program, std::slice::from_ref(&expected.subject));
+    assert_same(&folder.display().to_string(), &expected.values, &found);
+    expected.isas
 }
 
 /// Calls that a model must get right: everyday values, then some that find the seams.
-pub(crate) fn calls(compilation: &Compilation) -> Vec<Call> {
+pub(crate) fn calls(compilation: &Compilation) -> Expected {
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let special = [0.0, -0.0, 1e-40, -1e-40, 3e38, -3e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 20.0, -110.0];
-    (0..5)
+    let calls = (0..5)
         .map(|call| {
             let parameters = compilation.model.parameters.iter();
             parameters
@@ -54,5 +49,9 @@ pub(crate) fn calls(compilation: &Compilation) -> Vec<Call> {
                 })
                 .collect()
         })
-        .collect()
+        .collect();
+    let subject = Subject { name: "net".to_owned(), compilation: compilation.clone(), calls };
+    let (known, here) = (subject.isas().map(|(isa, _)| isa), isas());
+    let on: Vec<_> = known.filter(|isa| here.contains(isa)).collect();
+    Expected { isas: on.len(), values: subject.expected(&on), subject }
 }

@@ -71,7 +71,7 @@ fn no_flag_changes_a_bit() {
             for flags in flag_sets() {
                 object(&folder, compiler, "net.c", "net.o", flags);
                 assert_eq!(foreign(&folder, "net.o"), [""; 0], "{flags:?}");
-                driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+                driver::check(&folder, compiler, &["net.o"], &calls);
             }
         }
     }
@@ -123,7 +123,7 @@ fn sanitisers_find_nothing() {
             cases::write(&folder, &compilation, "net");
             object(&folder, compiler, "net.c", "net.o", &flags);
             let objects = ["net.o", "-fsanitize=address,undefined"];
-            driver::check(&folder, compiler, &objects, &compilation, &driver::calls(&compilation));
+            driver::check(&folder, compiler, &objects, &driver::calls(&compilation));
         }
     }
 }
@@ -183,7 +183,7 @@ fn fast_math_is_refused_with_its_remedy() {
             object(&folder, compiler, "net.c", "net.o", &["-fsyntax-only", flag, "-fno-fast-math"]);
         }
         object(&folder, compiler, "net.c", "net.o", &["-Ofast", "-fno-fast-math"]);
-        driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+        driver::check(&folder, compiler, &["net.o"], &calls);
     }
 }
 
@@ -255,7 +255,7 @@ fn weights_in_a_file() {
     let elsewhere = format!("-DNET_WEIGHTS_FILE=\"{}\"", beside.join(weights).display());
     for compiler in compilers() {
         object(&beside, compiler, "net.c", "../net.o", &["-O2"]);
-        driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+        driver::check(&folder, compiler, &["net.o"], &calls);
         for flags in [
             &["-O2", "-Isrc", "-fPIC", "-g"],
             &["-O1", "-Isrc", "-std=gnu11", "-fPIE"],
@@ -263,14 +263,14 @@ fn weights_in_a_file() {
             &["-O2", &elsewhere, "-fPIE", if compiler == GCC { "-flto" } else { "-g" }],
         ] {
             object(&folder, compiler, "src/net.c", "net.o", flags);
-            driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+            driver::check(&folder, compiler, &["net.o"], &calls);
         }
         let output = run(&folder, compiler.c, &["-c", "src/net.c"]);
         assert!(!output.status.success(), "the weights cannot be found from here");
         fs::write(folder.join("embed.c"), "#ifndef __has_embed\n#error none\n#endif\n").expect("written");
         if run(&folder, compiler.c, &["-c", "embed.c"]).status.success() {
             object(&folder, compiler, "src/net.c", "net.o", &["-O2", "-DNET_EMBED"]);
-            driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+            driver::check(&folder, compiler, &["net.o"], &calls);
         } else {
             skip(&format!("no #embed in {}", compiler.c));
             let output = run(&folder, compiler.c, &["-DNET_EMBED", "-c", "src/net.c"]);
@@ -394,7 +394,7 @@ fn no_file_name_becomes_code() {
             fs::copy(folder.join(format!("{stem}.c")), folder.join("source.c")).expect("copied");
             for compiler in compilers() {
                 object(&folder, compiler, "source.c", "net.o", &["-O1", "-std=c11"]);
-                driver::check(&folder, compiler, &["net.o"], &compilation, &calls);
+                driver::check(&folder, compiler, &["net.o"], &calls);
             }
         }
     }
@@ -425,7 +425,7 @@ fn any_list_of_instruction_sets() {
         }
         for compiler in compilers() {
             object(&folder, compiler, "net.c", "net.o", &["-O2"]);
-            let ran = driver::check(&folder, compiler, &["net.o"], &compilation, &driver::calls(&compilation));
+            let ran = driver::check(&folder, compiler, &["net.o"], &driver::calls(&compilation));
             assert!(!only || ran == 1);
         }
     }
@@ -535,7 +535,7 @@ fn weights_go_to_the_section_that_is_named() {
             let [alone, rest] = sizes(named);
             assert_eq!((alone, rest), (bytes, together - bytes), "{compiler:?} {weights_as:?}");
             if compiler != ARM {
-                driver::check(&folder, compiler, &["net.o"], &compilation, &driver::calls(&compilation));
+                driver::check(&folder, compiler, &["net.o"], &driver::calls(&compilation));
             }
         }
     }
