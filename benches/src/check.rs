@@ -117,7 +117,15 @@ pub(crate) struct Held {
 pub(crate) struct Bounds {
     model: ValidModel,
     /// What is expected, and how far a kernel may be from that: kernels with equal bits are in the same states.
-    known: Vec<(Profile, Vec<Vec<f64>>, Outcome<f64>, Outcome<f64>)>,
+    known: Vec<Known>,
+}
+
+/// A step that was computed.
+struct Known {
+    profile: Profile,
+    parameters: Vec<Vec<f64>>,
+    expected: Outcome<f64>,
+    bounds: Outcome<f64>,
 }
 
 impl Bounds {
@@ -172,16 +180,15 @@ impl Bounds {
 
     /// The results, and their bounds.
     fn step(&mut self, profile: Profile, parameters: &[Vec<f64>]) -> (&[Vec<f64>], &[Vec<f64>]) {
-        let same =
-            |known: &&(Profile, Vec<Vec<f64>>, Outcome<f64>, Outcome<f64>)| known.0 == profile && known.1 == parameters;
-        let at = self.known.iter().position(|known| same(&known)).unwrap_or_else(|| {
+        let same = |known: &Known| known.profile == profile && known.parameters == parameters;
+        let at = self.known.iter().position(same).unwrap_or_else(|| {
             let expected = reference(&self.model, parameters, &[]);
             let bounds = bound(&self.model, profile, parameters, &[]);
-            self.known.push((profile, parameters.to_vec(), expected, bounds));
+            self.known.push(Known { profile, parameters: parameters.to_vec(), expected, bounds });
             self.known.len() - 1
         });
-        let (_, _, expected, bounds) = &self.known[at];
-        (&expected.results, &bounds.results)
+        let known = &self.known[at];
+        (&known.expected.results, &known.bounds.results)
     }
 }
 

@@ -193,13 +193,13 @@ pub struct CVector {
     pub splat: &'static str,
     /// `{0} * {1} + {2}`, rounded once.
     pub mul_add: &'static str,
-    /// [`Max`](crate::kernel::Operation::Max), NaN and zeros included.
+    /// [`Max`](crate::kernel::LaneOp::Max), NaN and zeros included.
     pub max: &'static str,
-    /// [`Min`](crate::kernel::Operation::Min), NaN and zeros included.
+    /// [`Min`](crate::kernel::LaneOp::Min), NaN and zeros included.
     pub min: &'static str,
-    /// [`SelectLess`](crate::kernel::Operation::SelectLess).
+    /// [`SelectLess`](crate::kernel::LaneOp::SelectLess).
     pub select_less: &'static str,
-    /// [`Flush`](crate::kernel::Operation::Flush).
+    /// [`Flush`](crate::kernel::LaneOp::Flush).
     pub flush: &'static str,
 }
 
@@ -390,7 +390,7 @@ impl Arch {
         TARGETS.into_iter().find(|arch| arch.name == name)
     }
 
-    /// The target of a Rust target, as cargo tells build scripts in `TARGET`; [`ANY`] where none is for it alone.
+    /// The target of a Rust target, as cargo tells build scripts in `TARGET`; `any` where none is for it alone.
     pub fn of_triple(triple: &str) -> &'static Self {
         let is_for = |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
         TARGETS.into_iter().find(is_for).unwrap_or_default()

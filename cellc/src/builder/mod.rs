@@ -437,7 +437,7 @@ impl Builder {
         Self { target_is_given: true, ..self.option(|options| options.arch = target) }
     }
 
-    /// The instruction sets to generate code for, besides generic; all of [`crate::arch::ALL`] by default.
+    /// The instruction sets to generate code for, besides generic; all of the target by default.
     ///
     /// ```
     /// use cellc::{Builder, Isa};

@@ -107,7 +107,7 @@ pub struct InputFile {
     pub sha256: String,
 }
 
-/// A graph as an input states it; [`crate::validate`] decides whether it is right.
+/// A graph as an input states it; validation decides whether it is right.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// The model's own name, where it has one.
