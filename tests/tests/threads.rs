@@ -432,5 +432,5 @@ fn what_halves_would_wait_for_is_refused() {
     relu.result(&relu_of_x);
     let (model, _) =
         openvino::read_bytes("net.xml", relu.text().as_bytes(), Some(("net.bin", relu.weights))).expect("a model");
-    assert!(compile(&model, &options).expect_err("no cell").to_string().contains("without cells"));
+    assert!(compile(&model, &options).expect_err("no cell").to_string().contains("the model has no cell"));
 }
