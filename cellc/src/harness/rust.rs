@@ -254,11 +254,10 @@ fn structure(subject: &Subject<'_>, states: &[(&Field, &Field)], spoil: &str, se
     let flush = |kept: &str| if *flushes { format!("{kept}.change(flushed);") } else { String::new() };
     let set = of_states(&|x, _| {
         let (name, given) = (&x.name, variable(x));
-        let flush = flush("kept");
+        let (mutable, flush) = (if *flushes { "mut " } else { "" }, flush("kept"));
         format!(
             "cell.set_{name}(&{given});
-#[allow(unused_mut)]
-let mut kept = *{given};
+let {mutable}kept = *{given};
 {flush}
 assert!(same(cell.{name}(), &kept));"
         )

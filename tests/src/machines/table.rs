@@ -131,6 +131,18 @@ pub static CORTEX_M55: Machine = Machine {
 /// What is the same for all compilers.
 const LINUX_ON_AARCH64: Machine = Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
 
+/// WebAssembly in node.
+const WASM: Machine = Machine {
+    name: "wasm32",
+    compiler: &["clang-19", "--target=wasm32", "-isystem", "FOLDER/wasm"],
+    link: &["-nostdlib", "-Wl,--no-entry", "-Wl,--export=main", "-Wl,--allow-undefined"],
+    start: &["wasm/wasm.c", "marks.c"],
+    emulator: &["node", "FOLDER/wasm/run.mjs"],
+    size: "llvm-size-19",
+    options: target!(WASM32),
+    ..LINUX
+};
+
 /// Linux on Arm of 64 bits.
 pub static AARCH64: Machine =
     Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], options: target!(AARCH64), ..LINUX_ON_AARCH64 };
@@ -234,26 +246,8 @@ pub static BY_HAND: [Machine; 18] = [
         little_endian: false,
         ..LINUX
     },
-    Machine {
-        name: "wasm32",
-        compiler: &["clang-19", "--target=wasm32", "-isystem", "FOLDER/wasm"],
-        link: &["-nostdlib", "-Wl,--no-entry", "-Wl,--export=main", "-Wl,--allow-undefined"],
-        start: &["wasm/wasm.c", "marks.c"],
-        emulator: &["node", "FOLDER/wasm/run.mjs"],
-        size: "llvm-size-19",
-        options: target!(WASM32),
-        ..LINUX
-    },
-    Machine {
-        name: "wasm32-simd128",
-        compiler: &["clang-19", "--target=wasm32", "-msimd128", "-isystem", "FOLDER/wasm"],
-        link: &["-nostdlib", "-Wl,--no-entry", "-Wl,--export=main", "-Wl,--allow-undefined"],
-        start: &["wasm/wasm.c", "marks.c"],
-        emulator: &["node", "FOLDER/wasm/run.mjs"],
-        size: "llvm-size-19",
-        options: target!(WASM32),
-        ..LINUX
-    },
+    WASM,
+    Machine { name: "wasm32-simd128", flags: &["-msimd128"], ..WASM },
     Machine {
         name: "x86_64-windows",
         compiler: &["x86_64-w64-mingw32-gcc-posix"],
