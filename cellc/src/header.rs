@@ -229,7 +229,7 @@ fn equation(cell: &ValidCell) -> Vec<String> {
         None => sum.to_string(),
         Some(clip) => format!("clip({sum}, -{clip}, {clip})"),
     };
-    let mut lines = equations(cell.kind, &activations, clip, cell.input_forget, cell.p.is_some());
+    let mut lines = equations(cell.kind, &activations, clip, cell.coupled, cell.p.is_some());
     if let (true, Some(last)) = (cell.b.contains(&WeightSource::Zero), lines.last_mut()) {
         last.push_str(" with B = 0");
     }

@@ -237,6 +237,10 @@ pub struct Options {
     pub batch: Option<usize>,
     /// Shapes by input name, if the model leaves sizes open. `None` leaves a size open: the number of steps.
     pub shapes: Vec<(String, Vec<Option<usize>>)>,
+    /// Sizes of dimensions that the model leaves open and names, as ONNX files do.
+    pub dims: Vec<(String, usize)>,
+    /// Inputs that are constants, and the number of each as text.
+    pub constants: Vec<(String, String)>,
     /// For the error bound.
     pub range: Range,
     /// Where to put the weights.
@@ -274,6 +278,8 @@ impl Options {
             state,
             batch,
             shapes,
+            dims,
+            constants,
             range,
             weights_as: _,
             weight_format,
@@ -314,6 +320,8 @@ impl Options {
             let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
             option("--shape", &format!("{input}={}", joined(sizes)));
         }
+        dims.iter().for_each(|(name, size)| option("--dim", &format!("{name}={size}")));
+        constants.iter().for_each(|(name, value)| option("--const", &format!("{name}={value}")));
         if *range != default.range {
             option("--range", &format!("{},{}", range.x, range.h));
         }

@@ -33,8 +33,8 @@ mod value;
 use crate::encoding::Stored;
 use crate::evaluate::{Arithmetic, CellWeights, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{
-    Activation, CellKind, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel, ValidNode,
-    ValidOp,
+    Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel,
+    ValidNode, ValidOp,
 };
 use crate::options::{Accuracy, Options, WeightFormat};
 use crate::plan;
@@ -332,10 +332,17 @@ impl Gates<'_> {
             None => sum,
         };
         let next = |j: usize| {
-            let f = self.activate(0, peep(0, j, c[j], self.sum(f, j, h)));
-            let i = match self.cell.input_forget {
-                true => one.sub(f),
-                false => self.activate(0, peep(1, j, c[j], self.sum(i, j, h))),
+            let own = |gate: usize, place: usize| self.activate(0, peep(place, j, c[j], self.sum(gate, j, h)));
+            let (f, i) = match self.cell.coupled {
+                None => (own(f, 0), own(i, 1)),
+                Some(Coupled::Input) => {
+                    let f = own(f, 0);
+                    (f, one.sub(f))
+                }
+                Some(Coupled::Forget) => {
+                    let i = own(i, 1);
+                    (one.sub(i), i)
+                }
             };
             let g = self.gate(1, g, j, h);
             f.mul_add(c[j], i.mul(g), fused)

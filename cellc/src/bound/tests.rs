@@ -4,9 +4,9 @@ use super::{JOINS, Profile, bound, formula, over_range};
 use crate::evaluate::written::{self, Written};
 use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
 use crate::model::{
-    Activation, BiasPart, CellKind, Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul,
-    Parameter, Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, Tensor, ValidCell, ValidLoop, ValidModel,
-    ValidOp, ValidValue, Variable, View, WeightLayout, WeightSource,
+    Activation, BiasPart, CellKind, Concat, Coupled, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder,
+    MatMul, Parameter, Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, Tensor, ValidCell, ValidLoop,
+    ValidModel, ValidOp, ValidValue, Variable, View, WeightLayout, WeightSource,
 };
 use crate::options::{Accuracy, Fma, Options};
 use crate::plan::plan;
@@ -88,7 +88,7 @@ impl Drawn<'_> {
             let c = self.state(&state);
             cell.c = Some(c);
             cell.layout = WeightLayout::new(kind, self.random.choice(&LstmGateOrder::ALL));
-            cell.input_forget = self.random.below(3) == 0;
+            cell.coupled = [None, Some(Coupled::Input), Some(Coupled::Forget)][self.random.below(3)];
             if self.random.below(3) == 0 {
                 cell.p = Some(self.weight(&[3 * hidden_size], 1.0));
             }

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, metho
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
-#[cfg(any(feature = "read-openvino", feature = "json"))]
+#[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
 use crate::front::formats::{self, ReadOptions};
 use crate::front::keys::{Family, Key, Spanned, Value};
 use crate::front::layer::Declared;
@@ -33,12 +33,12 @@ use crate::options::{
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
 /// ```no_run
-/// # #[cfg(any(feature = "read-openvino", feature = "json"))]
+/// # #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
 /// fn main() -> Result<(), cellc::Error> {
 ///     cellc::Builder::new("model/denoiser.xml").name("denoiser").compile()?;
 ///     Ok(())
 /// }
-/// # #[cfg(not(any(feature = "read-openvino", feature = "json")))]
+/// # #[cfg(not(any(feature = "read-onnx", feature = "read-openvino", feature = "json")))]
 /// # fn main() {}
 /// ```
 ///
@@ -83,7 +83,7 @@ pub struct Builder {
 
 #[derive(Clone, Debug)]
 enum BuilderSource {
-    #[cfg(any(feature = "read-openvino", feature = "json"))]
+    #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
     File {
         xml: PathBuf,
         weights: Option<PathBuf>,
@@ -116,7 +116,7 @@ impl Builder {
     /// the `.json` of RTNeural and AIDA-X (feature `json`). The content of the file decides which it is.
     ///
     /// The weights of an IR are read from the `.bin` beside it, unless [`Builder::weights`] names another file.
-    #[cfg(any(feature = "read-openvino", feature = "json"))]
+    #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
     pub fn new(model: impl Into<PathBuf>) -> Self {
         Self::of(BuilderSource::File { xml: model.into(), weights: None })
     }
@@ -183,7 +183,7 @@ impl Builder {
     fn attribute(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(key, Spanned::unplaced(value)),
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let (name, file) = (key.name(), xml.display());
                 let found = format!("`{name}` is set, and {file} has its own");
@@ -313,7 +313,7 @@ impl Builder {
         match &mut self.source {
             BuilderSource::Cell { weights: GivenWeights::Of(of, sets), .. } if *of == framework => sets.push(set),
             BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Of(framework, vec![set]),
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let found = format!("`weights_of` is set, and {} has its own", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"));
@@ -336,7 +336,7 @@ impl Builder {
                 OF_FILE.into_iter().for_each(|key| cell.keys.remove(key));
                 *weights = GivenWeights::File(file.into());
             }
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let found = format!("`safetensors` is set, and {} has its own weights", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"));
@@ -394,7 +394,7 @@ impl Builder {
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
             BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Values([w, r, b].map(<[f32]>::to_vec)),
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let found = format!("`weight_values` is set, and {} has its own", xml.display());
                 let help = "remove `.weight_values(..)`, or name another `.bin` by `.weights(..)`";
@@ -405,7 +405,7 @@ impl Builder {
     }
 
     /// The `.bin` of a model in a file, if it is not the one beside the `.xml`.
-    #[cfg(any(feature = "read-openvino", feature = "json"))]
+    #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
     pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
             BuilderSource::File { weights, .. } => *weights = Some(file.into()),
@@ -477,7 +477,7 @@ impl Builder {
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(Key::Batch, Spanned::unplaced(rows)),
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { .. } => self.options.batch = Some(rows),
         }
         self
@@ -491,6 +491,16 @@ impl Builder {
     /// The shape of an input. `None` leaves a size open, the number of steps; every call then gives it.
     pub fn open_shape(self, input: impl Into<String>, shape: impl Into<Vec<Option<usize>>>) -> Self {
         self.option(|options| options.shapes.push((input.into(), shape.into())))
+    }
+
+    /// The size of a dimension that an ONNX model names and leaves open.
+    pub fn dim(self, name: impl Into<String>, size: usize) -> Self {
+        self.option(|options| options.dims.push((name.into(), size)))
+    }
+
+    /// Makes an input a constant, every element of which is this number: `("sr", 16000)`. What only other numbers need is not compiled.
+    pub fn constant(self, input: impl Into<String>, value: impl std::fmt::Display) -> Self {
+        self.option(|options| options.constants.push((input.into(), value.to_string())))
     }
 
     /// The magnitudes for which the error bound in the header is computed.
@@ -604,9 +614,9 @@ impl Builder {
             #[cfg(feature = "read-safetensors")]
             BuilderSource::Cell { weights: GivenWeights::File(file), .. } => vec![file.clone()],
             BuilderSource::Cell { .. } => Vec::new(),
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights: None } => {
                 // a model whose weights are all given at run time has no such file, and one that is missing is never fresh
                 let beside = Some(xml.with_extension("bin")).filter(|file| file.exists());
@@ -650,7 +660,7 @@ impl Builder {
         let name = match (&self.options.name, &self.source) {
             (Some(name), _) => name.clone(),
             (None, BuilderSource::Cell { cell, .. }) => cell.name.value.clone(),
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             (None, BuilderSource::File { xml, .. }) => {
                 xml.file_stem().unwrap_or_default().to_string_lossy().into_owned()
             }
@@ -701,9 +711,14 @@ impl Builder {
                 problems.extend(wrong);
                 (!fatal).then(|| cell.model())
             }
-            #[cfg(any(feature = "read-openvino", feature = "json"))]
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights } => {
-                let (model, found) = match formats::read(xml, &ReadOptions::with_weights(weights.as_deref(), WORDING)) {
+                let options = ReadOptions {
+                    dims: self.options.dims.clone(),
+                    constants: self.options.constants.clone(),
+                    ..ReadOptions::with_weights(weights.as_deref(), WORDING)
+                };
+                let (model, found) = match formats::read(xml, &options) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),
                 };
@@ -725,6 +740,7 @@ const WORDING: Wording = Wording(|setting| match setting {
         format!("`.{}`", method(setting).unwrap_or_default())
     }
     Setting::Isa => "`Builder::isa`".to_owned(),
+    Setting::Constant => "`Builder::constant`".to_owned(),
     Setting::Key { name: "cell", .. } => "the cell".to_owned(),
     Setting::Key { name, .. } => format!("`Builder::{name}`"),
 });

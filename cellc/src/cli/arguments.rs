@@ -145,7 +145,7 @@ pub(crate) enum Command {
 /// The model, and what of it is chosen when compiling, whatever the command.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// The model: .xml of OpenVINO, .safetensors with PyTorch's weights, .nam, or .json of RTNeural or AIDA-X
+    /// The model: .onnx, .xml of OpenVINO, .safetensors with PyTorch's weights, .nam, or .json of RTNeural or AIDA-X
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
@@ -162,6 +162,14 @@ pub(crate) struct ModelArguments {
     /// the state continues from call to call
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
+
+    /// The size of a dimension that an ONNX model names and leaves open
+    #[arg(long, value_name = "NAME=SIZE", value_parser = dim)]
+    dim: Vec<(String, usize)>,
+
+    /// An input that is a constant: every element is this number. What only other numbers need is not compiled
+    #[arg(long = "const", value_name = "NAME=NUMBER", value_parser = constant)]
+    constant: Vec<(String, String)>,
 
     /// The machine to generate code for: which instruction sets the file holds, and for which machine the planner chooses sizes
     #[arg(long, value_name = "NAME", value_parser = target_names(), default_value = arch::TARGETS[0].name)]
@@ -521,10 +529,18 @@ impl ModelArguments {
         let path = self.path();
         let weights_alone = self.recognise()?.weights_alone;
         if weights_alone {
-            let of_models = [("--weights", self.weights.is_some()), ("--shape", !self.shape.is_empty())];
+            let of_models = [
+                ("--weights", self.weights.is_some()),
+                ("--shape", !self.shape.is_empty()),
+                ("--dim", !self.dim.is_empty()),
+                ("--const", !self.constant.is_empty()),
+            ];
             if let Some((option, _)) = of_models.into_iter().find(|(_, given)| *given) {
                 let (file, instead) = (path.display(), "sizes are --batch and --sequence");
-                let why = if option == "--shape" { instead } else { "it holds the weights itself" };
+                let why = match option {
+                    "--weights" => "it holds the weights itself",
+                    _ => instead,
+                };
                 return Err(Failure::Usage(format!(
                     "{option} is for models, and {file} holds PyTorch's weights: {why}"
                 )));
@@ -535,7 +551,13 @@ impl ModelArguments {
                 "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which says it itself"
             )));
         }
-        let options = ReadOptions { weights: self.weights.as_deref(), keys: self.keys(), ..ReadOptions::default() };
+        let options = ReadOptions {
+            weights: self.weights.as_deref(),
+            keys: self.keys(),
+            dims: self.dim.clone(),
+            constants: self.constant.clone(),
+            ..ReadOptions::default()
+        };
         let (model, mut warnings) = formats::read(path, &options)?;
         if let Some(ActivationsArgument::Accuracy(accuracy)) = &self.activations {
             let name = accuracy.name();
@@ -570,6 +592,8 @@ impl ModelArguments {
             // that of a declared model is one of its keys
             batch: self.batch.filter(|_| !self.is_weights_file()),
             shapes: self.shape.clone(),
+            dims: self.dim.clone(),
+            constants: self.constant.clone(),
             arch: Arch::from_name(&self.target).unwrap_or_default(),
             unroll: self.unroll,
             tuning: self.plan.iter().fold(Tuning::default(), |tuning, choice| choice.made(tuning)),
@@ -691,6 +715,20 @@ fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
     Ok((name.to_owned(), sizes))
 }
 
+fn dim(text: &str) -> Result<(String, usize), String> {
+    let (name, size) = text.rsplit_once('=').ok_or("a dimension's name, '=' and its size are needed: batch=1")?;
+    Ok((name.to_owned(), positive(size.trim())?))
+}
+
+fn constant(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.rsplit_once('=').ok_or("an input's name, '=' and a number are needed: sr=16000")?;
+    let is_number = value.trim().parse::<f64>().is_ok() || ["true", "false"].contains(&value.trim());
+    if !is_number {
+        return Err("the part behind '=' is no number: sr=16000".to_owned());
+    }
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
 fn pair(text: &str) -> Result<(String, String), String> {
     match text.split('=').collect::<Vec<_>>()[..] {
         [input, output] => Ok((input.to_owned(), output.to_owned())),
@@ -740,7 +778,7 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
+                    --shape a=b=1,16 --dim n=2 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
                     --accuracy=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
@@ -765,6 +803,8 @@ mod tests {
                 state: State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]),
                 batch: Some(3),
                 shapes: vec![("a=b".into(), vec![Some(1), Some(16)])],
+                dims: vec![("n".into(), 2)],
+                constants: vec![("sr".into(), "16000".into())],
                 range: Range { x: 2.0, h: 1.0 },
                 weights_as: WeightsAs::File,
                 runtime: true,

@@ -12,6 +12,8 @@ pub enum Setting<'a> {
     Shape,
     /// The shape of an input; `None` is a size that is left open.
     ShapeOf(&'a str, &'a [Option<usize>]),
+    /// Inputs that are constants.
+    Constant,
     /// Which inputs and outputs are states.
     State,
     /// These are: names of inputs and outputs.
@@ -65,6 +67,7 @@ fn option(setting: Setting<'_>) -> String {
             let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
             format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))
         }
+        Setting::Constant => "--const".to_owned(),
         Setting::State => "--state".to_owned(),
         Setting::StateOf(pairs) => {
             let pairs =

@@ -149,7 +149,7 @@ pub(crate) struct CellWeights<'a> {
     w: (WeightNumbers<'a>, usize),
     r: (WeightNumbers<'a>, usize),
     b: Vec<(WeightNumbers<'a>, usize)>,
-    p: Option<WeightNumbers<'a>>,
+    p: Option<(WeightNumbers<'a>, usize)>,
     layout: &'a WeightLayout,
     units: usize,
     inputs: usize,
@@ -180,7 +180,7 @@ impl<'a> CellWeights<'a> {
 
     /// The peephole of `unit`, of f, i or o (0, 1 or 2); `None` where the cell has none.
     pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
-        self.p.map(|p| p.at(gate * self.units + unit))
+        self.p.map(|(p, first)| p.at(first + gate * self.units + unit))
     }
 }
 
@@ -311,7 +311,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             w: (self.weight(cell.w), set * gates * units * inputs),
             r: (self.weight(cell.r), set * gates * units * units),
             b: b.map(|(b, parts)| (self.weight(*b), set * parts * units)).collect(),
-            p: cell.p.map(|p| self.weight(p)),
+            p: cell.p.map(|p| (self.weight(p), set * 3 * units)),
             layout: &cell.layout,
             units,
             inputs,

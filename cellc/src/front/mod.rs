@@ -3,6 +3,7 @@
 #[cfg(feature = "json")]
 mod amplifier;
 pub(crate) mod apple;
+mod constants;
 pub(crate) mod declaration;
 pub(crate) mod declared;
 pub mod formats;
@@ -10,6 +11,8 @@ mod graph;
 pub mod keys;
 pub(crate) mod layer;
 pub(crate) mod layout;
+#[cfg(feature = "read-onnx")]
+pub mod onnx;
 #[cfg(feature = "read-openvino")]
 pub mod openvino;
 #[cfg(feature = "read-safetensors")]
@@ -51,7 +54,7 @@ fn complete((model, mut problems): (Model, Diagnostics)) -> Result<(Model, Diagn
 }
 
 /// What the header says of a file that was read.
-#[cfg(any(feature = "read-openvino", feature = "read-safetensors", feature = "json"))]
+#[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json"))]
 fn input_file(name: String, bytes: &[u8]) -> crate::model::InputFile {
     #[cfg(not(feature = "builder"))]
     let _ = bytes;
@@ -63,7 +66,10 @@ fn input_file(name: String, bytes: &[u8]) -> crate::model::InputFile {
 }
 
 /// SHA-256 of a file's bytes, lower-case hexadecimal.
-#[cfg(all(feature = "builder", any(feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
+#[cfg(all(
+    feature = "builder",
+    any(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json")
+))]
 fn sha256(bytes: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     use std::fmt::Write;
@@ -77,7 +83,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 /// A file's name without its folders.
-#[cfg(any(feature = "read-openvino", feature = "json"))]
+#[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
 fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -14,7 +14,7 @@ const M: usize = 3;
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
     let place = cell.kind.reset_gate().expect("validate: a GRU has a reset gate");
-    let [z, r, n, h] = &general_equations(CellKind::Gru(place), false, false)[..] else {
+    let [z, r, n, h] = &general_equations(CellKind::Gru(place), None, false)[..] else {
         unreachable!("a GRU has four equations")
     };
     let op = cell.kind.op_name();

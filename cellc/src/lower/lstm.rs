@@ -7,7 +7,7 @@ use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{ValidCell, general_equations};
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
-    let equations = general_equations(cell.kind, cell.input_forget, cell.p.is_some());
+    let equations = general_equations(cell.kind, cell.coupled, cell.p.is_some());
     let [f, i, candidate, o, states] = &equations[..] else { unreachable!("an LSTM has five equations") };
     vec![format!("LSTMCell: {f}, {i},"), format!("{candidate}, {o},"), states.clone()]
 }
@@ -62,11 +62,22 @@ fn update(
     let c = load(c.at(lane), lanes);
     let c = if step.c_given { flush(c) } else { c };
     let c = builder.let_(body, "c", lanes, c);
-    let forget = builder.activate(cell, f, sum("f", &c).expect("plan: an LSTM has a forget gate"));
-    let forget = builder.let_(body, "f", lanes, forget);
-    let input = match sum("i", &c) {
-        Some(sum) => builder.activate(cell, f, sum),
-        None => op(LaneOp::Sub, vec![Expr::f32(1.0, lanes), forget.clone()]),
+    let complement = |of: &Expr| op(LaneOp::Sub, vec![Expr::f32(1.0, lanes), of.clone()]);
+    let (forget, input) = match (sum("f", &c), sum("i", &c)) {
+        (Some(of_f), of_i) => {
+            let forget = builder.activate(cell, f, of_f);
+            let forget = builder.let_(body, "f", lanes, forget);
+            let input = match of_i {
+                Some(sum) => builder.activate(cell, f, sum),
+                None => complement(&forget),
+            };
+            (forget, input)
+        }
+        (None, of_i) => {
+            let input = builder.activate(cell, f, of_i.expect("plan: an LSTM has a forget or an input gate"));
+            let input = builder.let_(body, "i", lanes, input);
+            (complement(&input), input)
+        }
     };
     let candidate = builder.activate(cell, g, sum("c", &c).expect("plan: an LSTM has a candidate"));
     let new = op(LaneOp::MulAdd, vec![forget, c, op(LaneOp::Mul, vec![input, candidate])]);

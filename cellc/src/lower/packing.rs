@@ -53,7 +53,7 @@ impl Memory {
                 }
                 if let (Some(from), Some(part)) = (p, sum.peephole) {
                     let Blocks { offset, stride } = panels.early_biases;
-                    let from = Place::from(from).at(part * units + first);
+                    let from = Place::from(from).at((set * 3 + part) * units + first);
                     let to = Place::from(biases).at(offset + plan.product.peephole_row(i) * columns);
                     self.copy(Copied::new(from, to, vec![dim(count, columns, stride), dim(columns, 1, 1)]));
                 }

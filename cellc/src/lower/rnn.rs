@@ -6,7 +6,7 @@ use crate::kernel::Stmt;
 use crate::model::{CellKind, general_equations};
 
 pub(super) fn doc() -> Vec<String> {
-    let equations = general_equations(CellKind::Rnn, false, false);
+    let equations = general_equations(CellKind::Rnn, None, false);
     vec![format!("RNNCell: {}", equations.concat())]
 }
 

@@ -182,6 +182,25 @@ impl WeightLayout {
     }
 }
 
+/// Which gate of an LSTM is 1 minus the other: what W, R and B hold for it is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coupled {
+    /// `i = 1 - f`: OpenVINO's input_forget.
+    Input,
+    /// `f = 1 - i`: ONNX's input_forget.
+    Forget,
+}
+
+impl Coupled {
+    /// What it computes.
+    pub fn equation(self) -> &'static str {
+        match self {
+            Self::Input => "i = 1 - f",
+            Self::Forget => "f = 1 - i",
+        }
+    }
+}
+
 /// A recurrent cell's attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -197,8 +216,8 @@ pub struct Cell {
     pub clip: Option<f32>,
     /// How W, R and the biases hold its weights.
     pub layout: WeightLayout,
-    /// LSTM: `i = 1 - f`, and what W, R and B hold for i is not used.
-    pub input_forget: bool,
+    /// LSTM: whether one of its gates follows from another.
+    pub coupled: Option<Coupled>,
     /// Whether B must be among the inputs; else it may be missing, and is zero.
     pub bias_required: bool,
     /// LSTM: whether the last input is P `[3*H]`, peepholes of f, i and o.
@@ -219,7 +238,7 @@ impl Cell {
             activations: kind.default_activations().to_vec(),
             clip: None,
             layout: WeightLayout::new(kind, LstmGateOrder::default()),
-            input_forget: false,
+            coupled: None,
             bias_required: false,
             peepholes: false,
         }

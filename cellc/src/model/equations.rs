@@ -1,6 +1,6 @@
 //! What cells compute, as text: for the comment at the top of generated code, for that above a kernel, and for the pages of the macros.
 
-use super::{CellKind, ResetGate};
+use super::{CellKind, Coupled, ResetGate};
 
 /// The equations of a cell, one for each value, the last for what it gives on. `activations` are what the functions are called, `clip` is what becomes of a
 /// sum before one is applied.
@@ -8,7 +8,7 @@ pub fn equations(
     kind: CellKind,
     activations: &[impl AsRef<str>],
     clip: impl Fn(&str) -> String,
-    input_forget: bool,
+    coupled: Option<Coupled>,
     peepholes: bool,
 ) -> Vec<String> {
     let function = |place: usize| activations[place].as_ref();
@@ -40,10 +40,13 @@ pub fn equations(
                 };
                 clip(&format!("W{gate} x + R{gate} h + B{gate}{peephole}"))
             };
-            let input = if input_forget { "i = 1 - f".to_owned() } else { format!("i = {f}({})", sum('i')) };
+            let gate = |name: char, is: Coupled| match coupled {
+                Some(gate) if gate == is => gate.equation().to_owned(),
+                _ => format!("{name} = {f}({})", sum(name)),
+            };
             vec![
-                format!("f = {f}({})", sum('f')),
-                input,
+                gate('f', Coupled::Forget),
+                gate('i', Coupled::Input),
                 format!("c~ = {g}({})", sum('c')),
                 format!("o = {f}({})", sum('o')),
                 format!("c' = f.c + i.c~, h' = o.{h}(c')"),
@@ -53,6 +56,6 @@ pub fn equations(
 }
 
 /// The same whatever the functions and the bound on sums are.
-pub fn general_equations(kind: CellKind, input_forget: bool, peepholes: bool) -> Vec<String> {
-    equations(kind, &["f", "g", "h"], |sum| format!("clip({sum})"), input_forget, peepholes)
+pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bool) -> Vec<String> {
+    equations(kind, &["f", "g", "h"], |sum| format!("clip({sum})"), coupled, peepholes)
 }

@@ -16,10 +16,10 @@ mod tensor;
 mod valid;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
-pub use cell::{BiasPart, Cell, CellKind, Direction, LstmGateOrder, ResetGate, WeightLayout};
+pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
-pub use op::{BroadcastMode, Elementwise, Loop, LoopInput, LoopOutput, Op, Slicing};
+pub use op::{Branch, BroadcastMode, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing};
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{

@@ -13,8 +13,8 @@ pub enum Op {
     /// One step of a recurrent cell. Inputs: x, h, c (LSTM), W, R, B where present, P (LSTM with peepholes), a (AUGRU).
     /// Outputs: h', c' (LSTM).
     Cell(Cell),
-    /// A recurrent cell over time, the batch in front of the steps. Inputs: X `[N, T, I]`, h0 `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, each with D in
-    /// front, A `[N, T, 1]` (AUGRU). Outputs: Y `[N, D, T, H]`, Ho `[N, D, H]`, Co (LSTM).
+    /// A recurrent cell over time, the batch in front of the steps. Inputs: X `[N, T, I]`, h0 `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, P (LSTM with peepholes), each
+    /// with D in front, A `[N, T, 1]` (AUGRU). Outputs: Y `[N, D, T, H]`, Ho `[N, D, H]`, Co (LSTM).
     Sequence(Cell, Direction),
     /// An output of the model, or of a [`Loop`]'s body.
     Result,
@@ -113,6 +113,8 @@ pub enum Op {
     },
     /// A body that is computed again and again.
     Loop(Box<Loop>),
+    /// One of two bodies.
+    If(Box<If>),
 }
 
 /// How Broadcast aligns its input with the shape.
@@ -200,6 +202,24 @@ pub struct Loop {
     pub current_iteration: Option<usize>,
     /// The body's Result that says whether to go on.
     pub condition: Option<usize>,
+}
+
+/// One of two bodies. Inputs of the node: the condition, one element, then what the bodies read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct If {
+    /// What is computed where the condition holds.
+    pub then: Branch,
+    /// What is computed where it does not.
+    pub otherwise: Branch,
+}
+
+/// A body that an [`If`] may choose. Its Results are the node's outputs, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// What is computed.
+    pub body: Model,
+    /// By Parameter of the body: which input of the node it is.
+    pub inputs: Vec<usize>,
 }
 
 /// Where a body's Parameter comes from.

@@ -133,8 +133,8 @@ impl Display for ValidCell {
         if self.kind.has_cell_state() || order != self.kind.gate_letters() {
             write!(f, ", gates {order}")?;
         }
-        if self.input_forget {
-            f.write_str(", i = 1 - f")?;
+        if let Some(coupled) = self.coupled {
+            write!(f, ", {}", coupled.equation())?;
         }
         if let Some(sequence) = sequence {
             write!(f, ", {}{}", counted(sequence.steps, "step"), if sequence.reverse { ", last first" } else { "" })?;

@@ -1,4 +1,4 @@
-use super::{Activation, CellKind, ElementType, InputFile, LedgerEntry, Tensor, WeightLayout};
+use super::{Activation, CellKind, Coupled, ElementType, InputFile, LedgerEntry, Tensor, WeightLayout};
 
 /// Where a tensor of a [`ValidModel`] comes from. All but sequence lengths are f32 to the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -144,8 +144,8 @@ pub struct ValidCell {
     pub clip: Option<f32>,
     /// How `w`, `r` and `b` hold its weights.
     pub layout: WeightLayout,
-    /// LSTM: `i = 1 - f`.
-    pub input_forget: bool,
+    /// LSTM: whether one of its gates follows from another.
+    pub coupled: Option<Coupled>,
     /// x, `[N, I]`; of a sequence `[N, T, I]`.
     pub x: Source,
     /// h, `[N, H]`; of a sequence `[N, 1, H]`.
@@ -194,7 +194,7 @@ impl ValidCell {
             activations: kind.default_activations().to_vec(),
             clip: None,
             layout: WeightLayout::new(kind, Default::default()),
-            input_forget: false,
+            coupled: None,
             x,
             h,
             c: None,

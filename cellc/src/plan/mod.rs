@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
-use crate::model::{CellKind, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
+use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
 use crate::options::{Accuracy, Fma, Language, Options, Threads, Unroll, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
@@ -60,9 +60,13 @@ pub fn sums(cell: &ValidCell) -> Vec<Sum> {
     match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Lstm, _) => {
             let all = [("f", Some(0)), ("i", Some(1)), ("c", None), ("o", Some(2))].into_iter().enumerate();
-            all.filter(|(_, (name, _))| *name != "i" || !cell.input_forget)
-                .map(|(at, (name, p))| Sum { peephole: p.filter(|_| cell.p.is_some()), ..gate(name, at) })
-                .collect()
+            all.filter(|(_, (name, _))| match cell.coupled {
+                None => true,
+                Some(Coupled::Input) => *name != "i",
+                Some(Coupled::Forget) => *name != "f",
+            })
+            .map(|(at, (name, p))| Sum { peephole: p.filter(|_| cell.p.is_some()), ..gate(name, at) })
+            .collect()
         }
         (_, Some(ResetGate::BeforeMatMul)) => {
             vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), Some((2, ResetHidden)))]

@@ -5,7 +5,7 @@
 use crate::activation::exact;
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, State, StepInputs, evaluate};
-use crate::model::{CellKind, PointwiseFunction, ResetGate, ValidCell, ValidModel, Variable};
+use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, ValidCell, ValidModel, Variable};
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
 ///
@@ -138,15 +138,26 @@ impl Gates<'_> {
 
     /// `f, i, o = f(clip(W x + R h + B))`, `c~ = g(clip(..))`, `c' = f.c + i.c~`, `h' = o.h(c')`, and
     /// * peepholes: `Pf.c`, `Pi.c` and `Po.c'` are part of the sums of f, i and o
-    /// * input_forget: `i = 1 - f`
+    /// * coupled gates: `i = 1 - f`, or `f = 1 - i`
     fn lstm(&self, h: &[f64], c: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let [f, i, g, o] = [0, 1, 2, 3];
         let peephole = |gate: usize, j: usize, c: f64| self.weights.p(gate, j).map_or(0.0, |p| p * c);
-        let f = self.units(|j| self.activate(0, self.sum(f, j, h) + peephole(0, j, c[j])));
-        let i = self.units(|j| match self.cell.input_forget {
-            true => 1.0 - f[j],
-            false => self.activate(0, self.sum(i, j, h) + peephole(1, j, c[j])),
-        });
+        let own = |gate: usize, place: usize| {
+            self.units(|j| self.activate(0, self.sum(gate, j, h) + peephole(place, j, c[j])))
+        };
+        let complement = |of: &[f64]| of.iter().map(|gate| 1.0 - gate).collect::<Vec<f64>>();
+        let (f, i) = match self.cell.coupled {
+            None => (own(f, 0), own(i, 1)),
+            Some(Coupled::Input) => {
+                let f = own(f, 0);
+                let i = complement(&f);
+                (f, i)
+            }
+            Some(Coupled::Forget) => {
+                let i = own(i, 1);
+                (complement(&i), i)
+            }
+        };
         let g = self.units(|j| self.activate(1, self.sum(g, j, h)));
         let c = self.units(|j| f[j] * c[j] + i[j] * g[j]);
         let o = self.units(|j| self.activate(0, self.sum(o, j, h) + peephole(2, j, c[j])));

@@ -1,8 +1,8 @@
 use super::{Outcome, initial_variables, reference};
 use crate::evaluate::written::{Written, node, relus, sequence};
 use crate::model::{
-    Activation, CellKind, Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul, Pointwise,
-    PointwiseFunction as P, ResetGate, Softmax, Source, ValidCell, ValidLoop, ValidOp, View, WeightLayout,
+    Activation, CellKind, Concat, Coupled, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul,
+    Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, ValidCell, ValidLoop, ValidOp, View, WeightLayout,
     WeightSource,
 };
 
@@ -95,7 +95,7 @@ fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<
     let (h_out, c_out) = (model.value(&[1, 1]), model.value(&[1, 1]));
     let mut lstm = ValidCell::new(CellKind::Lstm, (1, 1, 1), (x, h), weights);
     lstm.layout = WeightLayout::new(CellKind::Lstm, order);
-    (lstm.input_forget, lstm.c, lstm.clip) = (input_forget, Some(c), clip);
+    (lstm.coupled, lstm.c, lstm.clip) = (input_forget.then_some(Coupled::Input), Some(c), clip);
     (lstm.h_out, lstm.c_out) = (Some(h_out), Some(c_out));
     lstm.p = peepholes.then(|| model.weight(&[3], &[0.5, 0.25, 0.75]));
     model.push(ValidOp::Cell(lstm));

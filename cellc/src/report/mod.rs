@@ -530,19 +530,26 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
 }
 
 /// Layers and constants, those of bodies too.
-fn count_layers(model: &Model, (layers, constants): &mut (usize, usize)) {
+/// The graphs inside an operation.
+fn bodies(op: &Op) -> Vec<&Model> {
+    match op {
+        Op::Loop(body) => vec![&body.body],
+        Op::If(choice) => vec![&choice.then.body, &choice.otherwise.body],
+        _ => Vec::new(),
+    }
+}
+
+fn count_layers(model: &Model, counts: &mut (usize, usize)) {
     for node in &model.nodes {
         match &node.op {
             Op::Parameter | Op::Result => {}
-            Op::Constant(_) => *constants += 1,
-            Op::Loop(body) => {
-                *layers += 1;
-                let mut inner = (0, 0);
-                count_layers(&body.body, &mut inner);
-                *layers += inner.0;
-                *constants += inner.1;
+            Op::Constant(_) => counts.1 += 1,
+            op => {
+                counts.0 += 1;
+                for body in bodies(op) {
+                    count_layers(body, counts);
+                }
             }
-            _ => *layers += 1,
         }
     }
 }
@@ -567,8 +574,7 @@ fn collect_folded<'a>(
         let kind = node.kind.split(", id ").next().unwrap_or(&node.kind);
         match &node.op {
             Op::Parameter | Op::Result | Op::Constant(_) | Op::ReadValue { .. } | Op::Assign { .. } => continue,
-            Op::Loop(body) => collect_folded(&body.body, left, gone),
-            _ => {}
+            op => bodies(op).into_iter().for_each(|body| collect_folded(body, left, gone)),
         }
         match left.get_mut(&(node.name.as_str(), kind.to_lowercase())) {
             Some(count) if *count > 0 => *count -= 1,

@@ -213,9 +213,9 @@ impl<'a> Validation<'a> {
             right = false;
         }
         let lstm = cell.kind.has_cell_state();
-        if (cell.peepholes && recurrent.sequence()) || (!lstm && (cell.peepholes || cell.input_forget)) {
+        if !lstm && (cell.peepholes || cell.coupled.is_some()) {
             let found = format!("{op} with peepholes or input_forget");
-            self.error(node, &node.origin, found, "LSTMCell with them", MALFORMED);
+            self.error(node, &node.origin, found, "an LSTM with them", MALFORMED);
             right = false;
         }
         if cell.kind.has_attention() {
@@ -416,7 +416,8 @@ fn wanted(
             CellPort::W | CellPort::R | CellPort::B(_) if recurrent.cell.layout.directions => {
                 sizes.insert(0, directions)
             }
-            CellPort::W | CellPort::R | CellPort::B(_) | CellPort::Lengths | CellPort::P => {}
+            CellPort::P => sizes.insert(0, directions),
+            CellPort::W | CellPort::R | CellPort::B(_) | CellPort::Lengths => {}
         }
     }
     sizes

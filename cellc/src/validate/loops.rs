@@ -354,7 +354,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Looks at a body: its Results, and its operations. `None` after an error.
-    fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> Option<(Vec<Known>, Vec<ValidNode>)> {
+    pub(super) fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> Option<(Vec<Known>, Vec<ValidNode>)> {
         let before = self.diagnostics.0.len();
         let outside = (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
         let nodes = std::mem::take(&mut self.nodes);

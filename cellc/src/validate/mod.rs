@@ -2,6 +2,7 @@
 //!
 //! This is the only place where legality is decided: after it, nothing can fail.
 
+mod branches;
 mod cell;
 mod choices;
 mod common_interface;
@@ -301,6 +302,7 @@ impl<'a> Validation<'a> {
             }
             Op::Assign { variable } => self.assign(node, variable),
             Op::Loop(body) => self.iterate(node, body),
+            Op::If(choice) => self.choose(node, choice),
         }
     }
 

@@ -67,7 +67,7 @@ impl<'a> Validation<'a> {
                     activations: cell.activations_of(weight_set).to_vec(),
                     clip: cell.clip,
                     layout: cell.layout.clone(),
-                    input_forget: cell.input_forget,
+                    coupled: cell.coupled,
                     x,
                     h,
                     c,

@@ -7,7 +7,7 @@ use super::cell::{CellPort, roles};
 use super::limits::MOST_LOOPS;
 use super::{MALFORMED, Validation};
 use crate::diagnostic::{Diagnostic, Origin};
-use crate::model::{Loop, Model, Node, Op, ValueId};
+use crate::model::{Branch, If, Loop, Model, Node, Op, ValueId};
 
 impl Validation<'_> {
     /// Whether the graph, and the bodies of its loops, hold together.
@@ -26,8 +26,10 @@ impl Validation<'_> {
                     self.error(node, &node.origin, found, "outputs of its own", MALFORMED);
                 }
             }
-            if let Op::Loop(body) = &node.op {
-                self.loop_structure(node, body, depth);
+            match &node.op {
+                Op::Loop(body) => self.loop_structure(node, body, depth),
+                Op::If(choice) => self.choice_structure(node, choice, depth),
+                _ => {}
             }
         }
         for (list, what) in [(&model.parameters, "Parameter"), (&model.results, "Result")] {
@@ -70,10 +72,32 @@ impl Validation<'_> {
         }
     }
 
+    /// Refuses a body that too many others are around.
+    fn too_deep(&mut self, node: &Node, depth: usize) -> bool {
+        if depth < MOST_LOOPS {
+            return false;
+        }
+        let found = format!("more than {MOST_LOOPS} loops or branches inside each other");
+        self.error(node, &node.origin, found, format!("{MOST_LOOPS} or fewer"), "unroll some of them");
+        true
+    }
+
+    fn choice_structure(&mut self, node: &Node, choice: &If, depth: usize) {
+        if self.too_deep(node, depth) {
+            return;
+        }
+        for Branch { body, inputs } in [&choice.then, &choice.otherwise] {
+            let given = inputs.len() == body.parameters.len() && inputs.iter().all(|&input| input < node.inputs.len());
+            if !given || body.results.len() != node.outputs.len() {
+                let found = "a branch whose inputs or outputs are not those of the layer";
+                self.error(node, &node.origin, found, "as many outputs, and inputs of the layer", MALFORMED);
+            }
+            self.structure(body, depth + 1);
+        }
+    }
+
     fn loop_structure(&mut self, node: &Node, body: &Loop, depth: usize) {
-        if depth >= MOST_LOOPS {
-            let found = format!("more than {MOST_LOOPS} loops inside each other");
-            self.error(node, &node.origin, found, format!("{MOST_LOOPS} or fewer"), "unroll some of them");
+        if self.too_deep(node, depth) {
             return;
         }
         let (parameters, results) = (body.body.parameters.len(), body.body.results.len());
@@ -132,6 +156,7 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
         Op::ReadValue { .. } => (0..=1, 1..=1),
         Op::Assign { .. } => (1..=1, 0..=1),
         Op::Loop(_) => (0..=usize::MAX, 0..=usize::MAX),
+        Op::If(_) => (1..=usize::MAX, 0..=usize::MAX),
     }
 }
 

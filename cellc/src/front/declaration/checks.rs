@@ -184,7 +184,7 @@ impl Declaration {
             (Key::LinearBeforeReset, after.into()),
             (Key::Steps, steps.into()),
             (Key::Direction, direction.into()),
-            (Key::InputForget, cell.input_forget.into()),
+            (Key::InputForget, cell.coupled.is_some().into()),
             (Key::Peepholes, cell.p.is_some().into()),
             (Key::WeightsFormat, order.into()),
             (Key::Clip, cell.clip.unwrap_or(NO_CLIP).into()),

@@ -52,7 +52,9 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), 
         let found = format!("{option} names {weights}, and {model} has its own weights");
         return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(format!("remove {option}"))]));
     }
-    super::complete((format.read)(path, options)?)
+    let (mut model, mut problems) = (format.read)(path, options)?;
+    problems.extend(super::constants::fix(&mut model, &options.constants, options.wording));
+    super::complete((model, problems))
 }
 
 /// A file that cannot be opened.

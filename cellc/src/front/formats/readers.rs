@@ -11,6 +11,8 @@ use crate::diagnostic::{Diagnostics, Wording};
 #[cfg(feature = "json")]
 use crate::front::amplifier;
 use crate::front::keys::Keys;
+#[cfg(feature = "read-onnx")]
+use crate::front::onnx;
 #[cfg(feature = "read-openvino")]
 use crate::front::openvino;
 #[cfg(feature = "read-safetensors")]
@@ -24,6 +26,10 @@ pub struct ReadOptions<'a> {
     pub weights: Option<&'a Path>,
     /// What is computed with weights whose file does not say it.
     pub keys: Keys,
+    /// Sizes of dimensions that the file leaves open and names.
+    pub dims: Vec<(String, usize)>,
+    /// Inputs that are constants, and their numbers as text.
+    pub constants: Vec<(String, String)>,
     /// How messages name options.
     pub wording: Wording,
 }
@@ -31,7 +37,13 @@ pub struct ReadOptions<'a> {
 impl<'a> ReadOptions<'a> {
     /// What is said where the file says what is computed.
     pub fn with_weights(weights: Option<&'a Path>, wording: Wording) -> Self {
-        Self { weights, keys: Keys::default(), wording }
+        Self { weights, wording, ..Self::default() }
+    }
+
+    /// The size that a named dimension has.
+    #[cfg(feature = "read-onnx")]
+    pub(in crate::front) fn size_of(&self, name: &str) -> Option<usize> {
+        self.dims.iter().find(|(own, _)| own == name).map(|(_, size)| *size)
     }
 }
 
@@ -81,6 +93,20 @@ pub(super) const OPENVINO: Format = Format {
     read: |_, _| Err(absent("this cellc was built without its feature `openvino`")),
 };
 
+/// An `.onnx` file.
+const ONNX: Format = Format {
+    name: "ONNX (.onnx)",
+    endings: &[("onnx", "ONNX model")],
+    is: |content, _| *content == Content::Onnx,
+    is_model: |content, _| Ok(*content == Content::Onnx),
+    weights_apart: false,
+    weights_alone: false,
+    #[cfg(feature = "read-onnx")]
+    read: onnx::read,
+    #[cfg(not(feature = "read-onnx"))]
+    read: |_, _| Err(absent("this cellc was built without its feature `onnx`")),
+};
+
 /// A `.safetensors` file: PyTorch's weights, which a declaration of the layers goes with.
 const SAFETENSORS: Format = Format {
     name: "PyTorch's weights (.safetensors)",
@@ -120,9 +146,9 @@ const AMPLIFIER: Format = Format {
 };
 
 /// Every format that is read.
-pub(super) static FORMATS: [Format; 3] = [OPENVINO, AMPLIFIER, SAFETENSORS];
+pub(super) static FORMATS: [Format; 4] = [OPENVINO, ONNX, AMPLIFIER, SAFETENSORS];
 
-#[cfg(not(all(feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
+#[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
 fn absent(found: &str) -> Diagnostics {
     use crate::diagnostic::{Diagnostic, Origin};
 

@@ -10,7 +10,9 @@ use crate::front::graph::Graph;
 use crate::front::keys::{Family, Key, Keys, Spanned};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::front::weights::Baked;
-use crate::model::{Activation, Cell, CellKind, Direction, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout};
+use crate::model::{
+    Activation, Cell, CellKind, Coupled, Direction, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout,
+};
 
 /// Recurrent layers with their inputs and outputs; nothing in it has been judged.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,7 +191,7 @@ impl Declared {
             },
             clip: self.keys.value(Key::Clip).and_then(Cell::clip_bound),
             layout: self.layout(),
-            input_forget: self.keys.on(Key::InputForget).is_some(),
+            coupled: self.keys.on(Key::InputForget).map(|_| Coupled::Input),
             peepholes: self.keys.on(Key::Peepholes).is_some(),
             ..Cell::new(kind, self.hidden_size.value)
         }
@@ -320,7 +322,7 @@ impl Declared {
         if self.steps().is_some() {
             ledger.push(entry(Key::Direction, self.direction().name().to_owned()));
         } else if cell.kind == CellKind::Lstm {
-            ledger.push(entry(Key::InputForget, cell.input_forget.to_string()));
+            ledger.push(entry(Key::InputForget, cell.coupled.is_some().to_string()));
             ledger.push(entry(Key::Peepholes, cell.peepholes.to_string()));
             ledger.push(entry(Key::WeightsFormat, cell.layout.order(cell.kind)));
         }

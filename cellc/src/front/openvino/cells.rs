@@ -7,7 +7,7 @@ use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::{overflows, underflows};
 use crate::model::{
-    Activation, ActivationError, Cell, CellKind, Direction, LedgerEntry, LstmGateOrder, PARAMETERS, ResetGate,
+    Activation, ActivationError, Cell, CellKind, Coupled, Direction, LedgerEntry, LstmGateOrder, PARAMETERS, ResetGate,
     WeightLayout,
 };
 
@@ -57,13 +57,13 @@ impl GraphReader<'_, '_> {
             Some(Direction::Bidirectional) => self.of_one_direction(index, data, activations, defaults.len()),
             _ => activations,
         };
-        let (gate_order, input_forget) = match recurrent {
+        let (gate_order, coupled) = match recurrent {
             Recurrent::Lstm if set < 4 => {
                 (self.weights_format(index, data, &mut ledger), self.input_forget(index, data, &mut ledger))
             }
             _ => (Some(LstmGateOrder::default()), Some(false)),
         };
-        let (kind, direction, gate_order, input_forget) = (kind?, direction?, gate_order?, input_forget?);
+        let (kind, direction, gate_order, coupled) = (kind?, direction?, gate_order?, coupled?);
         // x, h, c, W, R, B, P
         let peepholes = recurrent == Recurrent::Lstm && set < 4 && self.port_ids(index, "input").len() == 7;
         let bias_required = !is_sequence && (recurrent == Recurrent::Rnn || recurrent == Recurrent::Lstm && set >= 4);
@@ -71,7 +71,7 @@ impl GraphReader<'_, '_> {
             activations,
             clip,
             layout: WeightLayout::new(kind, gate_order),
-            input_forget,
+            coupled: coupled.then_some(Coupled::Input),
             bias_required,
             peepholes,
             ..Cell::new(kind, hidden_size?)

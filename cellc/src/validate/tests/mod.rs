@@ -165,6 +165,7 @@ fn kind(op: &Op) -> &'static str {
         Op::ReadValue { .. } => "ReadValue",
         Op::Assign { .. } => "Assign",
         Op::Loop(_) => "Loop",
+        Op::If(_) => "If",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every type of layer that is read, and its attributes.
 
 use super::*;
-use crate::model::{BroadcastMode, Cell, Dim, Direction, Elementwise, LstmGateOrder, WeightLayout};
+use crate::model::{BroadcastMode, Cell, Coupled, Dim, Direction, Elementwise, LstmGateOrder, WeightLayout};
 
 const CONST: (&str, &str) = ("Const", "opset1");
 
@@ -39,9 +39,10 @@ fn cases() -> Vec<Case> {
     let after = CellKind::Gru(ResetGate::AfterMatMul);
     let augru = CellKind::Augru(ResetGate::BeforeMatMul);
     let hidden = "hidden_size=\"3\"";
-    let lstm = |gate_order, input_forget, peepholes| {
+    let lstm = |gate_order, input_forget: bool, peepholes| {
         let layout = WeightLayout::new(CellKind::Lstm, gate_order);
-        Op::Cell(Cell { layout, input_forget, peepholes, ..cell(CellKind::Lstm) })
+        let coupled = input_forget.then_some(Coupled::Input);
+        Op::Cell(Cell { layout, coupled, peepholes, ..cell(CellKind::Lstm) })
     };
     let mut cases = vec![
         ("RNNCell", "opset1", hidden, (5, 1), with_bias(CellKind::Rnn)),

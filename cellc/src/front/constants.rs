@@ -1,0 +1,73 @@
+//! Inputs that the user fixes to a constant, in a model of any format.
+
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
+use crate::model::{Dim, ElementType, Model, Op, Tensor};
+
+/// Makes constants of the inputs of these names; each element of an input is the one number.
+pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wording) -> Diagnostics {
+    let mut problems = Diagnostics::default();
+    for (name, text) in constants {
+        let place = model.parameters.iter().position(|&node| {
+            let node = &model.nodes[node];
+            let value = &model.values[node.outputs[0].0];
+            value.names.iter().any(|own| own == name) || node.name == *name
+        });
+        let option = wording.of(Setting::Constant);
+        let refused = |found: String, valid: String| {
+            Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}"))
+        };
+        let Some(place) = place else {
+            let names = model.parameters.iter().map(|&node| quoted(&model.nodes[node].name)).collect::<Vec<_>>();
+            let found = format!("{option} names {}, which is no input", quoted(name));
+            problems.push(refused(found, names.join(", ")));
+            continue;
+        };
+        let node = model.parameters[place];
+        let value = &mut model.values[model.nodes[node].outputs[0].0];
+        let shape: Vec<usize> = match &value.shape {
+            None => Vec::new(),
+            Some(dims) => dims.iter().map(|dim| if let Dim::Fixed(size) = dim { *size } else { 1 }).collect(),
+        };
+        let Some(tensor) = filled(&shape, value.element, text) else {
+            let found = format!(
+                "{option} gives {} to {}, an input of type {}",
+                quoted(text),
+                quoted(name),
+                value.element.name()
+            );
+            problems
+                .push(refused(found, "one number of that type, for an input of at most a million elements".to_owned()));
+            continue;
+        };
+        value.shape = Some(shape.into_iter().map(Dim::Fixed).collect());
+        model.nodes[node].op = Op::Constant(tensor);
+        model.parameters.remove(place);
+    }
+    problems
+}
+
+/// A tensor all of whose elements are the number.
+fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
+    let count = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).filter(|&count| count <= 1 << 20)?;
+    let text = text.trim();
+    if element.is_float() {
+        let value: f32 = text.parse().ok().filter(|value: &f32| value.is_finite())?;
+        return Tensor::from_f32(shape.to_vec(), &vec![value; count]);
+    }
+    let value: i64 = match (text, element) {
+        ("true", ElementType::Bool) => 1,
+        ("false", ElementType::Bool) => 0,
+        _ => text.parse().ok()?,
+    };
+    let size = element.size();
+    // the number must be what its bytes say
+    let one = Tensor::new(Vec::new(), element, Arc::new(value.to_le_bytes()[..size].to_vec()), 0..size)?;
+    if one.get_i64(0) != Some(value) {
+        return None;
+    }
+    let bytes: Vec<u8> = value.to_le_bytes()[..size].repeat(count);
+    let len = bytes.len();
+    Tensor::new(shape.to_vec(), element, Arc::new(bytes), 0..len)
+}

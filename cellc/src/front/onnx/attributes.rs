@@ -1,0 +1,144 @@
+//! The attributes of a node: each is taken once, by its name and type; what is left over has no known meaning.
+
+use super::proto::{AttributeProto, GraphProto, TensorProto};
+use crate::diagnostic::quoted;
+
+/// The attributes that no one has taken yet.
+pub(super) struct Attributes {
+    left: Vec<AttributeProto>,
+    /// What is wrong, in words.
+    pub(super) problems: Vec<(String, String)>,
+}
+
+/// The number and the name of a type of attribute.
+fn type_name(number: i32) -> &'static str {
+    match number {
+        1 => "a float",
+        2 => "an integer",
+        3 => "a text",
+        4 => "a tensor",
+        5 => "a graph",
+        6 => "floats",
+        7 => "integers",
+        8 => "texts",
+        9 => "tensors",
+        10 => "graphs",
+        _ => "of a type that is not read",
+    }
+}
+
+/// Its type, which files of the first versions do not say.
+fn type_of(attribute: &AttributeProto) -> i32 {
+    match attribute.r#type {
+        Some(number) if number != 0 => number,
+        _ => {
+            let held = [
+                attribute.f.is_some(),
+                attribute.i.is_some(),
+                attribute.s.is_some(),
+                attribute.t.is_some(),
+                attribute.g.is_some(),
+                !attribute.floats.is_empty(),
+                !attribute.ints.is_empty(),
+                !attribute.strings.is_empty(),
+                !attribute.tensors.is_empty(),
+                !attribute.graphs.is_empty(),
+            ];
+            held.iter().position(|&held| held).map_or(0, |at| at as i32 + 1)
+        }
+    }
+}
+
+impl Attributes {
+    pub(super) fn new(attributes: Vec<AttributeProto>) -> Self {
+        let mut problems = Vec::new();
+        let mut names: Vec<&str> = attributes.iter().map(|a| a.name.as_deref().unwrap_or_default()).collect();
+        names.sort_unstable();
+        for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
+            problems
+                .push((format!("the attribute {} is given twice", quoted(pair[0])), "each attribute once".to_owned()));
+        }
+        Self { left: attributes, problems }
+    }
+
+    /// Whether it is there and has not been taken.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.left.iter().any(|a| a.name.as_deref() == Some(name))
+    }
+
+    /// An attribute of one of these types.
+    fn take(&mut self, name: &str, types: &[i32]) -> Option<AttributeProto> {
+        let at = self.left.iter().position(|a| a.name.as_deref() == Some(name))?;
+        let attribute = self.left.swap_remove(at);
+        let found = type_of(&attribute);
+        // an empty list has no type of its own
+        if types.contains(&found) || found == 0 && types.iter().all(|t| *t > 5) {
+            return Some(attribute);
+        }
+        let valid = types.iter().map(|&t| type_name(t)).collect::<Vec<_>>().join(" or ");
+        self.problems.push((format!("the attribute {name} is {}", type_name(found)), valid));
+        None
+    }
+
+    pub(super) fn int(&mut self, name: &str) -> Option<i64> {
+        // an attribute of a type and without a value is 0
+        self.take(name, &[2]).map(|a| a.i.unwrap_or(0))
+    }
+
+    pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {
+        match self.int(name) {
+            None => default,
+            Some(value) => value != 0,
+        }
+    }
+
+    pub(super) fn float(&mut self, name: &str) -> Option<f32> {
+        self.take(name, &[1]).map(|a| a.f.unwrap_or(0.0))
+    }
+
+    pub(super) fn ints(&mut self, name: &str) -> Option<Vec<i64>> {
+        self.take(name, &[7]).map(|a| a.ints)
+    }
+
+    pub(super) fn floats(&mut self, name: &str) -> Option<Vec<f32>> {
+        self.take(name, &[6]).map(|a| a.floats)
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        let bytes = self.take(name, &[3])?.s.unwrap_or_default();
+        match String::from_utf8(bytes) {
+            Ok(text) => Some(text),
+            Err(_) => {
+                self.problems.push((format!("the attribute {name} is no text"), "UTF-8".to_owned()));
+                None
+            }
+        }
+    }
+
+    pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+        let texts = self.take(name, &[8])?.strings;
+        let texts: Result<Vec<String>, _> = texts.into_iter().map(String::from_utf8).collect();
+        if texts.is_err() {
+            self.problems.push((format!("the attribute {name} is no list of texts"), "UTF-8".to_owned()));
+        }
+        texts.ok()
+    }
+
+    pub(super) fn tensor(&mut self, name: &str) -> Option<TensorProto> {
+        self.take(name, &[4])?.t
+    }
+
+    pub(super) fn graph(&mut self, name: &str) -> Option<GraphProto> {
+        self.take(name, &[5])?.g
+    }
+
+    /// Leaves one out of account that says nothing of what is computed.
+    pub(super) fn ignore(&mut self, name: &str) {
+        self.left.retain(|a| a.name.as_deref() != Some(name));
+    }
+
+    /// The names that nobody has taken.
+    pub(super) fn rest(&self) -> Vec<String> {
+        self.left.iter().map(|a| a.name.clone().unwrap_or_default()).collect()
+    }
+}

@@ -1,0 +1,253 @@
+//! If, Loop and Scan: the graphs inside nodes.
+
+use super::graph::{Call, GraphReader, Level};
+use super::proto::GraphProto;
+use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, ValueId};
+
+type Values = Option<Vec<ValueId>>;
+
+/// All of an axis, one element at a time.
+fn one_by_one(axis: i64, reverse: bool) -> Slicing {
+    let (start, end, stride) = if reverse { (-1, 0, -1) } else { (0, -1, 1) };
+    Slicing { axis, start, end, stride, part_size: 1 }
+}
+
+/// The element types of a body's results.
+fn results(level: &Level) -> Vec<ElementType> {
+    let model = &level.graph.model;
+    model.results.iter().map(|&node| model.values[model.nodes[node].inputs[0].0].element).collect()
+}
+
+fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Level> {
+    let Some(graph) = call.attributes.graph(name) else {
+        reader.error(format!("no {name}"), "a graph for either case", "export the model again");
+        return None;
+    };
+    let own = reader.named();
+    if !reader.enter() {
+        return None;
+    }
+    let before = reader.errors();
+    reader.body(graph, Some(&[]));
+    let level = reader.leave();
+    reader.rename(own);
+    (reader.errors() == before).then_some(level)
+}
+
+pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let then = branch(reader, call, "then_branch");
+    let otherwise = branch(reader, call, "else_branch");
+    let (then, otherwise) = (then?, otherwise?);
+    let elements = results(&then);
+    if elements.len() != results(&otherwise).len() {
+        let found = format!("branches with {} and {} outputs", elements.len(), results(&otherwise).len());
+        reader.error(found, "as many", "export the model again");
+        return None;
+    }
+    let mut inputs = vec![call.x()];
+    let mut made = |level: Level| {
+        let mut of = vec![0; level.graph.model.parameters.len()];
+        for (outer, parameter) in level.captured {
+            of[parameter] = inputs.len();
+            inputs.push(outer);
+        }
+        Branch { body: level.graph.model, inputs: of }
+    };
+    let op = Op::If(Box::new(If { then: made(then), otherwise: made(otherwise) }));
+    Some(reader.ops_of(op, inputs, elements, Vec::new()))
+}
+
+pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let graph = call.attributes.graph("body");
+    let Some(graph) = graph else {
+        reader.error("no body", "a graph", "export the model again");
+        return None;
+    };
+    let carried: Vec<ValueId> = call.inputs.iter().skip(2).copied().collect::<Option<_>>()?;
+    let count = carried.len();
+    if graph.input.len() != count + 2 || graph.output.len() < count + 1 {
+        let found = format!("a body with {} inputs and {} outputs", graph.input.len(), graph.output.len());
+        let valid = format!("{} inputs and at least {} outputs", count + 2, count + 1);
+        reader.error(found, valid, "export the model again");
+        return None;
+    }
+    let trips = match call.input(0) {
+        Some(trips) => trips,
+        // as often as the condition says
+        None => reader.integer(-1),
+    };
+    let condition = match call.input(1) {
+        Some(condition) => condition,
+        None => {
+            let yes = Tensor::new(Vec::new(), ElementType::Bool, std::sync::Arc::new(vec![1]), 0..1)?;
+            reader.constant(&yes)
+        }
+    };
+    let mut inputs = vec![trips, condition, condition];
+    inputs.extend(&carried);
+    let outer: Vec<ElementType> = inputs.iter().map(|&value| reader.element(value)).collect();
+    let scans = graph.output.len() - count - 1;
+    let own = reader.named();
+    if !reader.enter() {
+        return None;
+    }
+    let mut parameters = Vec::new();
+    for (at, input) in graph.input.iter().enumerate() {
+        let element = match at {
+            0 => ElementType::I64,
+            at => outer[at + 1],
+        };
+        let name = input.name.clone().unwrap_or_default();
+        parameters.push(reader.parameter(&name, element, None));
+    }
+    let level = body(reader, graph, &parameters, count + 1, own)?;
+    let mut elements = results(&level);
+    elements.remove(0);
+    let first = 3 + count;
+    let mut of = vec![LoopInput { parameter: 1, input: 2, slice: None, back_edge: Some(0) }];
+    of.extend((0..count).map(|k| LoopInput { parameter: k + 2, input: k + 3, slice: None, back_edge: Some(k + 1) }));
+    for (at, (value, parameter)) in level.captured.iter().enumerate() {
+        of.push(LoopInput { parameter: *parameter, input: first + at, slice: None, back_edge: None });
+        inputs.push(*value);
+    }
+    let outputs = (0..count + scans)
+        .map(|at| LoopOutput { result: at + 1, concatenation: (at >= count).then(|| one_by_one(0, false)) });
+    let op = Op::Loop(Box::new(Loop {
+        body: level.graph.model,
+        counted: true,
+        inputs: of,
+        outputs: outputs.collect(),
+        current_iteration: Some(0),
+        condition: Some(0),
+    }));
+    Some(reader.ops_of(op, inputs, elements, Vec::new()))
+}
+
+/// Reads a body whose results from `scans` on are put together, each with a dimension of its own in front.
+fn body(
+    reader: &mut GraphReader<'_>,
+    graph: GraphProto,
+    parameters: &[ValueId],
+    scans: usize,
+    own: (String, String),
+) -> Option<Level> {
+    let before = reader.errors();
+    reader.body(graph, Some(parameters));
+    with_dimension(reader, scans, &[]);
+    let level = reader.leave();
+    reader.rename(own);
+    (reader.errors() == before).then_some(level)
+}
+
+/// Puts a dimension of 1 into the results from one on, along an axis each (0 where none is said).
+fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
+    let results: Vec<usize> = reader.level().graph.model.results.iter().skip(from).copied().collect();
+    for (at, node) in results.into_iter().enumerate() {
+        let value = reader.level().graph.model.nodes[node].inputs[0];
+        // results are last: what they read has to come before them
+        let axis = reader.integers(&[axes.get(at).copied().unwrap_or(0)]);
+        let wide = reader.op(Op::Unsqueeze, vec![value, axis]);
+        let model = &mut reader.level().graph.model;
+        model.nodes[node].inputs[0] = wide;
+    }
+    // in the order in which they are computed: results behind everything else
+    let model = &mut reader.level().graph.model;
+    let mut order: Vec<usize> = (0..model.nodes.len()).collect();
+    order.sort_by_key(|&node| model.nodes[node].op == Op::Result);
+    let mut place = vec![0; order.len()];
+    for (new, &old) in order.iter().enumerate() {
+        place[old] = new;
+    }
+    let mut nodes: Vec<Option<_>> = std::mem::take(&mut model.nodes).into_iter().map(Some).collect();
+    model.nodes = order.iter().filter_map(|&old| nodes[old].take()).collect();
+    for index in model.results.iter_mut().chain(&mut model.parameters) {
+        *index = place[*index];
+    }
+}
+
+pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let Some(graph) = call.attributes.graph("body") else {
+        reader.error("no body", "a graph", "export the model again");
+        return None;
+    };
+    let wrong = |reader: &mut GraphReader<'_>, found: String| {
+        reader.error(found, "as the definition of Scan has it", "export the model again");
+        None
+    };
+    let scanned = call.attributes.int("num_scan_inputs").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let all: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
+    if scanned == 0 || scanned > all.len() || graph.input.len() != all.len() {
+        return wrong(
+            reader,
+            format!("{} inputs, {scanned} of them scanned, a body with {}", all.len(), graph.input.len()),
+        );
+    }
+    let count = all.len() - scanned;
+    if graph.output.len() < count {
+        return wrong(reader, format!("{count} states, and a body with {} outputs", graph.output.len()));
+    }
+    let scans = graph.output.len() - count;
+    let mut list = |name: &str, len: usize| {
+        let given = call.attributes.ints(name).unwrap_or_default();
+        if given.is_empty() { Some(vec![0; len]) } else { Some(given).filter(|given| given.len() == len) }
+    };
+    let lists = (
+        list("scan_input_axes", scanned),
+        list("scan_output_axes", scans),
+        list("scan_input_directions", scanned),
+        list("scan_output_directions", scans),
+    );
+    let (Some(in_axes), Some(out_axes), Some(in_ways), Some(out_ways)) = lists else {
+        return wrong(reader, "axes or directions of another number".to_owned());
+    };
+    if in_axes.iter().chain(&out_axes).any(|axis| *axis < 0) {
+        return wrong(reader, "an axis that counts from the last dimension".to_owned());
+    }
+    let outer: Vec<ElementType> = all.iter().map(|&value| reader.element(value)).collect();
+    let own = reader.named();
+    if !reader.enter() {
+        return None;
+    }
+    let mut parameters = Vec::new();
+    for (at, input) in graph.input.iter().enumerate() {
+        let name = input.name.clone().unwrap_or_default();
+        let mut value = reader.parameter(&name, outer[at], None);
+        if at >= count {
+            let axis = reader.integers(&[in_axes[at - count]]);
+            value = reader.op(Op::Squeeze { skip: false }, vec![value, axis]);
+        }
+        parameters.push(value);
+    }
+    let before = reader.errors();
+    reader.body(graph, Some(&parameters));
+    with_dimension(reader, count, &out_axes);
+    let level = reader.leave();
+    reader.rename(own);
+    if reader.errors() > before {
+        return None;
+    }
+    let elements = results(&level);
+    let mut of = Vec::new();
+    for at in 0..all.len() {
+        let slice = (at >= count).then(|| one_by_one(in_axes[at - count], in_ways[at - count] == 1));
+        of.push(LoopInput { parameter: at, input: at, slice, back_edge: (at < count).then_some(at) });
+    }
+    let mut inputs = all;
+    for (value, parameter) in &level.captured {
+        of.push(LoopInput { parameter: *parameter, input: inputs.len(), slice: None, back_edge: None });
+        inputs.push(*value);
+    }
+    let outputs = (0..elements.len()).map(|at| LoopOutput {
+        result: at,
+        concatenation: (at >= count).then(|| one_by_one(out_axes[at - count], out_ways[at - count] == 1)),
+    });
+    let op = Op::Loop(Box::new(Loop {
+        body: level.graph.model,
+        counted: false,
+        inputs: of,
+        outputs: outputs.collect(),
+        current_iteration: None,
+        condition: None,
+    }));
+    Some(reader.ops_of(op, inputs, elements, Vec::new()))
+}

@@ -1,0 +1,76 @@
+//! ONNX: one file, and the files of tensors beside it that it names.
+
+mod attributes;
+mod bodies;
+mod graph;
+mod nodes;
+mod operators;
+mod proto;
+mod recurrent;
+mod supported;
+mod tensors;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use prost::Message;
+
+use super::formats::ReadOptions;
+use super::{file_name, input_file};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::model::Model;
+use graph::GraphReader;
+use proto::ModelProto;
+#[cfg(any(test, feature = "internals"))]
+pub use supported::SUPPORTED;
+#[cfg(feature = "internals")]
+pub use supported::Supported;
+use tensors::Folder;
+
+/// The most bytes of a file; protobuf itself ends there.
+const MOST_BYTES: u64 = 1 << 31;
+
+/// Reads a model from a file. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
+///
+/// # Errors
+/// If the file cannot be read, or is no ONNX model.
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics> {
+    let shown = quoted(&path.to_string_lossy());
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    if let Err(error) = file {
+        let found = Diagnostic::error(Origin::Unknown, format!("cannot read {shown}: {error}"));
+        return Err(Diagnostics(vec![found.help("check the path, and that the file may be read").cause(error)]));
+    }
+    let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    read_from(&file_name(path), &bytes, folder, options)
+}
+
+/// Reads a model from memory; files beside it are in `folder`.
+///
+/// # Errors
+/// If the bytes are no ONNX model.
+pub(crate) fn read_from(
+    name: &str,
+    bytes: &[u8],
+    folder: Option<&Path>,
+    options: &ReadOptions,
+) -> Result<(Model, Diagnostics), Diagnostics> {
+    let refused = |found: String| {
+        let problem =
+            Diagnostic::error(Origin::Unknown, found).valid("an ONNX model in protobuf's format, below 2 GiB");
+        Diagnostics(vec![problem.help("export or download the model again")])
+    };
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(refused(format!("{} has more than 2 GiB", quoted(name))));
+    }
+    let message =
+        ModelProto::decode(bytes).map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;
+    let mut folder = Folder { path: folder.map(Path::to_owned), files: Vec::new() };
+    let (mut model, diagnostics) = GraphReader::model(message, &mut folder, options);
+    model.files.push(input_file(name.to_owned(), bytes));
+    let beside = folder.files.iter().map(|(name, bytes)| input_file(name.clone(), bytes));
+    model.files.extend(beside);
+    Ok((model, diagnostics))
+}

@@ -1,0 +1,178 @@
+//! The nodes of a file before they are lowered: functions are replaced by their bodies, nodes that no output needs are left out.
+
+use std::collections::{HashMap, HashSet};
+
+use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
+
+/// The most nodes of a model, those of functions counted as often as they are called.
+pub(super) const MOST_NODES: usize = 1 << 18;
+
+/// The most graphs and functions inside each other.
+pub(super) const MOST_NESTED: usize = 16;
+
+/// A node, and what its operator's version is.
+#[derive(Clone, Debug)]
+pub(super) struct OnnxNode {
+    pub(super) proto: NodeProto,
+    /// The version of the operator set of its domain.
+    pub(super) version: i64,
+    /// Its place in the graph or function that it is written in.
+    pub(super) index: usize,
+    /// The function that it is written in.
+    pub(super) function: Option<String>,
+}
+
+/// The default domain has two names.
+pub(super) fn domain(text: Option<&str>) -> &str {
+    match text {
+        None | Some("ai.onnx") => "",
+        Some(text) => text,
+    }
+}
+
+/// The versions of the operator sets that a model or a function imports.
+pub(super) type Versions = HashMap<String, i64>;
+
+/// The versions of a list, and the domains that it names twice with different versions.
+pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>) {
+    let mut all = Versions::new();
+    let mut twice = Vec::new();
+    for import in imports {
+        let (name, version) = (domain(import.domain.as_deref()), import.version.unwrap_or(0));
+        if all.insert(name.to_owned(), version).is_some_and(|before| before != version) {
+            twice.push(name.to_owned());
+        }
+    }
+    (all, twice)
+}
+
+/// The functions of a file, by domain, name and overload.
+pub(super) type Functions = HashMap<(String, String, String), FunctionProto>;
+
+/// Why functions could not be replaced.
+pub(super) struct TooMany(pub(super) String);
+
+/// Every graph that a node holds.
+pub(super) fn graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
+    node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
+}
+
+/// The nodes of a list with every call of a function replaced by the nodes of its body.
+pub(super) fn expanded(
+    nodes: Vec<NodeProto>,
+    versions: &Versions,
+    functions: &Functions,
+    count: &mut usize,
+) -> Result<Vec<OnnxNode>, TooMany> {
+    let mut done = Vec::new();
+    let of =
+        |proto: &NodeProto, versions: &Versions| versions.get(domain(proto.domain.as_deref())).copied().unwrap_or(0);
+    let mut waiting: Vec<(OnnxNode, usize)> = nodes
+        .into_iter()
+        .enumerate()
+        .map(|(index, proto)| (OnnxNode { version: of(&proto, versions), proto, index, function: None }, 0))
+        .collect();
+    waiting.reverse();
+    let mut calls = 0;
+    while let Some((node, depth)) = waiting.pop() {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let key =
+            (domain(node.proto.domain.as_deref()).to_owned(), text(&node.proto.op_type), text(&node.proto.overload));
+        let Some(function) = functions.get(&key) else {
+            *count += 1;
+            if *count > MOST_NODES {
+                return Err(TooMany(format!("more than {MOST_NODES} nodes, those of functions counted at each call")));
+            }
+            done.push(node);
+            continue;
+        };
+        if depth >= MOST_NESTED {
+            return Err(TooMany(format!("more than {MOST_NESTED} calls of functions inside each other")));
+        }
+        let (own, _) = self::versions(&function.opset_import);
+        let body = called(function, &node.proto, calls);
+        calls += 1;
+        *count += body.len();
+        if *count > MOST_NODES {
+            return Err(TooMany(format!("more than {MOST_NODES} nodes, those of functions counted at each call")));
+        }
+        let body = body.into_iter().enumerate().map(|(index, proto)| {
+            let version = own.get(domain(proto.domain.as_deref())).copied();
+            let version = version.unwrap_or_else(|| of(&proto, versions));
+            (OnnxNode { version, proto, index, function: Some(key.1.clone()) }, depth + 1)
+        });
+        let body: Vec<_> = body.collect();
+        waiting.extend(body.into_iter().rev());
+    }
+    Ok(done)
+}
+
+/// The nodes of a function as one call computes them: its own names are made unique, its attributes are those of the call.
+fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<NodeProto> {
+    let mut names: HashMap<String, String> = HashMap::new();
+    for (at, formal) in function.input.iter().enumerate() {
+        names.insert(formal.clone(), call.input.get(at).cloned().unwrap_or_default());
+    }
+    for (formal, actual) in function.output.iter().zip(&call.output) {
+        if !actual.is_empty() {
+            names.insert(formal.clone(), actual.clone());
+        }
+    }
+    let mut attributes: HashMap<&str, &AttributeProto> = HashMap::new();
+    for attribute in function.attribute_proto.iter().chain(&call.attribute) {
+        attributes.insert(attribute.name.as_deref().unwrap_or_default(), attribute);
+    }
+    let prefix = format!("{}.{number}.", call.op_type.as_deref().unwrap_or_default());
+    let mut nodes = function.node.clone();
+    // nested graphs are bounded by the reader of the wire format
+    let mut waiting: Vec<&mut NodeProto> = nodes.iter_mut().collect();
+    while let Some(node) = waiting.pop() {
+        for name in node.input.iter_mut().chain(&mut node.output).filter(|name| !name.is_empty()) {
+            let actual = names.entry(name.clone()).or_insert_with(|| format!("{prefix}{name}"));
+            *name = actual.clone();
+        }
+        node.attribute.retain_mut(|attribute| {
+            match attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty()) {
+                None => true,
+                // an attribute that the call leaves out is left out here
+                Some(name) => attributes.get(name).is_some_and(|given| {
+                    *attribute = AttributeProto { name: attribute.name.clone(), ..(*given).clone() };
+                    true
+                }),
+            }
+        });
+        for graph in node.attribute.iter_mut().flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs))
+        {
+            let values = graph.input.iter_mut().chain(&mut graph.output).map(|value| &mut value.name);
+            for name in values.chain(graph.initializer.iter_mut().map(|tensor| &mut tensor.name)).flatten() {
+                let actual = names.entry(name.clone()).or_insert_with(|| format!("{prefix}{name}"));
+                *name = actual.clone();
+            }
+            waiting.extend(graph.node.iter_mut());
+        }
+    }
+    nodes
+}
+
+/// The nodes that the outputs depend on, in the order in which they are computed; the rest is not looked at.
+pub(super) fn needed<'n>(nodes: &'n [OnnxNode], outputs: impl Iterator<Item = &'n str>) -> Vec<&'n OnnxNode> {
+    let mut wanted: HashSet<&str> = outputs.collect();
+    let mut kept = Vec::new();
+    for node in nodes.iter().rev() {
+        if !node.proto.output.iter().any(|name| !name.is_empty() && wanted.contains(&name[..])) {
+            continue;
+        }
+        kept.push(node);
+        wanted.extend(node.proto.input.iter().map(|name| &name[..]));
+        let mut waiting: Vec<&GraphProto> = graphs(&node.proto).collect();
+        while let Some(graph) = waiting.pop() {
+            for inner in &graph.node {
+                wanted.extend(inner.input.iter().map(|name| &name[..]));
+                waiting.extend(graphs(inner));
+            }
+            wanted.extend(graph.output.iter().filter_map(|value| value.name.as_deref()));
+        }
+    }
+    kept.reverse();
+    kept
+}

@@ -1,0 +1,395 @@
+//! What each operator becomes that is neither recurrent nor holds a graph.
+
+use super::graph::{Call, GraphReader};
+use super::tensors::element_type;
+use crate::model::{Activation, BroadcastMode, ElementType, Elementwise, Op, Tensor, ValueId};
+
+type Values = Option<Vec<ValueId>>;
+
+/// The element type of numbers that are computed.
+fn boolean_or_same(function: Elementwise, same: ElementType) -> ElementType {
+    use Elementwise as E;
+    match function {
+        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => ElementType::Bool,
+        E::LogicalAnd | E::LogicalOr | E::LogicalNot => ElementType::Bool,
+        _ => same,
+    }
+}
+
+pub(super) fn unary(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+    Some(vec![reader.op(Op::Elementwise(function), vec![call.x()])])
+}
+
+pub(super) fn binary(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+    let inputs = call.inputs.iter().copied().flatten().collect();
+    Some(vec![reader.op(Op::Elementwise(function), inputs)])
+}
+
+pub(super) fn logical(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+    let inputs = call.inputs.iter().copied().flatten().collect();
+    let element = boolean_or_same(function, ElementType::Bool);
+    Some(vec![reader.op_of(Op::Elementwise(function), inputs, element)])
+}
+
+pub(super) fn activation(reader: &mut GraphReader<'_>, call: &mut Call<'_>, activation: Activation) -> Values {
+    unary(reader, call, Elementwise::Activation(activation))
+}
+
+/// An activation with its parameters as attributes.
+pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Values {
+    let alpha = call.attributes.float("alpha");
+    let beta = if name == "hardsigmoid" { call.attributes.float("beta") } else { None };
+    match Activation::new(name, alpha, beta) {
+        Ok(activation) => unary(reader, call, Elementwise::Activation(activation)),
+        Err(error) => {
+            reader.error(error.to_string(), "finite numbers", "correct the attribute");
+            None
+        }
+    }
+}
+
+/// Quotients of integers are rounded towards zero.
+pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (a, b) = (call.input(0)?, call.input(1)?);
+    let mut a = a;
+    if !reader.element(a).is_float() {
+        // a - a mod b is a multiple of b, whichever way a quotient is rounded
+        let rest = reader.op(Op::Elementwise(Elementwise::Mod), vec![a, b]);
+        a = reader.op(Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
+    }
+    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![a, b])])
+}
+
+pub(super) fn modulo(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let function = if call.attributes.flag("fmod", false) { Elementwise::Mod } else { Elementwise::FloorMod };
+    binary(reader, call, function)
+}
+
+/// One input after the other.
+pub(super) fn variadic(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
+    let mut all = call.inputs.clone().into_iter().flatten();
+    let mut value = all.next()?;
+    for next in all {
+        value = reader.op(Op::Elementwise(function), vec![value, next]);
+    }
+    Some(vec![value])
+}
+
+pub(super) fn mean(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let count = call.inputs.len();
+    let sum = variadic(reader, call, Elementwise::Add)?[0];
+    let count = reader.number_like(sum, count as f32);
+    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![sum, count])])
+}
+
+pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let mut x = call.x();
+    let (mut least, mut most) = (call.input(1), call.input(2));
+    if call.version < 11 {
+        least = call.attributes.float("min").map(|min| reader.number_like(x, min));
+        most = call.attributes.float("max").map(|max| reader.number_like(x, max));
+    }
+    // the second operand is the result where one is NaN
+    if let Some(least) = least {
+        x = reader.op(Op::Elementwise(Elementwise::Maximum), vec![least, x]);
+    }
+    if let Some(most) = most {
+        x = reader.op(Op::Elementwise(Elementwise::Minimum), vec![most, x]);
+    }
+    Some(vec![x])
+}
+
+pub(super) fn select(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let inputs: Vec<ValueId> = call.inputs.iter().copied().flatten().collect();
+    let element = reader.element(inputs[1]);
+    Some(vec![reader.op_of(Op::Elementwise(Elementwise::Select), inputs, element)])
+}
+
+pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let op = Op::MatMul { transpose_a: false, transpose_b: false };
+    Some(vec![reader.op(op, vec![call.x(), call.input(1)?])])
+}
+
+pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let alpha = call.attributes.float("alpha").unwrap_or(1.0);
+    let beta = call.attributes.float("beta").unwrap_or(1.0);
+    let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
+    let product = reader.op(Op::MatMul { transpose_a, transpose_b }, vec![call.x(), call.input(1)?]);
+    let scaled = |reader: &mut GraphReader<'_>, value: ValueId, by: f32| {
+        if by == 1.0 {
+            return value;
+        }
+        let by = reader.number_like(value, by);
+        reader.op(Op::Elementwise(Elementwise::Multiply), vec![value, by])
+    };
+    let mut y = scaled(reader, product, alpha);
+    // a beta of 0 leaves C out, whatever it holds
+    if let Some(c) = call.input(2).filter(|_| beta != 0.0) {
+        let c = scaled(reader, c, beta);
+        y = reader.op(Op::Elementwise(Elementwise::Add), vec![y, c]);
+    }
+    Some(vec![y])
+}
+
+pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bool) -> Values {
+    let x = call.x();
+    if call.version >= 13 {
+        let axis = call.attributes.int("axis").unwrap_or(-1);
+        return Some(vec![reader.op(Op::Softmax { axis, log }, vec![x])]);
+    }
+    let axis = call.attributes.int("axis").unwrap_or(1);
+    if axis == -1 {
+        return Some(vec![reader.op(Op::Softmax { axis, log }, vec![x])]);
+    }
+    // all dimensions from the axis on are one
+    let axis = from_start(reader, x, axis)?;
+    let rows = flattened_from(reader, x, axis);
+    let y = reader.op(Op::Softmax { axis: -1, log }, vec![rows]);
+    let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+    Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
+}
+
+/// An axis counted from the first dimension; `None` after an error.
+fn from_start(reader: &mut GraphReader<'_>, x: ValueId, axis: i64) -> Option<usize> {
+    let counted = match reader.rank(x) {
+        _ if axis >= 0 => axis,
+        Some(rank) => axis + rank as i64,
+        None => -1,
+    };
+    let counted = usize::try_from(counted).ok().filter(|&axis| axis <= 64);
+    if counted.is_none() {
+        reader.error(format!("axis {axis}"), "an axis that counts from the first", "export the model again");
+    }
+    counted
+}
+
+/// The dimensions from an axis on as one.
+fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: usize) -> ValueId {
+    let mut shape = vec![0; axis];
+    shape.push(-1);
+    let shape = reader.integers(&shape);
+    reader.op(Op::Reshape { zero_keeps: true }, vec![x, shape])
+}
+
+pub(super) fn flatten(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let axis = call.attributes.int("axis").unwrap_or(1);
+    let axis = from_start(reader, x, axis)?;
+    let tail = flattened_from(reader, x, axis);
+    if axis == 1 {
+        return Some(vec![tail]);
+    }
+    // the last size, with all before it as one
+    let sizes = reader.op_of(Op::ShapeOf, vec![tail], ElementType::I64);
+    let (last, zero) = (reader.integers(&[-1]), reader.integer(0));
+    let last = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, last, zero]);
+    let rest = reader.integers(&[-1]);
+    let shape = reader.op(Op::Concat { axis: 0 }, vec![rest, last]);
+    Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![tail, shape])])
+}
+
+pub(super) fn identity(_: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    Some(vec![call.x()])
+}
+
+pub(super) fn dropout(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    ["ratio", "seed", "is_test"].iter().for_each(|name| call.attributes.ignore(name));
+    if let Some(training) = call.input(2) {
+        let known = reader.known(training).filter(|tensor| tensor.len() == 1);
+        if known.is_none_or(|tensor| tensor.get_f64(0) != 0.0) {
+            let help = "export the model in evaluation mode";
+            reader.error("Dropout that may be training", "training_mode is false", help);
+            return None;
+        }
+    }
+    Some(vec![call.x()])
+}
+
+pub(super) fn cast(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    call.attributes.ignore("saturate");
+    call.attributes.ignore("round_mode");
+    let to = call.attributes.int("to").unwrap_or(0);
+    match element_type(i32::try_from(to).unwrap_or(0)) {
+        Ok(element) => Some(vec![reader.op_of(Op::Convert, vec![call.x()], element)]),
+        Err(wrong) => {
+            reader.error(format!("to={to}: {}", wrong.found), wrong.valid, wrong.help);
+            None
+        }
+    }
+}
+
+pub(super) fn cast_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    call.attributes.ignore("saturate");
+    call.attributes.ignore("round_mode");
+    let element = reader.element(call.input(1)?);
+    Some(vec![reader.op_of(Op::Convert, vec![call.x()], element)])
+}
+
+pub(super) fn constant(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let attributes = &mut *call.attributes;
+    let shape_of = |len: usize| vec![len];
+    let tensor = if attributes.has("value") {
+        let tensor = attributes.tensor("value")?;
+        reader.tensor(&tensor)?
+    } else if let Some(value) = attributes.float("value_float") {
+        Tensor::from_f32(Vec::new(), &[value])?
+    } else if let Some(value) = attributes.int("value_int") {
+        Tensor::from_i64(Vec::new(), &[value])?
+    } else if let Some(values) = attributes.floats("value_floats") {
+        Tensor::from_f32(shape_of(values.len()), &values)?
+    } else if let Some(values) = attributes.ints("value_ints") {
+        Tensor::from_i64(shape_of(values.len()), &values)?
+    } else {
+        let found = format!("a constant given by {}", attributes.rest().join(", "));
+        reader.error(found, "value, value_float, value_floats, value_int, value_ints", "export the model again");
+        return None;
+    };
+    Some(vec![reader.constant(&tensor)])
+}
+
+pub(super) fn constant_of_shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let value = match call.attributes.tensor("value") {
+        Some(tensor) => {
+            let tensor = reader.tensor(&tensor)?;
+            if tensor.len() != 1 {
+                let found = format!("a value of {} elements", tensor.len());
+                reader.error(found, "one element", "export the model again");
+                return None;
+            }
+            tensor.part(0, Vec::new())?
+        }
+        None => Tensor::from_f32(Vec::new(), &[0.0])?,
+    };
+    let value = reader.constant(&value);
+    Some(vec![reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![value, call.x()])])
+}
+
+pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let shape = reader.op_of(Op::ShapeOf, vec![call.x()], ElementType::I64);
+    let (start, end) = (call.attributes.int("start"), call.attributes.int("end"));
+    if start.is_none() && end.is_none() {
+        return Some(vec![shape]);
+    }
+    let inputs = [start.unwrap_or(0), end.unwrap_or(i64::MAX), 1, 0].map(|bound| reader.integers(&[bound]));
+    Some(vec![reader.op(Op::Slice, [&[shape][..], &inputs].concat())])
+}
+
+pub(super) fn reshape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let zero_keeps = !call.attributes.flag("allowzero", false);
+    Some(vec![reader.op(Op::Reshape { zero_keeps }, vec![call.x(), call.input(1)?])])
+}
+
+/// Axes that are an attribute in older operator sets and an input in newer ones.
+pub(super) fn axes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, input_from: i64) -> Option<ValueId> {
+    if call.version >= input_from {
+        return call.input(1);
+    }
+    call.attributes.ints("axes").map(|axes| reader.integers(&axes))
+}
+
+pub(super) fn squeeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let axes = axes(reader, call, 13);
+    Some(vec![reader.op(Op::Squeeze { skip: false }, [Some(call.x()), axes].into_iter().flatten().collect())])
+}
+
+pub(super) fn unsqueeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let Some(axes) = axes(reader, call, 13) else {
+        reader.error("no axes", "the axes to put in", "export the model again");
+        return None;
+    };
+    Some(vec![reader.op(Op::Unsqueeze, vec![call.x(), axes])])
+}
+
+pub(super) fn transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let order = call.attributes.ints("perm").unwrap_or_default();
+    let order = reader.integers(&order);
+    Some(vec![reader.op(Op::Transpose, vec![call.x(), order])])
+}
+
+pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let Some(axis) = call.attributes.int("axis") else {
+        reader.error("no axis", "the attribute axis", "export the model again");
+        return None;
+    };
+    let inputs = call.inputs.iter().copied().flatten().collect();
+    Some(vec![reader.op(Op::Concat { axis }, inputs)])
+}
+
+pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let axis = call.attributes.int("axis").unwrap_or(0);
+    let axis = reader.integer(axis);
+    let lengths = if call.version < 13 {
+        call.attributes.ints("split").map(|lengths| reader.integers(&lengths))
+    } else {
+        call.input(1)
+    };
+    let parts = match call.attributes.int("num_outputs") {
+        Some(parts) => usize::try_from(parts).unwrap_or(0),
+        None => call.outputs,
+    };
+    if parts != call.outputs && lengths.is_none() || call.outputs == 0 {
+        let found = format!("num_outputs={parts}, and {} outputs", call.outputs);
+        reader.error(found, "one number", "export the model again");
+        return None;
+    }
+    let elements = vec![reader.element(x); call.outputs];
+    Some(match lengths {
+        Some(lengths) => reader.ops_of(Op::VariadicSplit, vec![x, axis, lengths], elements, Vec::new()),
+        None => reader.ops_of(Op::Split { parts }, vec![x, axis], elements, Vec::new()),
+    })
+}
+
+pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let (starts, ends, axes, steps) = if call.version < 10 {
+        let [starts, ends, axes] = ["starts", "ends", "axes"].map(|name| call.attributes.ints(name));
+        let (Some(starts), Some(ends)) = (starts, ends) else {
+            reader.error("no starts or no ends", "both", "export the model again");
+            return None;
+        };
+        let (starts, ends) = (reader.integers(&starts), reader.integers(&ends));
+        (starts, ends, axes.map(|axes| reader.integers(&axes)), None)
+    } else {
+        let (Some(starts), Some(ends)) = (call.input(1), call.input(2)) else {
+            reader.error("no starts or no ends", "both", "export the model again");
+            return None;
+        };
+        (starts, ends, call.input(3), call.input(4))
+    };
+    let steps = match steps {
+        Some(steps) => steps,
+        // a step of 1 for each start
+        None => {
+            let (one, count) = (reader.integer(1), reader.op_of(Op::ShapeOf, vec![starts], ElementType::I64));
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![one, count])
+        }
+    };
+    let inputs = [Some(x), Some(starts), Some(ends), Some(steps), axes].into_iter().flatten().collect();
+    Some(vec![reader.op(Op::Slice, inputs)])
+}
+
+pub(super) fn gather(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let axis = call.attributes.int("axis").unwrap_or(0);
+    let axis = reader.integer(axis);
+    Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![call.x(), call.input(1)?, axis])])
+}
+
+pub(super) fn expand(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    Some(vec![reader.op(Op::Broadcast(BroadcastMode::Bidirectional), vec![call.x(), call.input(1)?])])
+}
+
+pub(super) fn tile(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    Some(vec![reader.op(Op::Tile, vec![call.x(), call.input(1)?])])
+}
+
+pub(super) fn range(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    call.attributes.ignore("stash_type");
+    Some(vec![reader.op(Op::Range, vec![call.x(), call.input(1)?, call.input(2)?])])
+}
+
+pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let batch_axis = call.attributes.int("batch_axis").unwrap_or(1);
+    let seq_axis = call.attributes.int("time_axis").unwrap_or(0);
+    Some(vec![reader.op(Op::ReverseSequence { batch_axis, seq_axis }, vec![call.x(), call.input(1)?])])
+}

@@ -1,0 +1,240 @@
+//! GRU, LSTM and RNN: their gate orders, biases, layouts and activations become those of [`Op::Sequence`].
+
+use super::graph::{Call, GraphReader};
+use crate::diagnostic::{Origin, quoted};
+use crate::front::layout::{Framework, Wanted, layout};
+use crate::model::{
+    Activation, BroadcastMode, Cell, CellKind, Coupled, Direction, ElementType, LedgerEntry, Op, ResetGate, Tensor,
+    ValueId,
+};
+
+type Values = Option<Vec<ValueId>>;
+
+pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    recurrent(reader, call, CellKind::Rnn, Vec::new())
+}
+
+pub(super) fn gru(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let given = call.attributes.int("linear_before_reset");
+    // whatever is not 0 counts
+    let (gate, taken) = match given.unwrap_or(0) {
+        0 => (ResetGate::BeforeMatMul, "the reset gate is before the matrix product"),
+        _ => (ResetGate::AfterMatMul, "the reset gate is after the matrix product"),
+    };
+    let entry = entry("linear_before_reset", given.map(|v| v.to_string()), taken);
+    recurrent(reader, call, CellKind::Gru(gate), vec![entry])
+}
+
+pub(super) fn lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    recurrent(reader, call, CellKind::Lstm, Vec::new())
+}
+
+fn entry(attribute: &str, given: Option<String>, taken: impl Into<String>) -> LedgerEntry {
+    LedgerEntry { attribute: attribute.to_owned(), given, taken: taken.into(), origin: Origin::Unknown }
+}
+
+fn recurrent(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    kind: CellKind,
+    mut ledger: Vec<LedgerEntry>,
+) -> Values {
+    let before = reader.errors();
+    let text = call.attributes.text("direction");
+    let named = text.as_deref().unwrap_or("forward");
+    let direction = Direction::ALL.into_iter().find(|direction| direction.name() == named);
+    if direction.is_none() {
+        let found = format!("direction={}", quoted(named));
+        reader.error(found, Direction::ALL.map(Direction::name).join(", "), "write one of these");
+    }
+    let direction = direction.unwrap_or(Direction::Forward);
+    ledger.push(entry("direction", text.clone(), direction.name()));
+    let batch_first = match call.attributes.int("layout") {
+        _ if call.version < 14 => false,
+        None | Some(0) => false,
+        Some(1) => true,
+        Some(other) => {
+            reader.error(format!("layout={other}"), "0 or 1", "write one of these");
+            false
+        }
+    };
+    ledger.push(entry("layout", None, if batch_first { "batch first" } else { "steps first" }));
+    let r = call.input(2)?;
+    let of_r = reader.level().graph.model.values[r.0].shape.as_ref().and_then(|shape| match shape.last() {
+        Some(crate::model::Dim::Fixed(size)) => Some(*size),
+        _ => None,
+    });
+    let given = call.attributes.int("hidden_size");
+    let hidden_size = match given {
+        Some(size) => usize::try_from(size).ok().filter(|&size| size > 0),
+        None => of_r,
+    };
+    let Some(hidden_size) = hidden_size else {
+        let found =
+            given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| format!("hidden_size={v}"));
+        reader.error(found, "an integer of 1 or more", "write the length of the state h");
+        return None;
+    };
+    ledger.push(entry("hidden_size", given.map(|v| v.to_string()), hidden_size.to_string()));
+    let activations = activations(reader, call, kind, direction, &mut ledger);
+    let given = call.attributes.float("clip");
+    let clip = given.and_then(Cell::clip_bound);
+    if given.is_some_and(f32::is_nan) {
+        reader.error("clip is not a number", "a number", "leave clip out for no clipping");
+    }
+    let taken = match clip {
+        Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
+        None => "no clipping".to_owned(),
+    };
+    ledger.push(entry("clip", given.map(|v| v.to_string()), taken));
+    let coupled = kind == CellKind::Lstm && call.attributes.flag("input_forget", false);
+    // kept by exporters of the first versions
+    call.attributes.ignore("output_sequence");
+    if reader.errors() > before {
+        return None;
+    }
+    let activations = activations?;
+
+    let count = direction.count();
+    let x = call.x();
+    let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+    let (batch_axis, step_axis) = if batch_first { (0, 1) } else { (1, 0) };
+    let size = |reader: &mut GraphReader<'_>, axis: i64| {
+        let (at, zero) = (reader.integers(&[axis]), reader.integer(0));
+        reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero])
+    };
+    let rows = size(reader, batch_axis);
+    let lengths = match call.input(4) {
+        Some(lengths) => lengths,
+        None => {
+            let steps = size(reader, step_axis);
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![steps, rows])
+        }
+    };
+    let state = |reader: &mut GraphReader<'_>, given: Option<ValueId>| match given {
+        Some(state) if batch_first => state,
+        Some(state) => transposed(reader, state, &[1, 0, 2]),
+        None => {
+            let zero = reader.number_like(x, 0.0);
+            let rest = reader.integers(&[count as i64, hidden_size as i64]);
+            let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, rest]);
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
+        }
+    };
+    let h = state(reader, call.input(5));
+    let c = (kind == CellKind::Lstm).then(|| state(reader, call.input(6)));
+    let gates = kind.gates();
+    let b = match call.input(3) {
+        Some(b) => b,
+        None => {
+            let len = 2 * gates * hidden_size;
+            let zeros = vec![0.0; count * len];
+            let zeros = Tensor::from_f32(vec![count, len], &zeros)?;
+            reader.constant(&zeros)
+        }
+    };
+    let p = (kind == CellKind::Lstm).then(|| call.input(7)).flatten();
+    // i, o, f become f, i, o
+    let p = p.map(|p| {
+        let parts = |from: usize| [from as i64, (from + hidden_size) as i64];
+        let [i, o, f] = [0, 1, 2].map(|part| parts(part * hidden_size));
+        let part = |reader: &mut GraphReader<'_>, [start, end]: [i64; 2]| {
+            let bounds = [start, end, 1, 1].map(|bound| reader.integers(&[bound]));
+            reader.op(Op::Slice, [&[p][..], &bounds].concat())
+        };
+        let all = [f, i, o].map(|bounds| part(reader, bounds)).to_vec();
+        reader.op(Op::Concat { axis: 1 }, all)
+    });
+    let wanted = Wanted { kind, hidden_size, input_size: 0, sequence: true, outer_bias: false, gate_order: None };
+    let cell = Cell {
+        activations,
+        clip,
+        layout: layout(Framework::Onnx, wanted, 1).expect("ONNX has every cell"),
+        coupled: coupled.then_some(Coupled::Forget),
+        peepholes: p.is_some(),
+        ..Cell::new(kind, hidden_size)
+    };
+    if kind == CellKind::Lstm {
+        let taken = if coupled { "f = 1 - i" } else { "f has weights of its own" };
+        ledger.push(entry("input_forget", coupled.then(|| "1".to_owned()), taken));
+    }
+    let by_row = if batch_first { x } else { transposed(reader, x, &[1, 0, 2]) };
+    let inputs = [Some(by_row), Some(h), c, Some(lengths), call.input(1), Some(r), Some(b), p];
+    let element = reader.element(x);
+    let outputs = vec![element; if c.is_some() { 3 } else { 2 }];
+    let outputs = reader.ops_of(Op::Sequence(cell, direction), inputs.into_iter().flatten().collect(), outputs, ledger);
+    // Y is [N, D, T, H], the states [N, D, H]
+    let order: [i64; 4] = if batch_first { [0, 2, 1, 3] } else { [2, 1, 0, 3] };
+    let mut values = vec![transposed(reader, outputs[0], &order)];
+    for &state in &outputs[1..] {
+        values.push(if batch_first { state } else { transposed(reader, state, &[1, 0, 2]) });
+    }
+    Some(values)
+}
+
+fn transposed(reader: &mut GraphReader<'_>, value: ValueId, order: &[i64]) -> ValueId {
+    let order = reader.integers(order);
+    reader.op(Op::Transpose, vec![value, order])
+}
+
+/// The activations of all directions; alpha and beta are consumed in order by those that take them. `None` after an error.
+fn activations(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    kind: CellKind,
+    direction: Direction,
+    ledger: &mut Vec<LedgerEntry>,
+) -> Option<Vec<Activation>> {
+    let defaults = kind.default_activations();
+    let wanted = defaults.len() * direction.count();
+    let given = call.attributes.texts("activations");
+    let [alphas, betas] =
+        ["activation_alpha", "activation_beta"].map(|name| call.attributes.floats(name).unwrap_or_default());
+    let mut names: Vec<String> = match &given {
+        Some(names) if !names.is_empty() => names.clone(),
+        _ => (0..direction.count()).flat_map(|_| defaults.iter().map(|a| a.name().to_owned())).collect(),
+    };
+    if kind == CellKind::Rnn {
+        // the default of the definition names two even for one direction
+        names.truncate(wanted);
+    }
+    if names.len() != wanted {
+        let found = format!("{} activations", names.len());
+        let valid = format!("{wanted}: {} for each direction", defaults.len());
+        reader.error(found, valid, "name those of the forward direction, then those of the reverse one");
+        return None;
+    }
+    let (mut alphas, mut betas) = (alphas.into_iter(), betas.into_iter());
+    let mut all = Vec::new();
+    for name in &names {
+        let Some(takes) = Activation::takes(name) else {
+            let found = format!("the activation {}", quoted(name));
+            reader.error(found, format!("{}, in any letter case", Activation::NAMES.join(", ")), "correct the name");
+            return None;
+        };
+        let alpha = if takes > 0 { alphas.next() } else { None };
+        let beta = if takes > 1 { betas.next() } else { None };
+        let has_defaults = !name.eq_ignore_ascii_case("affine");
+        match Activation::new(name, alpha, beta) {
+            Ok(activation) if has_defaults || alpha.is_some() && beta.is_some() => all.push(activation),
+            other => {
+                let reason = match other {
+                    Err(error) => error.to_string(),
+                    Ok(_) => "alpha or beta is missing, which have no defaults".to_owned(),
+                };
+                let found = format!("the activation {}: {reason}", quoted(name));
+                let help = "give a number for each activation that takes one, in their order";
+                reader.error(found, "finite numbers", help);
+                return None;
+            }
+        }
+    }
+    for (name, left) in [("activation_alpha", alphas.count()), ("activation_beta", betas.count())] {
+        if left > 0 {
+            reader.warning(format!("{left} numbers of {name} belong to no activation that takes one"));
+        }
+    }
+    let labels: Vec<String> = all.iter().map(|a| a.label()).collect();
+    ledger.push(entry("activations", given.map(|names| names.join(", ")), labels.join(", ")));
+    Some(all)
+}

@@ -1,0 +1,165 @@
+//! Which operators are read: the one table by which nodes are told apart, that messages list and that documentation repeats.
+
+use std::ops::RangeInclusive;
+
+use super::graph::{Call, GraphReader};
+use super::{bodies, operators as o, recurrent};
+use crate::model::{Activation, Elementwise as E, ValueId};
+
+/// The oldest operator set that is read.
+pub(super) const OLDEST: i64 = 7;
+
+/// The newest operator set that is known.
+pub(super) const LATEST: i64 = 28;
+
+/// What a row does with a node: its outputs, in order; `None` after an error.
+pub(super) type Lower = fn(&mut GraphReader<'_>, &mut Call<'_>) -> Option<Vec<ValueId>>;
+
+/// An operator that is read.
+#[derive(Debug)]
+pub struct Supported {
+    /// Its name.
+    pub name: &'static str,
+    /// Its domain; empty for ONNX's own.
+    pub domain: &'static str,
+    /// The operator sets that define it, ascending: each holds until the next.
+    pub versions: &'static [i64],
+    /// What is to be known about it, in one line.
+    #[cfg_attr(not(any(test, feature = "internals")), expect(dead_code, reason = "a test writes it into a document"))]
+    pub what: &'static str,
+    /// How many inputs it takes; those up to the smallest number must be there.
+    pub(super) inputs: RangeInclusive<usize>,
+    pub(super) lower: Lower,
+}
+
+impl Supported {
+    /// The version of the definition that holds in an operator set; `None` where there is none yet.
+    pub(super) fn definition(&self, set: i64) -> Option<i64> {
+        self.versions.iter().copied().filter(|&version| version <= set).max()
+    }
+}
+
+/// The row of an operator.
+pub(super) fn find(domain: &str, name: &str) -> Option<&'static Supported> {
+    SUPPORTED.iter().find(|row| row.name == name && row.domain == domain)
+}
+
+/// What to do about an operator that is not read.
+pub(super) fn advice(name: &str) -> String {
+    match name {
+        "NonZero" | "Unique" | "NonMaxSuppression" | "Compress" => {
+            "its output has another length at every call: compute it outside of the model".to_owned()
+        }
+        "RandomNormal" | "RandomNormalLike" | "RandomUniform" | "RandomUniformLike" | "Bernoulli" | "Multinomial" => {
+            "give the random numbers as an input".to_owned()
+        }
+        "STFT" | "DFT" | "MelWeightMatrix" => "compute the transform outside of the model".to_owned(),
+        _ => "compute this part outside of the model, or replace it by operators that are read".to_owned(),
+    }
+}
+
+const fn row(
+    name: &'static str,
+    versions: &'static [i64],
+    inputs: RangeInclusive<usize>,
+    lower: Lower,
+    what: &'static str,
+) -> Supported {
+    Supported { name, domain: "", versions, what, inputs, lower }
+}
+
+const ANY: usize = usize::MAX;
+
+/// Every operator that is read.
+pub static SUPPORTED: &[Supported] = &[
+    row(
+        "GRU",
+        &[7, 14, 22],
+        3..=6,
+        recurrent::gru,
+        "both layouts, all directions; activations of each direction; clip; lengths",
+    ),
+    row("LSTM", &[7, 14, 22], 3..=8, recurrent::lstm, "as GRU; peepholes of one step; input_forget"),
+    row("RNN", &[7, 14, 22], 3..=6, recurrent::rnn, "as GRU"),
+    row("MatMul", &[1, 9, 13], 2..=2, o::matmul, "any number of dimensions"),
+    row("Gemm", &[7, 9, 11, 13], 2..=3, o::gemm, "alpha, beta, both transpositions"),
+    row("Add", &[7, 13, 14], 2..=2, |r, c| o::binary(r, c, E::Add), "NumPy broadcasting"),
+    row("Sub", &[7, 13, 14], 2..=2, |r, c| o::binary(r, c, E::Subtract), "NumPy broadcasting"),
+    row("Mul", &[7, 13, 14], 2..=2, |r, c| o::binary(r, c, E::Multiply), "NumPy broadcasting"),
+    row("Div", &[7, 13, 14], 2..=2, o::divide, "NumPy broadcasting"),
+    row("Max", &[6, 8, 12, 13], 1..=ANY, |r, c| o::variadic(r, c, E::Maximum), "any number of inputs"),
+    row("Min", &[6, 8, 12, 13], 1..=ANY, |r, c| o::variadic(r, c, E::Minimum), "any number of inputs"),
+    row("Sum", &[6, 8, 13], 1..=ANY, |r, c| o::variadic(r, c, E::Add), "any number of inputs"),
+    row("Mean", &[6, 8, 13], 1..=ANY, o::mean, "any number of inputs"),
+    row("Relu", &[6, 13, 14], 1..=1, |r, c| o::activation(r, c, Activation::Relu), "elementwise"),
+    row("Sigmoid", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sigmoid), "elementwise"),
+    row("Tanh", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Tanh), "elementwise"),
+    row("Softplus", &[1, 22], 1..=1, |r, c| o::activation(r, c, Activation::Softplus), "elementwise"),
+    row("Softsign", &[1, 22], 1..=1, |r, c| o::activation(r, c, Activation::Softsign), "elementwise"),
+    row("Elu", &[6, 22], 1..=1, |r, c| o::with_alpha(r, c, "elu"), "elementwise"),
+    row("LeakyRelu", &[6, 16], 1..=1, |r, c| o::with_alpha(r, c, "leakyrelu"), "elementwise"),
+    row("ThresholdedRelu", &[10, 22], 1..=1, |r, c| o::with_alpha(r, c, "thresholdedrelu"), "elementwise"),
+    row("HardSigmoid", &[6, 22], 1..=1, |r, c| o::with_alpha(r, c, "hardsigmoid"), "elementwise"),
+    row("PRelu", &[7, 9, 16], 2..=2, |r, c| o::binary(r, c, E::PRelu), "any slope; NumPy broadcasting"),
+    row("Clip", &[6, 11, 12, 13], 1..=3, o::clip, "bounds may be computed"),
+    row("Exp", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Exp), "elementwise"),
+    row("Log", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Log), "elementwise"),
+    row("Neg", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Negative), "elementwise"),
+    row("Abs", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Abs), "elementwise"),
+    row("Floor", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Floor), "computed when compiling"),
+    row("Ceil", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Ceiling), "computed when compiling"),
+    row("Mod", &[10, 13], 2..=2, o::modulo, "computed when compiling"),
+    row(
+        "Softmax",
+        &[1, 11, 13],
+        1..=1,
+        |r, c| o::softmax(r, c, false),
+        "along one axis; below operator set 13 from an axis on",
+    ),
+    row("LogSoftmax", &[1, 11, 13], 1..=1, |r, c| o::softmax(r, c, true), "as Softmax"),
+    row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], 1..=1, o::identity, "the value itself"),
+    row("Dropout", &[7, 10, 12, 13, 22], 1..=3, o::dropout, "the value itself; no mask"),
+    row("Cast", &[6, 9, 13, 19, 21, 23, 24, 25], 1..=1, o::cast, "all floating-point types are computed in f32"),
+    row("CastLike", &[15, 19, 21, 23, 24, 25], 2..=2, o::cast_like, "like Cast"),
+    row("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], 0..=0, o::constant, "tensors and numbers"),
+    row("ConstantOfShape", &[9, 20, 21, 23, 24, 25], 1..=1, o::constant_of_shape, "a constant shape"),
+    row("Shape", &[1, 13, 15, 19, 21, 23, 24, 25], 1..=1, o::shape, "computed when compiling"),
+    row("Reshape", &[5, 13, 14, 19, 21, 23, 24, 25], 2..=2, o::reshape, "a constant shape; allowzero"),
+    row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], 1..=1, o::flatten, "any axis"),
+    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], 1..=2, o::squeeze, "constant axes"),
+    row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], 1..=2, o::unsqueeze, "constant axes"),
+    row("Transpose", &[1, 13, 21, 23, 24, 25], 1..=1, o::transpose, "any order"),
+    row("Concat", &[4, 11, 13], 1..=ANY, o::concat, "along any axis"),
+    row("Split", &[2, 11, 13, 18], 1..=2, o::split, "constant lengths"),
+    row("Slice", &[1, 10, 11, 13], 1..=5, o::slice, "constant bounds"),
+    row("Gather", &[1, 11, 13], 2..=2, o::gather, "constant indices"),
+    row("Expand", &[8, 13], 2..=2, o::expand, "a constant shape"),
+    row("Tile", &[6, 13], 2..=2, o::tile, "constant repeats"),
+    row("Range", &[11, 27], 3..=3, o::range, "computed when compiling; integers"),
+    row("ReverseSequence", &[10], 2..=2, o::reverse_sequence, "every length must be the length of the axis"),
+    row("Where", &[9, 16], 3..=3, o::select, "the condition is constant"),
+    row("Equal", &[7, 11, 13, 19], 2..=2, |r, c| o::logical(r, c, E::Equal), "computed when compiling"),
+    row("Greater", &[7, 9, 13], 2..=2, |r, c| o::logical(r, c, E::Greater), "computed when compiling"),
+    row("GreaterOrEqual", &[12, 16], 2..=2, |r, c| o::logical(r, c, E::GreaterEqual), "computed when compiling"),
+    row("Less", &[7, 9, 13], 2..=2, |r, c| o::logical(r, c, E::Less), "computed when compiling"),
+    row("LessOrEqual", &[12, 16], 2..=2, |r, c| o::logical(r, c, E::LessEqual), "computed when compiling"),
+    row("And", &[7], 2..=2, |r, c| o::logical(r, c, E::LogicalAnd), "computed when compiling"),
+    row("Or", &[7], 2..=2, |r, c| o::logical(r, c, E::LogicalOr), "computed when compiling"),
+    row("Xor", &[7], 2..=2, |r, c| o::logical(r, c, E::NotEqual), "computed when compiling"),
+    row("Not", &[1], 1..=1, |r, c| o::logical(r, c, E::LogicalNot), "computed when compiling"),
+    row(
+        "If",
+        &[1, 11, 13, 16, 19, 21, 23, 24, 25],
+        1..=1,
+        bodies::choice,
+        "the condition must be known when compiling",
+    ),
+    row(
+        "Loop",
+        &[1, 11, 13, 16, 19, 21, 23, 24, 25],
+        2..=ANY,
+        bodies::iterate,
+        "the trip count, or when the condition ends the loop, must be constant",
+    ),
+    row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis"),
+];

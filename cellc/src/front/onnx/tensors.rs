@@ -1,0 +1,228 @@
+//! Tensors that a file holds, in every form of their data.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::proto::{StringStringEntryProto, TensorProto};
+use crate::diagnostic::quoted;
+use crate::model::{ElementType, Tensor};
+
+/// The most bytes of one tensor.
+const MOST_BYTES: u64 = 1 << 31;
+
+/// The number that says that the data are in another file.
+const EXTERNAL: i32 = 1;
+
+/// Why a tensor cannot be taken: what was found, what is valid, what to do.
+pub(super) struct Wrong {
+    pub(super) found: String,
+    pub(super) valid: String,
+    pub(super) help: &'static str,
+}
+
+impl Wrong {
+    pub(super) fn new(found: impl Into<String>, valid: impl Into<String>, help: &'static str) -> Self {
+        Self { found: found.into(), valid: valid.into(), help }
+    }
+}
+
+const SAVE_AGAIN: &str = "export the model again";
+
+/// The element type behind ONNX's number of it.
+pub(super) fn element_type(number: i32) -> Result<ElementType, Wrong> {
+    Ok(match number {
+        1 => ElementType::F32,
+        2 => ElementType::U8,
+        3 => ElementType::I8,
+        4 => ElementType::U16,
+        5 => ElementType::I16,
+        6 => ElementType::I32,
+        7 => ElementType::I64,
+        9 => ElementType::Bool,
+        10 => ElementType::F16,
+        11 => ElementType::F64,
+        12 => ElementType::U32,
+        13 => ElementType::U64,
+        16 => ElementType::Bf16,
+        21 => ElementType::U4,
+        22 => ElementType::I4,
+        other => {
+            let name = match other {
+                0 => "no element type".to_owned(),
+                8 => "elements of type string".to_owned(),
+                14 | 15 => "complex elements".to_owned(),
+                17..=20 => "elements of 8-bit floating point".to_owned(),
+                _ => format!("element type {other}"),
+            };
+            let valid = "float, float16, bfloat16, double, bool, integers of 4 to 64 bits";
+            return Err(Wrong::new(name, valid, "convert the tensor to float"));
+        }
+    })
+}
+
+/// Where files beside the model are.
+pub(super) struct Folder {
+    /// None: the model is not a file.
+    pub(super) path: Option<PathBuf>,
+    /// The external files that were read, by name and bytes, in order.
+    pub(super) files: Vec<(String, Arc<Vec<u8>>)>,
+}
+
+impl Folder {
+    /// The shape that a tensor states.
+    fn shape(tensor: &TensorProto) -> Result<Vec<usize>, Wrong> {
+        let shape: Option<Vec<usize>> = tensor.dims.iter().map(|&size| usize::try_from(size).ok()).collect();
+        let wrong = || {
+            let valid = "sizes of 0 or more, at most 2 GiB in all";
+            Wrong::new(format!("a tensor of shape {:?}", tensor.dims), valid, SAVE_AGAIN)
+        };
+        let shape = shape.ok_or_else(wrong)?;
+        let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+        if elements.is_none_or(|elements| elements as u64 > MOST_BYTES) {
+            return Err(wrong());
+        }
+        Ok(shape)
+    }
+
+    /// The tensor that a message stands for.
+    pub(super) fn tensor(&mut self, tensor: &TensorProto) -> Result<Tensor, Wrong> {
+        let element = element_type(tensor.data_type.unwrap_or(0))?;
+        let shape = Self::shape(tensor)?;
+        let count: usize = shape.iter().product();
+        let wanted = element.bytes(count).filter(|&bytes| bytes as u64 <= MOST_BYTES);
+        let wanted =
+            wanted.ok_or_else(|| Wrong::new(format!("a tensor of {count} elements"), "at most 2 GiB", SAVE_AGAIN))?;
+        let forms = [
+            tensor.raw_data.is_some(),
+            !tensor.float_data.is_empty(),
+            !tensor.int32_data.is_empty(),
+            !tensor.int64_data.is_empty(),
+            !tensor.double_data.is_empty(),
+            !tensor.uint64_data.is_empty(),
+            tensor.data_location == Some(EXTERNAL),
+        ];
+        if forms.iter().filter(|&&form| form).count() > 1 {
+            let valid = "one of raw_data, the typed fields, and an external file";
+            return Err(Wrong::new("a tensor with its data in more than one form", valid, SAVE_AGAIN));
+        }
+        if tensor.data_location == Some(EXTERNAL) {
+            let (bytes, range) = self.external(&tensor.external_data, wanted)?;
+            let found = || Wrong::new("external data of another length", format!("{wanted} bytes"), SAVE_AGAIN);
+            return Tensor::new(shape, element, bytes, range).ok_or_else(found);
+        }
+        let bytes = match &tensor.raw_data {
+            Some(bytes) => bytes.clone(),
+            None => typed(tensor, element, count)?,
+        };
+        if bytes.len() != wanted {
+            let found = format!("{} bytes for a tensor of {} of shape {shape:?}", bytes.len(), element.name());
+            return Err(Wrong::new(found, format!("{wanted} bytes"), SAVE_AGAIN));
+        }
+        let found = || Wrong::new("a tensor whose shape does not fit its data", "one that does", SAVE_AGAIN);
+        Tensor::new(shape, element, Arc::new(bytes), 0..wanted).ok_or_else(found)
+    }
+
+    /// The bytes of a file beside the model, and which of them are meant.
+    fn external(
+        &mut self,
+        entries: &[StringStringEntryProto],
+        wanted: usize,
+    ) -> Result<(Arc<Vec<u8>>, std::ops::Range<usize>), Wrong> {
+        let entry = |name: &str| entries.iter().find(|entry| entry.key.as_deref() == Some(name));
+        let text = |name: &str| entry(name).and_then(|entry| entry.value.as_deref());
+        let number = |name: &str| match text(name) {
+            None => Ok(None),
+            Some(text) => text.trim().parse::<u64>().map(Some).map_err(|_| {
+                let found = format!("external data with {name} {}", quoted(text));
+                Wrong::new(found, "an integer of 0 or more", SAVE_AGAIN)
+            }),
+        };
+        let location = text("location").unwrap_or_default();
+        let path = Path::new(location);
+        // a backslash is a separator where the file may be used next
+        let inside = !location.is_empty()
+            && !location.contains(['\\', '\0', ':'])
+            && path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !inside {
+            let found = format!("external data at {}", quoted(location));
+            return Err(Wrong::new(found, "the name of a file in the model's folder", "put the file beside the model"));
+        }
+        let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
+        let length = length.unwrap_or(wanted as u64);
+        let Some(folder) = &self.path else {
+            let found = format!("external data at {}", quoted(location));
+            return Err(Wrong::new(found, "a model in one piece", SAVE_AGAIN));
+        };
+        let full = folder.join(path);
+        let unreadable = |error: std::io::Error| {
+            let found = format!("external data at {}: {error}", quoted(location));
+            Wrong::new(found, "a file beside the model that can be read", "put the file beside the model")
+        };
+        // neither a link nor a device: not even one on the way
+        let mut step = folder.clone();
+        for part in path.components() {
+            step.push(part);
+            let metadata = fs::symlink_metadata(&step).map_err(unreadable)?;
+            if metadata.is_symlink() || step == full && !metadata.is_file() {
+                let found = format!("external data at {}, which is a link or no file", quoted(location));
+                return Err(Wrong::new(found, "a file in the model's folder", "put the file itself beside the model"));
+            }
+        }
+        let mut file = fs::File::open(&full).map_err(unreadable)?;
+        let size = file.metadata().map_err(unreadable)?.len();
+        if length != wanted as u64 || offset.checked_add(length).is_none_or(|end| end > size) {
+            let found =
+                format!("external data: {length} bytes from byte {offset} of {}, which has {size}", quoted(location));
+            return Err(Wrong::new(found, format!("{wanted} bytes, all of them in the file"), SAVE_AGAIN));
+        }
+        let known = self.files.iter().find(|(name, _)| name == location).map(|(_, bytes)| bytes.clone());
+        let bytes = match known {
+            Some(bytes) => bytes,
+            None => {
+                let mut bytes = Vec::new();
+                file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+                file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+                let bytes = Arc::new(bytes);
+                self.files.push((location.to_owned(), bytes.clone()));
+                bytes
+            }
+        };
+        let (start, end) = (offset as usize, (offset + length) as usize);
+        if end > bytes.len() {
+            let found = format!("external data beyond the end of {}", quoted(location));
+            return Err(Wrong::new(found, "bytes of the file", SAVE_AGAIN));
+        }
+        Ok((bytes, start..end))
+    }
+}
+
+/// The bytes of a tensor whose elements stand in a field of their own type.
+fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec<u8>, Wrong> {
+    let packed = matches!(element, ElementType::I4 | ElementType::U4);
+    let held = match element {
+        ElementType::F32 => tensor.float_data.len(),
+        ElementType::F64 => tensor.double_data.len(),
+        ElementType::I64 => tensor.int64_data.len(),
+        ElementType::U32 | ElementType::U64 => tensor.uint64_data.len(),
+        _ => tensor.int32_data.len(),
+    };
+    let wanted = if packed { count.div_ceil(2) } else { count };
+    if held != wanted {
+        let found = format!("{held} elements of {} for a tensor of shape {:?}", element.name(), tensor.dims);
+        return Err(Wrong::new(found, format!("{wanted} elements"), SAVE_AGAIN));
+    }
+    let of_i32 =
+        |size: usize| tensor.int32_data.iter().flat_map(move |v| v.to_le_bytes().into_iter().take(size)).collect();
+    Ok(match element {
+        ElementType::F32 => tensor.float_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ElementType::F64 => tensor.double_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ElementType::I64 => tensor.int64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ElementType::U64 => tensor.uint64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ElementType::U32 => tensor.uint64_data.iter().flat_map(|v| (*v as u32).to_le_bytes()).collect(),
+        ElementType::I32 => of_i32(4),
+        ElementType::I16 | ElementType::U16 | ElementType::F16 | ElementType::Bf16 => of_i32(2),
+        ElementType::I8 | ElementType::U8 | ElementType::Bool | ElementType::I4 | ElementType::U4 => of_i32(1),
+    })
+}
