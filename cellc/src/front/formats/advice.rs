@@ -10,8 +10,7 @@ use super::readers::{FORMATS, are_read, endings, is_readable};
 use crate::diagnostic::{self, Diagnostic, Origin, quoted};
 
 /// The endings of formats that are not read, and what a file of that name should be.
-const ENDINGS: [(&str, &str); 19] = [
-    ("onnx", "ONNX model"),
+const ENDINGS: [(&str, &str); 18] = [
     ("pt", "PyTorch file"),
     ("pth", "PyTorch file"),
     ("ckpt", "PyTorch file"),
@@ -114,7 +113,6 @@ fn of(path: &Path, content: &Content) -> Advice {
     };
     match content {
         Content::Empty => advice("empty", "save or download it again", NONE),
-        Content::Onnx => advice("an ONNX model", CONVERT, by_ovc("onnx")),
         Content::CutOnnx => advice("an ONNX model that is cut short", "save or download it again", NONE),
         Content::TorchScript => {
             let load = ["model = torch.jit.load(FILE, map_location=\"cpu\").eval()", EXAMPLE, WITH_EXAMPLE];
@@ -239,7 +237,7 @@ fn of(path: &Path, content: &Content) -> Advice {
             advice("", "if it was cut short or damaged, save or download it again", NONE)
         }
         // these are read
-        Content::Xml | Content::SafeTensors => advice("a model", "", NONE),
+        Content::Onnx | Content::Xml | Content::SafeTensors => advice("a model", "", NONE),
     }
 }
 
@@ -250,8 +248,7 @@ fn models(folder: &Path, names: &[String]) -> Vec<String> {
             |name: &&String| Some(folder.join(name)).is_some_and(|path| path.is_file() && is(&path).unwrap_or(false));
         names.iter().filter(is).cloned().collect()
     };
-    let models = files(is_model);
-    if models.is_empty() { files(is_onnx) } else { models }
+    files(is_model)
 }
 
 /// Whether a file is a model that is read, and no other file of the same format.
@@ -261,11 +258,6 @@ fn is_model(path: &Path) -> io::Result<bool> {
     }
     let content = Content::of(path)?;
     FORMATS.iter().try_fold(false, |is, format| Ok(is || (format.is_model)(&content, path)?))
-}
-
-fn is_onnx(path: &Path) -> io::Result<bool> {
-    let named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"));
-    Ok(named && Content::of(path)? == Content::Onnx)
 }
 
 /// What the program was exported for.

@@ -22,10 +22,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 use graph::GraphReader;
 use proto::ModelProto;
-#[cfg(any(test, feature = "internals"))]
-pub use supported::SUPPORTED;
 #[cfg(feature = "internals")]
-pub use supported::Supported;
+pub use supported::{SUPPORTED, Supported};
 use tensors::Folder;
 
 /// The most bytes of a file; protobuf itself ends there.

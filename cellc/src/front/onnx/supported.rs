@@ -25,7 +25,7 @@ pub struct Supported {
     /// The operator sets that define it, ascending: each holds until the next.
     pub versions: &'static [i64],
     /// What is to be known about it, in one line.
-    #[cfg_attr(not(any(test, feature = "internals")), expect(dead_code, reason = "a test writes it into a document"))]
+    #[cfg_attr(not(feature = "internals"), expect(dead_code, reason = "a test writes it into a document"))]
     pub what: &'static str,
     /// How many inputs it takes; those up to the smallest number must be there.
     pub(super) inputs: RangeInclusive<usize>,
