@@ -19,7 +19,10 @@ pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
-pub use op::{Branch, BroadcastMode, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing};
+pub use op::{
+    Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Op, PadMode, Padding,
+    Pool, PoolKind, Slicing, Window,
+};
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{

@@ -111,6 +111,13 @@ pub enum Op {
         /// Which.
         variable: String,
     },
+    /// Inputs: data `[N, C, ..]`, weights, and a number for each output channel where that is added.
+    Convolution(Box<Convolution>),
+    /// Input: data `[N, C, ..]`.
+    Pool(Box<Pool>),
+    /// Inputs: data, how many elements are put in front along each axis and how many behind (taken away where negative), the value, and the axes that are
+    /// meant (all of them if absent).
+    Pad(PadMode),
     /// A body that is computed again and again.
     Loop(Box<Loop>),
     /// One of two bodies.
@@ -202,6 +209,97 @@ pub struct Loop {
     pub current_iteration: Option<usize>,
     /// The body's Result that says whether to go on.
     pub condition: Option<usize>,
+}
+
+/// Windows that move over the dimensions behind `[N, C]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// From one window to the next, by dimension; 1 if empty.
+    pub strides: Vec<usize>,
+    /// From one element of a window to the next, by dimension; 1 if empty.
+    pub dilations: Vec<usize>,
+    /// What is put around the data.
+    pub padding: Padding,
+}
+
+/// What is put around data before windows move over it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Padding {
+    /// So many elements in front and behind, by dimension; none if empty.
+    Explicit {
+        /// In front.
+        begin: Vec<i64>,
+        /// Behind.
+        end: Vec<i64>,
+    },
+    /// As many as there have to be for a window at every stride-th element; the odd one behind.
+    SameUpper,
+    /// The same; the odd one in front.
+    SameLower,
+    /// None.
+    Valid,
+}
+
+/// How many groups of channels have weights of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Groups {
+    /// So many; the weights are `[M, C / groups, ..]`, transposed `[C, M / groups, ..]`.
+    Count(usize),
+    /// As many as the first dimension of the weights says: `[groups, M / groups, C / groups, ..]`.
+    InWeights,
+}
+
+/// [`Op::Convolution`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Convolution {
+    /// How its windows move.
+    pub window: Window,
+    /// Groups of channels.
+    pub groups: Groups,
+    /// Whether every element of the data adds the kernel to the output, rather than every window gives one.
+    pub transposed: bool,
+    /// Transposed: how many elements the output has behind the last, by dimension; none if empty.
+    pub output_padding: Vec<usize>,
+    /// Transposed: the sizes of the output, which then decide the pads; empty if they do not.
+    pub output_shape: Vec<usize>,
+}
+
+/// What a pool makes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// The largest element.
+    Max,
+    /// The mean.
+    Average {
+        /// Whether pads are elements of the window.
+        count_pads: bool,
+    },
+}
+
+/// [`Op::Pool`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// What it computes.
+    pub kind: PoolKind,
+    /// The size of a window; empty: all of the data.
+    pub kernel: Vec<usize>,
+    /// How it moves.
+    pub window: Window,
+    /// Whether a last window may reach beyond the pads.
+    pub ceil: bool,
+}
+
+/// What [`Op::Pad`] puts around data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PadMode {
+    /// A number.
+    Constant,
+    /// The element at the side.
+    Edge,
+    /// The elements backwards, without the one at the side.
+    Reflect,
+    /// The elements backwards.
+    Symmetric,
 }
 
 /// One of two bodies. Inputs of the node: the condition, one element, then what the bodies read.

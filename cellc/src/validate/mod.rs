@@ -6,6 +6,7 @@ mod branches;
 mod cell;
 mod choices;
 mod common_interface;
+mod convolution;
 mod dependence;
 mod elementwise;
 mod flow;
@@ -301,6 +302,9 @@ impl<'a> Validation<'a> {
                 self.read_value(node, variable, shape.as_deref(), *element);
             }
             Op::Assign { variable } => self.assign(node, variable),
+            Op::Convolution(of) => self.convolution(node, of),
+            Op::Pool(of) => self.pool(node, of),
+            Op::Pad(mode) => self.pad(node, *mode),
             Op::Loop(body) => self.iterate(node, body),
             Op::If(choice) => self.choose(node, choice),
         }

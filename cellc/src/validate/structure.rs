@@ -155,6 +155,9 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
         Op::Broadcast(_) => (2..=3, 1..=1),
         Op::ReadValue { .. } => (0..=1, 1..=1),
         Op::Assign { .. } => (1..=1, 0..=1),
+        Op::Convolution(_) => (2..=3, 1..=1),
+        Op::Pool(_) => (1..=1, 1..=1),
+        Op::Pad(_) => (3..=5, 1..=1),
         Op::Loop(_) => (0..=usize::MAX, 0..=usize::MAX),
         Op::If(_) => (1..=usize::MAX, 0..=usize::MAX),
     }

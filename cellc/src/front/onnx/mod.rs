@@ -9,6 +9,7 @@ mod proto;
 mod recurrent;
 mod supported;
 mod tensors;
+mod windows;
 
 use std::fs;
 use std::io::Read;

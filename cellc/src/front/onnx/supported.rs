@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
-use super::{bodies, operators as o, recurrent};
+use super::{bodies, operators as o, recurrent, windows};
 use crate::model::{Activation, Elementwise as E, ValueId};
 
 /// The oldest operator set that is read.
@@ -147,6 +147,19 @@ pub static SUPPORTED: &[Supported] = &[
     row("Or", &[7], 2..=2, |r, c| o::logical(r, c, E::LogicalOr), "computed when compiling"),
     row("Xor", &[7], 2..=2, |r, c| o::logical(r, c, E::NotEqual), "computed when compiling"),
     row("Not", &[1], 1..=1, |r, c| o::logical(r, c, E::LogicalNot), "computed when compiling"),
+    row(
+        "Conv",
+        &[1, 11, 22],
+        2..=3,
+        windows::conv,
+        "one to three dimensions; groups, dilations, strides, pads, auto_pad; constant weights",
+    ),
+    row("ConvTranspose", &[1, 11, 22], 2..=3, windows::conv_transpose, "as Conv; output_padding, output_shape"),
+    row("MaxPool", &[1, 8, 10, 11, 12, 22], 1..=1, windows::max_pool, "one to three dimensions; no indices"),
+    row("AveragePool", &[7, 10, 11, 19, 22], 1..=1, windows::average_pool, "one to three dimensions"),
+    row("GlobalMaxPool", &[1, 22], 1..=1, windows::global_max_pool, "one to three dimensions"),
+    row("GlobalAveragePool", &[1, 22], 1..=1, windows::global_average_pool, "one to three dimensions"),
+    row("Pad", &[2, 11, 13, 18, 19, 21, 23, 24, 25], 1..=4, windows::pad, "constant, reflect, edge; constant pads"),
     row(
         "If",
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],

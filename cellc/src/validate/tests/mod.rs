@@ -164,6 +164,9 @@ fn kind(op: &Op) -> &'static str {
         Op::Range => "Range",
         Op::ReadValue { .. } => "ReadValue",
         Op::Assign { .. } => "Assign",
+        Op::Convolution(_) => "Convolution",
+        Op::Pool(_) => "Pool",
+        Op::Pad(_) => "Pad",
         Op::Loop(_) => "Loop",
         Op::If(_) => "If",
     }

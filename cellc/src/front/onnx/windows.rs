@@ -1,0 +1,144 @@
+//! Convolutions, pools and pads.
+
+use super::graph::{Call, GraphReader};
+use crate::diagnostic::quoted;
+use crate::model::{Convolution, Groups, Op, PadMode, Padding, Pool, PoolKind, ValueId, Window};
+
+type Values = Option<Vec<ValueId>>;
+
+/// Attributes that are sizes; `None` after an error.
+fn sizes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Vec<usize>> {
+    let given = call.attributes.ints(name).unwrap_or_default();
+    let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
+    if sizes.is_none() {
+        reader.error(format!("{name} {given:?}"), "integers of 0 or more", "correct the attribute");
+    }
+    sizes
+}
+
+fn window(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Window> {
+    let (strides, dilations) = (sizes(reader, call, "strides")?, sizes(reader, call, "dilations")?);
+    let pads = call.attributes.ints("pads").unwrap_or_default();
+    let auto = call.attributes.text("auto_pad");
+    let padding = match auto.as_deref() {
+        None | Some("NOTSET") => {
+            let (begin, end) = pads.split_at(pads.len() / 2);
+            Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() }
+        }
+        Some("SAME_UPPER") => Padding::SameUpper,
+        Some("SAME_LOWER") => Padding::SameLower,
+        Some("VALID") => Padding::Valid,
+        Some(other) => {
+            let found = format!("auto_pad={}", quoted(other));
+            reader.error(found, "NOTSET, SAME_UPPER, SAME_LOWER, VALID", "correct the attribute");
+            return None;
+        }
+    };
+    Some(Window { strides, dilations, padding })
+}
+
+fn convolution(reader: &mut GraphReader<'_>, call: &mut Call<'_>, transposed: bool) -> Values {
+    let window = window(reader, call)?;
+    let groups = call.attributes.int("group").unwrap_or(1);
+    let kernel = sizes(reader, call, "kernel_shape")?;
+    let w = call.input(1)?;
+    if let Some(tensor) = reader.known(w)
+        && !kernel.is_empty()
+        && tensor.shape().get(2..) != Some(&kernel[..])
+    {
+        let found = format!("kernel_shape {kernel:?}, and weights of shape {:?}", tensor.shape());
+        reader.error(found, "the last sizes of the weights", "export the model again");
+        return None;
+    }
+    let Ok(groups) = usize::try_from(groups) else {
+        reader.error(format!("group={groups}"), "an integer of 1 or more", "correct the attribute");
+        return None;
+    };
+    let (mut output_padding, mut output_shape) = (Vec::new(), Vec::new());
+    if transposed {
+        output_padding = sizes(reader, call, "output_padding")?;
+        output_shape = sizes(reader, call, "output_shape")?;
+    }
+    let groups = Groups::Count(groups);
+    let op = Op::Convolution(Box::new(Convolution { window, groups, transposed, output_padding, output_shape }));
+    Some(vec![reader.op(op, call.inputs.iter().copied().flatten().collect())])
+}
+
+pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    convolution(reader, call, false)
+}
+
+pub(super) fn conv_transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    convolution(reader, call, true)
+}
+
+fn pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {
+    let window = window(reader, call)?;
+    let kernel = sizes(reader, call, "kernel_shape")?;
+    if kernel.is_empty() {
+        reader.error("no kernel_shape", "a size for each dimension", "export the model again");
+        return None;
+    }
+    let ceil = call.attributes.flag("ceil_mode", false);
+    let op = Op::Pool(Box::new(Pool { kind, kernel, window, ceil }));
+    Some(vec![reader.op(op, vec![call.x()])])
+}
+
+pub(super) fn max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    // the order of indices, which are not given
+    call.attributes.ignore("storage_order");
+    pool(reader, call, PoolKind::Max)
+}
+
+pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let count_pads = call.attributes.flag("count_include_pad", false);
+    pool(reader, call, PoolKind::Average { count_pads })
+}
+
+fn global(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {
+    let window = Window { strides: Vec::new(), dilations: Vec::new(), padding: Padding::Valid };
+    let op = Op::Pool(Box::new(Pool { kind, kernel: Vec::new(), window, ceil: false }));
+    Some(vec![reader.op(op, vec![call.x()])])
+}
+
+pub(super) fn global_max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    global(reader, call, PoolKind::Max)
+}
+
+pub(super) fn global_average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    global(reader, call, PoolKind::Average { count_pads: false })
+}
+
+pub(super) fn pad(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let text = call.attributes.text("mode");
+    let mode = match text.as_deref() {
+        None | Some("constant") => PadMode::Constant,
+        Some("reflect") => PadMode::Reflect,
+        Some("edge") => PadMode::Edge,
+        Some(other) => {
+            reader.error(format!("mode={}", quoted(other)), "constant, reflect, edge", "pad outside of the model");
+            return None;
+        }
+    };
+    let (pads, value, axes) = if call.version < 11 {
+        let pads = call.attributes.ints("pads").map(|pads| reader.integers(&pads));
+        let value = call.attributes.float("value").unwrap_or(0.0);
+        (pads, Some(reader.number_like(x, value)), None)
+    } else {
+        (call.input(1), call.input(2), call.input(3))
+    };
+    let Some(pads) = pads else {
+        reader.error("no pads", "two for each axis", "export the model again");
+        return None;
+    };
+    let zero = reader.integer(0);
+    let element = reader.element(pads);
+    let halves = reader.ops_of(Op::Split { parts: 2 }, vec![pads, zero], vec![element; 2], Vec::new());
+    let value = match value {
+        Some(value) => value,
+        None => reader.number_like(x, 0.0),
+    };
+    let inputs = [Some(x), Some(halves[0]), Some(halves[1]), Some(value), axes];
+    Some(vec![reader.op(Op::Pad(mode), inputs.into_iter().flatten().collect())])
+}

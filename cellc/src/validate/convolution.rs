@@ -1,0 +1,636 @@
+//! Convolutions and pools: patches of the padded input, as rows of a product with a fixed matrix.
+//!
+//! The order of summation is that of the weights: input channel, then the taps of the kernel; of one channel for each output, the taps.
+
+use super::shape::{Geometry, signed, strides};
+use super::{Known, Validation};
+use crate::model::{
+    Convolution, Dense, ElementType, Groups, Node, PadMode, Padding, Pointwise, PointwiseFunction, Pool, PoolKind,
+    Source, Tensor, ValidOp, WeightSource, Window, shape_text,
+};
+
+/// Above this many groups of one channel each, taps are added one after the other.
+const MOST_PRODUCTS: usize = 4;
+
+/// What one axis of a convolution does: all sizes are known.
+#[derive(Clone, Copy)]
+struct Axis {
+    size: usize,
+    kernel: usize,
+    stride: usize,
+    dilation: usize,
+    begin: i64,
+    end: i64,
+}
+
+impl Axis {
+    /// How far the taps of one window reach.
+    fn reach(self) -> usize {
+        (self.kernel - 1) * self.dilation + 1
+    }
+
+    /// How many windows there are; `None`: none. `ceil`: a last window may reach beyond the end, if it starts before.
+    fn windows(self, ceil: bool) -> Option<usize> {
+        let all = self.size as i64 + self.begin + self.end;
+        let rest = usize::try_from(all - self.reach() as i64).ok()?;
+        let full = rest / self.stride + 1;
+        let more =
+            ceil && !rest.is_multiple_of(self.stride) && ((full * self.stride) as i64) < self.size as i64 + self.begin;
+        Some(full + usize::from(more))
+    }
+}
+
+/// The windows of a tensor `[N, C, ..]`: sizes, and the strides with which they are read.
+struct Patches {
+    x: Known,
+    batch: (usize, isize),
+    channels: (usize, isize),
+    positions: Vec<(usize, isize)>,
+    taps: Vec<(usize, isize)>,
+}
+
+impl Patches {
+    /// Dimensions of it, from one element on.
+    fn view(offset: usize, dims: impl IntoIterator<Item = (usize, isize)>) -> Geometry {
+        let (shape, strides) = dims.into_iter().unzip();
+        Geometry { offset, strides, shape }
+    }
+
+    /// How far a tap is from the first of its window.
+    fn offset(&self, tap: usize) -> usize {
+        let mut rest = tap;
+        let mut offset = 0;
+        for &(count, stride) in self.taps.iter().rev() {
+            offset += rest % count * stride as usize;
+            rest /= count;
+        }
+        offset
+    }
+}
+
+impl<'a> Validation<'a> {
+    /// The axes of an operation whose windows move over the last dimensions of a tensor; `None` after an error.
+    fn axes(&mut self, node: &Node, window: &Window, spatial: &[usize], kernel: &[usize]) -> Option<Vec<Axis>> {
+        let rank = spatial.len();
+        let or = |given: &[usize], default: usize| if given.is_empty() { vec![default; rank] } else { given.to_vec() };
+        let (steps, dilations) = (or(&window.strides, 1), or(&window.dilations, 1));
+        let lengths = [steps.len(), dilations.len(), kernel.len()];
+        let zero = steps.iter().chain(&dilations).chain(kernel).any(|&n| n == 0);
+        if lengths.iter().any(|&n| n != rank) || zero {
+            let found = format!(
+                "strides {}, dilations {} and a kernel {} on {rank} dimensions",
+                shape_text(&steps),
+                shape_text(&dilations),
+                shape_text(kernel)
+            );
+            self.error(node, &node.origin, found, "a number of 1 or more for each dimension", "correct the attributes");
+            return None;
+        }
+        let large = |n: &usize| *n > 1 << 24;
+        if steps.iter().chain(&dilations).chain(kernel).any(large) {
+            self.error(node, &node.origin, "a stride or dilation above 2^24", "smaller ones", "correct the attributes");
+            return None;
+        }
+        let mut axes = Vec::new();
+        for at in 0..rank {
+            let mut axis = Axis {
+                size: spatial[at],
+                kernel: kernel[at],
+                stride: steps[at],
+                dilation: dilations[at],
+                begin: 0,
+                end: 0,
+            };
+            (axis.begin, axis.end) = match &window.padding {
+                Padding::Explicit { begin, end } if begin.is_empty() && end.is_empty() => (0, 0),
+                Padding::Explicit { begin, end } => match (begin.get(at), end.get(at)) {
+                    (Some(&begin), Some(&end)) if begin.unsigned_abs().max(end.unsigned_abs()) <= 1 << 24 => {
+                        (begin, end)
+                    }
+                    _ => {
+                        let found = format!("pads {} and {}", shape_text(begin), shape_text(end));
+                        self.error(node, &node.origin, found, format!("{rank} at either side"), "correct the pads");
+                        return None;
+                    }
+                },
+                Padding::Valid => (0, 0),
+                Padding::SameUpper | Padding::SameLower => {
+                    let windows = axis.size.div_ceil(axis.stride);
+                    let total = ((windows - 1) * axis.stride + axis.reach()).saturating_sub(axis.size) as i64;
+                    let less = total / 2;
+                    if window.padding == Padding::SameUpper { (less, total - less) } else { (total - less, less) }
+                }
+            };
+            axes.push(axis);
+        }
+        Some(axes)
+    }
+
+    /// How many windows there are along each axis; `None` after an error.
+    fn windows(&mut self, node: &Node, axes: &[Axis], ceil: bool) -> Option<Vec<usize>> {
+        let counts: Option<Vec<usize>> = axes.iter().map(|axis| axis.windows(ceil)).collect();
+        if counts.is_none() {
+            let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
+            let reach: Vec<usize> = axes.iter().map(|axis| axis.reach()).collect();
+            let found = format!("a kernel that reaches over {} of {}", shape_text(&reach), shape_text(&sizes));
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "an input, with its pads, as long as the kernel",
+                "give a longer input",
+            );
+        }
+        counts
+    }
+
+    /// A tensor with more elements along its last axes, or fewer where a pad is negative.
+    fn padded(&mut self, node: &Node, x: &Known, axes: &[Axis], value: f32) -> Option<Known> {
+        let first = self.shape_of(x).len() - axes.len();
+        let mut x = x.clone();
+        for (at, axis) in axes.iter().enumerate() {
+            x = self.pad_axis(node, &x, first + at, (axis.begin, axis.end), PadMode::Constant, value)?;
+        }
+        Some(x)
+    }
+
+    /// A tensor with more elements at the sides of an axis, or fewer.
+    fn pad_axis(
+        &mut self,
+        node: &Node,
+        x: &Known,
+        axis: usize,
+        (begin, end): (i64, i64),
+        mode: PadMode,
+        value: f32,
+    ) -> Option<Known> {
+        let part = |this: &mut Self, x: &Known, start: usize, step: isize, count: usize| {
+            let mut shape = this.shape_of(x);
+            let mut own = signed(strides(&shape));
+            let offset = start * own[axis] as usize;
+            own[axis] *= step;
+            shape[axis] = count;
+            this.view(node, x, Geometry { offset, strides: own, shape })
+        };
+        // what is cut off comes first
+        let mut x = x.clone();
+        if begin < 0 || end < 0 {
+            let size = self.shape_of(&x)[axis] as i64;
+            let (start, cut) = ((-begin).max(0), (-end).max(0));
+            let Some(count) = usize::try_from(size - start - cut).ok().filter(|&count| count > 0) else {
+                let found = format!("pads of {begin} and {end} on {size} elements");
+                self.error(node, &node.origin, found, "something that is left", "correct the pads");
+                return None;
+            };
+            x = part(self, &x, start as usize, 1, count)?;
+        }
+        let (begin, end) = (begin.max(0) as usize, end.max(0) as usize);
+        let shape = self.shape_of(&x);
+        let size = shape[axis];
+        let most = match mode {
+            PadMode::Constant => usize::MAX,
+            PadMode::Edge => usize::MAX,
+            PadMode::Reflect => size - 1,
+            PadMode::Symmetric => size,
+        };
+        if begin > most || end > most {
+            let found = format!("pads of {begin} and {end} by reflection on {size} elements");
+            self.error(node, &node.origin, found, format!("at most {most}"), "correct the pads");
+            return None;
+        }
+        let element = x.element();
+        // where the pad at either side begins, and which way it goes
+        let (before, after) = match mode {
+            PadMode::Constant | PadMode::Edge => ((0, 0), (size - 1, 0)),
+            PadMode::Reflect => ((begin, -1), (size.saturating_sub(2), -1)),
+            PadMode::Symmetric => ((begin.saturating_sub(1), -1), (size - 1, -1)),
+        };
+        let side = |this: &mut Self, count: usize, (start, step): (usize, isize)| -> Option<Option<Known>> {
+            if count == 0 {
+                return Some(None);
+            }
+            if mode != PadMode::Constant {
+                return part(this, &x, start, step, count).map(Some);
+            }
+            let mut shape = shape.clone();
+            shape[axis] = count;
+            this.foldable(node, &shape, ElementType::F32)?;
+            let len = shape.iter().product();
+            Some(Some(Known::Constant(Tensor::from_f32(shape, &vec![value; len])?, element)))
+        };
+        let (first, last) = (side(self, begin, before)?, side(self, end, after)?);
+        let pieces: Vec<Known> = first.into_iter().chain([x.clone()]).chain(last).collect();
+        self.put_together(node, &pieces, axis as i64)
+    }
+
+    /// Pad: by axis of the data, or by those that the fifth input names.
+    pub(super) fn pad(&mut self, node: &'a Node, mode: PadMode) {
+        let Some(x) = self.input(node, 0) else { return };
+        let (Some(begin), Some(end)) = (self.integers(node, 1, "the pads"), self.integers(node, 2, "the pads")) else {
+            return;
+        };
+        let value = match self.input(node, 3) {
+            None => 0.0,
+            Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f32(0),
+            Some(_) => {
+                let found = "a value for pads that is not one constant";
+                self.error(node, &node.origin, found, "one number that is known when compiling", "connect a constant");
+                return;
+            }
+        };
+        let rank = self.shape_of(&x).len();
+        let axes: Option<Vec<usize>> = match node.inputs.len() {
+            5 => match self.integers(node, 4, "the axes") {
+                Some(axes) => axes.into_iter().map(|axis| self.axis(node, axis, rank)).collect(),
+                None => return,
+            },
+            _ => Some((0..rank).collect()),
+        };
+        let Some(axes) = axes else { return };
+        let mut once = axes.clone();
+        once.sort_unstable();
+        once.dedup();
+        if begin.len() != axes.len() || end.len() != axes.len() || once.len() != axes.len() {
+            let found = format!("{} and {} pads for {} axes", begin.len(), end.len(), axes.len());
+            self.error(node, &node.origin, found, "two for each axis, each axis once", "correct the pads");
+            return;
+        }
+        if begin.iter().chain(&end).any(|pad| pad.unsigned_abs() > 1 << 24) {
+            self.error(node, &node.origin, "a pad above 2^24", "smaller pads", "correct the pads");
+            return;
+        }
+        let mut padded = x;
+        for ((axis, begin), end) in axes.into_iter().zip(begin).zip(end) {
+            let Some(next) = self.pad_axis(node, &padded, axis, (begin, end), mode, value) else { return };
+            padded = next;
+        }
+        self.set(node, 0, padded);
+    }
+
+    /// The windows of a tensor `[N, C, ..]`.
+    fn patches(&mut self, x: Known, axes: &[Axis], counts: &[usize]) -> Patches {
+        let shape = self.shape_of(&x);
+        let own = signed(strides(&shape));
+        let along = axes.iter().zip(counts).zip(&own[2..]);
+        let positions = along.map(|((axis, &count), &stride)| (count, stride * axis.stride as isize)).collect();
+        let taps = axes.iter().zip(&own[2..]).map(|(axis, &stride)| (axis.kernel, stride * axis.dilation as isize));
+        Patches { batch: (shape[0], own[0]), channels: (shape[1], own[1]), positions, taps: taps.collect(), x }
+    }
+
+    pub(super) fn convolution(&mut self, node: &'a Node, of: &Convolution) {
+        if let Some(y) = self.convolved(node, of) {
+            self.set(node, 0, y);
+        }
+    }
+
+    fn convolved(&mut self, node: &'a Node, of: &Convolution) -> Option<Known> {
+        let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
+        self.all_floats(node, &[x.clone(), w.clone()])?;
+        let (shape, mut weights) = (self.shape_of(&x), self.shape_of(&w));
+        let mut w = w;
+        let valid =
+            "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) of as many dimensions";
+        let groups = match of.groups {
+            Groups::Count(count) => count,
+            // the first dimension of the weights counts the groups
+            Groups::InWeights if weights.len() == shape.len() + 1 => {
+                let groups = weights.remove(0);
+                weights[0] *= groups;
+                w = self.view(node, &w, Geometry::reshaped(weights.clone()))?;
+                groups
+            }
+            Groups::InWeights => 0,
+        };
+        let channels = shape.get(1).copied().unwrap_or(0);
+        let fits = shape.len() >= 3
+            && shape.len() <= 5
+            && weights.len() == shape.len()
+            && groups > 0
+            && weights.iter().chain(&shape).all(|&size| size > 0)
+            && weights[0].is_multiple_of(groups)
+            && channels.is_multiple_of(groups)
+            && if of.transposed { weights[0] == channels } else { weights[1] * groups == channels };
+        if !fits {
+            let shapes = [shape, weights];
+            self.shapes_differ(node, &shapes, valid, &format!("correct the shapes, or the number of groups, {groups}"));
+            return None;
+        }
+        let kernel = weights[2..].to_vec();
+        let axes = self.axes(node, &of.window, &shape[2..], &kernel)?;
+        if !of.transposed {
+            return self.sums(node, &x, &w, groups, &axes, &kernel);
+        }
+        let (x, axes) = self.transposed_axes(node, of, &x, axes)?;
+        // [C, M / g, k] becomes [M, C / g, k], every kernel backwards
+        let (inner, outer) = (channels / groups, weights[1]);
+        let own = signed(strides(&weights));
+        let taps: usize = kernel.iter().product();
+        let mut geometry = Geometry {
+            offset: taps - 1,
+            strides: vec![own[0] * inner as isize, own[1], own[0]],
+            shape: vec![groups, outer, inner],
+        };
+        geometry.strides.extend(own[2..].iter().map(|stride| -stride));
+        geometry.shape.extend(&kernel);
+        let w = self.view(node, &w, geometry)?;
+        let w = self.view(node, &w, Geometry::reshaped([&[groups * outer, inner], &kernel[..]].concat()))?;
+        self.sums(node, &x, &w, groups, &axes, &kernel)
+    }
+
+    /// A transposed convolution as one of stride 1: zeros between the elements, other pads.
+    fn transposed_axes(
+        &mut self,
+        node: &'a Node,
+        of: &Convolution,
+        x: &Known,
+        axes: Vec<Axis>,
+    ) -> Option<(Known, Vec<Axis>)> {
+        let mut x = x.clone();
+        let mut all = Vec::new();
+        for (at, axis) in axes.into_iter().enumerate() {
+            let extra = of.output_padding.get(at).copied().unwrap_or(0);
+            if extra >= axis.stride.max(axis.dilation) && extra > 0 {
+                let found = format!("an output padding of {extra}");
+                self.error(node, &node.origin, found, "less than the stride or the dilation", "correct the attribute");
+                return None;
+            }
+            let full = axis.stride * (axis.size - 1) + axis.reach() + extra;
+            let (mut begin, mut end) = (axis.begin, axis.end);
+            let wanted = match (of.output_shape.get(at), &of.window.padding) {
+                (Some(&wanted), _) => Some(wanted),
+                (None, Padding::SameUpper | Padding::SameLower) => Some(axis.size * axis.stride),
+                (None, _) => None,
+            };
+            if let Some(wanted) = wanted {
+                let total = full as i64 - wanted as i64;
+                let less = total.max(0) / 2;
+                (begin, end) = match of.window.padding {
+                    Padding::SameUpper => (less, total - less),
+                    _ => (total - less, less),
+                };
+            }
+            let out = full as i64 - begin - end;
+            if out < 1 || out > 1 << 24 {
+                let found = format!("an output of {out} elements along an axis");
+                self.error(node, &node.origin, found, "1 or more", "correct the pads");
+                return None;
+            }
+            let reach = axis.reach() as i64 - 1;
+            x = self.spread_out(node, &x, 2 + at, axis.stride)?;
+            all.push(Axis {
+                size: axis.stride * (axis.size - 1) + 1,
+                stride: 1,
+                begin: reach - begin,
+                end: reach - end + extra as i64,
+                ..axis
+            });
+        }
+        Some((x, all))
+    }
+
+    /// A tensor with zeros between the elements along an axis.
+    fn spread_out(&mut self, node: &Node, x: &Known, axis: usize, stride: usize) -> Option<Known> {
+        let shape = self.shape_of(x);
+        if stride == 1 || shape[axis] == 1 {
+            return Some(x.clone());
+        }
+        let mut apart = shape.clone();
+        apart.insert(axis + 1, 1);
+        let x = self.view(node, x, Geometry::reshaped(apart.clone()))?;
+        apart[axis + 1] = stride - 1;
+        self.foldable(node, &apart, ElementType::F32)?;
+        let len = apart.iter().product();
+        let zeros = Known::Constant(Tensor::from_f32(apart, &vec![0.0; len])?, x.element());
+        let whole = self.put_together(node, &[x, zeros], axis as i64 + 1)?;
+        let mut wide = shape;
+        wide[axis] *= stride;
+        let whole = self.view(node, &whole, Geometry::reshaped(wide.clone()))?;
+        // none behind the last
+        let own = signed(strides(&wide));
+        wide[axis] -= stride - 1;
+        self.view(node, &whole, Geometry { offset: 0, strides: own, shape: wide })
+    }
+
+    /// The convolution itself: x `[N, C, ..]`, w `[M, C / g, ..]`.
+    fn sums(
+        &mut self,
+        node: &'a Node,
+        x: &Known,
+        w: &Known,
+        groups: usize,
+        axes: &[Axis],
+        kernel: &[usize],
+    ) -> Option<Known> {
+        let counts = self.windows(node, axes, false)?;
+        let (batch, channels) = (self.shape_of(x)[0], self.shape_of(x)[1]);
+        let (outputs, inner) = (self.shape_of(w)[0], channels / groups);
+        let element = x.element();
+        let x = self.padded(node, x, axes, 0.0)?;
+        let Known::Constant(weights, _) = w else {
+            let found = "weights that are computed at every step";
+            self.error(node, &node.origin, found, "weights that are known when compiling", "connect a constant");
+            return None;
+        };
+        let (positions, count): (usize, usize) = (counts.iter().product(), kernel.iter().product());
+        let to = [&[batch, outputs], &counts[..]].concat();
+        self.computable(node, &to)?;
+        let patches = self.patches(x, axes, &counts);
+        let y = if inner == 1 && groups > MOST_PRODUCTS {
+            self.by_taps(node, &patches, weights, [batch, groups, outputs / groups, count], &counts)?
+        } else {
+            let per_group = outputs / groups;
+            let mut parts = Vec::new();
+            for group in 0..groups {
+                // [N, positions.., C, taps..] of the group's channels: a row for each position
+                let stride = patches.channels.1;
+                let dims = [&[patches.batch][..], &patches.positions, &[(inner, stride)], &patches.taps].concat();
+                let rows = self.view(node, &patches.x, Patches::view(group * inner * stride as usize, dims))?;
+                let size = inner * count;
+                let matrix = weights.part(group * per_group * size, vec![per_group, size])?;
+                let source = self.source(&rows)?;
+                let w = WeightSource::Constant(self.intern(&matrix));
+                let out = self.value([&[batch], &counts[..], &[per_group]].concat());
+                self.layers.insert(out, node);
+                let rows = batch * positions;
+                let dense = Dense { rows, inputs: size, outputs: per_group, x: source, w, transposed: true, out };
+                self.emit(node, ValidOp::Dense(dense));
+                parts.push(Known::Source(Source::Value(out), element));
+            }
+            let last = counts.len() as i64 + 1;
+            let y = self.put_together(node, &parts, last)?;
+            let y = self.with_bias(node, y, counts.len() + 1)?;
+            // channels in front of the positions again
+            let shape = self.shape_of(&y);
+            let own = signed(strides(&shape));
+            let order: Vec<usize> = [0, counts.len() + 1].into_iter().chain(1..=counts.len()).collect();
+            let geometry = Geometry {
+                offset: 0,
+                strides: order.iter().map(|&d| own[d]).collect(),
+                shape: order.iter().map(|&d| shape[d]).collect(),
+            };
+            return self.view(node, &y, geometry);
+        };
+        self.with_bias(node, y, 1)
+    }
+
+    /// One channel for each group: the products of all taps, added in their order.
+    fn by_taps(
+        &mut self,
+        node: &'a Node,
+        patches: &Patches,
+        weights: &Tensor,
+        [batch, groups, each, taps]: [usize; 4],
+        counts: &[usize],
+    ) -> Option<Known> {
+        let rank = counts.len();
+        let mut sum: Option<Known> = None;
+        for tap in 0..taps {
+            let dims = [&[patches.batch, patches.channels, (1, 0)], &patches.positions[..]].concat();
+            let x = self.view(node, &patches.x, Patches::view(patches.offset(tap), dims))?;
+            let column: Vec<f32> = (0..groups * each).map(|m| weights.get_f32(m * taps + tap)).collect();
+            let w = Tensor::from_f32([&[groups, each][..], &vec![1; rank]].concat(), &column)?;
+            let w = Known::Constant(w, x.element());
+            let to = [&[batch, groups, each], counts].concat();
+            let product = self.pointwise_of(node, PointwiseFunction::Multiply, &[x, w], to.clone())?;
+            sum = Some(match sum {
+                None => product,
+                Some(sum) => self.pointwise_of(node, PointwiseFunction::Add, &[product, sum], to)?,
+            });
+        }
+        self.view(node, &sum?, Geometry::reshaped([&[batch, groups * each], counts].concat()))
+    }
+
+    /// Adds the third input where there is one: a number for each channel, which `axis` counts.
+    fn with_bias(&mut self, node: &'a Node, y: Known, axis: usize) -> Option<Known> {
+        if node.inputs.len() < 3 {
+            return Some(y);
+        }
+        let bias = self.input(node, 2)?;
+        let to = self.shape_of(&y);
+        let shape = self.shape_of(&bias);
+        if shape != [to[axis]] {
+            let shapes = [to, shape];
+            self.shapes_differ(node, &shapes, "a bias for each output channel", "correct the shape of the bias");
+            return None;
+        }
+        let mut wide = vec![1; to.len()];
+        wide[axis] = to[axis];
+        let bias = self.view(node, &bias, Geometry::reshaped(wide))?;
+        self.pointwise_of(node, PointwiseFunction::Add, &[y, bias], to)
+    }
+
+    /// An operation element by element on floats of which one at least is computed.
+    fn pointwise_of(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        inputs: &[Known],
+        shape: Vec<usize>,
+    ) -> Option<Known> {
+        self.all_floats(node, inputs)?;
+        self.computable(node, &shape)?;
+        let element = inputs[0].element();
+        let inputs = inputs.iter().map(|input| self.source(input)).collect::<Option<_>>()?;
+        let out = self.value(shape);
+        self.emit(node, ValidOp::Pointwise(Pointwise { function, inputs, out }));
+        Some(Known::Source(Source::Value(out), element))
+    }
+
+    pub(super) fn pool(&mut self, node: &'a Node, of: &Pool) {
+        if let Some(y) = self.pooled(node, of) {
+            self.set(node, 0, y);
+        }
+    }
+
+    fn pooled(&mut self, node: &'a Node, of: &Pool) -> Option<Known> {
+        let x = self.input(node, 0)?;
+        self.all_floats(node, std::slice::from_ref(&x))?;
+        let shape = self.shape_of(&x);
+        if shape.len() < 3 || shape.len() > 5 {
+            let valid = "[N, C, ..] with one to three more dimensions";
+            self.shapes_differ(node, &[shape], valid, "reshape the input");
+            return None;
+        }
+        let (batch, channels, spatial) = (shape[0], shape[1], &shape[2..]);
+        let kernel = if of.kernel.is_empty() { spatial.to_vec() } else { of.kernel.clone() };
+        let mut axes = self.axes(node, &of.window, spatial, &kernel)?;
+        if axes.iter().any(|axis| axis.begin < 0 || axis.end < 0 || axis.begin.max(axis.end) >= axis.reach() as i64) {
+            let found = "a pad that is negative, or as long as the kernel";
+            self.error(node, &node.origin, found, "pads shorter than the kernel", "correct the pads");
+            return None;
+        }
+        let counts = self.windows(node, &axes, of.ceil)?;
+        let stated = axes.clone();
+        // what the last windows reach beyond the end
+        for (axis, &count) in axes.iter_mut().zip(&counts) {
+            let reached = (count - 1) * axis.stride + axis.reach();
+            axis.end = axis.end.max(reached as i64 - axis.size as i64 - axis.begin);
+        }
+        let to = [&[batch, channels], &counts[..]].concat();
+        self.computable(node, &to)?;
+        let taps: usize = kernel.iter().product();
+        let element = x.element();
+        match of.kind {
+            PoolKind::Max => {
+                if axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0) {
+                    let found = "a maximum pool with dilation and pads";
+                    self.error(node, &node.origin, found, "one of the two", "pad the input by an operator of its own");
+                    return None;
+                }
+                // an element that each window at the side holds anyway stands for the pad
+                let mut padded = x;
+                for (at, axis) in axes.iter().enumerate() {
+                    let pads = (axis.begin, axis.end);
+                    padded = self.pad_axis(node, &padded, 2 + at, pads, PadMode::Edge, 0.0)?;
+                }
+                let patches = self.patches(padded, &axes, &counts);
+                let mut most: Option<Known> = None;
+                for tap in 0..taps {
+                    let dims = [&[patches.batch, patches.channels], &patches.positions[..]].concat();
+                    let next = self.view(node, &patches.x, Patches::view(patches.offset(tap), dims))?;
+                    most = Some(match most {
+                        None => next,
+                        Some(most) => self.pointwise_of(node, PointwiseFunction::Maximum, &[next, most], to.clone())?,
+                    });
+                }
+                most
+            }
+            PoolKind::Average { count_pads } => {
+                let padded = self.padded(node, &x, &axes, 0.0)?;
+                let patches = self.patches(padded, &axes, &counts);
+                let dims = [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
+                let patches = self.view(node, &patches.x, Patches::view(0, dims))?;
+                let rows: usize = to.iter().product();
+                let ones = Tensor::from_f32(vec![1, taps], &vec![1.0; taps])?;
+                let source = self.source(&patches)?;
+                let w = WeightSource::Constant(self.intern(&ones));
+                let out = self.value(to.clone());
+                let dense = Dense { rows, inputs: taps, outputs: 1, x: source, w, transposed: true, out };
+                self.emit(node, ValidOp::Dense(dense));
+                let sum = Known::Source(Source::Value(out), element);
+                // how many elements each window holds
+                let held: Vec<Vec<f32>> = stated
+                    .iter()
+                    .zip(&counts)
+                    .map(|(axis, &count)| {
+                        let inside = |window: usize| {
+                            let first = (window * axis.stride) as i64 - axis.begin;
+                            let places = (0..axis.kernel).map(|tap| first + (tap * axis.dilation) as i64);
+                            let size = axis.size as i64;
+                            let pads = if count_pads { (axis.begin, axis.end) } else { (0, 0) };
+                            places.filter(|&place| place >= -pads.0 && place < size + pads.1).count() as f32
+                        };
+                        (0..count).map(inside).collect()
+                    })
+                    .collect();
+                let mut counted = vec![1.0f32];
+                for axis in &held {
+                    counted = counted.iter().flat_map(|&n| axis.iter().map(move |&m| n * m)).collect();
+                }
+                let shape = [&[1, 1], &counts[..]].concat();
+                let counted = Known::Constant(Tensor::from_f32(shape, &counted)?, element);
+                self.pointwise_of(node, PointwiseFunction::Divide, &[sum, counted], to)
+            }
+        }
+    }
+}
