@@ -1,10 +1,11 @@
-//! The corpus: models as OpenVINO saves them, inputs, what OpenVINO computed and what a float64 oracle computed.
+//! The corpus: models as OpenVINO saves them and ONNX files, inputs, what OpenVINO or ONNX Runtime computed and what a float64 oracle computed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellc::Options;
 use cellc::internals::compile::compile;
+use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::formats::{self, ReadOptions};
 use cellc::internals::model::{Dim, Model};
 use serde::Deserialize;
@@ -33,15 +34,20 @@ pub struct Run {
     pub shapes: Vec<Vec<usize>>,
     /// Every input in C order.
     pub inputs: Vec<Vec<f32>>,
-    /// What OpenVINO computed.
+    /// What OpenVINO computed; of an ONNX file, what ONNX Runtime computed. Empty where that refuses the model.
     pub openvino: Vec<Vec<f32>>,
     /// What it should be.
     pub oracle: Vec<Vec<f64>>,
 }
 
-/// Where the cases stand.
+/// Where the cases are.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+/// Where the cases of ONNX are.
+pub fn onnx_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases")
 }
 
 /// All cases, sorted by name.
@@ -49,12 +55,21 @@ pub fn folder() -> PathBuf {
 /// # Panics
 /// If one cannot be read.
 pub fn cases() -> Vec<Case> {
-    let entries = fs::read_dir(folder()).expect("the corpus is there");
-    let mut names: Vec<_> =
-        entries.map(|e| e.expect("an entry").file_name().into_string().expect("names are UTF-8")).collect();
-    names.sort();
+    let names = names(&folder());
     assert!(names.len() >= 36, "the corpus has lost cases: {names:?}");
     names.iter().map(|name| case(name)).collect()
+}
+
+/// What is in a folder, sorted.
+///
+/// # Panics
+/// If it cannot be read.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name().into_string();
+    let mut names: Vec<_> = entries.map(|entry| name(entry).expect("names are UTF-8")).collect();
+    names.sort();
+    names
 }
 
 /// One case.
@@ -62,14 +77,24 @@ pub fn cases() -> Vec<Case> {
 /// # Panics
 /// If it cannot be read.
 pub fn case(name: &str) -> Case {
-    let folder = folder().join(name);
+    case_in(&folder().join(name)).unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"))
+}
+
+/// The case in a folder.
+///
+/// # Errors
+/// What is wrong with the model.
+///
+/// # Panics
+/// If something else cannot be read.
+pub fn case_in(folder: &Path) -> Result<Case, Diagnostics> {
+    let name = folder.file_name().expect("a name").to_string_lossy();
     let text = fs::read_to_string(folder.join("case.json")).expect("case.json is there");
     let described: Described = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: case.json: {error}"));
-    let (model, _) = formats::read(&folder.join("model.xml"), &ReadOptions::default())
-        .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
-    let runs = described.runs.iter().map(|run| run.read(&folder)).collect();
+    let (model, _) = formats::read(&folder.join(&described.model), &ReadOptions::default())?;
+    let runs = described.runs.iter().map(|run| run.read(folder)).collect();
     let tolerance = described.tolerance.iter().map(|tolerance| tolerance.abs).collect();
-    Case { name: name.to_string(), origin: described.origin, model, runs, tolerance }
+    Ok(Case { name: name.into_owned(), origin: described.origin, model, runs, tolerance })
 }
 
 impl Case {
@@ -89,6 +114,14 @@ impl Case {
     /// # Panics
     /// If it is refused.
     pub fn subjects(&self, options: &Options, ending: &str) -> Vec<(Subject, Vec<usize>)> {
+        self.compiled(options, ending).unwrap_or_else(|problems| panic!("{} is refused: {problems:?}", self.name))
+    }
+
+    /// [`Self::subjects`].
+    ///
+    /// # Errors
+    /// What is wrong with the model.
+    pub fn compiled(&self, options: &Options, ending: &str) -> Result<Vec<(Subject, Vec<usize>)>, Diagnostics> {
         let mut shapes: Vec<&Vec<Vec<usize>>> = self.runs.iter().map(|run| &run.shapes).collect();
         shapes.dedup();
         let subject = |shapes: &Vec<Vec<usize>>| {
@@ -102,11 +135,10 @@ impl Case {
             name += ending;
             let model = self.fixed(shapes);
             let options = Options { name: Some(name.clone()), ..options.clone() };
-            let compilation =
-                compile(&model, &options).unwrap_or_else(|problems| panic!("{} is refused: {problems:?}", self.name));
+            let compilation = compile(&model, &options)?;
             let runs: Vec<usize> = (0..self.runs.len()).filter(|run| self.runs[*run].shapes == *shapes).collect();
             let calls = runs.iter().map(|run| self.runs[*run].inputs.clone()).collect();
-            (Subject { name, compilation, calls }, runs)
+            Ok((Subject { name, compilation, calls }, runs))
         };
         shapes.into_iter().map(subject).collect()
     }
@@ -116,6 +148,7 @@ impl Case {
 #[derive(Deserialize)]
 struct Described {
     origin: String,
+    model: String,
     runs: Vec<DescribedRun>,
     tolerance: Vec<Tolerance>,
 }

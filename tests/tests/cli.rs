@@ -189,26 +189,25 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
 #[test]
 fn files_that_are_no_models_are_named_before_anything_else_is_asked() {
     let place = Place::new();
-    // ir_version, producer_name, graph
-    fs::write(place.path("amp.onnx"), b"\x08\x09\x12\x07pytorch\x3a\x03\x12\x01g").unwrap();
+    fs::write(place.path("amp.tflite"), b"\x1c\0\0\0TFL3\x14\0\x20\0").unwrap();
     fs::write(place.path("empty.pt"), "").unwrap();
-    let onnx = ["\"amp.onnx\" is an ONNX model", "\novc amp.onnx ", "\ncellc amp.xml -o amp.rs\n"];
+    let tflite = ["\"amp.tflite\" is a TensorFlow Lite model", "\novc amp.tflite ", "\ncellc amp.xml -o amp.rs\n"];
     for arguments in [
-        &["amp.onnx"][..],
-        &["amp.onnx", "-o", "amp"],
-        &["amp.onnx", "-o", "amp.rs", "--weights", "w.bin"],
-        &["check", "amp.onnx"],
-        &["inspect", "amp.onnx", "--svg=-", "--json"],
-        &["bench", "amp.onnx"],
-        &["run", "amp.onnx"],
-        &["run", "amp.onnx", "--inputs", "in", "--outputs", "out"],
+        &["amp.tflite"][..],
+        &["amp.tflite", "-o", "amp"],
+        &["amp.tflite", "-o", "amp.rs", "--weights", "w.bin"],
+        &["check", "amp.tflite"],
+        &["inspect", "amp.tflite", "--svg=-", "--json"],
+        &["bench", "amp.tflite"],
+        &["run", "amp.tflite"],
+        &["run", "amp.tflite", "--inputs", "in", "--outputs", "out"],
     ] {
-        place.cellc(arguments).failed(1, &onnx);
+        place.cellc(arguments).failed(1, &tflite);
     }
     place.cellc(["empty.pt"]).failed(1, &["\"empty.pt\" is empty"]);
-    place.cellc(["."]).failed(1, &["\".\" is a folder", "\ncellc ./amp.onnx"]);
+    place.cellc(["."]).failed(1, &["\".\" is a folder"]);
     place.cellc(["run", "--isa", "avx2"]).failed(2, &["MODEL"]);
-    assert_eq!(place.files(), ["amp.onnx", "empty.pt"]);
+    assert_eq!(place.files(), ["amp.tflite", "empty.pt"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use cellc::internals::front::keys::{Key, Macro};
+use cellc::internals::front::onnx;
 use cellc::internals::front::openvino::SUPPORTED;
 use cellc::internals::model::{CellKind, ResetGate, general_equations};
 use cellc_tests::command;
@@ -32,15 +33,26 @@ fn compare(name: &str, text: &str) {
 #[test]
 fn the_operations_are_those_of_the_reader() {
     let mut text = String::from(
-        "# Operations of OpenVINO that cellc reads\n\n\
-         A model with any other operation is refused by name. *Constant* means known when compiling: a Const, or computed from constants and shapes by\n\
-         these operations. *Computed when compiling* means that all inputs must be constant.\n\n\
-         This file is made from the table of the OpenVINO reader by `CELLC_BLESS=1 cargo test -p cellc-tests --test documents`, and the test fails where the\n\
+        "# Operations that cellc reads\n\n\
+         A model with any other operation is refused by name: `cellc inspect` names all of them at once. *Constant* means known when compiling: a\n\
+         Const, an initializer, or computed from constants and shapes by these operations. *Computed when compiling* means that all inputs must be\n\
+         constant.\n\n\
+         This file is made from the tables of the readers by `CELLC_BLESS=1 cargo test -p cellc-tests --test documents`, and the test fails where the\n\
          two differ.\n\n\
+         ## OpenVINO\n\n\
          | operation | operation sets | |\n|---|---|---|\n",
     );
     for row in SUPPORTED {
         let _ = writeln!(text, "| {} | {} | {} |", row.name, row.sets.join(", "), row.what);
+    }
+    text += "\n## ONNX\n\nOperator sets 7 to 28. *Defined in* are the operator sets that change the definition: each holds until the next.\n\n\
+             | operator | defined in | |\n|---|---|---|\n";
+    let mut rows: Vec<_> = onnx::SUPPORTED.iter().collect();
+    rows.sort_by_key(|row| (row.domain, row.name));
+    for row in rows {
+        let domain = if row.domain.is_empty() { String::new() } else { format!("{}.", row.domain) };
+        let versions: Vec<String> = row.versions.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "| {domain}{} | {} | {} |", row.name, versions.join(", "), row.what);
     }
     compare("OPERATIONS.md", &text);
 }

@@ -275,7 +275,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy
+    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy; a case.json may say the shapes of .bin files
     #[arg(long, value_name = "FOLDER", group = "input_files", conflicts_with = "input")]
     pub(crate) inputs: Option<PathBuf>,
 

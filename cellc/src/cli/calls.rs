@@ -206,8 +206,8 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
         }
         (shape, element, start)
     } else {
-        let shape = raw_shape(length, expected).map_err(wrong)?;
-        (shape, expected.element, 0)
+        let shape = raw_shape(length, expected).or_else(|why| described_shape(path, length, expected).ok_or(why));
+        (shape.map_err(wrong)?, expected.element, 0)
     };
     Tensor::new(shape, element, Arc::new(bytes), start..length)
         .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
@@ -241,6 +241,19 @@ fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
         }
         _ => Err(format!("raw elements do not say which of the sizes {shape} are meant{needs_npy}")),
     }
+}
+
+/// The shape that a `case.json` in the same folder gives a file, in `runs[..].inputs[..]`, if it is one that the model allows.
+fn described_shape(path: &Path, bytes: usize, expected: &Expected) -> Option<Vec<usize>> {
+    let case: serde_json::Value = serde_json::from_slice(&fs::read(path.with_file_name("case.json")).ok()?).ok()?;
+    let inputs = case["runs"].as_array()?.iter().filter_map(|run| run["inputs"].as_array()).flatten();
+    let mut named = inputs.filter(|input| input["file"].as_str().is_some_and(|file| path.ends_with(file)));
+    let sizes = named.next()?["shape"].as_array()?;
+    let shape: Vec<usize> = sizes.iter().map(|size| usize::try_from(size.as_u64()?).ok()).collect::<Option<_>>()?;
+    let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
+    let fits = |open: &Vec<Dim>| open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n));
+    let allowed = expected.shape.as_ref().is_none_or(fits);
+    (allowed && expected.element.bytes(count) == Some(bytes)).then_some(shape)
 }
 
 fn is_open(dim: &Dim) -> bool {
@@ -362,6 +375,23 @@ mod tests {
         assert_eq!(tensor(&[BATCH, Dim::Fixed(2)]).unwrap(), [3, 2]);
         let half = expected(&[BATCH, Dim::Fixed(2)], ElementType::F16);
         assert_eq!(read_one("a.bin", &bytes, &half).unwrap().shape(), [6, 2]);
+    }
+
+    #[test]
+    fn a_case_says_the_shapes_of_raw_elements() {
+        let case = br#"{"runs": [{"inputs": [{"file": "r0_in0.bin", "shape": [3, 2]}]}]}"#;
+        let folder = folder(&[("case.json", case), ("r0_in0.bin", &[0; 24]), ("r1_in0.bin", &[0; 24])]);
+        let shape = |name: &str, expected: &Expected| {
+            read(&folder.path().join(name), expected).map(|tensor| tensor.shape().to_vec()).map_err(|error| error.found)
+        };
+        assert_eq!(shape("r0_in0.bin", &f32s(&[BATCH, BATCH])).unwrap(), [3, 2]);
+        for (name, expected) in [
+            ("r1_in0.bin", f32s(&[BATCH, BATCH])),
+            ("r0_in0.bin", f32s(&[BATCH, BATCH, Dim::Fixed(2)])),
+            ("r0_in0.bin", expected(&[BATCH, BATCH], ElementType::F64)),
+        ] {
+            assert!(shape(name, &expected).unwrap_err().contains("do not say which"), "{name}");
+        }
     }
 
     #[test]

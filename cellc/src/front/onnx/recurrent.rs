@@ -105,7 +105,17 @@ fn recurrent(
     };
     let rows = size(reader, batch_axis);
     let lengths = match call.input(4) {
-        Some(lengths) => lengths,
+        Some(lengths) => {
+            let tensor = reader.known(lengths);
+            let negative =
+                tensor.and_then(|tensor| (0..tensor.len()).find_map(|k| tensor.get_i64(k).filter(|&n| n < 0)));
+            if let Some(negative) = negative {
+                let found = format!("a length of {negative} in sequence_lens");
+                reader.error(found, "0 to the number of steps of X", "correct sequence_lens");
+                return None;
+            }
+            lengths
+        }
         None => {
             let steps = size(reader, step_axis);
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![steps, rows])

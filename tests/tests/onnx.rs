@@ -1,0 +1,175 @@
+//! ONNX files: every case of `onnx/cases` through the interpreter and generated Rust and C, every damaged or hostile file of `onnx/bad`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cellc::Options;
+use cellc::internals::compile::compile;
+use cellc::internals::diagnostic::Diagnostics;
+use cellc::internals::front::formats::{self, ReadOptions};
+use cellc_tests::agreement::Compared;
+use cellc_tests::corpus::{self, Case};
+use cellc_tests::driver;
+use cellc_tests::subject::{Subject, assert_same, bits};
+use serde::Deserialize;
+
+/// Cases that are refused, and what the message names.
+const REFUSED: &[(&str, &str)] = &[
+    ("attention_ts17", "ReduceSum"),
+    ("crnn_ocr_ts11", "Conv"),
+    ("emb_bilstm_dy20", "an input of type i64"),
+    ("emb_bilstm_dyn", "DequantizeLinear"),
+    ("emb_bilstm_ts17", "an input of type i64"),
+    ("loop_until", "Loop"),
+    ("lstm3_bi_ts14", "ReduceMax"),
+    ("lstm_dyn_s8_channel", "com.microsoft.DynamicQuantizeLSTM"),
+    ("norm_residual_ts11", "Erf"),
+    ("norm_residual_ts20", "Gelu"),
+    ("packed_ts11", "TopK"),
+    ("reduce_noop", "ReduceSum"),
+];
+
+/// A case, compiled for each of its shapes.
+type Compiled = (Case, Vec<(Subject, Vec<usize>)>);
+
+fn compiled(folder: &Path, ending: &str) -> Result<Compiled, Diagnostics> {
+    let case = corpus::case_in(folder)?;
+    let subjects = case.compiled(&Options::default(), ending)?;
+    Ok((case, subjects))
+}
+
+/// Every case that is read, those among the hostile files too.
+fn cases() -> Vec<Compiled> {
+    let folder = corpus::onnx_folder();
+    let mut cases = Vec::new();
+    for name in corpus::names(&folder) {
+        let refused = REFUSED.iter().find(|(refused, _)| *refused == name);
+        match (compiled(&folder.join(&name), ""), refused) {
+            (Ok(case), None) => cases.push(case),
+            (Err(problems), Some((_, word))) => {
+                assert!(problems.to_string().contains(word), "{name}: {problems}");
+            }
+            (Ok(_), Some(_)) => panic!("{name} is read: take it out of the list of those that are refused"),
+            (Err(problems), None) => panic!("{name} is refused: {problems}"),
+        }
+    }
+    assert!(cases.len() >= 40, "{} cases are left", cases.len());
+    for file in hostile().into_iter().filter(|file| file.expected == "accept") {
+        let problems = |problems| panic!("{} is refused: {problems}", file.name);
+        cases.push(compiled(&bad_folder().join(&file.name), "").unwrap_or_else(problems));
+    }
+    cases
+}
+
+#[test]
+fn every_case_is_within_its_tolerance_and_its_bound_with_the_same_bits_everywhere() {
+    for (case, subjects) in cases() {
+        for (subject, runs) in subjects {
+            let mut variables: Vec<_> = subject.isas().map(|_| subject.variables()).collect();
+            for (call, run) in runs.iter().enumerate() {
+                let oracle = &case.runs[*run].oracle;
+                let mut first: [Option<Vec<Vec<u32>>>; 2] = [None, None];
+                for (isa, (name, fused)) in subject.isas().enumerate() {
+                    let compared = Compared::step(&subject, isa, &subject.calls[call], &mut variables[isa]);
+                    let results = &compared.found.results;
+                    let sizes = results.iter().map(Vec::len);
+                    assert!(sizes.eq(oracle.iter().map(Vec::len)), "{}: other sizes", subject.name);
+                    for ((i, place), found, right, limit) in compared.elements().filter(|e| e.0.0 < oracle.len()) {
+                        let (golden, tolerance) = (oracle[i][place], case.tolerance[i]);
+                        assert!(
+                            same(found, golden, tolerance) && same(found, right, limit),
+                            "{} run {run} on {name}, result {i} element {place}: {found}, not {golden}, allowed {tolerance:e}; reference {right}, bound {limit:e}",
+                            subject.name
+                        );
+                    }
+                    let found = results.iter().map(|r| r.iter().map(|v| bits(*v as f32)).collect()).collect();
+                    match &first[usize::from(fused)] {
+                        None => first[usize::from(fused)] = Some(found),
+                        Some(other) => assert!(*other == found, "{} run {run} on {name}", subject.name),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether two numbers are so near each other; where neither is finite, whether they are the same.
+fn same(a: f64, b: f64, distance: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= distance
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn subjects() -> Vec<Subject> {
+    let all = cases().into_iter().flat_map(|(_, subjects)| subjects);
+    all.map(|(subject, _)| subject).collect()
+}
+
+#[test]
+fn generated_c_is_the_interpreter_bit_for_bit() {
+    let (subjects, isas) = (subjects(), driver::isas());
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let mut flags = vec!["-std=gnu11", "-O1"];
+    if isas.contains(&"avx2") {
+        flags.push("-mfma");
+    }
+    let compiler = driver::c_compilers()[0];
+    let found = driver::c(&folder("onnx-c"), &subjects, compiler, &flags);
+    assert_same(&format!("{compiler} {flags:?}"), &expected, &found);
+}
+
+/// What comes with ONNX alone: peepholes and lengths of sequences, f = 1 - i, activations by direction.
+#[test]
+fn generated_rust_is_the_interpreter_bit_for_bit() {
+    let only = ["lstm_input_forget", "lstm_lens_bi_dyn", "gru_relu_bi", "gru_lens_bi_dyn", "if_shape"];
+    let mut subjects = subjects();
+    subjects.retain(|subject| only.iter().any(|name| subject.name.starts_with(name)));
+    let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
+    let found = driver::rust(&folder("onnx-rust"), &subjects, &["-Copt-level=1"]);
+    assert_same("rust", &expected, &found);
+}
+
+fn bad_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/bad")
+}
+
+/// A damaged or hostile file, and whether it has to be read.
+#[derive(Deserialize)]
+struct Hostile {
+    name: String,
+    expected: String,
+    why: String,
+}
+
+fn hostile() -> Vec<Hostile> {
+    let text = fs::read_to_string(bad_folder().join("manifest.json")).expect("the list is there");
+    serde_json::from_str(&text).expect("a list of files")
+}
+
+#[test]
+fn damaged_and_hostile_files_are_refused_with_words_or_right() {
+    let all = hostile();
+    assert!(all.len() >= 47, "{} files", all.len());
+    for file in &all {
+        let began = Instant::now();
+        let read = formats::read(&bad_folder().join(&file.name).join("model.onnx"), &ReadOptions::default());
+        let compilation = read.and_then(|(model, _)| compile(&model, &Options::default()));
+        let Hostile { name, why, .. } = file;
+        match (compilation, &file.expected[..]) {
+            (Ok(_), "reject") => panic!("{name} is read: {why}"),
+            (Err(problems), "accept") => panic!("{name} is refused: {problems}"),
+            (Err(problems), _) => {
+                assert!(problems.has_errors(), "{name}: {problems}");
+                for problem in &problems.0 {
+                    assert!(problem.help.is_some(), "{name}: {problem}");
+                }
+            }
+            (Ok(_), "accept" | "either") => {}
+            (_, other) => panic!("{name} is expected to be {other}"),
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{name} took {:?}", began.elapsed());
+    }
+}
