@@ -348,6 +348,11 @@ impl Options {
         words
     }
 
+    /// Whether C is written without what compilers add to it.
+    pub(crate) fn c_only(&self) -> bool {
+        self.language == Language::C && !self.arch.c_extensions
+    }
+
     /// The instruction sets to write, the baseline first, the best last.
     pub fn isas(&self) -> Vec<&'static Isa> {
         let asked = |isa: &&'static Isa| self.isas.as_ref().is_none_or(|list| list.contains(isa));

@@ -3,15 +3,19 @@
 use std::env;
 use std::io::{Write, stderr};
 use std::path::Path;
+use std::process::Command;
 
-use cellc::{Fma, Options, WeightFormat};
+use cellc::internals::arch;
+use cellc::{Fma, Language, Options, WeightFormat, WeightsAs};
 use cellc_tests::corpus::{self, Case};
+use cellc_tests::driver::{run_all, write_files};
 use cellc_tests::machines::{
-    AARCH64, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, Trial, Tried, cases,
+    AARCH64, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE, Trial, Tried, cases,
 };
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
 use cellc_tests::recipe;
+use cellc_tests::skipped::has;
 use cellc_tests::subject::Subject;
 
 /// Cases of the corpus, and how often their calls are repeated: cells of every kind, sequences, states of both kinds, weights at run time,
@@ -127,9 +131,12 @@ fn the_bits_of(machine: &Machine) {
     if !machine.is_here() {
         return;
     }
-    let trials = all_trials(machine);
+    the_bits_of_these(machine, &all_trials(machine));
+}
+
+fn the_bits_of_these(machine: &Machine, trials: &[Trial]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("machines-{}", machine.name));
-    let mut wrong = differences(machine, &trials, &machine.try_all(&folder, &trials, &FLAGS));
+    let mut wrong = differences(machine, trials, &machine.try_all(&folder, trials, &FLAGS));
     if machine.flushes {
         // states, inputs and outputs are flushed in every body, but what is in between is not yet
         let all = wrong.len();
@@ -157,6 +164,60 @@ fn cortex_m55() {
 #[test]
 fn aarch64() {
     the_bits_of(&AARCH64);
+}
+
+/// Words that begin what compilers add to C; under `#if`, no other compiler sees them.
+const EXTENSIONS: [&str; 5] = ["__attribute__", "__builtin", "__asm__", "__restrict", "vector_size"];
+
+/// Also where a compiler may fuse, and by a compiler that knows none of gcc's extensions to C11.
+#[test]
+fn portable() {
+    let few: Vec<_> = CASES.iter().filter(|(name, _)| !name.starts_with("rnnoise")).map(|(name, _)| *name).collect();
+    let all = corpus_cases(&PORTABLE[0]);
+    let is_few = |trial: &&Trial| few.iter().any(|name| trial.subject.name.starts_with(name));
+    let trials: Vec<_> = all.iter().filter(is_few).cloned().collect();
+    for (at, machine) in PORTABLE.iter().enumerate().filter(|(_, machine)| machine.is_here()) {
+        the_bits_of_these(machine, if at == 0 { &all } else { &trials });
+    }
+    for trial in &trials {
+        for file in trial.subject.files(Language::C).iter().filter(|file| !file.name.ends_with(".bin")) {
+            let text = String::from_utf8_lossy(&file.bytes);
+            let found: Vec<_> = EXTENSIONS.iter().filter(|word| text.contains(**word)).collect();
+            assert!(found.is_empty(), "{}: {found:?}", file.name);
+        }
+    }
+}
+
+/// clang for Windows, in the mode that takes MSVC's arguments, and for both halves of a universal binary of Apple's take the files, weights in a
+/// file of their own among them. Their headers are not here, so nothing is linked.
+#[test]
+fn other_systems() {
+    const CLANG: &str = "clang-19";
+    if !has(CLANG) {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-other-systems");
+    let case = |name: &str, options: Options| {
+        let options = Options { language: Language::C, ..options };
+        Case::subjects(&corpus::case(name), &options, "").remove(0).0
+    };
+    let subjects = [
+        case("lstm_cell", Options::default()),
+        case("gru_cell_128_fp16", Options { weights_as: WeightsAs::File, ..Options::default() }),
+        case("gru_cell_params", Options { arch: &arch::PORTABLE, ..Options::default() }),
+    ];
+    write_files(&folder, &subjects, Language::C);
+    let strict = ["-ffreestanding", "-Wall", "-Wextra", "-Werror", "-c"];
+    let windows =
+        ["--driver-mode=cl", "--target=x86_64-pc-windows-msvc", "/clang:-ffreestanding", "/W4", "/WX", "/O2", "/c"];
+    let apple = |target| [&[target][..], &strict].concat();
+    let all = [windows.to_vec(), apple("--target=arm64-apple-macos"), apple("--target=x86_64-apple-macos")];
+    let command = |flags: &Vec<&str>, subject: &Subject| {
+        let mut command = Command::new(CLANG);
+        command.current_dir(&folder).args(flags).arg(format!("{}.c", subject.name));
+        command
+    };
+    run_all(all.iter().flat_map(|flags| subjects.iter().map(move |subject| command(flags, subject))).collect());
 }
 
 /// The table of all machines: whether the bits are the interpreter's, and what a step of two models costs. `CELLC_MACHINE` names one.

@@ -25,6 +25,8 @@ pub struct Arch {
     pub baseline: &'static Isa,
     /// What else a file holds bodies for, best last. Where one that is chosen when compiling is there, no other of them is.
     pub isas: &'static [&'static Isa],
+    /// C: whether the file is written with what gcc and clang add to the language; else it is C11 alone.
+    pub c_extensions: bool,
     /// C: the lines that tell gcc how to compile for it.
     pub c_tuning: &'static str,
     /// C: flags without which it does not compute float as float, and where.
@@ -257,6 +259,9 @@ pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
 /// One lane on a core that computes floats in software.
 pub static SOFT: Isa = Isa { name: "scalar_soft", lanes: 1, calls: true, ..GENERIC };
 
+/// One lane, with nothing that is not in the language.
+pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };
+
 /// What targets of one lane have in common: four columns are a unit, for which there is no cache.
 static ONE_LANE: Arch = Arch {
     isas: &[],
@@ -294,6 +299,17 @@ pub static RISCV32: Arch = Arch {
     ..ONE_LANE
 };
 
+/// C11 without an extension, for any compiler.
+pub static PORTABLE: Arch = Arch {
+    name: "portable",
+    key: "portable",
+    triples: &[],
+    baseline: &PLAIN,
+    c_extensions: false,
+    c_float_flags: "32-bit x86: -msse2 -mfpmath=sse, /arch:SSE2; s390x: -fexcess-precision=fast",
+    ..ONE_LANE
+};
+
 /// WebAssembly, with simd128 or without.
 pub static WASM32: Arch = Arch {
     name: "wasm32",
@@ -314,7 +330,7 @@ pub static WASM32: Arch = Arch {
 pub static ANY: Arch = Arch { name: "any", key: "any", triples: &[], ..X86_64 };
 
 /// Every target.
-pub static TARGETS: [&Arch; 13] = [
+pub static TARGETS: [&Arch; 14] = [
     &ANY,
     &X86_64,
     &AARCH64,
@@ -328,6 +344,7 @@ pub static TARGETS: [&Arch; 13] = [
     &RISCV32,
     &RISCV64,
     &WASM32,
+    &PORTABLE,
 ];
 
 /// Every instruction set beside which a target has others, best last.

@@ -21,6 +21,7 @@ const INLINE_LIMIT: usize = 1 << 20;
 /// Whether the weights stand in the source.
 pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
     match contents.options.weights_as {
+        WeightsAs::Auto if contents.options.c_only() => true,
         WeightsAs::Auto => contents.packed.bytes.len() <= INLINE_LIMIT,
         WeightsAs::Inline => true,
         WeightsAs::File => contents.packed.bytes.is_empty(),

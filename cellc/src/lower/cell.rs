@@ -293,15 +293,16 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// Fills `len` elements with 0.
     fn zeros(&mut self, to: Place, len: usize) -> Vec<Stmt> {
         const TURN: usize = 16;
+        let width = self.lowering.isa.lanes.min(4);
         let store = |to: Place, at: usize, lanes: usize| Stmt::Store { to: to.at(at), value: Expr::f32(0.0, lanes) };
         let mut body = Vec::new();
         let turns = len / TURN;
         if turns > 0 {
             let (window, walk) = self.walk("zeros", to, TURN, true);
-            let inner = plan::vectors(TURN, 4).into_iter().map(|(at, lanes)| store(window, at, lanes)).collect();
+            let inner = plan::vectors(TURN, width).into_iter().map(|(at, lanes)| store(window, at, lanes)).collect();
             body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: inner });
         }
-        let rest = plan::vectors(len % TURN, 4).into_iter().map(|(at, lanes)| store(to, turns * TURN + at, lanes));
+        let rest = plan::vectors(len % TURN, width).into_iter().map(|(at, lanes)| store(to, turns * TURN + at, lanes));
         body.extend(rest);
         body
     }

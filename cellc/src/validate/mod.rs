@@ -12,6 +12,7 @@ mod elementwise;
 mod flow;
 mod fold;
 mod interface;
+mod language_alone;
 mod layout;
 mod limits;
 mod loops;
@@ -241,6 +242,7 @@ impl<'a> Validation<'a> {
         self.weight_format();
         self.threads();
         self.common_interface();
+        self.language_alone();
         self.choices();
     }
 

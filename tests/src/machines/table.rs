@@ -147,6 +147,23 @@ const WASM: Machine = Machine {
 pub static AARCH64: Machine =
     Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], options: target!(AARCH64), ..LINUX_ON_AARCH64 };
 
+/// What is the same for all compilers that make programs for this machine.
+const HERE: Machine = Machine { emulator: &["env"], options: target!(PORTABLE), ..LINUX };
+
+/// C without extensions, by this machine's compilers: as strict as they can be, where they may fuse, and by one that knows C11 and little else.
+pub static PORTABLE: [Machine; 5] = [
+    Machine { name: "portable-gcc", compiler: &["gcc"], flags: &["-std=c11", "-pedantic-errors"], ..HERE },
+    Machine { name: "portable-gcc-fma", compiler: &["gcc"], flags: &["-mavx2", "-mfma"], ..HERE },
+    Machine { name: "portable-clang", compiler: &["clang-19"], flags: &["-std=c11", "-pedantic-errors"], ..HERE },
+    Machine { name: "portable-tcc", compiler: &["tcc"], link: &[], ..HERE },
+    Machine {
+        name: "portable-aarch64",
+        compiler: &["aarch64-linux-gnu-gcc"],
+        options: target!(PORTABLE),
+        ..LINUX_ON_AARCH64
+    },
+];
+
 /// The machines whose tools `.ci/run` installs.
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 

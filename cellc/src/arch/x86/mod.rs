@@ -6,11 +6,17 @@ mod vectors;
 
 use super::{Arch, Condition, Costs, Detection, GENERIC, Isa, Processor, Question};
 
+/// C: where the processor is asked. gcc for Windows keeps the stack at multiples of 16 bytes and stores longer vectors there as if it
+/// were at multiples of their length (its bug 54412).
+const C_ASKED: &str = "\
+defined(__x86_64__) \\
+    && (defined(__clang__) || !(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES))";
+
 /// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx, and of XCR0: the registers that the operating system saves.
 macro_rules! cpuid {
     ($leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal) => {
         Detection::Running(
-            Condition { c: "defined(__x86_64__)", rust: "target_arch = \"x86_64\"" },
+            Condition { c: C_ASKED, rust: "target_arch = \"x86_64\"" },
             Question {
                 processor: &CPUID,
                 c: concat!(
@@ -42,6 +48,7 @@ pub static X86_64: Arch = Arch {
     triples: &["x86_64-"],
     baseline: &GENERIC,
     isas: &[&AVX2, &AVX512],
+    c_extensions: true,
     c_tuning: "\
 #if defined(__x86_64__)
 /* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
@@ -136,7 +143,7 @@ const HALF: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_cv
 static CPUID: Processor = Processor {
     c_header: "cpuid.h",
     c: "
-#if defined(__x86_64__)
+#if CONDITION
 /* The instruction sets of the processor and the operating system, one bit each. The answer is kept, because cpuid is
  * slow, on virtual machines very slow. Threads that ask at the same time get the same answer. */
 static unsigned PREFIX_machine(void) {

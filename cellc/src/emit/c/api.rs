@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
+use super::vectors::is_small;
 use super::{CFile, block_comment, guarded, interface as common, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::names::{Field, c_type};
 use crate::emit::signature::{Argument, StepTensor};
 use crate::emit::surface::{Member, Memory, Statement};
 use crate::emit::text::{Word, filled, part};
-use crate::emit::traversal::decimal;
-use crate::kernel::{Element, FLUSH_BELOW};
+use crate::kernel::Element;
 use crate::options::Language;
 
 const HEADER: &str = include_str!("text/header.h");
@@ -92,15 +92,36 @@ impl CFile<'_> {
     }
 
     /// What differs in all items.
-    fn words(&self) -> [Word; 8] {
+    fn words(&self) -> Vec<Word> {
         let (parameter, argument) = match self.is_baked() {
             true => (String::new(), ""),
             false => (format!(", const {}_packed *packed", self.prefix()), ", packed"),
         };
-        [
+        let (alignment, upper) = (self.program.alignment, self.upper());
+        let (defined, undefined, member) = match alignment {
+            ..=4 => (String::new(), String::new(), String::new()),
+            _ => (
+                format!(
+                    "#ifdef __cplusplus\n#define {upper}_ALIGNED alignas({alignment})\n#else\n#define {upper}_ALIGNED _Alignas({alignment})\n#endif\n\n"
+                ),
+                format!("#undef {upper}_ALIGNED\n\n"),
+                format!("{upper}_ALIGNED "),
+            ),
+        };
+        let known = match self.extensions() {
+            true => {
+                "#if defined(__GNUC__) || defined(_MSC_VER)\n#define UPPER_RESTRICT __restrict\n#elif !defined(__cplusplus)\n"
+            }
+            false => "#ifndef __cplusplus\n",
+        };
+        let restrict = format!("{known}#define UPPER_RESTRICT restrict\n#else\n#define UPPER_RESTRICT\n#endif\n");
+        vec![
+            ("ALIGNED_DEFINED\n", defined),
+            ("ALIGNED_UNDEFINED\n", undefined),
+            ("MEMBER_ALIGNED", member),
+            ("RESTRICT_DEFINED\n", restrict.replace("UPPER", &upper)),
             ("PREFIX", self.prefix().to_owned()),
             ("UPPER", self.upper()),
-            ("ALIGNMENT", self.program.alignment.to_string()),
             (" PACKED_PARAMETER", parameter),
             (" PACKED_ARGUMENT", argument.to_owned()),
             ("RUN_PARAMETERS", self.run_params()),
@@ -149,7 +170,13 @@ fn declared(file: &CFile<'_>, name: &str) -> Vec<Word> {
         ],
         "state" => {
             let bytes = (interface.block_len + interface.variables.iter().map(Field::len).sum::<usize>()) * 4;
-            vec![("STATE_BYTES", bytes.to_string()), ("    MEMORY;\n", memory(file))]
+            let padded = match file.program.alignment {
+                ..=4 => String::new(),
+                alignment => format!(
+                    ", and padding to multiples of {alignment}. Memory from the heap has to\n * come from aligned_alloc"
+                ),
+            };
+            vec![("STATE_BYTES", bytes.to_string()), ("PADDED", padded), ("    MEMORY;\n", memory(file))]
         }
         "function" => {
             let beside = if interface.pool {
@@ -248,7 +275,8 @@ fn memory(file: &CFile<'_>) -> String {
     }
     };
     let members: Vec<_> = file.memory().into_iter().map(member).collect();
-    format!("    {upper}_ALIGNED {}\n", members.join("\n    "))
+    let aligned = if file.program.alignment > 4 { format!("{upper}_ALIGNED ") } else { String::new() };
+    format!("    {aligned}{}\n", members.join("\n    "))
 }
 
 /// The fields in the order of the header, and what each is.
@@ -287,7 +315,7 @@ pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     // the function of the state stands beside those of the struct, which call it
     for name in ["isa", "function", "state", "struct", "steps"].into_iter().filter(|name| items.contains(name)) {
         if name == "function" && file.flushed_before().next().is_some() {
-            out.push_str(&file.item(SOURCE, "flush", &[("LIMIT", format!("{}f", decimal(FLUSH_BELOW)))]));
+            out.push_str(&file.item(SOURCE, "flush", &[("IS_SMALL", is_small("from[i]", file.extensions()))]));
         }
         out.push_str(&file.item(SOURCE, name, &defined(file, name)));
     }
@@ -363,7 +391,16 @@ fn machine(out: &mut String, file: &CFile<'_>) {
             Some(format!("        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n"))
         };
         let sets: String = file.asked().filter_map(set).collect();
-        let words = [("PREFIX", file.prefix()), ("BASELINE", &baseline), ("SETS\n", &sets)];
+        let condition = file.asked().find_map(|isa| {
+            isa.question().filter(|question| std::ptr::eq(question.processor, processor))?;
+            file.condition(isa)
+        });
+        let words = [
+            ("PREFIX", file.prefix()),
+            ("CONDITION", condition.as_deref().unwrap_or("1")),
+            ("BASELINE", &baseline),
+            ("SETS\n", &sets),
+        ];
         out.push_str(&filled(processor.c, &words));
     }
 }
@@ -421,24 +458,25 @@ fn statements(file: &CFile<'_>, statements: &[Statement<'_>], of: &str) -> Strin
         return format!("    (void){of};\n");
     }
     let prefix = file.prefix();
-    let zero = |place: String| format!("    memset({place}, 0, sizeof {place});\n");
+    let zero = |place: &str, field: &Field| format!("    {}\n", file.zeroed(place, &file.size(field)));
     let statement = |statement: &Statement<'_>| match statement {
         Statement::Order => "    state->backwards = 0;\n".to_owned(),
-        Statement::Variable(field, None) => zero(format!("state->{}", field.name)),
-        Statement::Variable(Field { name, .. }, Some(at)) => {
+        Statement::Variable(field, None) => zero(&format!("state->{}", field.name), field),
+        Statement::Variable(field, Some(at)) => {
             let from = super::dialect::plus(&format!("{prefix}_weight_data.values"), *at);
-            format!("    memcpy(state->{name}, {from}, sizeof state->{name});\n")
+            format!("    {}\n", file.copied(&format!("state->{}", field.name), &from, &file.size(field)))
         }
         Statement::State => format!("    {prefix}_state_reset(&self->state);\n"),
-        Statement::Zero(state) => zero(format!("self->{}", state.name)),
+        Statement::Zero(state) => zero(&format!("self->{}", state.name), state),
         Statement::Copy(input, output) => {
             let (x, y, size) = (&input.name, &output.name, file.size(input));
-            let words = [("INPUT_SIZE", size), ("INPUT", x.clone()), ("OUTPUT", y.clone())];
+            let copied = file.copied(&format!("{prefix}_copy"), x, &size);
+            let words = [("COPIED", copied), ("INPUT_SIZE", size), ("INPUT", x.clone()), ("OUTPUT", y.clone())];
             file.item(SOURCE, "copy", &words)
         }
         Statement::Step => step(file),
-        Statement::Keep(Field { name, .. }, output) => {
-            format!("    memcpy(self->{name}, {}, sizeof self->{name});\n", output.name)
+        Statement::Keep(state, output) => {
+            format!("    {}\n", file.copied(&format!("self->{}", state.name), &output.name, &file.size(state)))
         }
     };
     statements.iter().map(statement).collect()

@@ -38,6 +38,8 @@ pub(super) struct C<'a> {
     prefix: &'a str,
     isa: &'static Isa,
     alignment: usize,
+    /// Whether the file is written with what gcc and clang add to the language.
+    extensions: bool,
     used: &'a mut BTreeSet<VectorFunction>,
     pub(super) out: String,
     /// Blocks around the current statement.
@@ -62,12 +64,14 @@ impl<'a> C<'a> {
         prefix: &'a str,
         isa: &'static Isa,
         alignment: usize,
+        extensions: bool,
         used: &'a mut BTreeSet<VectorFunction>,
     ) -> Self {
         Self {
             prefix,
             isa,
             alignment,
+            extensions,
             used,
             out: String::new(),
             depth: 1,
@@ -171,7 +175,8 @@ impl Dialect for C<'_> {
     }
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
-        let _ = writeln!(self.out, "    _Alignas({}) float {}[{}];", self.alignment, block.name, block.len);
+        let aligned = super::aligned(self.alignment);
+        let _ = writeln!(self.out, "    {aligned}float {}[{}];", block.name, block.len);
     }
 
     fn end_kernel(&mut self) {
@@ -228,6 +233,10 @@ impl Dialect for C<'_> {
             // a count rather than a mask
             Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => Text::number(format!("{bits}u")),
             Scalar::U32 => Text::number(format!("{bits:#x}u")),
+            Scalar::F32 if !self.extensions && !value.is_finite() => {
+                let quiet = if value.is_nan() { bits | 0x0040_0000 } else { bits };
+                Text::atom(format!("{}({quiet:#x}u)", self.name("from_bits", 1)))
+            }
             Scalar::F32 if value.is_nan() => {
                 let sign = if value.is_sign_negative() { "-" } else { "" };
                 Text::number(format!("{sign}__builtin_nanf(\"{:#x}\")", bits & 0x003f_ffff))
@@ -342,7 +351,10 @@ impl Dialect for C<'_> {
         if run > 1 && !repeated && !add {
             let pointer = |base: &str, at: String| if at == "0" { base.to_owned() } else { format!("{base} + {at}") };
             let (to, from) = (pointer(to, write.to_string()), pointer(from, read.to_string()));
-            self.line(&format!("memcpy({to}, {from}, {run} * sizeof(float));"));
+            if !self.extensions {
+                self.name("copy_floats", 1);
+            }
+            self.line(&vectors::copied(self.prefix, self.extensions, &to, &from, &run.to_string()));
             return;
         }
         if run > 1 {
@@ -414,7 +426,7 @@ mod tests {
     fn operands_have_the_parentheses_that_they_need() {
         use LaneOp::{Add, Div, Mul, Sub, ToBits, Xor};
         let mut used = BTreeSet::new();
-        let mut c = C::new("p", arch::ALL[0], 4, &mut used);
+        let mut c = C::new("p", arch::ALL[0], 4, true, &mut used);
         let name = |name: &str| Text::atom(name);
         let mut op =
             |operation, lanes, args: [Text; 2]| c.operation(operation, Type::f32(lanes), args.into(), Context::Kernel);

@@ -16,7 +16,7 @@ use crate::kernel::{BodyRef, BufferId};
 use crate::options::Language;
 
 /// What else the text of a body takes for granted.
-const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "memcpy"];
+const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t"];
 
 /// The bodies of all instruction sets; collects what they need declared.
 pub(super) fn bodies(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
@@ -45,14 +45,15 @@ fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Stri
     let (prefix, isa, own) = (file.prefix(), file.isas[0].0, Shared::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
     let shared = shared(file, isa, body);
-    let mut dialect = C::new(prefix, isa, file.program.alignment, used);
+    let mut dialect = C::new(prefix, isa, file.program.alignment, file.extensions(), used);
     shared.all_kernels(body, &mut dialect);
     out.push_str(&dialect.out);
     let _ = write!(
         out,
         "\nvoid {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed) {{
-    memset(packed, 0, sizeof *packed);
-"
+    {}
+",
+        file.zeroed("packed->values", &file.packed.run_time_len.to_string())
     );
     pairs(file, isa, body, &shared, out).iter().for_each(|call| wrap::statement(out, 4, call));
     out.push_str("}\n");
@@ -61,7 +62,7 @@ fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Stri
 fn body(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
     let prefix = file.prefix();
     let shared = shared(file, isa, body);
-    let mut dialect = C::new(prefix, isa, file.program.alignment, used);
+    let mut dialect = C::new(prefix, isa, file.program.alignment, file.extensions(), used);
     shared.all_kernels(body, &mut dialect);
     let kernels = std::mem::take(&mut dialect.out);
     shared.all_functions(body, &mut dialect);

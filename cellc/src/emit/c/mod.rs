@@ -1,7 +1,8 @@
 //! C11 and its header: GNU vector types in named locals, an architecture's own intrinsics where lanes need more than operators.
 //!
 //! What must be fused is written as the intrinsic, what must stay split is kept so by a pragma, so that the
-//! bits do not depend on the compiler's flags. Nothing is called but `memcpy` and `memset`.
+//! bits do not depend on the compiler's flags. Nothing is called but what compilers call themselves. A file for a target without extensions
+//! is C11 alone.
 
 mod api;
 mod dialect;
@@ -20,6 +21,10 @@ use super::Contents;
 use super::text::filled;
 use crate::arch::Isa;
 pub(crate) use interface::FILE as INTERFACE;
+use vectors::VectorFunction;
+
+/// Where the compiler is gcc, and no other that says so of itself.
+const C_IS_GCC: &str = "defined(__GNUC__) && !defined(__clang__)";
 
 /// What a C file and its header are made from.
 pub(super) struct CFile<'a> {
@@ -43,6 +48,13 @@ impl CFile<'_> {
     pub(super) fn source(&self) -> String {
         let mut used = BTreeSet::new();
         let bodies = kernels::bodies(self, &mut used);
+        let mut interface = String::new();
+        api::source(&mut interface, self);
+        for name in ["copy_floats", "zero_floats"].into_iter().filter(|_| !self.extensions()) {
+            let function = VectorFunction::new(name, 1, None);
+            let call = format!("{}(", function.name(self.prefix()));
+            used.extend(Some(function).filter(|_| interface.contains(&call) || bodies.contains(&call)));
+        }
         let mut out = String::new();
         block_comment(&mut out, "", self.header);
         out.push('\n');
@@ -53,14 +65,14 @@ impl CFile<'_> {
         }
         out.push_str("\n#ifdef __cplusplus\n#error \"compile this file as C, and include its header in C++\"\n#else\n");
         self.preamble(&mut out);
-        vectors::write(&mut out, self.prefix(), &used);
+        vectors::write(&mut out, self.prefix(), self.extensions(), &used);
         weights::write(&mut out, self);
         if self.interface.pool {
             out.push_str(&pool::source(self));
         }
         out.push_str(&bodies);
-        api::source(&mut out, self);
-        out.push_str("\n#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n#endif\n");
+        out.push_str(&interface);
+        out.push_str(&format!("\n#if {C_IS_GCC}\n#pragma GCC pop_options\n#endif\n#endif\n"));
         out
     }
 
@@ -69,6 +81,21 @@ impl CFile<'_> {
         let mut out = String::new();
         api::header(&mut out, self);
         out
+    }
+
+    /// Whether it is written with what gcc and clang add to the language.
+    pub(super) fn extensions(&self) -> bool {
+        self.options.arch.c_extensions
+    }
+
+    /// A statement: copies so many floats.
+    pub(super) fn copied(&self, to: &str, from: &str, count: &str) -> String {
+        vectors::copied(self.prefix(), self.extensions(), to, from, count)
+    }
+
+    /// A statement: makes so many floats zero.
+    pub(super) fn zeroed(&self, place: &str, count: &str) -> String {
+        vectors::zeroed(self.prefix(), self.extensions(), place, count)
     }
 
     /// What every name begins with.
@@ -106,9 +133,13 @@ impl CFile<'_> {
             ("SOURCE_FILE", file),
             ("FLOAT_FLAGS", arch.c_float_flags),
             ("TUNING\n", arch.c_tuning),
+            ("IS_GCC", C_IS_GCC),
         ];
         out.push_str(if self.interface.pool { "\n#include <sched.h>\n" } else { "\n" });
-        out.push_str(&filled(include_str!("text/preamble.c"), &words));
+        out.push_str(&filled(
+            if self.extensions() { include_str!("text/preamble.c") } else { include_str!("text/preamble_portable.c") },
+            &words,
+        ));
         // by where they are included
         let mut headers: Vec<(&str, Vec<&str>)> = Vec::new();
         for isa in self.special() {
@@ -132,14 +163,13 @@ impl CFile<'_> {
             let headers: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
             let _ = write!(out, "\n#if {condition}\n{headers}#endif\n");
         }
-        let _ = write!(
-            out,
-            "
-#define {upper}_INLINE static inline __attribute__((always_inline, unused))
-"
-        );
+        let (inline, called) = match self.extensions() {
+            true => (" __attribute__((always_inline, unused))", " __attribute__((noinline, unused))"),
+            false => ("", ""),
+        };
+        let _ = write!(out, "\n#define {upper}_INLINE static inline{inline}\n");
         if self.isas.iter().any(|(isa, _)| isa.calls) {
-            let _ = writeln!(out, "#define {upper}_CALLED static __attribute__((noinline, unused))");
+            let _ = writeln!(out, "#define {upper}_CALLED static{called}");
         }
         for isa in self.special().filter(|isa| !isa.c_features.is_empty()) {
             let _ = writeln!(
@@ -150,6 +180,11 @@ impl CFile<'_> {
             );
         }
     }
+}
+
+/// What aligns memory to so many bytes, where that is more than a float has anyway.
+fn aligned(alignment: usize) -> String {
+    if alignment > 4 { format!("_Alignas({alignment}) ") } else { String::new() }
 }
 
 /// The macro for the attribute of every function of an instruction set; empty where it needs none.

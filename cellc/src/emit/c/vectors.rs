@@ -79,7 +79,7 @@ impl VectorFunction {
         (head, own.map_or(plain.clone(), |loads| loads.text(count).replace("PLAIN", &plain)))
     }
 
-    fn write(self, out: &mut String, prefix: &str) {
+    fn write(self, out: &mut String, prefix: &str, extensions: bool) {
         let (Self { lanes, isa, .. }, kind) = (self, self.kind());
         let limit = format!("{}f", decimal(FLUSH_BELOW));
         let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
@@ -107,6 +107,7 @@ impl VectorFunction {
             ("ATTRIBUTE ", &isa.map_or_else(String::new, |isa| spaced(prefix, isa))),
             ("EACH", &each.join(", ")),
             ("FOUR_LANES", C_FOUR_LANES),
+            ("IS_SMALL", &is_small("a", extensions)),
             ("LANES", &lanes.to_string()),
             ("FLOAT", &float(prefix, lanes)),
             ("BITS", &bits(prefix, lanes)),
@@ -134,12 +135,13 @@ impl VectorFunction {
 }
 
 /// Declares what is used.
-pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFunction>) {
+pub(super) fn write(out: &mut String, prefix: &str, extensions: bool, used: &BTreeSet<VectorFunction>) {
     let mut all = used.clone();
     for function in used {
         let others: &[&str] = match (function.kind(), function.lanes) {
             ("load_f16_", 1) => &["min", "to_bits", "from_bits"],
             ("load_f16_", _) => &["min", "type"],
+            ("copy_floats" | "zero_floats", _) => &[],
             _ => &["type"],
         };
         all.extend(others.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));
@@ -149,7 +151,32 @@ pub(super) fn write(out: &mut String, prefix: &str, used: &BTreeSet<VectorFuncti
     if all.iter().any(|function| function.kind() == "type") {
         out.push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
     }
-    all.iter().for_each(|function| function.write(out, prefix));
+    all.iter().for_each(|function| function.write(out, prefix, extensions));
+}
+
+/// A condition: the magnitude of a value is below the limit.
+pub(super) fn is_small(value: &str, extensions: bool) -> String {
+    let limit = format!("{}f", decimal(FLUSH_BELOW));
+    match extensions {
+        true => format!("__builtin_fabsf({value}) < {limit}"),
+        false => format!("{value} < {limit} && {value} > -{limit}"),
+    }
+}
+
+/// A statement: copies so many floats.
+pub(super) fn copied(prefix: &str, extensions: bool, to: &str, from: &str, count: &str) -> String {
+    match extensions {
+        true => format!("__builtin_memcpy({to}, {from}, {count} * sizeof(float));"),
+        false => format!("{prefix}_copy_floats({to}, {from}, {count});"),
+    }
+}
+
+/// A statement: makes so many floats zero.
+pub(super) fn zeroed(prefix: &str, extensions: bool, place: &str, count: &str) -> String {
+    match extensions {
+        true => format!("__builtin_memset({place}, 0, {count} * sizeof(float));"),
+        false => format!("{prefix}_zero_floats({place}, {count});"),
+    }
 }
 
 /// Every name that [`write`] may declare for so many lanes.

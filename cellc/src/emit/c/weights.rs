@@ -7,6 +7,22 @@ use crate::emit::weights::{assembler_string, hexadecimal, weights_file};
 use crate::kernel::{Element, Role};
 use crate::options::Language;
 
+/// How a caller names the section of weights that are in the source.
+const SECTION: &str = "\
+\x20* -DUPPER_WEIGHTS_SECTION='\".name\"' puts them into a section of the linker's. */
+#ifdef UPPER_WEIGHTS_SECTION
+__attribute__((section(UPPER_WEIGHTS_SECTION)))
+#endif
+";
+
+/// The same, in the words of the caller's compiler.
+const SECTION_PORTABLE: &str = "\
+\x20* UPPER_WEIGHTS_PLACE, if it is defined, is what the compiler wants before a constant that belongs to a section of its own. */
+#ifdef UPPER_WEIGHTS_PLACE
+UPPER_WEIGHTS_PLACE
+#endif
+";
+
 /// Declares `<prefix>_weight_data`, if the file has constants.
 pub(super) fn write(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
@@ -49,7 +65,13 @@ fn narrow_members(file: &CFile<'_>) -> String {
 /// A text of that file, from what has members beside the values.
 fn text(file: &CFile<'_>, name: &str, members: &str) -> String {
     let kind = if members.is_empty() { "struct" } else { "union" };
+    let section = match file.extensions() {
+        true => SECTION,
+        false => SECTION_PORTABLE,
+    };
     let words = [
+        ("IN_PLACE;\n", section),
+        ("ALIGNED", &super::aligned(file.program.alignment)),
         ("    MEMBERS;\n", members),
         ("KIND", kind),
         ("ALIGNMENT", &file.program.alignment.to_string()),

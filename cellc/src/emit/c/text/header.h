@@ -10,13 +10,7 @@ extern "C" {
 #endif
 
 /* Pointers that must not overlap any other argument. */
-#if defined(__GNUC__) || defined(_MSC_VER)
-#define UPPER_RESTRICT __restrict
-#elif !defined(__cplusplus)
-#define UPPER_RESTRICT restrict
-#else
-#define UPPER_RESTRICT
-#endif
+RESTRICT_DEFINED
 
 /* The instruction sets that a step can run on. */
 typedef enum PREFIX_isa {
@@ -50,37 +44,24 @@ typedef struct PREFIX_weights {
     WEIGHTS;
 } PREFIX_weights;
 
-#ifdef __cplusplus
-#define UPPER_ALIGNED alignas(ALIGNMENT)
-#else
-#define UPPER_ALIGNED _Alignas(ALIGNMENT)
-#endif
-
+ALIGNED_DEFINED
 /* The weights in the order in which the kernels read them, PACKED_BYTES bytes. PREFIX_pack fills it. */
 typedef struct PREFIX_packed {
-    UPPER_ALIGNED float values[PACKED_LENGTH];
+    MEMBER_ALIGNEDfloat values[PACKED_LENGTH];
 } PREFIX_packed;
 
-#undef UPPER_ALIGNED
-
+ALIGNED_UNDEFINED
 /* Puts weights into the order in which the kernels read them. */
 void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed);
 //: state
 
-#ifdef __cplusplus
-#define UPPER_ALIGNED alignas(ALIGNMENT)
-#else
-#define UPPER_ALIGNED _Alignas(ALIGNMENT)
-#endif
-
-/* The state between steps, and scratch memory: STATE_BYTES bytes, and padding to multiples of ALIGNMENT. Memory from the heap has to
- * come from aligned_alloc. */
+ALIGNED_DEFINED
+/* The state between steps, and scratch memory: STATE_BYTES bytesPADDED. */
 typedef struct PREFIX_state {
     MEMORY;
 } PREFIX_state;
 
-#undef UPPER_ALIGNED
-
+ALIGNED_UNDEFINED
 /* Sets every variable to its initial value: call it before the first step. */
 void PREFIX_state_reset(PREFIX_state *state);
 //: function

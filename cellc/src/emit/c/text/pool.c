@@ -84,7 +84,7 @@ static void PREFIX_pair_join(void *context, void (*here)(void *), void *here_arg
 
 int PREFIX_pair_start(PREFIX_pair *pair) {
     int error;
-    memset(pair, 0, sizeof *pair);
+    __builtin_memset(pair, 0, sizeof *pair);
     error = pthread_mutex_init(&pair->mutex, NULL);
     if (error != 0) {
         return error;

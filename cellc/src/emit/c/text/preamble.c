@@ -1,9 +1,8 @@
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-#if !defined(__GNUC__)
-#error "this file is written with the vector types of gcc and clang"
+#if !defined(__GNUC__) && !defined(__clang__)
+#error "this file is written with the vector types of gcc and clang: generate it with --target portable for other compilers"
 #endif
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
     || defined(__NO_SIGNED_ZEROS__) || __FINITE_MATH_ONLY__
@@ -20,7 +19,7 @@ REFUSED
  * (Only clang's -ffp-contract=fast overrides this.) */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#else
+#elif IS_GCC
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=off")
 TUNING

@@ -20,7 +20,7 @@ const char *PREFIX_isa_name(PREFIX_isa isa) {
 /* The values, with 0 for magnitudes below 2^-100. */
 UPPER_INLINE void PREFIX_flush(float *restrict to, const float *restrict from, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        to[i] = __builtin_fabsf(from[i]) < LIMIT ? 0.0f : from[i];
+        to[i] = IS_SMALL ? 0.0f : from[i];
     }
 }
 //: function
@@ -62,7 +62,7 @@ STEP_HEAD;
     /* INPUT is still read after OUTPUT is written */
     float PREFIX_copy[INPUT_SIZE];
     if (INPUT == OUTPUT) {
-        memcpy(PREFIX_copy, INPUT, sizeof PREFIX_copy);
+        COPIED
         INPUT = PREFIX_copy;
     }
 //: steps

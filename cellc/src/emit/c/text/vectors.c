@@ -2,6 +2,20 @@
 typedef float FLOAT __attribute__((vector_size(BYTES)));
 typedef uint32_t BITS __attribute__((vector_size(BYTES)));
 typedef FLOAT FLOAT_in_memory __attribute__((aligned(4), may_alias));
+//: copy_floats
+/* Copies floats. */
+static void NAME(float *to, const float *from, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        to[i] = from[i];
+    }
+}
+//: zero_floats
+/* Makes floats zero. */
+static void NAME(float *to, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        to[i] = 0.0f;
+    }
+}
 //: load
 
 UPPER_INLINE FLOAT NAME(const float *from) {
@@ -63,16 +77,20 @@ UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c, FLOAT d) {
 //: to_bits
 
 UPPER_INLINE uint32_t NAME(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
+    const union {
+        float value;
+        uint32_t bits;
+    } same = {value};
+    return same.bits;
 }
 //: from_bits
 
 UPPER_INLINE float NAME(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    const union {
+        uint32_t bits;
+        float value;
+    } same = {bits};
+    return same.value;
 }
 //: load_f16_ of one
 
@@ -147,7 +165,7 @@ UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
 //: flush of one
 /* a, or 0 if its magnitude is below 2^-100. */
 UPPER_INLINE ATTRIBUTE float NAME(float a) {
-    return __builtin_fabsf(a) < LIMIT ? 0.0f : a;
+    return IS_SMALL ? 0.0f : a;
 }
 //: flush by intrinsics
 /* a, or 0 if its magnitude is below 2^-100. */

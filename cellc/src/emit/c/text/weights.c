@@ -1,14 +1,11 @@
 //: narrow
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "weights narrower than a float are laid out for little-endian machines: generate this file with --weight-format f32"
 #endif
 //: array
 /* The weights in the order in which the kernels read them, as bits: exact, and fast to compile.
- * -DUPPER_WEIGHTS_SECTION='".name"' puts them into a section of the linker's. */
-#ifdef UPPER_WEIGHTS_SECTION
-__attribute__((section(UPPER_WEIGHTS_SECTION)))
-#endif
-static const _Alignas(ALIGNMENT) union {
+IN_PLACE;
+static const ALIGNEDunion {
     uint32_t bits[LENGTH];
     float values[LENGTH];
     MEMBERS;
@@ -66,7 +63,7 @@ extern const KIND {
 #ifdef UPPER_WEIGHTS_SECTION
 __attribute__((section(UPPER_WEIGHTS_SECTION)))
 #endif
-static const _Alignas(ALIGNMENT) union {
+static const ALIGNEDunion {
     unsigned char bytes[LENGTH * sizeof(float)];
     float values[LENGTH];
     MEMBERS;

@@ -1,0 +1,25 @@
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
+    || defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "-ffast-math changes the results: the order and the rounding of every operation are part of them"
+#error "MSVC: /fp:precise. gcc and clang: add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:"
+#error "set_source_files_properties(SOURCE_FILE PROPERTIES COMPILE_OPTIONS -fno-fast-math)"
+#endif
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error "float must be computed as float (FLOAT_FLAGS)"
+#endif
+REFUSED
+
+/* A multiplication and an addition stay two operations, whatever the compiler's flags are. (Only clang's -ffp-contract=fast
+ * overrides this.) */
+#if IS_GCC
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off")
+TUNING
+#elif defined(_MSC_VER) && !defined(__clang__)
+#pragma fp_contract(off)
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
