@@ -21,7 +21,7 @@ pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
 pub use op::{
     Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Op, PadMode, Padding,
-    Pool, PoolKind, Slicing, Window,
+    Pool, PoolKind, Rounding, Slicing, Window,
 };
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};

@@ -89,6 +89,18 @@ pub enum Op {
     },
     /// Data with some of its parts along an axis replaced. Inputs: data, indices, the new parts, axis.
     ScatterUpdate,
+    /// Data with parts replaced. Inputs: data, indices, whose last dimension says where a part begins, the new parts.
+    ScatterNd,
+    /// Data with elements replaced. Inputs: data, indices along the axis, the new elements.
+    ScatterElements {
+        /// From the end where negative.
+        axis: i64,
+    },
+    /// Inputs: data, indices along the axis.
+    GatherElements {
+        /// From the end where negative.
+        axis: i64,
+    },
     /// Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),
     /// Inputs: data, how often it stands along each axis.
@@ -286,7 +298,18 @@ pub struct Pool {
     /// How it moves.
     pub window: Window,
     /// Whether a last window may reach beyond the pads.
-    pub ceil: bool,
+    pub rounding: Rounding,
+}
+
+/// Which windows of a pool there are where the data are no multiple of the stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// Those that are inside.
+    Floor,
+    /// One more, which reaches beyond the end.
+    Ceil,
+    /// One more, if it begins before the pads at the end: the rule of PyTorch and of ONNX.
+    CeilInside,
 }
 
 /// What [`Op::Pad`] puts around data.

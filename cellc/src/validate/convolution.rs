@@ -6,7 +6,7 @@ use super::shape::{Geometry, signed, strides};
 use super::{Known, Validation};
 use crate::model::{
     Convolution, Dense, ElementType, Groups, Node, PadMode, Padding, Pointwise, PointwiseFunction, Pool, PoolKind,
-    Source, Tensor, ValidOp, WeightSource, Window, shape_text,
+    Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
 };
 
 /// Above this many groups of one channel each, taps are added one after the other.
@@ -29,13 +29,17 @@ impl Axis {
         (self.kernel - 1) * self.dilation + 1
     }
 
-    /// How many windows there are; `None`: none. `ceil`: a last window may reach beyond the end, if it starts before.
-    fn windows(self, ceil: bool) -> Option<usize> {
+    /// How many windows there are; `None`: none. A last window may reach beyond the end.
+    fn windows(self, rounding: Rounding) -> Option<usize> {
         let all = self.size as i64 + self.begin + self.end;
         let rest = usize::try_from(all - self.reach() as i64).ok()?;
         let full = rest / self.stride + 1;
-        let more =
-            ceil && !rest.is_multiple_of(self.stride) && ((full * self.stride) as i64) < self.size as i64 + self.begin;
+        let begins_inside = ((full * self.stride) as i64) < self.size as i64 + self.begin;
+        let more = match rounding {
+            Rounding::Floor => false,
+            Rounding::Ceil => !rest.is_multiple_of(self.stride),
+            Rounding::CeilInside => !rest.is_multiple_of(self.stride) && begins_inside,
+        };
         Some(full + usize::from(more))
     }
 }
@@ -127,8 +131,8 @@ impl<'a> Validation<'a> {
     }
 
     /// How many windows there are along each axis; `None` after an error.
-    fn windows(&mut self, node: &Node, axes: &[Axis], ceil: bool) -> Option<Vec<usize>> {
-        let counts: Option<Vec<usize>> = axes.iter().map(|axis| axis.windows(ceil)).collect();
+    fn windows(&mut self, node: &Node, axes: &[Axis], rounding: Rounding) -> Option<Vec<usize>> {
+        let counts: Option<Vec<usize>> = axes.iter().map(|axis| axis.windows(rounding)).collect();
         if counts.is_none() {
             let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
             let reach: Vec<usize> = axes.iter().map(|axis| axis.reach()).collect();
@@ -421,7 +425,7 @@ impl<'a> Validation<'a> {
         axes: &[Axis],
         kernel: &[usize],
     ) -> Option<Known> {
-        let counts = self.windows(node, axes, false)?;
+        let counts = self.windows(node, axes, Rounding::Floor)?;
         let (batch, channels) = (self.shape_of(x)[0], self.shape_of(x)[1]);
         let (outputs, inner) = (self.shape_of(w)[0], channels / groups);
         let element = x.element();
@@ -506,6 +510,11 @@ impl<'a> Validation<'a> {
             return Some(y);
         }
         let bias = self.input(node, 2)?;
+        if !bias.element().is_float() {
+            let found = "a third input of integers";
+            self.error(node, &node.origin, found, "pads in place of a shape of the output", "save the model with pads");
+            return None;
+        }
         let to = self.shape_of(&y);
         let shape = self.shape_of(&bias);
         if shape != [to[axis]] {
@@ -543,6 +552,12 @@ impl<'a> Validation<'a> {
     }
 
     fn pooled(&mut self, node: &'a Node, of: &Pool) -> Option<Known> {
+        let indices = node.outputs.get(1);
+        if indices.is_some_and(|indices| self.model.nodes.iter().any(|other| other.inputs.contains(indices))) {
+            let found = "the indices of the largest elements are read";
+            self.error(node, &node.origin, found, "the values only", "remove what reads the indices");
+            return None;
+        }
         let x = self.input(node, 0)?;
         self.all_floats(node, std::slice::from_ref(&x))?;
         let shape = self.shape_of(&x);
@@ -559,7 +574,7 @@ impl<'a> Validation<'a> {
             self.error(node, &node.origin, found, "pads shorter than the kernel", "correct the pads");
             return None;
         }
-        let counts = self.windows(node, &axes, of.ceil)?;
+        let counts = self.windows(node, &axes, of.rounding)?;
         let stated = axes.clone();
         // what the last windows reach beyond the end
         for (axis, &count) in axes.iter_mut().zip(&counts) {

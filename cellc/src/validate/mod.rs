@@ -19,6 +19,7 @@ mod loops;
 mod matmul;
 mod parameters;
 mod rounding;
+mod scatter;
 mod sequence;
 mod shape;
 mod states;
@@ -297,6 +298,9 @@ impl<'a> Validation<'a> {
             Op::Broadcast(mode) => self.broadcast(node, *mode),
             Op::ReverseSequence { batch_axis, seq_axis } => self.reverse_sequence(node, *batch_axis, *seq_axis),
             Op::ScatterUpdate => self.scatter_update(node),
+            Op::ScatterNd => self.scatter_nd(node),
+            Op::ScatterElements { axis } => self.scatter_elements(node, *axis),
+            Op::GatherElements { axis } => self.gather_elements(node, *axis),
             Op::Tile => self.tile(node),
             Op::ShapeOf => self.shape_of_op(node),
             Op::Range => self.range(node),

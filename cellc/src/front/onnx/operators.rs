@@ -2,6 +2,7 @@
 
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
+use crate::diagnostic::quoted;
 use crate::model::{Activation, BroadcastMode, ElementType, Elementwise, Op, Tensor, ValueId};
 
 type Values = Option<Vec<ValueId>>;
@@ -373,6 +374,34 @@ pub(super) fn gather(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     let axis = call.attributes.int("axis").unwrap_or(0);
     let axis = reader.integer(axis);
     Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![call.x(), call.input(1)?, axis])])
+}
+
+/// Refuses a scatter that does more than replace.
+fn only_replaces(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
+    match call.attributes.text("reduction").as_deref() {
+        None | Some("none") => Some(()),
+        Some(other) => {
+            let found = format!("reduction={}", quoted(other));
+            reader.error(found, "none", "replace the operator by arithmetic on whole tensors");
+            None
+        }
+    }
+}
+
+pub(super) fn scatter_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    only_replaces(reader, call)?;
+    Some(vec![reader.op(Op::ScatterNd, vec![call.x(), call.input(1)?, call.input(2)?])])
+}
+
+pub(super) fn scatter_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    only_replaces(reader, call)?;
+    let axis = call.attributes.int("axis").unwrap_or(0);
+    Some(vec![reader.op(Op::ScatterElements { axis }, vec![call.x(), call.input(1)?, call.input(2)?])])
+}
+
+pub(super) fn gather_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let axis = call.attributes.int("axis").unwrap_or(0);
+    Some(vec![reader.op(Op::GatherElements { axis }, vec![call.x(), call.input(1)?])])
 }
 
 pub(super) fn expand(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {

@@ -2,7 +2,7 @@
 
 use super::graph::{Call, GraphReader};
 use crate::diagnostic::quoted;
-use crate::model::{Convolution, Groups, Op, PadMode, Padding, Pool, PoolKind, ValueId, Window};
+use crate::model::{Convolution, Groups, Op, PadMode, Padding, Pool, PoolKind, Rounding, ValueId, Window};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -79,8 +79,8 @@ fn pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Va
         reader.error("no kernel_shape", "a size for each dimension", "export the model again");
         return None;
     }
-    let ceil = call.attributes.flag("ceil_mode", false);
-    let op = Op::Pool(Box::new(Pool { kind, kernel, window, ceil }));
+    let rounding = if call.attributes.flag("ceil_mode", false) { Rounding::CeilInside } else { Rounding::Floor };
+    let op = Op::Pool(Box::new(Pool { kind, kernel, window, rounding }));
     Some(vec![reader.op(op, vec![call.x()])])
 }
 
@@ -97,7 +97,7 @@ pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
 
 fn global(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {
     let window = Window { strides: Vec::new(), dilations: Vec::new(), padding: Padding::Valid };
-    let op = Op::Pool(Box::new(Pool { kind, kernel: Vec::new(), window, ceil: false }));
+    let op = Op::Pool(Box::new(Pool { kind, kernel: Vec::new(), window, rounding: Rounding::Floor }));
     Some(vec![reader.op(op, vec![call.x()])])
 }
 

@@ -13,6 +13,7 @@ mod tensors;
 mod tests;
 mod text;
 mod weights;
+mod windows;
 mod xml;
 
 use std::io;

@@ -5,7 +5,9 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
-use crate::model::{Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, Value, ValueId};
+use crate::model::{
+    Activation, BroadcastMode, Dim, ElementType, Elementwise, Groups, LedgerEntry, Loop, Op, Value, ValueId,
+};
 
 /// The element types of an operation's outputs.
 pub(super) enum OutputTypes {
@@ -47,7 +49,7 @@ pub(super) enum Then {
 
 impl ReadOperation {
     /// One output, of the type of the first input.
-    fn new(op: Op) -> Self {
+    pub(super) fn new(op: Op) -> Self {
         let (element, ports) = (OutputTypes::Of(0), Ports::Exactly(1));
         Self { op, element, shape: None, ports, ledger: Vec::new(), then: Then::Nothing }
     }
@@ -62,7 +64,7 @@ impl ReadOperation {
         Self { element, ..self }
     }
 
-    fn ports(self, ports: Ports) -> Self {
+    pub(super) fn ports(self, ports: Ports) -> Self {
         Self { ports, ..self }
     }
 
@@ -210,6 +212,13 @@ impl GraphReader<'_, '_> {
                 ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? })
             }
             LayerType::ScatterUpdate => ReadOperation::new(Op::ScatterUpdate),
+            LayerType::Convolution { groups, transposed } => {
+                let groups = if groups { Groups::InWeights } else { Groups::Count(1) };
+                self.convolution(index, data, groups, transposed)?
+            }
+            LayerType::Pool { maximum } => self.pool(index, set, data, maximum)?,
+            LayerType::Pad => self.pad(index, data)?,
+            LayerType::ScatterNd => ReadOperation::new(Op::ScatterNd),
             LayerType::Broadcast => {
                 let explicit = ("explicit", BroadcastMode::Explicit);
                 let numpy = ("numpy", BroadcastMode::Numpy);

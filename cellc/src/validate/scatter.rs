@@ -1,0 +1,148 @@
+//! Elements that are taken, or replaced, one by one at places that are known when compiling.
+
+use super::shape::{Geometry, strides};
+use super::{Known, Validation};
+use crate::model::{Node, shape_text};
+
+/// The most pieces that a tensor is put together from.
+const MOST_PIECES: usize = 4096;
+
+/// A run of elements: of which tensor, from which on, how many.
+type Run = (usize, usize, usize);
+
+/// Adds an element to a list of runs.
+fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
+    match runs.last_mut() {
+        Some((last, start, count)) if *last == of && *start + *count == at => *count += 1,
+        _ => runs.push((of, at, 1)),
+    }
+}
+
+impl Validation<'_> {
+    /// A tensor whose elements are runs of elements of others, one after the other.
+    fn from_runs(&mut self, node: &Node, of: &[&Known], runs: &[Run], shape: Vec<usize>) -> Option<Known> {
+        if runs.len() > MOST_PIECES {
+            let found = format!("{} pieces of a tensor at places that are not next to each other", runs.len());
+            self.error(node, &node.origin, found, format!("{MOST_PIECES} or fewer"), "order the indices");
+            return None;
+        }
+        let mut pieces = Vec::new();
+        for &(which, offset, count) in runs {
+            let piece = Geometry { offset, strides: vec![1], shape: vec![count] };
+            pieces.push(self.view(node, of[which], piece)?);
+        }
+        let whole = self.put_together(node, &pieces, 0)?;
+        self.view(node, &whole, Geometry::reshaped(shape))
+    }
+
+    /// An index along an axis, counted from the end where negative; `None` after an error.
+    fn place(&mut self, node: &Node, index: i64, size: usize) -> Option<usize> {
+        let counted = if index < 0 { index + size as i64 } else { index };
+        let place = usize::try_from(counted).ok().filter(|&place| place < size);
+        if place.is_none() {
+            let found = format!("the index {index} on {size} elements");
+            self.error(node, &node.origin, found, "an index inside", "correct the indices");
+        }
+        place
+    }
+
+    /// Data with parts replaced: the last dimension of the indices says where each part of the updates begins.
+    pub(super) fn scatter_nd(&mut self, node: &Node) {
+        let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
+        let Some(indices) = self.integers(node, 1, "the indices") else { return };
+        let of_indices = self.input(node, 1).map(|known| self.shape_of(&known)).unwrap_or_default();
+        let (shape, given) = (self.shape_of(&data), self.shape_of(&updates));
+        let depth = of_indices.last().copied().unwrap_or(0);
+        let outer = &of_indices[..of_indices.len().saturating_sub(1)];
+        if depth == 0 || depth > shape.len() || given != [outer, &shape[depth..]].concat() {
+            let shapes = [shape, of_indices, given];
+            self.shapes_differ(node, &shapes, "updates of the shape of the indices and of the parts", "correct them");
+            return;
+        }
+        let part: usize = shape[depth..].iter().product();
+        let own = strides(&shape);
+        let mut sources: Vec<Option<usize>> = vec![None; shape.iter().product()];
+        for (k, index) in indices.chunks(depth).enumerate() {
+            let mut at = 0;
+            for (d, &index) in index.iter().enumerate() {
+                let Some(place) = self.place(node, index, shape[d]) else { return };
+                at += place * own[d];
+            }
+            (0..part).for_each(|i| sources[at + i] = Some(k * part + i));
+        }
+        self.replaced(node, &data, &updates, &sources, shape);
+    }
+
+    /// Data with elements replaced by those of the updates, or kept.
+    fn replaced(&mut self, node: &Node, data: &Known, updates: &Known, sources: &[Option<usize>], shape: Vec<usize>) {
+        let mut runs = Vec::new();
+        for (at, source) in sources.iter().enumerate() {
+            match source {
+                None => add(&mut runs, 0, at),
+                Some(k) => add(&mut runs, 1, *k),
+            }
+        }
+        if let Some(whole) = self.from_runs(node, &[data, updates], &runs, shape) {
+            self.set(node, 0, whole);
+        }
+    }
+
+    /// Indices and the shape they have, along an axis of a shape with as many dimensions; `None` after an error.
+    fn along(&mut self, node: &Node, axis: i64, shape: &[usize]) -> Option<(Vec<usize>, Vec<usize>, usize)> {
+        let axis = self.axis(node, axis, shape.len())?;
+        let indices = self.integers(node, 1, "the indices")?;
+        let of_indices = self.input(node, 1).map(|known| self.shape_of(&known))?;
+        let fits = of_indices.len() == shape.len()
+            && of_indices.iter().zip(shape).enumerate().all(|(d, (a, b))| d == axis || a <= b);
+        if !fits {
+            let found =
+                format!("indices of shape {} along axis {axis} of {}", shape_text(&of_indices), shape_text(shape));
+            self.error(
+                node,
+                &node.origin,
+                found,
+                "a shape that is inside, along the other axes",
+                "correct the indices",
+            );
+            return None;
+        }
+        // where in the data each index points
+        let (own, of) = (strides(shape), strides(&of_indices));
+        let mut places = Vec::with_capacity(indices.len());
+        for (k, &index) in indices.iter().enumerate() {
+            let place = self.place(node, index, shape[axis])?;
+            let at: usize = (0..shape.len())
+                .map(|d| if d == axis { place * own[d] } else { k / of[d] % of_indices[d] * own[d] })
+                .sum();
+            places.push(at);
+        }
+        Some((places, of_indices, axis))
+    }
+
+    /// Data with elements replaced: each index says the place along an axis.
+    pub(super) fn scatter_elements(&mut self, node: &Node, axis: i64) {
+        let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
+        let shape = self.shape_of(&data);
+        let Some((places, of_indices, _)) = self.along(node, axis, &shape) else { return };
+        if self.shape_of(&updates) != of_indices {
+            let shapes = [of_indices, self.shape_of(&updates)];
+            self.shapes_differ(node, &shapes, "updates of the shape of the indices", "correct the updates");
+            return;
+        }
+        let mut sources: Vec<Option<usize>> = vec![None; shape.iter().product()];
+        places.iter().enumerate().for_each(|(k, &at)| sources[at] = Some(k));
+        self.replaced(node, &data, &updates, &sources, shape);
+    }
+
+    /// The element that each index says along an axis.
+    pub(super) fn gather_elements(&mut self, node: &Node, axis: i64) {
+        let Some(data) = self.input(node, 0) else { return };
+        let shape = self.shape_of(&data);
+        let Some((places, to, _)) = self.along(node, axis, &shape) else { return };
+        let mut runs = Vec::new();
+        places.iter().for_each(|&at| add(&mut runs, 0, at));
+        if let Some(whole) = self.from_runs(node, &[&data], &runs, to) {
+            self.set(node, 0, whole);
+        }
+    }
+}
