@@ -19,6 +19,8 @@ mod scaled_tanh;
 mod sigmoid;
 mod softplus;
 mod softsign;
+mod sqrt;
+mod square;
 mod tanh;
 #[cfg(test)]
 mod tests;
@@ -58,6 +60,8 @@ fn definition(activation: Activation) -> (Definition, [f32; 2]) {
         Activation::Softplus => softplus::DEFINITION,
         Activation::Exp => exp::DEFINITION,
         Activation::Log => log::DEFINITION,
+        Activation::Square => square::DEFINITION,
+        Activation::Sqrt => sqrt::DEFINITION,
     };
     let mut parameters = activation.parameters().into_iter();
     (definition, [(); 2].map(|()| parameters.next().unwrap_or_default()))

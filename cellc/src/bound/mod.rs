@@ -100,6 +100,7 @@ pub fn work(model: &ValidModel) -> usize {
             ValidOp::Dense(dense) => dense.rows.saturating_mul(dense.inputs).saturating_mul(dense.outputs),
             ValidOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
             ValidOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
+            ValidOp::Reduce(reduce) => model.len(reduce.input).saturating_mul(ELEMENT),
             ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => {
                 let outputs = node.op.outputs().into_iter();
                 outputs.map(|out| model.len(Source::Value(out)).saturating_mul(ELEMENT)).sum()

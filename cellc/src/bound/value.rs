@@ -197,6 +197,18 @@ impl Value {
                 let all = activation::image(activation, magnitude);
                 (Image { slope: self.low.recip(), low, high, ..all }, error(low.abs().max(high.abs())))
             }
+            Activation::Sqrt if self.low >= 0.0 => {
+                let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
+                let all = activation::image(activation, magnitude);
+                // of roots, |a - b| is at most the root of the difference
+                let slope = (0.5 / low).min(self.error.sqrt() / self.error);
+                (Image { slope, low, high, ..all }, error(high))
+            }
+            Activation::Square => {
+                let all = activation::image(activation, magnitude);
+                let low = if self.low > 0.0 { self.low * self.low } else { (-self.high).max(0.0).powi(2) };
+                (Image { low, ..all }, error(all.high))
+            }
             _ => {
                 let own = activation::own_error(activation, accuracy, fused, magnitude);
                 (activation::image(activation, magnitude), own)

@@ -4,8 +4,8 @@
 //! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
 
 use crate::model::{
-    Concat, Denormals, Dense, Lengths, LoopSlice, MatMul, Pointwise, PointwiseFunction, Small, Softmax, Source, Tensor,
-    ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightLayout, WeightSource,
+    Concat, Denormals, Dense, Lengths, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Small, Softmax, Source,
+    Tensor, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightLayout, WeightSource,
 };
 
 #[cfg(test)]
@@ -295,6 +295,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
                 ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
                 ValidOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
+                ValidOp::Reduce(reduce) => (reduce.out, self.reduce(reduce)),
                 ValidOp::View(view) => (view.out, self.view(view)),
                 ValidOp::Concat(concat) => (concat.out, self.concat(concat)),
             };
@@ -404,6 +405,28 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             }
         }
         values
+    }
+
+    fn reduce(&self, reduce: &Reduce) -> Vec<A::Value> {
+        let values = self.get(reduce.input);
+        let [outer, size, inner] = reduce.extents(self.model.shape(reduce.input));
+        let element = |at: usize| {
+            let (at, column) = (at / inner, at % inner);
+            let one = |k: usize| values[(at * size + k) * inner + column].clone();
+            let combined =
+                |a: &A::Value, b: &A::Value| self.arithmetic.pointwise(reduce.function, &[a.clone(), b.clone()]);
+            let mut chains: Vec<A::Value> = (0..reduce.chains).map(one).collect();
+            for k in reduce.chains..size {
+                let chain = k % reduce.chains;
+                chains[chain] = combined(&chains[chain], &one(k));
+            }
+            while chains.len() > 1 {
+                let (first, second) = chains.split_at(chains.len() / 2);
+                chains = first.iter().zip(second).map(|(a, b)| combined(a, b)).collect();
+            }
+            chains.remove(0)
+        };
+        (0..outer * inner).map(element).collect()
     }
 
     fn view(&self, view: &View) -> Vec<A::Value> {

@@ -39,6 +39,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             ValidOp::MatMul(matmul) => self.matmul(matmul),
             ValidOp::Pointwise(pointwise) => self.pointwise(pointwise),
             ValidOp::Softmax(softmax) => self.softmax(softmax),
+            ValidOp::Reduce(reduce) => self.reduce(reduce),
             ValidOp::View(view) => self.view(view),
             ValidOp::Concat(concat) => self.concat(concat),
             ValidOp::Loop(body) => self.body(body),
@@ -246,7 +247,20 @@ impl KernelBuilder<'_, '_> {
         if self.is_number(link.inputs[0]) {
             return op(operation, args);
         }
-        let [first, second] = [0, 1].map(|i| self.let_(body, "v", lanes, args[i].clone()));
+        let [first, second] = [0, 1].map(|i| args[i].clone());
+        self.chosen(body, operation, first, second, lanes)
+    }
+
+    /// The same of operands of which nothing is known.
+    pub(super) fn chosen(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        operation: LaneOp,
+        first: Expr,
+        second: Expr,
+        lanes: usize,
+    ) -> Expr {
+        let [first, second] = [first, second].map(|operand| self.let_(body, "v", lanes, operand));
         let chosen = op(operation, vec![first.clone(), second]);
         // at most 0, unless it is NaN
         let below = op(LaneOp::Min, vec![Expr::f32(0.0, lanes), first.clone()]);

@@ -17,6 +17,7 @@ mod memory;
 mod packing;
 mod pointwise;
 mod product;
+mod reduce;
 mod rnn;
 mod softmax;
 mod step;
@@ -192,6 +193,7 @@ impl<'m> Lowering<'m> {
             ValidOp::MatMul(_) => "matmul",
             ValidOp::Pointwise(_) => "pointwise",
             ValidOp::Softmax(_) => "softmax",
+            ValidOp::Reduce(_) => "reduce",
             ValidOp::View(_) => "view",
             ValidOp::Concat(_) => "concat",
             ValidOp::Loop(_) => "loop",

@@ -10,7 +10,7 @@ macro_rules! activations {
     ) => {
         /// An activation function by name; cellc knows its value, its arithmetic and its errors.
         ///
-        /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and two that only models as a whole use.
+        /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and others that only models as a whole use.
         #[derive(Clone, Copy, Debug)]
         #[allow(missing_docs)] // alpha and beta are those of the formulas
         #[non_exhaustive]
@@ -85,6 +85,10 @@ activations! {
         Exp "exp"
         /// log(v): not for cells
         Log "log"
+        /// v v: not for cells
+        Square "square"
+        /// the root of v: not for cells
+        Sqrt "sqrt"
     }
 }
 
@@ -170,6 +174,8 @@ impl Activation {
         match label {
             "exp" => Some(Self::Exp),
             "log" => Some(Self::Log),
+            "square" => Some(Self::Square),
+            "sqrt" => Some(Self::Sqrt),
             _ => label.parse().ok(),
         }
     }

@@ -20,15 +20,15 @@ pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, Rese
 pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
 pub use op::{
-    Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Op, PadMode, Padding,
-    Pool, PoolKind, Rounding, Slicing, Window,
+    Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Normalization, Op,
+    PadMode, Padding, Pool, PoolKind, Reduction, Rounding, Slicing, Window,
 };
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
     Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,
-    Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps, ValidCell, ValidLoop, ValidModel, ValidNode,
-    ValidOp, ValidValue, Variable, View, WeightSource,
+    Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps, ValidCell, ValidLoop, ValidModel,
+    ValidNode, ValidOp, ValidValue, Variable, View, WeightSource,
 };
 
 use std::fmt;

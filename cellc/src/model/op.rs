@@ -34,6 +34,17 @@ pub enum Op {
         /// Whether the logarithm is meant.
         log: bool,
     },
+    /// Along some axes. Inputs: data, axes (all if absent).
+    Reduce {
+        /// What is computed.
+        reduction: Reduction,
+        /// Whether the axes stay, with a size of 1.
+        keep: bool,
+        /// Whether no axes, given as an empty list, leave data as it is; else they are all.
+        none_is_none: bool,
+    },
+    /// Data less its mean, divided by its deviation, or what is like that.
+    Normalize(Normalization),
     /// The inputs side by side.
     Concat {
         /// From the end where negative.
@@ -136,6 +147,94 @@ pub enum Op {
     If(Box<If>),
 }
 
+/// What [`Op::Reduce`] computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// v1 + v2 + ..
+    Sum,
+    /// The sum, divided by how many there are.
+    Mean,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// v1 v2 ..
+    Product,
+    /// The sum of magnitudes.
+    L1,
+    /// The root of the sum of squares.
+    L2,
+    /// The logarithm of the sum.
+    LogSum,
+    /// The logarithm of the sum of `exp(v)`.
+    LogSumExp,
+    /// The sum of squares.
+    SumSquare,
+    /// Whether all are true.
+    All,
+    /// Whether any is true.
+    Any,
+}
+
+/// What [`Op::Normalize`] computes; `eps` is added so that nothing is divided by 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Normalization {
+    /// `(x - mean) / sqrt(variance + eps) * scale + shift`, a number of each for each place along axis 1.
+    ///
+    /// Inputs: x, scale, shift, mean, variance.
+    Batch {
+        /// What is added to the variance.
+        eps: f32,
+    },
+    /// The same over all axes from one on, of which scale and shift have one number for each place. Inputs: x, scale where present, shift where present.
+    Layer {
+        /// From the end where negative.
+        axis: i64,
+        /// What is added to the variance.
+        eps: f32,
+        /// Whether the mean is taken as 0, and the variance is that of the squares.
+        root_mean_square: bool,
+    },
+    /// The same over each of some groups of places along axis 1 and all axes after it. Inputs: x, scale, shift.
+    Group {
+        /// How many groups; 0: as many as places.
+        groups: usize,
+        /// What is added to the variance.
+        eps: f32,
+    },
+    /// The same over the axes that are given, without scale and shift. Inputs: x, axes where present.
+    Variance {
+        /// The first of the axes where none are given: all from it on.
+        first: usize,
+        /// What is added.
+        eps: f32,
+        /// Whether to the variance; else to its root.
+        inside: bool,
+        /// Whether it is divided by the deviation.
+        divides: bool,
+    },
+    /// `x / sqrt(sum of squares)` over the axes that are given. Inputs: x, axes.
+    Length {
+        /// What is added to the sum, or the least that it counts as.
+        eps: f32,
+        /// Whether it is added.
+        adds: bool,
+    },
+}
+
+impl Normalization {
+    /// How many inputs it takes.
+    pub fn inputs(self) -> std::ops::RangeInclusive<usize> {
+        match self {
+            Self::Batch { .. } => 5..=5,
+            Self::Layer { .. } => 1..=3,
+            Self::Group { .. } => 3..=3,
+            Self::Variance { .. } => 1..=2,
+            Self::Length { .. } => 2..=2,
+        }
+    }
+}
+
 /// How Broadcast aligns its input with the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BroadcastMode {
@@ -170,6 +269,8 @@ pub enum Elementwise {
     Divide,
     Maximum,
     Minimum,
+    /// The first to the power of the second, which at run time is one constant.
+    Power,
     /// On constants only, as all that follow. The sign of the dividend.
     Mod,
     /// The sign of the divisor.
@@ -197,7 +298,7 @@ impl Elementwise {
             E::Activation(_) | E::Clamp { .. } | E::Exp | E::Log | E::Negative | E::Abs => 1,
             E::Floor | E::Ceiling | E::LogicalNot => 1,
             E::HardSigmoid | E::Select => 3,
-            E::PRelu | E::Add | E::Subtract | E::Multiply | E::Divide | E::Maximum | E::Minimum => 2,
+            E::PRelu | E::Add | E::Subtract | E::Multiply | E::Divide | E::Maximum | E::Minimum | E::Power => 2,
             E::Mod | E::FloorMod | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual => 2,
             E::Less | E::LessEqual | E::LogicalAnd | E::LogicalOr => 2,
         }

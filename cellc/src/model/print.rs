@@ -74,6 +74,10 @@ impl ValidModel {
                     let log = if s.log { "logarithm of " } else { "" };
                     writeln!(f, "{log}softmax of {} along axis {}", s.input, s.axis)?;
                 }
+                ValidOp::Reduce(r) => {
+                    let (name, chains) = (r.function.name(), counted(r.chains, "chain"));
+                    writeln!(f, "{name} of {} along axes {} to {}, {chains}", r.input, r.first, r.end - 1)?;
+                }
                 ValidOp::View(v) => writeln!(f, "view of {} from {}, strides {:?}", v.input, v.offset, v.strides)?,
                 ValidOp::Concat(c) => writeln!(f, "{} along axis {}", sources(&c.inputs), c.axis)?,
                 ValidOp::Loop(body) => self.body(body, depth, f)?,

@@ -117,6 +117,8 @@ pub enum ValidOp {
     Pointwise(Pointwise),
     /// Along one axis.
     Softmax(Softmax),
+    /// Neighbouring axes become one element.
+    Reduce(Reduce),
     /// The same elements in another order, perhaps some of them, perhaps repeated.
     View(View),
     /// Side by side.
@@ -330,6 +332,38 @@ pub struct Softmax {
     pub out: usize,
 }
 
+/// All elements along neighbouring axes, combined two by two by one operation.
+///
+/// With `chains` chains, chain `c` combines the elements c, c + chains, c + 2 chains and so on, in order. Then the first half
+/// of the chains is combined with the second half, until one is left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduce {
+    /// Add, Multiply, Maximum or Minimum.
+    pub function: PointwiseFunction,
+    /// The first axis.
+    pub first: usize,
+    /// The axis after the last one.
+    pub end: usize,
+    /// How many chains, a power of two; no more than there are elements.
+    pub chains: usize,
+    /// What is read.
+    pub input: Source,
+    /// The value, in which these axes have a size of 1.
+    pub out: usize,
+}
+
+impl Reduce {
+    /// How many chains there are for so many elements that lie next to each other (`inner` is 1) or apart.
+    pub fn chains(size: usize, inner: usize) -> usize {
+        if inner == 1 && size >= 32 { 16 } else { 1 }
+    }
+
+    /// Of the shape of its input: how many elements there are before the axes, along them, and after them.
+    pub fn extents(&self, shape: &[usize]) -> [usize; 3] {
+        [&shape[..self.first], &shape[self.first..self.end], &shape[self.end..]].map(|sizes| sizes.iter().product())
+    }
+}
+
 /// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order; every one is inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
@@ -521,6 +555,7 @@ impl ValidOp {
             Self::MatMul(matmul) => vec![matmul.a, matmul.b],
             Self::Pointwise(pointwise) => pointwise.inputs.clone(),
             Self::Softmax(softmax) => vec![softmax.input],
+            Self::Reduce(reduce) => vec![reduce.input],
             Self::View(view) => vec![view.input],
             Self::Concat(concat) => concat.inputs.clone(),
             Self::Loop(body) => {
@@ -542,6 +577,7 @@ impl ValidOp {
             Self::MatMul(matmul) => vec![matmul.out],
             Self::Pointwise(pointwise) => vec![pointwise.out],
             Self::Softmax(softmax) => vec![softmax.out],
+            Self::Reduce(reduce) => vec![reduce.out],
             Self::View(view) => vec![view.out],
             Self::Concat(concat) => vec![concat.out],
             Self::Loop(body) => body.results.iter().map(|r| r.out).collect(),

@@ -132,6 +132,8 @@ impl<'m> Dependence<'m> {
                 _ => (Rule::Any, pointwise.inputs.clone()),
             },
             ValidOp::Softmax(_) => (Rule::Any, node.op.reads()),
+            ValidOp::Reduce(reduce) if reduce.function == PointwiseFunction::Add => (Rule::Linear, node.op.reads()),
+            ValidOp::Reduce(_) => (Rule::Any, node.op.reads()),
         };
         for value in node.op.outputs() {
             self.rules[value] = (rule, sources.clone());

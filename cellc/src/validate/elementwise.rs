@@ -7,6 +7,11 @@ use crate::model::{
     shape_text,
 };
 
+/// Whether an activation gives the f32 that is nearest to its exact value, so that folding it changes nothing.
+fn is_rounded(activation: Activation) -> bool {
+    matches!(activation, Activation::Sqrt | Activation::Square)
+}
+
 /// Which operand a Select gives whose condition is known and the same everywhere.
 fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
     let condition = inputs[0].tensor().filter(|condition| function == Elementwise::Select && !condition.is_empty())?;
@@ -17,26 +22,32 @@ fn decided(function: Elementwise, inputs: &[Known]) -> Option<usize> {
 
 impl Validation<'_> {
     pub(super) fn elementwise(&mut self, node: &Node, function: Elementwise) {
-        let Some(mut inputs) = self.inputs(node) else { return };
+        let Some(inputs) = self.inputs(node) else { return };
+        if let Some(known) = self.computed(node, function, inputs) {
+            self.set(node, 0, known);
+        }
+    }
+
+    /// What an operation gives; `None` after an error.
+    pub(super) fn computed(&mut self, node: &Node, function: Elementwise, mut inputs: Vec<Known>) -> Option<Known> {
         if let Elementwise::Clamp { min, max } = function
             && min.partial_cmp(&max).is_none_or(std::cmp::Ordering::is_gt)
         {
             let found = format!("Clamp from {min} to {max}");
             self.error(node, &node.origin, found, "min of max or less", "correct min or max");
-            return;
+            return None;
         }
         if function == Elementwise::HardSigmoid {
-            self.hard_sigmoid(node, &inputs);
-            return;
+            return self.hard_sigmoid(node, &inputs);
         }
-        if function == Elementwise::PRelu && self.slope_by_channel(node, &mut inputs).is_none() {
-            return;
+        if function == Elementwise::PRelu {
+            self.slope_by_channel(node, &mut inputs)?;
         }
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
         let Some(shape) = broadcast(shapes.iter().map(Vec::as_slice)) else {
             let valid = "sizes that are equal or 1, compared from the last one to the first";
             self.shapes_differ(node, &shapes, valid, "reshape or broadcast one of them");
-            return;
+            return None;
         };
         use Elementwise::{LogicalAnd, LogicalNot, LogicalOr, Select};
         let conditions = match function {
@@ -47,33 +58,32 @@ impl Validation<'_> {
         if conditions.iter().any(|input| input.element().is_float()) {
             let found = "the condition is floating point";
             self.error(node, &node.origin, found, "booleans", "make it a boolean: compare it with a number");
-            return;
+            return None;
         }
         let operands = if function == Elementwise::Select { &inputs[1..] } else { &inputs[..] };
         if operands.iter().any(|input| input.element().is_float() != operands[0].element().is_float()) {
             self.differ_in_type(node, &inputs);
-            return;
+            return None;
         }
         let constants: Option<Vec<(&Tensor, ElementType)>> =
             inputs.iter().map(|input| Some((input.tensor()?, input.element()))).collect();
         match constants {
             // what it computes is said in one place, for run time
-            Some(_) if matches!(function, Elementwise::Activation(_)) => {
+            Some(_) if matches!(function, Elementwise::Activation(activation) if !is_rounded(activation)) => {
                 self.at_run_time(node, function, &inputs, &shape)
             }
             Some(constants) => {
-                if self.foldable(node, &shape, operands[0].element()).is_none() {
-                    return;
-                }
+                self.foldable(node, &shape, operands[0].element())?;
                 match fold::elementwise(function, &constants, shape) {
-                    Ok((tensor, element)) => self.set(node, 0, Known::Constant(tensor, element)),
+                    Ok((tensor, element)) => Some(Known::Constant(tensor, element)),
                     Err(reason) => {
                         self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED);
+                        None
                     }
                 }
             }
             None => match decided(function, &inputs) {
-                Some(operand) => self.select(node, &inputs[operand], shape),
+                Some(operand) => self.selected(node, &inputs[operand], shape),
                 None => self.at_run_time(node, function, &inputs, &shape),
             },
         }
@@ -86,9 +96,13 @@ impl Validation<'_> {
         self.error(node, &node.origin, found, "one type for all inputs", "convert the others");
     }
 
-    fn at_run_time(&mut self, node: &Node, function: Elementwise, inputs: &[Known], shape: &[usize]) {
+    fn at_run_time(&mut self, node: &Node, function: Elementwise, inputs: &[Known], shape: &[usize]) -> Option<Known> {
         use Elementwise as E;
         use PointwiseFunction as P;
+        if function == E::Power {
+            self.all_floats(node, &inputs[..1])?;
+            return self.power(node, inputs, shape);
+        }
         let simple = match function {
             E::Activation(activation) => Some(P::Activation(activation)),
             E::Exp => Some(P::Activation(Activation::Exp)),
@@ -111,12 +125,10 @@ impl Validation<'_> {
                 let valid = "inputs that are known when compiling";
                 let help = "compute it outside of the model, or write it with arithmetic that is supported";
                 self.error(node, &node.origin, found, valid, help);
-                return;
+                return None;
             }
         };
-        if self.all_floats(node, inputs).is_none() {
-            return;
-        }
+        self.all_floats(node, inputs)?;
         let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let result = match (function, simple) {
             (_, Some(function @ P::Activation(_))) => self.pointwise(node, function, &sources[..1], shape),
@@ -135,13 +147,11 @@ impl Validation<'_> {
             }
             _ => self.absolute(node, sources[0], shape),
         };
-        if let Some(source) = result {
-            self.set(node, 0, Known::Source(source, inputs[0].element()));
-        }
+        Some(Known::Source(result?, inputs[0].element()))
     }
 
     /// One operation.
-    fn pointwise(
+    pub(super) fn pointwise(
         &mut self,
         node: &Node,
         function: PointwiseFunction,
@@ -173,7 +183,7 @@ impl Validation<'_> {
     }
 
     /// A constant of one element.
-    fn scalar(&mut self, value: f32) -> Source {
+    pub(super) fn scalar(&mut self, value: f32) -> Source {
         let bits = value.to_bits();
         let tensor = self
             .scalars
@@ -183,23 +193,23 @@ impl Validation<'_> {
         Source::Constant(self.intern(&tensor))
     }
 
-    fn hard_sigmoid(&mut self, node: &Node, inputs: &[Known]) {
+    fn hard_sigmoid(&mut self, node: &Node, inputs: &[Known]) -> Option<Known> {
         let number = |known: &Known| {
             known.tensor().filter(|tensor| tensor.len() == 1 && known.element().is_float()).map(|t| t.get_f32(0))
         };
         let (Some(alpha), Some(beta)) = (number(&inputs[1]), number(&inputs[2])) else {
             let found = "HardSigmoid whose alpha or beta is not one number that is known when compiling";
             self.error(node, &node.origin, found, "constants of one element", "connect constants");
-            return;
+            return None;
         };
         if !(alpha.is_finite() && beta.is_finite()) {
             let found = format!("HardSigmoid with alpha {alpha} and beta {beta}");
             self.error(node, &node.origin, found, "finite numbers", "correct them");
-            return;
+            return None;
         }
         let shape = self.shape_of(&inputs[0]);
         let function = Elementwise::Activation(Activation::HardSigmoid { alpha, beta });
-        self.at_run_time(node, function, &inputs[..1], &shape);
+        self.at_run_time(node, function, &inputs[..1], &shape)
     }
 
     /// A slope of one number a channel belongs to axis 1, whatever the other axes are; one number may have more axes than what it scales.

@@ -4,7 +4,7 @@
 //! the f32 operation; f64 stays f64. Integers are computed in i64.
 
 use super::shape::{Geometry, broadcast_strides, strides};
-use crate::model::{ElementType, Elementwise, Tensor};
+use crate::model::{Activation, ElementType, Elementwise, PointwiseFunction, Tensor};
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 
@@ -140,6 +140,54 @@ pub(super) fn range(start: i64, step: i64, count: usize, element: ElementType) -
     Ok(integers(vec![count], values.into_iter()))
 }
 
+/// `size` elements, `inner` of which lie next to each other, combined by one operation.
+///
+/// # Errors
+/// What the operation has no result for.
+pub(super) fn reduce(
+    function: PointwiseFunction,
+    tensor: &Tensor,
+    element: ElementType,
+    size: usize,
+    inner: usize,
+    shape: Vec<usize>,
+) -> Result<Tensor, &'static str> {
+    use Elementwise as E;
+    let by = match function {
+        PointwiseFunction::Add => E::Add,
+        PointwiseFunction::Multiply => E::Multiply,
+        PointwiseFunction::Maximum => E::Maximum,
+        _ => E::Minimum,
+    };
+    let count: usize = shape.iter().product();
+    let at = |out: usize, k: usize| (out / inner * size + k) * inner + out % inner;
+    let neutral = match by {
+        E::Add => 0.0,
+        E::Multiply => 1.0,
+        _ if size == 0 => return Err("the largest or the smallest of no elements"),
+        E::Maximum => f64::NEG_INFINITY,
+        _ => f64::INFINITY,
+    };
+    if element.is_float() {
+        let sum = |out: usize| (0..size).fold(neutral, |sum, k| of_floats(by, [sum, tensor.get_f64(at(out, k)), 0.0]));
+        let bytes = (0..count).flat_map(|out| (sum(out) as f32).to_le_bytes()).collect();
+        return Ok(tensor_of(shape, ElementType::F32, bytes));
+    }
+    if !is_i64(tensor) {
+        return Err(OUT_OF_RANGE);
+    }
+    let mut out = Vec::with_capacity(count);
+    for place in 0..count {
+        let get = |k: usize| tensor.get_i64(at(place, k)).unwrap_or_default();
+        let mut all = if size == 0 { neutral as i64 } else { get(0) };
+        for k in 1..size {
+            all = of_integers(by, [all, get(k), 0])?;
+        }
+        out.push(in_range(all, element)?);
+    }
+    Ok(integers(shape, out.into_iter()))
+}
+
 /// An operation on constants that broadcast to `shape`; what their elements are called says in what it is computed.
 ///
 /// # Errors
@@ -266,6 +314,9 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
                 c
             }
         }
+        E::Power => a.powf(b),
+        E::Activation(Activation::Sqrt) => a.sqrt(),
+        E::Activation(Activation::Square) => a * a,
         // folded as integers, or not at all
         E::Activation(_) | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => f64::NAN,
         E::LogicalAnd | E::LogicalOr | E::LogicalNot => f64::NAN,
@@ -287,6 +338,7 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::Divide => a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q }),
         E::Mod => a.checked_rem(b),
         E::FloorMod => a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r }),
+        E::Power => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
         E::Maximum => Some(a.max(b)),
         E::Minimum => Some(a.min(b)),
         E::Negative => a.checked_neg(),

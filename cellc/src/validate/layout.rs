@@ -426,10 +426,10 @@ impl Validation<'_> {
         self.set_view(node, 0, &input, Geometry { offset: 0, strides, shape: to });
     }
 
-    /// One of the two operands of a Select, where its condition says the same everywhere.
-    pub(super) fn select(&mut self, node: &Node, chosen: &Known, shape: Vec<usize>) {
+    /// A tensor that broadcasts to a shape, repeated: of a Select one of its operands, where its condition says the same everywhere.
+    pub(super) fn selected(&mut self, node: &Node, chosen: &Known, shape: Vec<usize>) -> Option<Known> {
         let strides = signed(broadcast_strides(&self.shape_of(chosen), &shape));
-        self.set_view(node, 0, chosen, Geometry { offset: 0, strides, shape });
+        self.view(node, chosen, Geometry { offset: 0, strides, shape })
     }
 
     pub(super) fn tile(&mut self, node: &Node) {

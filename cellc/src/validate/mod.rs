@@ -17,7 +17,9 @@ mod layout;
 mod limits;
 mod loops;
 mod matmul;
+mod normalize;
 mod parameters;
+mod reduce;
 mod rounding;
 mod scatter;
 mod sequence;
@@ -285,6 +287,8 @@ impl<'a> Validation<'a> {
             Op::Elementwise(function) => self.elementwise(node, *function),
             Op::MatMul { transpose_a, transpose_b } => self.matmul(node, *transpose_a, *transpose_b),
             Op::Softmax { axis, log } => self.softmax(node, *axis, *log),
+            Op::Reduce { reduction, keep, none_is_none } => self.reduce(node, *reduction, *keep, *none_is_none),
+            Op::Normalize(normalization) => self.normalize(node, *normalization),
             Op::Concat { axis } => self.concat(node, *axis),
             Op::Split { parts } => self.split(node, *parts),
             Op::VariadicSplit => self.variadic_split(node),

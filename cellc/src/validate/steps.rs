@@ -258,6 +258,10 @@ impl<'a> StepAnalysis<'a> {
                 Time::Along(axis) if axis == softmax.axis => return Err(ACROSS.to_owned()),
                 time => time,
             },
+            ValidOp::Reduce(reduce) => match self.time(reduce.input)? {
+                Time::Along(axis) if (reduce.first..reduce.end).contains(&axis) => return Err(ACROSS.to_owned()),
+                time => time,
+            },
             ValidOp::View(view) => match self.time(view.input)? {
                 Time::Along(axis) => Time::Along(self.viewed(view, axis).ok_or(ACROSS)?),
                 time => time,

@@ -62,7 +62,7 @@ fn prune(nodes: Vec<ValidNode>, needed: &[bool]) -> Vec<ValidNode> {
                 body.body = prune(std::mem::take(&mut body.body), needed);
             }
             ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Pointwise(_) => {}
-            ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => {}
+            ValidOp::Softmax(_) | ValidOp::Reduce(_) | ValidOp::View(_) | ValidOp::Concat(_) => {}
         }
         kept.push(node);
     }
@@ -163,6 +163,10 @@ fn each(nodes: &mut [ValidNode], visit: &mut impl FnMut(Name)) {
             ValidOp::Softmax(softmax) => {
                 visit(Name::Source(&mut softmax.input));
                 visit(Name::Value(&mut softmax.out));
+            }
+            ValidOp::Reduce(reduce) => {
+                visit(Name::Source(&mut reduce.input));
+                visit(Name::Value(&mut reduce.out));
             }
             ValidOp::View(view) => {
                 visit(Name::Source(&mut view.input));

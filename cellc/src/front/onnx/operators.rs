@@ -3,7 +3,9 @@
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
-use crate::model::{Activation, BroadcastMode, ElementType, Elementwise, Op, Tensor, ValueId};
+use crate::model::{
+    Activation, BroadcastMode, ElementType, Elementwise, Normalization, Op, Reduction, Tensor, ValueId,
+};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -421,4 +423,92 @@ pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>
     let batch_axis = call.attributes.int("batch_axis").unwrap_or(1);
     let seq_axis = call.attributes.int("time_axis").unwrap_or(0);
     Some(vec![reader.op(Op::ReverseSequence { batch_axis, seq_axis }, vec![call.x(), call.input(1)?])])
+}
+
+pub(super) fn reduce(reader: &mut GraphReader<'_>, call: &mut Call<'_>, reduction: Reduction) -> Values {
+    let keep = call.attributes.flag("keepdims", true);
+    let none_is_none = call.attributes.flag("noop_with_empty_axes", false);
+    let from = if reduction == Reduction::Sum { 13 } else { 18 };
+    let mut axes = axes(reader, call, from);
+    if axes.is_none() && none_is_none {
+        axes = Some(reader.integers(&[]));
+    }
+    let inputs = [Some(call.x()), axes].into_iter().flatten().collect();
+    Some(vec![reader.op(Op::Reduce { reduction, keep, none_is_none }, inputs)])
+}
+
+pub(super) fn power(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (x, mut exponent) = (call.x(), call.input(1)?);
+    if reader.element(x).is_float() && !reader.element(exponent).is_float() {
+        let element = reader.element(x);
+        exponent = reader.op_of(Op::Convert, vec![exponent], element);
+    }
+    Some(vec![reader.op(Op::Elementwise(Elementwise::Power), vec![x, exponent])])
+}
+
+pub(super) fn reciprocal(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let one = reader.number_like(x, 1.0);
+    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![one, x])])
+}
+
+/// A normalization whose only output is the normalized input.
+fn normalized(reader: &mut GraphReader<'_>, call: &mut Call<'_>, normalization: Normalization) -> Values {
+    let inputs = call.inputs.iter().copied().flatten().collect();
+    if call.outputs > 1 {
+        let found = format!("{} outputs", call.outputs);
+        reader.error(found, "the normalized tensor alone", "export the model in evaluation mode");
+        return None;
+    }
+    Some(vec![reader.op(Op::Normalize(normalization), inputs)])
+}
+
+pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    call.attributes.ignore("momentum");
+    let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
+    if call.attributes.flag("training_mode", false) || !call.attributes.flag("spatial", true) {
+        let help = "export the model in evaluation mode";
+        reader.error("BatchNormalization in training mode, or not spatial", "evaluation mode", help);
+        return None;
+    }
+    normalized(reader, call, Normalization::Batch { eps })
+}
+
+pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
+    call.attributes.ignore("stash_type");
+    let axis = call.attributes.int("axis").unwrap_or(-1);
+    let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
+    normalized(reader, call, Normalization::Layer { axis, eps, root_mean_square })
+}
+
+pub(super) fn instance_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
+    normalized(reader, call, Normalization::Group { groups: 0, eps })
+}
+
+pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    call.attributes.ignore("stash_type");
+    let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
+    let groups = call.attributes.int("num_groups").and_then(|groups| usize::try_from(groups).ok());
+    let Some(groups) = groups.filter(|&groups| groups > 0) else {
+        reader.error("no num_groups above 0", "the number of groups", "export the model again");
+        return None;
+    };
+    normalized(reader, call, Normalization::Group { groups, eps })
+}
+
+pub(super) fn mean_variance(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let axes = call.attributes.ints("axes").unwrap_or_else(|| vec![0, 2, 3]);
+    let axes = reader.integers(&axes);
+    let normalization = Normalization::Variance { first: 0, eps: 1e-9, inside: false, divides: true };
+    Some(vec![reader.op(Op::Normalize(normalization), vec![call.x(), axes])])
+}
+
+pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let axis = call.attributes.int("axis").unwrap_or(-1);
+    let reduction = if call.attributes.int("p").unwrap_or(2) == 1 { Reduction::L1 } else { Reduction::L2 };
+    let axes = reader.integers(&[axis]);
+    let x = call.x();
+    let length = reader.op(Op::Reduce { reduction, keep: true, none_is_none: false }, vec![x, axes]);
+    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length])])
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
 use super::{bodies, operators as o, recurrent, windows};
-use crate::model::{Activation, Elementwise as E, ValueId};
+use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
 /// The oldest operator set that is read.
 pub(super) const OLDEST: i64 = 7;
@@ -109,6 +109,32 @@ pub static SUPPORTED: &[Supported] = &[
     row("Floor", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Floor), "computed when compiling"),
     row("Ceil", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Ceiling), "computed when compiling"),
     row("Mod", &[10, 13], 2..=2, o::modulo, "computed when compiling"),
+    row("ReduceSum", &[1, 11, 13], 1..=2, |r, c| o::reduce(r, c, R::Sum), "constant axes"),
+    row("ReduceMean", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::Mean), "constant axes"),
+    row("ReduceMax", &[1, 11, 12, 13, 18, 20], 1..=2, |r, c| o::reduce(r, c, R::Max), "constant axes"),
+    row("ReduceMin", &[1, 11, 12, 13, 18, 20], 1..=2, |r, c| o::reduce(r, c, R::Min), "constant axes"),
+    row("ReduceProd", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::Product), "constant axes"),
+    row("ReduceL1", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::L1), "constant axes"),
+    row("ReduceL2", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::L2), "constant axes"),
+    row("ReduceLogSum", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::LogSum), "constant axes"),
+    row("ReduceLogSumExp", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::LogSumExp), "constant axes"),
+    row("ReduceSumSquare", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::SumSquare), "constant axes"),
+    row("BatchNormalization", &[7, 9, 14, 15], 5..=5, o::batch_norm, "in evaluation mode"),
+    row("LayerNormalization", &[17], 2..=3, |r, c| o::layer_norm(r, c, false), "the normalized tensor alone"),
+    row("RMSNormalization", &[23], 2..=2, |r, c| o::layer_norm(r, c, true), "over the last axes"),
+    row("InstanceNormalization", &[6, 22], 3..=3, o::instance_norm, "over all axes after the second"),
+    row("GroupNormalization", &[18, 21], 3..=3, o::group_norm, "any number of groups"),
+    row("MeanVarianceNormalization", &[9, 13], 1..=1, o::mean_variance, "any axes"),
+    row("LpNormalization", &[1, 22], 1..=1, o::lp_norm, "p of 1 or 2"),
+    row("Sqrt", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sqrt), "elementwise; correctly rounded"),
+    row("Reciprocal", &[6, 13], 1..=1, o::reciprocal, "elementwise"),
+    row(
+        "Pow",
+        &[7, 12, 13, 15],
+        2..=2,
+        o::power,
+        "one constant as exponent; by multiplication and roots up to 64 in steps of a half, else exp(y log(x))",
+    ),
     row(
         "Softmax",
         &[1, 11, 13],

@@ -6,7 +6,8 @@ use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, Dim, ElementType, Elementwise, Groups, LedgerEntry, Loop, Op, Value, ValueId,
+    Activation, BroadcastMode, Dim, ElementType, Elementwise, Groups, LedgerEntry, Loop, Normalization, Op, Value,
+    ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -45,6 +46,8 @@ pub(super) enum Then {
     FirstInputOnly,
     /// A quotient of integers is rounded towards zero.
     Truncate,
+    /// Data is the third input, scale and shift the first two.
+    DataFirst,
 }
 
 impl ReadOperation {
@@ -168,6 +171,39 @@ impl GraphReader<'_, '_> {
                 let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
                 ReadOperation::new(Op::Softmax { axis: self.whole(index, data, "axis", Some(1), range)?, log })
             }
+            LayerType::Reduce(reduction) => {
+                let keep = self.boolean(index, data, "keep_dims", Some(false))?;
+                ReadOperation::new(Op::Reduce { reduction, keep, none_is_none: true })
+            }
+            LayerType::Mvn => {
+                let eps = self.epsilon(index, data, "eps");
+                let divides = self.boolean(index, data, "normalize_variance", (set < 6).then_some(true));
+                let (first, inside) = if set < 6 {
+                    let across = self.boolean(index, data, "across_channels", Some(false))?;
+                    (if across { 1 } else { 2 }, true)
+                } else {
+                    let modes = [("inside_sqrt", true), ("outside_sqrt", false)];
+                    (0, self.word(index, data, "eps_mode", "inside_sqrt", &modes)?)
+                };
+                let (eps, divides) = (eps?, divides?);
+                ReadOperation::new(Op::Normalize(Normalization::Variance { first, eps, inside, divides }))
+            }
+            LayerType::NormalizeL2 => {
+                let eps = self.epsilon(index, data, "eps");
+                let adds = self.word(index, data, "eps_mode", "add", &[("add", true), ("max", false)]);
+                ReadOperation::new(Op::Normalize(Normalization::Length { eps: eps?, adds: adds? }))
+            }
+            LayerType::BatchNorm => {
+                let eps = self.epsilon(index, data, "epsilon")?;
+                let then = if set < 5 { Then::DataFirst } else { Then::Nothing };
+                ReadOperation::new(Op::Normalize(Normalization::Batch { eps })).then(then)
+            }
+            LayerType::GroupNorm => {
+                let groups = self.whole(index, data, "num_groups", None, 1..=i64::MAX);
+                let eps = self.epsilon(index, data, "epsilon")?;
+                let groups = usize::try_from(groups?).ok()?;
+                ReadOperation::new(Op::Normalize(Normalization::Group { groups, eps }))
+            }
             LayerType::Concat => {
                 ReadOperation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? })
             }
@@ -265,6 +301,11 @@ impl GraphReader<'_, '_> {
         Some(operation)
     }
 
+    /// What is added to a variance or the like.
+    fn epsilon(&mut self, index: usize, data: &mut Data, name: &'static str) -> Option<f32> {
+        self.number(index, data, name).map(|eps| eps as f32)
+    }
+
     fn read_value(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
         let variable = self.variable(index, data);
         self.no_variables_here(index)?;
@@ -323,6 +364,12 @@ impl GraphReader<'_, '_> {
                 };
                 operation.element = OutputTypes::Is(self.graph.model.values[like.0].element);
                 inputs.truncate(1);
+            }
+            Then::DataFirst => {
+                if inputs.len() == 5 {
+                    inputs[..3].rotate_right(1);
+                    operation.element = OutputTypes::Is(self.graph.model.values[inputs[0].0].element);
+                }
             }
             Then::Truncate => {
                 // a - a mod b is a multiple of b, whichever way a quotient is rounded

@@ -1,7 +1,7 @@
 //! Which types of layers are read: the one table by which layers are told apart, that messages list and that
 //! documentation repeats.
 
-use crate::model::{Activation, Elementwise};
+use crate::model::{Activation, Elementwise, Reduction};
 
 /// The latest operation set of OpenVINO that is known; what later ones mean by a type is not.
 const LATEST_SET: u64 = 17;
@@ -49,6 +49,11 @@ pub(super) enum LayerType {
     Softmax {
         log: bool,
     },
+    Reduce(Reduction),
+    Mvn,
+    NormalizeL2,
+    BatchNorm,
+    GroupNorm,
     Concat,
     Split,
     VariadicSplit,
@@ -137,6 +142,7 @@ const fn row(name: &'static str, sets: &'static [&'static str], kind: LayerType,
 pub const SUPPORTED: &[Supported] = {
     use Elementwise as E;
     use LayerType as K;
+    use Reduction as R;
     const ONE: &[&str] = &["opset1"];
     const FIVE: &[&str] = &["opset5"];
     const INTERNAL: &[&str] = &["ie_internal_opset"];
@@ -198,6 +204,26 @@ pub const SUPPORTED: &[Supported] = {
         row("Abs", ONE, K::Elementwise(E::Abs), "elementwise"),
         row("SoftMax", &["opset1", "opset8"], K::Softmax { log: false }, "along any axis"),
         row("LogSoftmax", FIVE, K::Softmax { log: true }, "along any axis"),
+        row("Sqrt", ONE, K::Elementwise(E::Activation(Activation::Sqrt)), "elementwise; correctly rounded"),
+        row(
+            "Power",
+            ONE,
+            K::Broadcasting(E::Power),
+            "one constant as exponent; by multiplication and roots up to 64 in steps of a half, else exp(y log(x))",
+        ),
+        row("ReduceSum", ONE, K::Reduce(R::Sum), "constant axes"),
+        row("ReduceMean", ONE, K::Reduce(R::Mean), "constant axes"),
+        row("ReduceMax", ONE, K::Reduce(R::Max), "constant axes"),
+        row("ReduceMin", ONE, K::Reduce(R::Min), "constant axes"),
+        row("ReduceProd", ONE, K::Reduce(R::Product), "constant axes"),
+        row("ReduceL1", &["opset4"], K::Reduce(R::L1), "constant axes"),
+        row("ReduceL2", &["opset4"], K::Reduce(R::L2), "constant axes"),
+        row("ReduceLogicalAnd", ONE, K::Reduce(R::All), "computed when compiling"),
+        row("ReduceLogicalOr", ONE, K::Reduce(R::Any), "computed when compiling"),
+        row("MVN", &["opset1", "opset6"], K::Mvn, "constant axes"),
+        row("NormalizeL2", ONE, K::NormalizeL2, "constant axes"),
+        row("BatchNormInference", &["opset1", "opset5"], K::BatchNorm, "along axis 1"),
+        row("GroupNormalization", &["opset12"], K::GroupNorm, "along axis 1"),
         row("Convert", ONE, K::Convert, "all floating-point types are computed in f32"),
         row("ConvertLike", ONE, K::ConvertLike, "like Convert"),
         row("Concat", ONE, K::Concat, "along any axis"),

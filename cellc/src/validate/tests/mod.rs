@@ -146,6 +146,8 @@ fn kind(op: &Op) -> &'static str {
         Op::Elementwise(_) => "Elementwise",
         Op::MatMul { .. } => "MatMul",
         Op::Softmax { .. } => "Softmax",
+        Op::Reduce { .. } => "Reduce",
+        Op::Normalize(_) => "Normalize",
         Op::Concat { .. } => "Concat",
         Op::Split { .. } => "Split",
         Op::VariadicSplit => "VariadicSplit",

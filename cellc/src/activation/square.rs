@@ -1,0 +1,21 @@
+//! The square, whose range a product of two tensors does not show.
+
+use super::{Definition, Error, FunctionBuilder, Image, UNDERFLOW, mul};
+
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| v * v,
+    expand: |_, _| {
+        let (body, x) = FunctionBuilder::new("square", "x x");
+        body.finish(mul(&x, &x))
+    },
+    // one rounding
+    error: |_, _, _| Error { absolute: UNDERFLOW, ..Error::ulp(0.5) },
+    image: |_, most, ends| Image {
+        slope: 2.0 * most,
+        jump: 0.0,
+        low: 0.0,
+        high: ends[1],
+        least: 0.0,
+        most: f64::INFINITY,
+    },
+};

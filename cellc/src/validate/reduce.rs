@@ -1,0 +1,241 @@
+//! Reductions along axes, and powers.
+
+use super::shape::Geometry;
+use super::{Known, UNDEFINED, Validation, fold};
+use crate::model::{Activation, Elementwise, Node, PointwiseFunction, Reduce, Reduction, Source, Tensor, ValidOp};
+
+/// The largest whole exponent that is computed by multiplications alone.
+const MOST_MULTIPLIED: f32 = 64.0;
+
+impl Validation<'_> {
+    pub(super) fn reduce(&mut self, node: &Node, reduction: Reduction, keep: bool, none_is_none: bool) {
+        let Some(input) = self.input(node, 0) else { return };
+        let rank = self.shape_of(&input).len();
+        let given = match node.inputs.len() {
+            1 => Vec::new(),
+            _ => match self.integers(node, 1, "the axes") {
+                Some(axes) => axes,
+                None => return,
+            },
+        };
+        if given.is_empty() && none_is_none {
+            self.set(node, 0, input);
+            return;
+        }
+        let Some(axes) = self.listed_axes(node, &given, rank) else { return };
+        if let Some(known) = self.reduced(node, reduction, &input, &axes, keep) {
+            self.set(node, 0, known);
+        }
+    }
+
+    /// Axes in order, all of them where none are given.
+    pub(super) fn listed_axes(&mut self, node: &Node, given: &[i64], rank: usize) -> Option<Vec<usize>> {
+        let mut axes = Vec::new();
+        for &axis in given {
+            axes.push(self.axis(node, axis, rank)?);
+        }
+        if axes.is_empty() {
+            axes = (0..rank).collect();
+        }
+        axes.sort_unstable();
+        if axes.windows(2).any(|pair| pair[0] == pair[1]) {
+            let found = format!("the axes {given:?}, of which two are the same");
+            self.error(node, &node.origin, found, "each axis once", "correct the axes");
+            return None;
+        }
+        Some(axes)
+    }
+
+    /// A reduction along axes, which are in order.
+    pub(super) fn reduced(
+        &mut self,
+        node: &Node,
+        reduction: Reduction,
+        input: &Known,
+        axes: &[usize],
+        keep: bool,
+    ) -> Option<Known> {
+        use Elementwise as E;
+        use PointwiseFunction as P;
+        let shape = self.shape_of(input);
+        let is_float = input.element().is_float();
+        let logical = matches!(reduction, Reduction::All | Reduction::Any);
+        if logical && is_float {
+            let found = "a logical reduction of floating point";
+            self.error(node, &node.origin, found, "booleans", "make it a boolean: compare it with a number");
+            return None;
+        }
+        let value = match reduction {
+            Reduction::Sum => self.combined(node, P::Add, input, axes)?,
+            Reduction::Max | Reduction::Any => self.combined(node, P::Maximum, input, axes)?,
+            Reduction::Min | Reduction::All => self.combined(node, P::Minimum, input, axes)?,
+            Reduction::Product => self.combined(node, P::Multiply, input, axes)?,
+            Reduction::Mean => {
+                let sum = self.combined(node, P::Add, input, axes)?;
+                let count: usize = axes.iter().map(|&axis| shape[axis]).product();
+                let count = self.number_like(&sum, count as f32)?;
+                self.computed(node, E::Divide, vec![sum, count])?
+            }
+            Reduction::L1 => {
+                let magnitudes = self.computed(node, E::Abs, vec![input.clone()])?;
+                self.combined(node, P::Add, &magnitudes, axes)?
+            }
+            Reduction::SumSquare | Reduction::L2 => {
+                let squares = self.squared(node, input)?;
+                let sum = self.combined(node, P::Add, &squares, axes)?;
+                match reduction {
+                    Reduction::L2 => self.computed(node, E::Activation(Activation::Sqrt), vec![sum])?,
+                    _ => sum,
+                }
+            }
+            Reduction::LogSum => {
+                let sum = self.combined(node, P::Add, input, axes)?;
+                self.computed(node, E::Log, vec![sum])?
+            }
+            Reduction::LogSumExp => {
+                let most = self.combined(node, P::Maximum, input, axes)?;
+                let below = self.computed(node, E::Subtract, vec![input.clone(), most.clone()])?;
+                let exponentials = self.computed(node, E::Exp, vec![below])?;
+                let sum = self.combined(node, P::Add, &exponentials, axes)?;
+                let logarithm = self.computed(node, E::Log, vec![sum])?;
+                self.computed(node, E::Add, vec![logarithm, most])?
+            }
+        };
+        if keep {
+            return Some(value);
+        }
+        let kept = shape.iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, &size)| size).collect();
+        self.view(node, &value, Geometry::reshaped(kept))
+    }
+
+    /// Every element times itself.
+    pub(super) fn squared(&mut self, node: &Node, input: &Known) -> Option<Known> {
+        match input.element().is_float() {
+            true => self.computed(node, Elementwise::Activation(Activation::Square), vec![input.clone()]),
+            false => self.computed(node, Elementwise::Multiply, vec![input.clone(), input.clone()]),
+        }
+    }
+
+    /// A constant of one element of the type of another tensor.
+    pub(super) fn number_like(&mut self, like: &Known, value: f32) -> Option<Known> {
+        let element = like.element();
+        let tensor = match element.is_float() {
+            true => Tensor::from_f32(Vec::new(), &[value])?,
+            false => Tensor::from_i64(Vec::new(), &[value as i64])?,
+        };
+        Some(Known::Constant(tensor, element))
+    }
+
+    /// All elements along axes by one operation; the axes have a size of 1 then.
+    fn combined(&mut self, node: &Node, function: PointwiseFunction, input: &Known, axes: &[usize]) -> Option<Known> {
+        let mut value = input.clone();
+        // runs of neighbouring axes, the last one first
+        let mut open = axes;
+        while let Some(&last) = open.last() {
+            let mut first = open.len() - 1;
+            while first > 0 && open[first - 1] + 1 == open[first] {
+                first -= 1;
+            }
+            value = self.combined_run(node, function, &value, open[first], last + 1)?;
+            open = &open[..first];
+        }
+        Some(value)
+    }
+
+    fn combined_run(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        input: &Known,
+        first: usize,
+        end: usize,
+    ) -> Option<Known> {
+        let shape = self.shape_of(input);
+        let mut to = shape.clone();
+        to[first..end].fill(1);
+        let [size, inner] = [&shape[first..end], &shape[end..]].map(|sizes| sizes.iter().product::<usize>());
+        if size == 1 {
+            return Some(input.clone());
+        }
+        if let Known::Constant(tensor, element) = input {
+            self.foldable(node, &to, *element)?;
+            return match fold::reduce(function, tensor, *element, size, inner, to) {
+                Ok(tensor) => Some(Known::Constant(tensor, *element)),
+                Err(reason) => {
+                    self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED);
+                    None
+                }
+            };
+        }
+        self.all_floats(node, std::slice::from_ref(input))?;
+        self.computable(node, &to)?;
+        let (source, out) = (self.source(input)?, self.value(to));
+        let chains = Reduce::chains(size, inner);
+        self.emit(node, ValidOp::Reduce(Reduce { function, first, end, chains, input: source, out }));
+        Some(Known::Source(Source::Value(out), input.element()))
+    }
+
+    /// A power of a tensor that is computed at run time.
+    pub(super) fn power(&mut self, node: &Node, inputs: &[Known], shape: &[usize]) -> Option<Known> {
+        let exponent = inputs[1].tensor().filter(|tensor| !tensor.is_empty());
+        let same = |tensor: &&Tensor| (1..tensor.len()).all(|i| tensor.get_f64(i) == tensor.get_f64(0));
+        let exponent = exponent.filter(same).map(|tensor| tensor.get_f32(0)).filter(|e| e.is_finite());
+        let Some(exponent) = exponent else {
+            let found = "a power whose exponent is not one number that is known when compiling";
+            let valid = "a finite constant, the same for all elements";
+            self.error(node, &node.origin, found, valid, "connect a constant, or write it as exp(y log(x))");
+            return None;
+        };
+        let base = self.selected(node, &inputs[0], shape.to_vec())?;
+        self.to_the(node, &base, exponent)
+    }
+
+    /// `base^exponent`: by multiplications where the exponent is a small whole number, by a root where it is that and a half,
+    /// else `exp(exponent log(base))`.
+    fn to_the(&mut self, node: &Node, base: &Known, exponent: f32) -> Option<Known> {
+        use Elementwise as E;
+        let one = self.number_like(base, 1.0)?;
+        if exponent < 0.0 && (exponent.fract() == 0.0 || exponent.fract() == -0.5) && exponent >= -MOST_MULTIPLIED {
+            let inverse = self.to_the(node, base, -exponent)?;
+            return self.computed(node, E::Divide, vec![one, inverse]);
+        }
+        if exponent == 0.0 {
+            let shape = self.shape_of(base);
+            return self.selected(node, &one, shape);
+        }
+        let root = E::Activation(Activation::Sqrt);
+        if exponent > 0.0 && exponent <= MOST_MULTIPLIED && exponent.fract() == 0.5 {
+            let root = self.computed(node, root, vec![base.clone()])?;
+            if exponent == 0.5 {
+                return Some(root);
+            }
+            let whole = self.to_the(node, base, exponent.trunc())?;
+            return self.computed(node, E::Multiply, vec![whole, root]);
+        }
+        if exponent > 0.0 && exponent <= MOST_MULTIPLIED && exponent.fract() == 0.0 {
+            let (mut rest, mut square, mut product) = (exponent as u32, base.clone(), None);
+            loop {
+                if rest & 1 == 1 {
+                    product = match product {
+                        None => Some(square.clone()),
+                        Some(product) => Some(self.computed(node, E::Multiply, vec![product, square.clone()])?),
+                    };
+                }
+                rest >>= 1;
+                if rest == 0 {
+                    return product;
+                }
+                square = self.squared(node, &square)?;
+            }
+        }
+        // every f32 of 2^24 or more is even
+        let whole = exponent.fract() == 0.0;
+        let odd = whole && exponent.abs() < 16_777_216.0 && exponent as i64 % 2 != 0;
+        let size = if whole { self.computed(node, E::Abs, vec![base.clone()])? } else { base.clone() };
+        let logarithm = self.computed(node, E::Log, vec![size])?;
+        let by = self.number_like(base, if odd { exponent - 1.0 } else { exponent })?;
+        let scaled = self.computed(node, E::Multiply, vec![logarithm, by])?;
+        let power = self.computed(node, E::Exp, vec![scaled])?;
+        if odd { self.computed(node, E::Multiply, vec![power, base.clone()]) } else { Some(power) }
+    }
+}
