@@ -9,6 +9,8 @@ mod x86;
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::kernel::Element;
+
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
 pub use x86::{AVX2, AVX512, X86_64};
 
@@ -170,8 +172,12 @@ pub struct Processor {
 pub struct CLoads {
     /// How many lanes each has.
     pub lanes: usize,
+    /// What is loaded.
+    pub element: Element,
+    /// How many it loads; `None`: as many as there are.
+    pub count: Option<usize>,
     /// The body of a function from `from` to `*to0`, `*to1`, ..; a line with EACH stands for one for each of them, # being its number,
-    /// and PLAIN for assignments by operators. COUNT is how many there are, LAST the last one's number, LIST what EACH is without a line
+    /// lines with PAIR for each two, # and $ being theirs, one with ODD for what is left of them, and PLAIN for assignments by operators. COUNT is how many there are, LAST the last one's number, LIST what EACH is without a line
     /// of its own.
     pub text: &'static str,
     /// What stands for LIST, and between its elements.
@@ -227,6 +233,8 @@ pub static GENERIC: Isa = Isa {
 /// One lane of several loads: Arm's for the FPU.
 const ONE_LANE_LOADS: CLoads = CLoads {
     lanes: 1,
+    element: Element::F32,
+    count: None,
     text: "\
 #if defined(__ARM_FP) && !defined(__clang__)
 EACH     register float value# __asm__(\"s#\");
@@ -240,6 +248,26 @@ PLAIN#endif
     list: "\"=t\"(value#)",
 };
 
+/// One lane of several halves: Arm's for an FPU that converts them, two of a word.
+const ONE_LANE_HALVES: CLoads = CLoads {
+    lanes: 1,
+    element: Element::F16,
+    count: None,
+    text: "\
+#if defined(__ARM_FP) && defined(__ARM_FEATURE_FMA) && __ARM_ARCH_PROFILE == 'M'
+PAIR     union {
+PAIR         uint32_t bits;
+PAIR         float value;
+PAIR     } pair#;
+PAIR     __builtin_memcpy(&pair#, from + #, sizeof pair#);
+PAIR     __asm__(\"vcvtb.f32.f16 %0, %2\\n\\tvcvtt.f32.f16 %1, %2\" : \"=&t\"(*to#), \"=t\"(*to$) : \"t\"(pair#.value));
+ODD     *to# = LOAD(from + #);
+#else
+PLAIN#endif
+",
+    list: "",
+};
+
 /// One lane with a fused multiply-add: a core with an FPU and without vectors.
 pub static SCALAR_FMA: Isa = Isa {
     name: "scalar_fma",
@@ -247,7 +275,7 @@ pub static SCALAR_FMA: Isa = Isa {
     registers: 32,
     rows: 4,
     loads: 12,
-    c_loads: &[ONE_LANE_LOADS],
+    c_loads: &[ONE_LANE_LOADS, ONE_LANE_HALVES],
     calls: true,
     fma: true,
     ..GENERIC
@@ -391,11 +419,26 @@ impl CLoads {
     /// The body for so many vectors.
     pub(crate) fn text(&self, count: usize) -> String {
         let each = |text: &str| (0..count).map(|i| text.replace('#', &i.to_string())).collect::<Vec<_>>();
-        let line = |line: &str| match line.strip_prefix("EACH ") {
-            Some(line) => each(line).concat(),
-            None => line.to_owned(),
-        };
-        let all: String = self.text.split_inclusive('\n').map(line).collect();
+        let mut all = String::new();
+        let mut lines = self.text.split_inclusive('\n').peekable();
+        while let Some(line) = lines.next() {
+            if let Some(line) = line.strip_prefix("PAIR ") {
+                let mut pair = line.to_owned();
+                while let Some(next) = lines.peek().and_then(|next| next.strip_prefix("PAIR ")) {
+                    pair += next;
+                    lines.next();
+                }
+                let of = |i: usize| pair.replace('#', &i.to_string()).replace('$', &(i + 1).to_string());
+                all.extend((0..count / 2).map(|i| of(2 * i)));
+            } else if let Some(line) = line.strip_prefix("ODD ") {
+                all.extend((count / 2 * 2..count).map(|i| line.replace('#', &i.to_string())));
+            } else {
+                match line.strip_prefix("EACH ") {
+                    Some(line) => all += &each(line).concat(),
+                    None => all += line,
+                }
+            }
+        }
         let numbers = all.replace("LIST", &each(self.list).join(", ")).replace("COUNT", &count.to_string());
         numbers.replace("LAST", &(count - 1).to_string())
     }

@@ -1,5 +1,7 @@
 //! Arm: AArch64, where every machine has NEON, and cores without vectors.
 
+use crate::kernel::Element;
+
 use super::{Arch, CLoads, CVector, Costs, GENERIC, Isa, ONE_LANE, SCALAR, SCALAR_FMA, SOFT, X86_64};
 
 /// Four lanes of AArch64.
@@ -32,6 +34,21 @@ const LANES_2: CVector = CVector {
     flush: "vreinterpret_f32_u32(vbic_u32(vreinterpret_u32_f32({0}), vcalt_f32({0}, vdup_n_f32({1}))))",
 };
 
+/// Sixteen bytes with a sign: each becomes the highest one of a lane, which is then read as a multiple of 2^-24.
+const SIXTEEN_BYTES: CLoads = CLoads {
+    lanes: 4,
+    element: Element::I8,
+    count: Some(4),
+    text: "\
+\x20   const uint8x16_t all = vld1q_u8((const uint8_t *)from);
+    const uint32x4_t first = {0x00ffffffu, 0x01ffffffu, 0x02ffffffu, 0x03ffffffu};
+    const uint32x4_t four = vdupq_n_u32(0x04000000u);
+    const uint32x4_t at0 = first, at1 = vaddq_u32(at0, four), at2 = vaddq_u32(at1, four), at3 = vaddq_u32(at2, four);
+EACH     *to# = vcvtq_n_f32_s32(vreinterpretq_s32_u8(vqtbl1q_u8(all, vreinterpretq_u8_u32(at#))), 24);
+",
+    list: "",
+};
+
 /// The vectors that every AArch64 has.
 pub(super) static NEON: Isa = Isa {
     name: "neon",
@@ -39,11 +56,16 @@ pub(super) static NEON: Isa = Isa {
     registers: 32,
     rows: 4,
     loads: 4,
-    c_loads: &[CLoads {
-        lanes: 4,
-        text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = all.val[#];\n",
-        list: "",
-    }],
+    c_loads: &[
+        CLoads {
+            lanes: 4,
+            element: Element::F32,
+            count: None,
+            text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = all.val[#];\n",
+            list: "",
+        },
+        SIXTEEN_BYTES,
+    ],
     fma: true,
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4, LANES_2],

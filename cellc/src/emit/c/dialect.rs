@@ -303,13 +303,20 @@ impl Dialect for C<'_> {
     }
 
     fn loads(&self, from: &Block) -> usize {
-        if from.element == Element::F32 { self.isa.loads } else { 1 }
+        let own = self.isa.c_loads.iter().any(|loads| loads.element == from.element);
+        if from.element == Element::F32 || own { self.isa.loads } else { 1 }
     }
 
     fn declare_loads(&mut self, names: &[&str], from: &Block, offset: usize, lanes: usize) {
         let ty = self.ty(Type::f32(lanes));
-        let function = VectorFunction::loads(lanes, names.len(), self.isa);
+        let function = VectorFunction::loads(from.element, lanes, names.len(), self.isa);
         self.used.insert(function);
+        // by which what is left over is loaded
+        match from.element {
+            Element::F16 => _ = self.name("load_f16_", lanes),
+            Element::I8 => _ = self.name("load_i8_", lanes),
+            _ => {}
+        }
         let function = function.name(self.prefix);
         self.line(&format!("{ty} {};", names.join(", ")));
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::{attribute, guarded, wrap};
-use crate::arch::{C_FOUR_LANES, Isa};
+use crate::arch::{C_FOUR_LANES, CLoads, Isa};
+use crate::emit::names::c_type;
 use crate::emit::text::{filled, parts};
 use crate::emit::traversal::decimal;
-use crate::kernel::FLUSH_BELOW;
+use crate::kernel::{Element, FLUSH_BELOW};
 
 /// What can be declared, in the order in which it is: names and texts.
 static VECTORS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| parts(include_str!("text/vectors.c")).collect());
@@ -21,6 +22,8 @@ pub(super) struct VectorFunction {
     lanes: usize,
     /// How many values it loads, if it loads several; else 0.
     count: usize,
+    /// What it loads then.
+    element: Element,
     /// What it is compiled for; `None`: for all.
     isa: Option<&'static Isa>,
 }
@@ -34,12 +37,12 @@ impl VectorFunction {
         let order = VECTORS.iter().position(|(other, _)| *other == name).expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
         let lanes = if has("FLOAT") { lanes } else { 0 };
-        Self { order, lanes, count: 0, isa: isa.filter(|_| has("ATTRIBUTE")) }
+        Self { order, lanes, count: 0, element: Element::F32, isa: isa.filter(|_| has("ATTRIBUTE")) }
     }
 
     /// What loads so many values of so many lanes at once.
-    pub(super) fn loads(lanes: usize, count: usize, isa: &'static Isa) -> Self {
-        Self { lanes, count, isa: Some(isa), ..Self::new("loads", lanes, None) }
+    pub(super) fn loads(element: Element, lanes: usize, count: usize, isa: &'static Isa) -> Self {
+        Self { lanes, count, element, isa: Some(isa), ..Self::new("loads", lanes, None) }
     }
 
     fn kind(self) -> &'static str {
@@ -49,7 +52,10 @@ impl VectorFunction {
     /// Its name in the file.
     pub(super) fn name(self, prefix: &str) -> String {
         match (self.kind(), self.lanes, self.isa) {
-            ("loads", lanes, Some(isa)) => format!("{prefix}_load{lanes}_{}_{}", self.count, isa.name),
+            ("loads", lanes, Some(isa)) => {
+                let element = if self.element == Element::F32 { String::new() } else { format!("_{}", self.element) };
+                format!("{prefix}_load{lanes}_{}{element}_{}", self.count, isa.name)
+            }
             ("type", lanes, _) => float(prefix, lanes),
             (kind, 0, _) => format!("{prefix}_{kind}"),
             (kind, lanes, None) => format!("{prefix}_{kind}{lanes}"),
@@ -59,7 +65,7 @@ impl VectorFunction {
 
     /// The head and the body of what loads several values.
     fn head_and_body(self, prefix: &str) -> (String, String) {
-        let Self { lanes, count, isa, .. } = self;
+        let Self { lanes, count, element, isa, .. } = self;
         let (float, each) = (float(prefix, lanes), 0..count);
         let to: String = each.clone().map(|i| format!(", {float} *to{i}")).collect();
         let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
@@ -68,15 +74,26 @@ impl VectorFunction {
         wrap::statement(
             &mut head,
             0,
-            &format!("{inline} {attribute}void {}(const float *from{to}) {{", self.name(prefix)),
+            &format!("{inline} {attribute}void {}(const {} *from{to}) {{", self.name(prefix), c_type(element)),
         );
-        let plain = each.map(|i| match lanes {
-            1 => format!("    *to{i} = from[{i}];\n"),
-            _ => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
+        let one = match element {
+            Element::F16 => Some(Self::new("load_f16_", lanes, None)),
+            Element::I8 => Some(Self::new("load_i8_", lanes, None)),
+            _ => None,
+        };
+        let one = one.map(|one| one.name(prefix));
+        let plain = each.map(|i| match (&one, lanes) {
+            (Some(one), _) => format!("    *to{i} = {one}(from + {});\n", i * lanes),
+            (None, 1) => format!("    *to{i} = from[{i}];\n"),
+            (None, _) => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
         });
         let plain: String = plain.collect();
-        let own = isa.and_then(|isa| isa.c_loads.iter().find(|loads| loads.lanes == lanes));
-        (head, own.map_or(plain.clone(), |loads| loads.text(count).replace("PLAIN", &plain)))
+        let own = isa.and_then(|isa| {
+            let takes = |loads: &&CLoads| loads.count.is_none_or(|only| only == count);
+            isa.c_loads.iter().filter(|loads| loads.lanes == lanes && loads.element == element).find(takes)
+        });
+        let one = one.unwrap_or_default();
+        (head, own.map_or(plain.clone(), |loads| loads.text(count).replace("PLAIN", &plain).replace("LOAD", &one)))
     }
 
     fn write(self, out: &mut String, prefix: &str, extensions: bool) {
@@ -182,7 +199,9 @@ pub(super) fn zeroed(prefix: &str, extensions: bool, place: &str, count: &str) -
 /// Every name that [`write`] may declare for so many lanes.
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
     let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| !kind.contains(' ') && **kind != "loads");
-    let loads = (2..=isa.loads).map(|count| VectorFunction::loads(lanes, count, isa).name(prefix));
+    let elements = [Element::F32, Element::F16, Element::I8];
+    let loads = (2..=isa.loads)
+        .flat_map(|count| elements.map(|element| VectorFunction::loads(element, lanes, count, isa).name(prefix)));
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));
     named.chain(loads).chain([bits(prefix, lanes)]).collect()
 }

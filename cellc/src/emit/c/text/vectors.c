@@ -21,10 +21,6 @@ static void NAME(float *to, size_t count) {
 UPPER_INLINE FLOAT NAME(const float *from) {
     return *(const FLOAT_in_memory *)from;
 }
-//: loads
-/* COUNT values that are neighbours in memory. */
-HEAD
-BODY}
 //: store
 
 UPPER_INLINE void NAME(float *to, FLOAT lanes) {
@@ -139,6 +135,10 @@ UPPER_INLINE FLOAT NAME(const int8_t *from) {
 UPPER_INLINE FLOAT NAME(const int8_t *from) {
     return (FLOAT){EACH};
 }
+//: loads
+/* COUNT values that are neighbours in memory. */
+HEAD
+BODY}
 //: length_i32
 
 /* The length of a sequence, below 0 as 0, at most `most`. */
