@@ -139,8 +139,10 @@ fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Optio
     };
     for problem in &mut found.0 {
         // the other formats are of no declaration
-        problem.valid =
-            problem.valid.take().map(|valid| valid.replace(&formats::are_read(), "a model of OpenVINO (.xml)"));
+        problem.valid = problem
+            .valid
+            .take()
+            .map(|valid| valid.replace(&formats::are_read(), "a model of OpenVINO (.xml) or ONNX (.onnx)"));
         if !path.exists() {
             problem.help = Some("check the path: it starts at the folder of Cargo.toml".to_owned());
         }

@@ -17,7 +17,6 @@ use serde::Deserialize;
 /// Cases that are refused, and what the message names.
 const REFUSED: &[(&str, &str)] = &[
     ("attention_ts17", "ReduceSum"),
-    ("crnn_ocr_ts11", "Conv"),
     ("emb_bilstm_dy20", "an input of type i64"),
     ("emb_bilstm_dyn", "DequantizeLinear"),
     ("emb_bilstm_ts17", "an input of type i64"),

@@ -236,7 +236,7 @@ fn cells_in_any_layout(random: &mut Random) -> ValidModel {
             tensors.map(|tensor| BiasPart { tensor, part }).collect()
         };
         let biases = (0..cell.kind.bias_parts()).map(&mut terms).collect();
-        cell.layout = WeightLayout { gates, biases, directions: true };
+        cell.layout = WeightLayout { gates, biases, ..cell.layout };
         let tensors = cell.layout.bias_tensors().into_iter().map(|parts| {
             // of a tensor that nothing reads there is something too
             let len = parts.max(1) * cell.hidden_size;

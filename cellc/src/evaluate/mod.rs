@@ -180,7 +180,7 @@ impl<'a> CellWeights<'a> {
 
     /// The peephole of `unit`, of f, i or o (0, 1 or 2); `None` where the cell has none.
     pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
-        self.p.map(|(p, first)| p.at(first + gate * self.units + unit))
+        self.p.map(|(p, first)| p.at(first + self.layout.peepholes[gate] * self.units + unit))
     }
 }
 

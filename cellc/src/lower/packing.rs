@@ -34,6 +34,10 @@ impl Memory {
             ValidOp::Cell(ValidCell { layout, .. }) => (&layout.gates[..], &layout.biases[..], layout.bias_tensors()),
             _ => (&[0][..], &[][..], Vec::new()),
         };
+        let peepholes = match op {
+            ValidOp::Cell(ValidCell { layout, .. }) => layout.peepholes,
+            _ => [0; 3],
+        };
         let dim = |extent, from_stride: usize, to_stride| CopiedDim {
             extent,
             from_stride: from_stride.cast_signed(),
@@ -53,7 +57,7 @@ impl Memory {
                 }
                 if let (Some(from), Some(part)) = (p, sum.peephole) {
                     let Blocks { offset, stride } = panels.early_biases;
-                    let from = Place::from(from).at((set * 3 + part) * units + first);
+                    let from = Place::from(from).at((set * 3 + peepholes[part]) * units + first);
                     let to = Place::from(biases).at(offset + plan.product.peephole_row(i) * columns);
                     self.copy(Copied::new(from, to, vec![dim(count, columns, stride), dim(columns, 1, 1)]));
                 }

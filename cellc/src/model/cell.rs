@@ -149,6 +149,8 @@ pub struct WeightLayout {
     pub gates: Vec<usize>,
     /// What each part of B is the sum of, added in f32 and in this order; of nothing, it is zero.
     pub biases: Vec<Vec<BiasPart>>,
+    /// Where in P the peepholes of f, i and o stand.
+    pub peepholes: [usize; 3],
     /// Whether the tensors of a sequence have the number of directions in front.
     pub directions: bool,
 }
@@ -162,7 +164,7 @@ impl WeightLayout {
         };
         let gates = places[..kind.gates()].to_vec();
         let biases = places.into_iter().map(|part| vec![BiasPart { tensor: 0, part }]).collect();
-        Self { gates, biases, directions: true }
+        Self { gates, biases, peepholes: [0, 1, 2], directions: true }
     }
 
     /// How many parts each tensor of biases holds.

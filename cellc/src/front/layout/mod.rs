@@ -218,7 +218,8 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
         parts.push(Vec::new());
     }
     let directions = matches!(framework, Framework::OpenVino | Framework::Onnx);
-    Some(WeightLayout { gates, biases: parts, directions })
+    let peepholes = framework.peephole_places().and_then(|places| places.try_into().ok()).unwrap_or([0, 1, 2]);
+    Some(WeightLayout { gates, biases: parts, peepholes, directions })
 }
 
 /// W, R, B and P as OpenVINO's operations take them, from as many sets as there are directions. At most one copy is made, none of what

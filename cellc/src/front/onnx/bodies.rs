@@ -2,7 +2,7 @@
 
 use super::graph::{Call, GraphReader, Level};
 use super::proto::GraphProto;
-use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, ValueId};
+use crate::model::{Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, ValueId};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -72,7 +72,11 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         return None;
     }
     let trips = match call.input(0) {
-        Some(trips) => trips,
+        // fewer than none is none, and -1 has a meaning of its own to Op::Loop
+        Some(trips) => {
+            let none = reader.number_like(trips, 0.0);
+            reader.op(Op::Elementwise(Elementwise::Maximum), vec![trips, none])
+        }
         // as often as the condition says
         None => reader.integer(-1),
     };

@@ -46,11 +46,20 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnos
     read_from(&file_name(path), &bytes, folder, options)
 }
 
+/// Reads a model from memory, without touching the file system.
+///
+/// # Errors
+/// If the bytes are no ONNX model.
+#[cfg(any(test, feature = "internals"))]
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
+    read_from(name, bytes, None, &ReadOptions::default())
+}
+
 /// Reads a model from memory; files beside it are in `folder`.
 ///
 /// # Errors
 /// If the bytes are no ONNX model.
-pub(crate) fn read_from(
+fn read_from(
     name: &str,
     bytes: &[u8],
     folder: Option<&Path>,

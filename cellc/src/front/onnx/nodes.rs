@@ -7,8 +7,11 @@ use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, Operato
 /// The most nodes of a model, those of functions counted as often as they are called.
 pub(super) const MOST_NODES: usize = 1 << 18;
 
-/// The most graphs and functions inside each other.
+/// The most graphs inside each other.
 pub(super) const MOST_NESTED: usize = 16;
+
+/// The most calls of functions inside each other.
+const MOST_CALLS: usize = 64;
 
 /// A node, and what its operator's version is.
 #[derive(Clone, Debug)]
@@ -86,8 +89,8 @@ pub(super) fn expanded(
             done.push(node);
             continue;
         };
-        if depth >= MOST_NESTED {
-            return Err(TooMany(format!("more than {MOST_NESTED} calls of functions inside each other")));
+        if depth >= MOST_CALLS {
+            return Err(TooMany(format!("more than {MOST_CALLS} calls of functions inside each other")));
         }
         let (own, _) = self::versions(&function.opset_import);
         let body = called(function, &node.proto, calls);

@@ -42,6 +42,8 @@ pub(super) fn activation(reader: &mut GraphReader<'_>, call: &mut Call<'_>, acti
 pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Values {
     let alpha = call.attributes.float("alpha");
     let beta = if name == "hardsigmoid" { call.attributes.float("beta") } else { None };
+    // the operator keeps what is greater than alpha, the activation of cells what is alpha too
+    let alpha = if name == "thresholdedrelu" { Some(alpha.unwrap_or(1.0).next_up()) } else { alpha };
     match Activation::new(name, alpha, beta) {
         Ok(activation) => unary(reader, call, Elementwise::Activation(activation)),
         Err(error) => {
@@ -337,10 +339,26 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
         return None;
     }
     let elements = vec![reader.element(x); call.outputs];
+    let lengths = lengths.or_else(|| call.version.ge(&18).then(|| even_lengths(reader, x, axis, parts)));
     Some(match lengths {
         Some(lengths) => reader.ops_of(Op::VariadicSplit, vec![x, axis, lengths], elements, Vec::new()),
         None => reader.ops_of(Op::Split { parts }, vec![x, axis], elements, Vec::new()),
     })
+}
+
+/// Lengths of so many parts along an axis, of which the last may be shorter than the others.
+fn even_lengths(reader: &mut GraphReader<'_>, x: ValueId, axis: ValueId, parts: usize) -> ValueId {
+    let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+    let (first, zero) = (reader.integers(&[0]), reader.integer(0));
+    let axis = reader.op(Op::Elementwise(Elementwise::Add), vec![first, axis]);
+    let size = reader.op(Op::Gather { batch_dims: 0 }, vec![shape, axis, zero]);
+    let (more, count) = (reader.integers(&[parts as i64 - 1]), reader.integers(&[parts as i64]));
+    let rounded = reader.op(Op::Elementwise(Elementwise::Add), vec![size, more]);
+    let length = reader.op(Op::Elementwise(Elementwise::Divide), vec![rounded, count]);
+    let rest = reader.integers(&[-1]);
+    let mut lengths = vec![length; parts - 1];
+    lengths.push(rest);
+    reader.op(Op::Concat { axis: 0 }, lengths)
 }
 
 pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {

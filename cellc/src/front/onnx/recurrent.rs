@@ -4,11 +4,13 @@ use super::graph::{Call, GraphReader};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::model::{
-    Activation, BroadcastMode, Cell, CellKind, Coupled, Direction, ElementType, LedgerEntry, Op, ResetGate, Tensor,
-    ValueId,
+    Activation, BroadcastMode, Cell, CellKind, Coupled, Direction, ElementType, LedgerEntry, Op, ResetGate, ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
+
+/// The most units of a cell: the square of more cannot be counted in a file.
+const MOST_UNITS: usize = 1 << 20;
 
 pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     recurrent(reader, call, CellKind::Rnn, Vec::new())
@@ -66,13 +68,13 @@ fn recurrent(
     });
     let given = call.attributes.int("hidden_size");
     let hidden_size = match given {
-        Some(size) => usize::try_from(size).ok().filter(|&size| size > 0),
+        Some(size) => usize::try_from(size).ok(),
         None => of_r,
     };
-    let Some(hidden_size) = hidden_size else {
+    let Some(hidden_size) = hidden_size.filter(|size| (1..=MOST_UNITS).contains(size)) else {
         let found =
             given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| format!("hidden_size={v}"));
-        reader.error(found, "an integer of 1 or more", "write the length of the state h");
+        reader.error(found, format!("an integer from 1 to {MOST_UNITS}"), "write the length of the state h");
         return None;
     };
     ledger.push(entry("hidden_size", given.map(|v| v.to_string()), hidden_size.to_string()));
@@ -137,24 +139,12 @@ fn recurrent(
     let b = match call.input(3) {
         Some(b) => b,
         None => {
-            let len = 2 * gates * hidden_size;
-            let zeros = vec![0.0; count * len];
-            let zeros = Tensor::from_f32(vec![count, len], &zeros)?;
-            reader.constant(&zeros)
+            let zero = reader.number_like(x, 0.0);
+            let shape = reader.integers(&[count as i64, (2 * gates * hidden_size) as i64]);
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![zero, shape])
         }
     };
     let p = (kind == CellKind::Lstm).then(|| call.input(7)).flatten();
-    // i, o, f become f, i, o
-    let p = p.map(|p| {
-        let parts = |from: usize| [from as i64, (from + hidden_size) as i64];
-        let [i, o, f] = [0, 1, 2].map(|part| parts(part * hidden_size));
-        let part = |reader: &mut GraphReader<'_>, [start, end]: [i64; 2]| {
-            let bounds = [start, end, 1, 1].map(|bound| reader.integers(&[bound]));
-            reader.op(Op::Slice, [&[p][..], &bounds].concat())
-        };
-        let all = [f, i, o].map(|bounds| part(reader, bounds)).to_vec();
-        reader.op(Op::Concat { axis: 1 }, all)
-    });
     let wanted = Wanted { kind, hidden_size, input_size: 0, sequence: true, outer_bias: false, gate_order: None };
     let cell = Cell {
         activations,
