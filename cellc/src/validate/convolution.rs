@@ -368,10 +368,8 @@ impl<'a> Validation<'a> {
             if let Some(wanted) = wanted {
                 let total = full as i64 - wanted as i64;
                 let less = total.max(0) / 2;
-                (begin, end) = match of.window.padding {
-                    Padding::SameUpper => (less, total - less),
-                    _ => (total - less, less),
-                };
+                let more = total - less;
+                (begin, end) = if of.window.padding == Padding::SameUpper { (less, more) } else { (more, less) };
             }
             let out = full as i64 - begin - end;
             if out < 1 || out > 1 << 24 {

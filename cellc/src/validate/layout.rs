@@ -516,17 +516,25 @@ impl Validation<'_> {
     }
 
     fn gather_one_by_one(&mut self, node: &Node, data: &Known, axis: usize, places: &[usize], to: Vec<usize>) {
-        if places.len() > MOST_GATHERED {
-            let found = format!("{} indices in no order", places.len());
+        // neighbours are taken together: the first place of each run, and how many there are
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for &place in places {
+            match runs.last_mut() {
+                Some((start, count)) if *start + *count == place => *count += 1,
+                _ => runs.push((place, 1)),
+            }
+        }
+        if runs.len() > MOST_GATHERED {
+            let found = format!("{} runs of indices in no order", runs.len());
             let valid = format!("{MOST_GATHERED} or fewer, or a progression");
             self.error(node, &node.origin, found, valid, "gather from a constant, or fewer at once");
             return;
         }
         let shape = self.shape_of(data);
         let mut inputs = Vec::new();
-        for &start in places {
+        for (start, count) in runs {
             let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
-            along[axis] = Along { start, count: 1, step: 1 };
+            along[axis] = Along { start, count, step: 1 };
             let Some(part) = self.view(node, data, geometry(&shape, &along)) else { return };
             inputs.extend(self.source(&part));
         }

@@ -279,6 +279,12 @@ pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     Some(vec![reader.op(Op::Slice, [&[shape][..], &inputs].concat())])
 }
 
+pub(super) fn size(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let shape = reader.op_of(Op::ShapeOf, vec![call.x()], ElementType::I64);
+    let product = Op::Reduce { reduction: Reduction::Product, keep: false, none_is_none: false };
+    Some(vec![reader.op(product, vec![shape])])
+}
+
 pub(super) fn reshape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let zero_keeps = !call.attributes.flag("allowzero", false);
     Some(vec![reader.op(Op::Reshape { zero_keeps }, vec![call.x(), call.input(1)?])])

@@ -149,6 +149,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("CastLike", &[15, 19, 21, 23, 24, 25], 2..=2, o::cast_like, "like Cast"),
     row("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], 0..=0, o::constant, "tensors and numbers"),
     row("ConstantOfShape", &[9, 20, 21, 23, 24, 25], 1..=1, o::constant_of_shape, "a constant shape"),
+    row("Size", &[1, 13, 19, 21, 23, 24, 25], 1..=1, o::size, "computed when compiling"),
     row("Shape", &[1, 13, 15, 19, 21, 23, 24, 25], 1..=1, o::shape, "computed when compiling"),
     row("Reshape", &[5, 13, 14, 19, 21, 23, 24, 25], 2..=2, o::reshape, "a constant shape; allowzero"),
     row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], 1..=1, o::flatten, "any axis"),
