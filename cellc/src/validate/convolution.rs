@@ -372,7 +372,7 @@ impl<'a> Validation<'a> {
                 (begin, end) = if of.window.padding == Padding::SameUpper { (less, more) } else { (more, less) };
             }
             let out = full as i64 - begin - end;
-            if out < 1 || out > 1 << 24 {
+            if !(1..=1 << 24).contains(&out) {
                 let found = format!("an output of {out} elements along an axis");
                 self.error(node, &node.origin, found, "1 or more", "correct the pads");
                 return None;

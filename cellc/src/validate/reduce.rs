@@ -187,16 +187,16 @@ impl Validation<'_> {
             return None;
         };
         let base = self.selected(node, &inputs[0], shape.to_vec())?;
-        self.to_the(node, &base, exponent)
+        self.raised(node, &base, exponent)
     }
 
     /// `base^exponent`: by multiplications where the exponent is a small whole number, by a root where it is that and a half,
     /// else `exp(exponent log(base))`.
-    fn to_the(&mut self, node: &Node, base: &Known, exponent: f32) -> Option<Known> {
+    fn raised(&mut self, node: &Node, base: &Known, exponent: f32) -> Option<Known> {
         use Elementwise as E;
         let one = self.number_like(base, 1.0)?;
         if exponent < 0.0 && (exponent.fract() == 0.0 || exponent.fract() == -0.5) && exponent >= -MOST_MULTIPLIED {
-            let inverse = self.to_the(node, base, -exponent)?;
+            let inverse = self.raised(node, base, -exponent)?;
             return self.computed(node, E::Divide, vec![one, inverse]);
         }
         if exponent == 0.0 {
@@ -209,7 +209,7 @@ impl Validation<'_> {
             if exponent == 0.5 {
                 return Some(root);
             }
-            let whole = self.to_the(node, base, exponent.trunc())?;
+            let whole = self.raised(node, base, exponent.trunc())?;
             return self.computed(node, E::Multiply, vec![whole, root]);
         }
         if exponent > 0.0 && exponent <= MOST_MULTIPLIED && exponent.fract() == 0.0 {

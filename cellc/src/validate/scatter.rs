@@ -20,7 +20,7 @@ fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
 
 impl Validation<'_> {
     /// A tensor whose elements are runs of elements of others, one after the other.
-    fn from_runs(&mut self, node: &Node, of: &[&Known], runs: &[Run], shape: Vec<usize>) -> Option<Known> {
+    fn of_runs(&mut self, node: &Node, of: &[&Known], runs: &[Run], shape: Vec<usize>) -> Option<Known> {
         if runs.len() > MOST_PIECES {
             let found = format!("{} pieces of a tensor at places that are not next to each other", runs.len());
             self.error(node, &node.origin, found, format!("{MOST_PIECES} or fewer"), "order the indices");
@@ -82,7 +82,7 @@ impl Validation<'_> {
                 Some(k) => add(&mut runs, 1, *k),
             }
         }
-        if let Some(whole) = self.from_runs(node, &[data, updates], &runs, shape) {
+        if let Some(whole) = self.of_runs(node, &[data, updates], &runs, shape) {
             self.set(node, 0, whole);
         }
     }
@@ -141,7 +141,7 @@ impl Validation<'_> {
         let Some((places, to, _)) = self.along(node, axis, &shape) else { return };
         let mut runs = Vec::new();
         places.iter().for_each(|&at| add(&mut runs, 0, at));
-        if let Some(whole) = self.from_runs(node, &[&data], &runs, to) {
+        if let Some(whole) = self.of_runs(node, &[&data], &runs, to) {
             self.set(node, 0, whole);
         }
     }

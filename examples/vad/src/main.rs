@@ -52,7 +52,9 @@ fn samples(wav: &str) -> Result<Vec<f32>, Box<dyn error::Error>> {
     let mut reader = hound::WavReader::open(wav).map_err(|problem| format!("{wav}: {problem}"))?;
     let spec = reader.spec();
     if spec.sample_rate != RATE {
-        return Err(format!("{wav} has {} samples a second; the network takes {RATE}: resample it", spec.sample_rate).into());
+        return Err(
+            format!("{wav} has {} samples a second; the network takes {RATE}: resample it", spec.sample_rate).into()
+        );
     }
     let channels = usize::from(spec.channels);
     let all: Result<Vec<f32>, hound::Error> = match spec.sample_format {

@@ -39,12 +39,6 @@ impl<'a> ReadOptions<'a> {
     pub fn with_weights(weights: Option<&'a Path>, wording: Wording) -> Self {
         Self { weights, wording, ..Self::default() }
     }
-
-    /// The size that a named dimension has.
-    #[cfg(feature = "read-onnx")]
-    pub(in crate::front) fn size_of(&self, name: &str) -> Option<usize> {
-        self.dims.iter().find(|(own, _)| own == name).map(|(_, size)| *size)
-    }
 }
 
 /// What a reader makes of a file.
@@ -102,7 +96,7 @@ const ONNX: Format = Format {
     weights_apart: false,
     weights_alone: false,
     #[cfg(feature = "read-onnx")]
-    read: onnx::read,
+    read: |path, options| onnx::read(path, &options.dims),
     #[cfg(not(feature = "read-onnx"))]
     read: |_, _| Err(absent("this cellc was built without its feature `onnx`")),
 };

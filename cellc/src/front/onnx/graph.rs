@@ -9,7 +9,6 @@ use super::proto::{FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoPr
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
-use crate::front::formats::ReadOptions;
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{Dim, ElementType, LedgerEntry, Model, Op, Spelling, Tensor, Value, ValueId};
@@ -32,7 +31,7 @@ pub(super) struct GraphReader<'f> {
     versions: Versions,
     /// How many nodes there are.
     count: usize,
-    options: &'f ReadOptions<'f>,
+    dims: &'f [(String, usize)],
     pub(super) diagnostics: Diagnostics,
     /// The model first, then the graphs that the one that is read is inside of.
     pub(super) levels: Vec<Level>,
@@ -47,7 +46,7 @@ impl<'f> GraphReader<'f> {
     pub(super) fn model(
         message: ModelProto,
         folder: &'f mut Folder,
-        options: &'f ReadOptions<'f>,
+        dims: &'f [(String, usize)],
     ) -> (Model, Diagnostics) {
         let (all, twice) = versions(&message.opset_import);
         let mut reader = GraphReader {
@@ -55,7 +54,7 @@ impl<'f> GraphReader<'f> {
             functions: Functions::new(),
             versions: all,
             count: 0,
-            options,
+            dims,
             diagnostics: Diagnostics::default(),
             levels: vec![Level::new()],
             label: String::new(),
@@ -132,6 +131,11 @@ impl<'f> GraphReader<'f> {
     pub(super) fn warning(&mut self, found: impl Into<String>) {
         let problem = Diagnostic::warning(Origin::Unknown, found);
         self.diagnostics.push(problem.layer(self.label.clone()));
+    }
+
+    /// The size that the user gives a named dimension.
+    fn size_of(&self, name: &str) -> Option<usize> {
+        self.dims.iter().find(|(own, _)| own == name).map(|(_, size)| *size)
     }
 
     /// How many errors there are.
@@ -269,7 +273,7 @@ impl<'f> GraphReader<'f> {
         if let Some(given) = &tensor.shape {
             let mut dims = Vec::new();
             for dim in &given.dim {
-                let fixed = dim.dim_param.as_ref().and_then(|name| self.options.size_of(name));
+                let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
                 dims.push(match (fixed, dim.dim_value) {
                     (Some(size), _) => Dim::Fixed(size),
                     (None, Some(size)) if size > 0 => match usize::try_from(size) {
@@ -461,7 +465,7 @@ impl<'f> GraphReader<'f> {
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
-        if inputs.iter().any(|input| *input == Some(None)) {
+        if inputs.contains(&Some(None)) {
             // what should have made it was refused
             return;
         }

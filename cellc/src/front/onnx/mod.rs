@@ -17,7 +17,6 @@ use std::path::Path;
 
 use prost::Message;
 
-use super::formats::ReadOptions;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
@@ -34,7 +33,7 @@ const MOST_BYTES: u64 = 1 << 31;
 ///
 /// # Errors
 /// If the file cannot be read, or is no ONNX model.
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(path: &Path, dims: &[(String, usize)]) -> Result<(Model, Diagnostics), Diagnostics> {
     let shown = quoted(&path.to_string_lossy());
     let mut bytes = Vec::new();
     let file = fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -43,7 +42,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnos
         return Err(Diagnostics(vec![found.help("check the path, and that the file may be read").cause(error)]));
     }
     let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    read_from(&file_name(path), &bytes, folder, options)
+    read_from(&file_name(path), &bytes, folder, dims)
 }
 
 /// Reads a model from memory, without touching the file system.
@@ -52,7 +51,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnos
 /// If the bytes are no ONNX model.
 #[cfg(any(test, feature = "internals"))]
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
-    read_from(name, bytes, None, &ReadOptions::default())
+    read_from(name, bytes, None, &[])
 }
 
 /// Reads a model from memory; files beside it are in `folder`.
@@ -63,7 +62,7 @@ fn read_from(
     name: &str,
     bytes: &[u8],
     folder: Option<&Path>,
-    options: &ReadOptions,
+    dims: &[(String, usize)],
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let refused = |found: String| {
         let problem =
@@ -76,7 +75,7 @@ fn read_from(
     let message =
         ModelProto::decode(bytes).map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;
     let mut folder = Folder { path: folder.map(Path::to_owned), files: Vec::new() };
-    let (mut model, diagnostics) = GraphReader::model(message, &mut folder, options);
+    let (mut model, diagnostics) = GraphReader::model(message, &mut folder, dims);
     model.files.push(input_file(name.to_owned(), bytes));
     let beside = folder.files.iter().map(|(name, bytes)| input_file(name.clone(), bytes));
     model.files.extend(beside);
