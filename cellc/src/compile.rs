@@ -12,7 +12,7 @@ use crate::plan::{Plan, plan};
 use crate::summary;
 use crate::validate::validate;
 #[cfg(feature = "builder")]
-use crate::{free_run, header};
+use crate::{estimate::Estimate, free_run, header};
 
 /// A compiled model, every stage of it.
 #[derive(Clone, Debug)]
@@ -35,6 +35,9 @@ pub struct Compilation {
     /// What the activations are off by, by line, where less than the default was asked for.
     #[cfg(feature = "builder")]
     pub activations: Vec<String>,
+    /// What a step costs on the target.
+    #[cfg(feature = "builder")]
+    pub estimate: Estimate,
     /// What the type's documentation says of the model, by line.
     pub summary: Vec<String>,
     /// What the user should know.
@@ -67,6 +70,8 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
         header: header::lines(&model, &plan, options, &interface),
         #[cfg(feature = "builder")]
         activations: header::activations(&model, plan.accuracy),
+        #[cfg(feature = "builder")]
+        estimate: Estimate::of(&model, &plan, &program, &packed, &interface),
         summary: summary::lines(&model, options),
         model,
         plan,
@@ -129,6 +134,8 @@ impl Compilation {
             interface: &self.interface,
             #[cfg(feature = "builder")]
             header: &self.header,
+            #[cfg(feature = "builder")]
+            estimate: self.estimate.lines(self.options.arch.name),
             summary: &self.summary,
         }
     }

@@ -19,6 +19,8 @@ mod emit;
 mod encoding;
 #[cfg(feature = "builder")]
 mod error;
+#[cfg(feature = "builder")]
+mod estimate;
 #[cfg(any(test, feature = "builder"))]
 mod evaluate;
 mod expand;
@@ -78,7 +80,7 @@ pub mod internals {
         ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
     }
     public! {
-        arch bound compile diagnostic emit encoding files front harness
+        arch bound compile diagnostic emit encoding estimate files front harness
         kernel model pack plan random reference report timing validate
     }
 }

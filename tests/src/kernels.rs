@@ -4,6 +4,7 @@ use cellc::Options;
 use cellc::internals::compile::Compilation;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::emit::names::Interface;
+use cellc::internals::estimate::Estimate;
 use cellc::internals::kernel::{
     Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Type,
     Var, Walk, WindowId, verify,
@@ -302,7 +303,19 @@ pub fn subject(name: &str) -> Subject {
     let calls = calls.collect();
     let (header, summary, warnings) = (vec![name.to_owned()], vec![name.to_owned()], Diagnostics::default());
     let activations = Vec::new();
-    let compilation =
-        Compilation { options, model, plan, program, packed, interface, header, activations, summary, warnings };
+    let estimate = Estimate::of(&model, &plan, &program, &packed, &interface);
+    let compilation = Compilation {
+        options,
+        model,
+        plan,
+        program,
+        packed,
+        interface,
+        header,
+        activations,
+        estimate,
+        summary,
+        warnings,
+    };
     Subject { name: name.to_owned(), compilation, calls }
 }

@@ -1104,6 +1104,55 @@ fn inspect_says_the_same_to_tools() {
 }
 
 #[test]
+fn inspect_says_what_a_step_costs_on_the_target() {
+    let place = Place::new();
+    let of_target = || arguments!["inspect", model("gru_cell_128_fp16"), "--target", "cortex-m4f"];
+    let report = |more: &[&str]| -> serde_json::Value {
+        let mut arguments = of_target();
+        arguments.extend(more.iter().map(Into::into));
+        // where no compiler is
+        let done = done(place.command(arguments).arg("--json").env("PATH", "")).succeeded();
+        serde_json::from_str(&done.stdout).expect("JSON")
+    };
+    let cost = &report(&["--clock", "80MHz"])["on_target"];
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    assert_eq!(cost["multiply_adds"], 3 * 128 * (16 + 128));
+    assert_eq!(cost["flash"]["weights"], 4 * (3 * 128 * (16 + 128) + 4 * 128));
+    assert_eq!(cost["ram"]["state"], 4 * 128);
+    assert_eq!(cost["ram"]["scratch"], 4 * (16 + 128));
+    assert!(cost["measured_by"].is_null());
+    // of the order of what is known
+    assert!((1000..4000).contains(&number(&cost["flash"]["code"])), "{cost}");
+    assert!((50..500).contains(&number(&cost["ram"]["stack"])), "{cost}");
+    let least = number(&cost["instructions_estimate"]) as f64 / 80e6;
+    assert!((cost["clock"]["least_seconds"].as_f64().unwrap() - least).abs() < 1e-9, "{cost}");
+    assert!(report(&[])["on_target"]["clock"].is_null());
+    // the same numbers in the table and in the header
+    let table = done(place.command(of_target()).args(["--clock", "80 MHz"]).env("PATH", "")).succeeded().stdout;
+    let grouped = |n: u64| format!("{},{:03}", n / 1000, n % 1000);
+    for words in [
+        format!("about {} instructions (an estimate)", grouped(number(&cost["instructions_estimate"]))),
+        format!("about {} of code", grouped(number(&cost["flash"]["code"]))),
+        "estimates: the compiler of this target is not installed".to_owned(),
+        "at 80 MHz, if an instruction began in every cycle; wait states".to_owned(),
+    ] {
+        assert!(table.contains(&words), "{words}: {table}");
+    }
+    place.cellc(arguments![model("gru_cell_128_fp16"), "--target", "cortex-m4f", "-o", "gru.c"]).succeeded();
+    let header = fs::read_to_string(place.path("gru.h")).unwrap();
+    assert!(header.contains(&format!("about {} instructions", cost["instructions_estimate"])), "{header}");
+    assert!(header.contains(&format!("about {} of code", cost["flash"]["code"])), "{header}");
+    // what is not known is not said
+    let other = arguments!["inspect", model("gru_cell_128_fp16"), "--clock", "80MHz"];
+    place.cellc(other).failed(2, &["--clock", "--target any", "cortex-m4f"]);
+    for clock in ["80", "0MHz", "-1MHz", "fast", "80MB"] {
+        let mut arguments = of_target();
+        arguments.push(format!("--clock={clock}").into());
+        place.cellc(arguments).failed(2, &["--clock"]);
+    }
+}
+
+#[test]
 fn inspect_counts_what_the_model_asks_for() {
     let place = Place::new();
     let report = |case: &str, more: &[&str]| -> serde_json::Value {

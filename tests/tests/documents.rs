@@ -159,7 +159,7 @@ fn the_readme_is_short() {
 }
 
 /// The documents that lead to others.
-const DOCUMENTS: [&str; 12] = [
+const DOCUMENTS: [&str; 13] = [
     "README.md",
     "OPTIONS.md",
     "INTERFACE.md",
@@ -169,6 +169,7 @@ const DOCUMENTS: [&str; 12] = [
     "EMBEDDED.md",
     "cellc/README.md",
     "examples/plugin/README.md",
+    "examples/wasm/README.md",
     "runtime/README.md",
     "tests/README.md",
     "tests/models/README.md",

@@ -154,6 +154,26 @@ fn plugin() {
     }
 }
 
+/// An amplifier in WebAssembly: in node, and in Chromium where it is installed.
+#[test]
+fn wasm() {
+    if !has("clang-19") || !has("wasm-ld-19") || !has("node") || !has("make") {
+        return;
+    }
+    let names = ["Makefile", "amplifier.c", "native.c", "libc/string.h", "network.mjs", "worklet.mjs", "page.mjs"];
+    let folder = copy("wasm", &[&names[..], &["index.html", "wav.mjs", "serve.mjs", "check.mjs"]].concat());
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/models");
+    let mut make = Command::new("make");
+    make.args(["--silent", "check"]).arg(format!("MODELS={}", models.display())).current_dir(&folder);
+    let output = make.arg(format!("CELLC={}", command::program().display())).output().expect("make starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let same = text.lines().filter(|line| line.ends_with(", the bits of this machine")).count();
+    let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
+    lacking.iter().for_each(|lacking| skip(lacking));
+    assert_eq!(same, 2 - lacking.len(), "{text}");
+}
+
 /// The same network on a Cortex-M4F.
 #[test]
 fn cortex_m() {

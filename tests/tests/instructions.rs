@@ -10,7 +10,10 @@ use cellc::Activation::{Relu, Sigmoid};
 use cellc::Builder;
 use cellc::WeightFormat;
 use cellc::internals::arch;
+use cellc::internals::arch::Work;
+use cellc::internals::estimate::Code;
 use cellc::internals::random::Random;
+use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{isas, run_all, rustc};
 use cellc_tests::kept::Kept;
 use cellc_tests::machines::{AARCH64, CORTEX_M4F, Cost, Machine, Trial, cases};
@@ -160,4 +163,95 @@ fn no_machine_takes_more_than_is_kept() {
         found.entry(machine.compiler_version()).or_default().extend(costs(machine));
     }
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
+}
+
+/// By the version of gcc.
+const KEPT_OF_CORPUS: Kept = Kept {
+    file: "instructions_corpus.txt",
+    about: "gcc -O2; machine and model, instructions of a step; count",
+    update: "CELLC_BLESS=1 cargo test -p cellc-tests --test instructions -- --include-ignored",
+};
+
+/// By how much an estimate may differ from what is counted, in hundredths.
+const LIMIT: u64 = 15;
+
+/// The cases that are counted again with every change.
+const AGAIN: [&str; 3] = ["gru_cell_128_fp16", "rnnoise_step_f32", "stacked_gru_rows"];
+
+/// The cases of the corpus that have 1,000 multiply-adds, every sequence at its full length.
+fn corpus_of(machine: &Machine) -> Vec<Trial> {
+    let subjects = corpus::cases().into_iter().filter_map(|case| {
+        let (mut subject, _) = Case::subjects(&case, &(machine.options)(), "").into_iter().next()?;
+        for (k, parameter) in subject.model().parameters.clone().iter().enumerate() {
+            if let Some(most) = parameter.length {
+                subject.calls.iter_mut().for_each(|call| call[k].fill(most as f32));
+            }
+        }
+        (subject.compilation.estimate.multiply_adds >= 1000).then_some(Trial { subject, rounds: 1 })
+    });
+    subjects.collect()
+}
+
+/// What is estimated of a model.
+fn estimated(trial: &Trial) -> &Code {
+    trial.subject.compilation.estimate.code.as_ref().expect("the machine has numbers")
+}
+
+/// The name by which a count is kept.
+fn kept_as(machine: &Machine, trial: &Trial) -> String {
+    format!("{}/{}", machine.name, trial.subject.name)
+}
+
+/// What QEMU counts of each.
+fn counted(machine: &Machine, trials: &[Trial], folder: &str) -> Vec<(String, u64)> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{folder}-{}", machine.name));
+    let costs = machine.costs(&folder, trials, &["-std=gnu11", "-O2"]);
+    let counts = costs.iter().map(|cost| cost.instructions.expect("QEMU counts"));
+    trials.iter().map(|trial| kept_as(machine, trial)).zip(counts).collect()
+}
+
+/// The estimates of `cellc inspect` are held to what is kept, and that to what is counted of some.
+#[test]
+fn estimates_are_near_what_is_counted() {
+    let mut wrong = Vec::new();
+    for machine in [&CORTEX_M4F, &AARCH64] {
+        let kept = KEPT_OF_CORPUS.all();
+        let trials = corpus_of(machine);
+        for trial in &trials {
+            let (name, estimate) = (kept_as(machine, trial), estimated(trial).instructions);
+            match kept.iter().find(|(known, _)| *known == name) {
+                None => wrong.push(format!("{name}: no number is kept; add it: {}", KEPT_OF_CORPUS.update)),
+                Some((_, count)) if estimate.abs_diff(*count) * 100 > count * LIMIT => {
+                    wrong.push(format!("{name}: an estimate of {estimate}, {count} were counted"));
+                }
+                Some(_) => {}
+            }
+        }
+        if machine.is_here() {
+            let again: Vec<_> =
+                trials.into_iter().filter(|trial| AGAIN.contains(&trial.subject.name.as_str())).collect();
+            assert_eq!(again.len(), AGAIN.len());
+            KEPT_OF_CORPUS.check_some(&machine.compiler_version(), &counted(machine, &again, "again"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Counts the whole corpus, and writes what the numbers of `arch` are fitted to.
+#[test]
+#[ignore = "by hand, where code has changed: a minute"]
+fn the_corpus_on_machines() {
+    for machine in [&CORTEX_M4F, &AARCH64].into_iter().filter(|machine| machine.is_here()) {
+        let trials = corpus_of(machine);
+        let counts = counted(machine, &trials, "corpus");
+        let mut table = String::from("model count");
+        Work::ALL.iter().for_each(|work| table += &format!(" {work:?}"));
+        for (trial, (name, count)) in trials.iter().zip(&counts) {
+            table += &format!("\n{name} {count}");
+            Work::ALL.iter().for_each(|work| table += &format!(" {}", estimated(trial).work.of(*work)));
+        }
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("work-{}.txt", machine.name));
+        fs::write(file, table + "\n").expect("a file");
+        KEPT_OF_CORPUS.check(&machine.compiler_version(), &counts);
+    }
 }

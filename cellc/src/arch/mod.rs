@@ -4,6 +4,7 @@
 mod arm;
 #[cfg(feature = "cli")]
 pub(crate) mod floor;
+mod work;
 mod x86;
 
 use std::cmp::Ordering;
@@ -12,6 +13,7 @@ use std::fmt;
 use crate::kernel::Element;
 
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
+pub use work::{Instructions, Work};
 pub use x86::{AVX2, AVX512, X86_64};
 
 /// A target: what every machine of it has, what some have besides, and what code costs there.
@@ -47,6 +49,12 @@ pub struct Arch {
     pub line: usize,
     /// What code costs there.
     pub costs: Costs,
+    /// How many instructions code takes, where that has been counted.
+    pub instructions: Option<Instructions>,
+    /// A C compiler for it, and what it takes: what `cellc inspect` measures code with, where it is installed; or none.
+    pub c_compiler: &'static [&'static str],
+    /// The most instructions that begin in a cycle on its machines; 0 where that differs too much.
+    pub begin: u64,
 }
 
 /// What code costs, in cycles of one core: what the plan chooses by. Panels are part of how weights are packed, once for all instruction
@@ -310,6 +318,7 @@ pub static RISCV64: Arch = Arch {
     key: "riscv64",
     triples: &["riscv64gc-"],
     baseline: &SCALAR_FMA,
+    c_compiler: &["riscv64-linux-gnu-gcc"],
     c_refused: (
         "defined(__riscv) && !defined(__riscv_flen)",
         "compile it with -march=rv64gc, or generate it with --target any",

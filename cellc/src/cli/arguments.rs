@@ -82,6 +82,7 @@ Layers, kernels, inputs and so on are named by their indices in these lists, fro
 Examples:
   cellc inspect gru.xml
   cellc inspect gru.xml --isa avx2 --svg gru.svg
+  cellc inspect gru.xml --target cortex-m4f --clock 80MHz    flash, RAM, instructions, least time
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
 const BENCH_EXAMPLES: &str = "\
@@ -334,6 +335,10 @@ pub(crate) struct InspectArguments {
     /// The instruction set whose kernels to show [default: the best of the target]
     #[arg(long, value_name = "NAME", value_parser = isa_names())]
     pub(crate) isa: Option<String>,
+
+    /// Say the least time of a step at this clock: 80MHz. For targets of which the instructions are known; wait states of the flash are not modelled
+    #[arg(long, value_name = "HERTZ", value_parser = clock)]
+    pub(crate) clock: Option<f64>,
 
     /// Draw the graph as compiled; - writes to standard output instead of the table
     #[arg(long, value_name = "FILE")]
@@ -700,6 +705,21 @@ fn positive(text: &str) -> Result<usize, String> {
         Ok(n) => Ok(n),
         Err(_) => Err("a whole number from 1 is needed".to_owned()),
     }
+}
+
+/// A frequency with its unit.
+fn clock(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "hz" => Some(1.0),
+        "khz" => Some(1e3),
+        "mhz" => Some(1e6),
+        "ghz" => Some(1e9),
+        _ => None,
+    };
+    let hertz = number.trim().parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
+    let hertz = hertz.filter(|hertz| (1.0..=1e12).contains(hertz));
+    hertz.ok_or_else(|| "a frequency with its unit is needed: 80MHz".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

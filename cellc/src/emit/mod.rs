@@ -42,6 +42,9 @@ pub(crate) struct Contents<'a> {
     /// The comment at the top, by line.
     #[cfg(feature = "builder")]
     pub(crate) header: &'a [String],
+    /// What a step costs on the target, by line.
+    #[cfg(feature = "builder")]
+    pub(crate) estimate: Vec<String>,
     /// What the type's documentation says of the model, by line.
     pub(crate) summary: &'a [String],
 }

@@ -1,6 +1,8 @@
 //! What a compiled model consists of, and where its time is expected to go: for `cellc inspect`.
 
 mod cost;
+mod measured;
+mod target;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +10,13 @@ use serde::Serialize;
 
 use crate::arch::Isa;
 use crate::compile::Compilation;
+use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
 use cost::{Cost, formula};
+pub use measured::Measured;
+pub use target::{Clock, Flash, Ram, TargetCost};
 
 /// A compiled model on one instruction set, in numbers. As JSON this is what `cellc inspect --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -38,6 +43,8 @@ pub struct Report {
     pub folded: Vec<Folded>,
     /// The whole.
     pub totals: Totals,
+    /// What a step costs on the target; none where the target is no machine of its own.
+    pub on_target: Option<TargetCost>,
     /// How cycles are estimated.
     pub formula: String,
 }
@@ -223,7 +230,7 @@ pub struct Totals {
 
 impl Report {
     /// The report on one of the program's bodies, by its position among them, and on what it was compiled from.
-    pub fn new(model: &Model, compilation: &Compilation, isa: usize) -> Self {
+    pub fn new(model: &Model, compilation: &Compilation, isa: usize, measured: Option<&Measured>) -> Self {
         let Compilation { model: valid, plan, program, interface, packed, .. } = compilation;
         let (isa, body) = (plan.isas[isa].0, program.body(isa));
         let by_value = layers_by_value(valid);
@@ -284,7 +291,11 @@ impl Report {
             kernels: kernels.into_iter().map(|k| Kernel { share: share(k.cycles), ..k }).collect(),
             layers,
             totals,
-            formula: formula(&plan.arch.costs),
+            on_target: TargetCost::new(compilation, measured),
+            formula: match &plan.arch.instructions {
+                Some(_) => "cycles = instructions, an estimate for C by gcc 12 -O2, one a cycle".to_owned(),
+                None => formula(&plan.arch.costs),
+            },
         }
     }
 }
@@ -501,7 +512,10 @@ fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers
             weight_bytes,
             weight_bytes_read: cost.weight_bytes,
             operations: cost.operations,
-            cycles: cost.cycles(isa, &plan.arch.costs),
+            cycles: match &plan.arch.instructions {
+                Some(instructions) => estimate::of_kernel(kernel, body, isa, instructions),
+                None => cost.cycles(isa, &plan.arch.costs),
+            },
             share: 0.0,
         });
     }
@@ -529,7 +543,6 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
     format!("{}, {}", panels.join(", "), if plan.unroll { "unrolled" } else { "loops" })
 }
 
-/// Layers and constants, those of bodies too.
 /// The graphs inside an operation.
 fn bodies(op: &Op) -> Vec<&Model> {
     match op {
@@ -539,6 +552,7 @@ fn bodies(op: &Op) -> Vec<&Model> {
     }
 }
 
+/// Layers and constants, those of bodies too.
 fn count_layers(model: &Model, counts: &mut (usize, usize)) {
     for node in &model.nodes {
         match &node.op {

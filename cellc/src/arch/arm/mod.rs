@@ -1,5 +1,7 @@
 //! Arm: AArch64, where every machine has NEON, and cores without vectors.
 
+mod work;
+
 use crate::kernel::Element;
 
 use super::{Arch, CLoads, CVector, Costs, GENERIC, Isa, ONE_LANE, SCALAR, SCALAR_FMA, SOFT, X86_64};
@@ -85,6 +87,10 @@ pub static AARCH64: Arch = Arch {
     rust_struct: "",
     alignment: 16,
     costs: Costs { most_sums: 3, most_shared: 16, most_at_once: 48, ..X86_64.costs },
+    instructions: Some(work::AARCH64),
+    c_compiler: &["aarch64-linux-gnu-gcc"],
+    // the widest cores
+    begin: 10,
     ..X86_64
 };
 
@@ -110,6 +116,9 @@ pub static CORTEX_M4F: Arch = Arch {
         NO_FMA,
         "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16, or generate it with --target any",
     ),
+    instructions: Some(work::ONE_LANE),
+    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
+    begin: 1,
     ..ONE_LANE
 };
 
@@ -122,6 +131,8 @@ pub static CORTEX_M7: Arch = Arch {
         NO_FMA,
         "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16, or generate it with --target any",
     ),
+    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
+    begin: 2,
     ..CORTEX_M4F
 };
 
@@ -131,6 +142,8 @@ pub static CORTEX_M33: Arch = Arch {
     key: "cortex_m33",
     triples: &["thumbv8m.main-none-eabihf"],
     c_refused: (NO_FMA, "compile it with -mcpu=cortex-m33 -mfloat-abi=hard, or generate it with --target any"),
+    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
+    begin: 2,
     ..CORTEX_M4F
 };
 
@@ -140,16 +153,32 @@ pub static CORTEX_M55: Arch = Arch {
     key: "cortex_m55",
     triples: &[],
     c_refused: (NO_FMA, "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, or generate it with --target any"),
+    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
+    begin: 2,
     ..CORTEX_M4F
 };
 
 /// Cortex-M0, which computes floats in software.
-pub static CORTEX_M0: Arch =
-    Arch { name: "cortex-m0", key: "cortex_m0", triples: &["thumbv6m-"], baseline: &SOFT, ..ONE_LANE };
+pub static CORTEX_M0: Arch = Arch {
+    name: "cortex-m0",
+    key: "cortex_m0",
+    triples: &["thumbv6m-"],
+    baseline: &SOFT,
+    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
+    begin: 1,
+    ..ONE_LANE
+};
 
 /// Cortex-M3, which computes floats in software.
-pub static CORTEX_M3: Arch =
-    Arch { name: "cortex-m3", key: "cortex_m3", triples: &["thumbv7m-"], baseline: &SOFT, ..ONE_LANE };
+pub static CORTEX_M3: Arch = Arch {
+    name: "cortex-m3",
+    key: "cortex_m3",
+    triples: &["thumbv7m-"],
+    baseline: &SOFT,
+    c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
+    begin: 1,
+    ..ONE_LANE
+};
 
 /// ARMv7-A with VFPv3-D16.
 pub static ARMV7: Arch = Arch {
@@ -159,5 +188,6 @@ pub static ARMV7: Arch = Arch {
     baseline: &SCALAR,
     c_tuning: C_TUNING,
     alignment: 8,
+    c_compiler: &["arm-linux-gnueabihf-gcc"],
     ..ONE_LANE
 };

@@ -89,6 +89,9 @@ pub static X86_64: Arch = Arch {
         hidden: 0.3,
         hand_over: 2000.0,
     },
+    instructions: None,
+    c_compiler: &[],
+    begin: 0,
 };
 
 /// AVX2 with FMA and F16C, which came before both.

@@ -5,9 +5,11 @@ mod layout;
 mod svg;
 mod table;
 
-use crate::compile;
-use crate::options::Options;
-use crate::report::{Done, Folded, Layer, Report};
+use crate::arch;
+use crate::compile::{self, Compilation};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::options::{Language, Options};
+use crate::report::{Done, Folded, Layer, Measured, Report};
 
 use super::arguments::InspectArguments;
 use super::compile::Destination;
@@ -30,7 +32,11 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let stem = arguments.model.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let options = Options { name: Some(stem), ..arguments.options() };
+    let mut options = Options { name: Some(stem), ..arguments.options() };
+    if !options.arch.c_compiler.is_empty() {
+        // what a step costs there is said of C, which has a fused multiply-add where Rust has none
+        options.language = Language::C;
+    }
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
     let isas: Vec<_> = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
@@ -39,7 +45,17 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
         let (target, isas) = (compilation.options.arch.name, isas.join(", "));
         Failure::Usage(format!("--isa: a file for --target {target} has no code for {asked}; it has: {isas}"))
     })?;
-    let found = Report::new(&model, &compilation, isa);
+    let clock = arguments.clock.map(|hertz| clock(hertz, &compilation)).transpose()?;
+    progress.stage("measuring the code");
+    let measured = Measured::of(&compilation).unwrap_or_else(|why| {
+        let warning = Diagnostic::warning(Origin::Unknown, format!("code and stack are not measured: {why}"));
+        progress.suspend(|| report(&Diagnostics(vec![warning])));
+        None
+    });
+    let mut found = Report::new(&model, &compilation, isa, measured.as_ref());
+    if let Some((hertz, begin)) = clock {
+        found.on_target = found.on_target.map(|cost| cost.at(hertz, begin));
+    }
     drop(progress);
     if let Some(picture) = &picture {
         picture.write(svg::picture(&found).into_bytes(), &arguments.model, "--svg")?;
@@ -50,6 +66,19 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
         (_, false) => write_stdout(table::table(&found).as_bytes())?,
     }
     Ok(())
+}
+
+/// A clock that was given, and how many instructions begin in a cycle.
+fn clock(hertz: f64, compilation: &Compilation) -> Result<(f64, u64), Failure> {
+    let arch = compilation.options.arch;
+    if arch.instructions.is_some() {
+        return Ok((hertz, arch.begin));
+    }
+    let known: Vec<_> = arch::TARGETS.iter().filter(|arch| arch.instructions.is_some()).map(|arch| arch.name).collect();
+    let (target, known) = (arch.name, known.join(", "));
+    Err(Failure::Usage(format!(
+        "--clock: how many instructions a step takes is not known for --target {target}; it is for: {known}"
+    )))
 }
 
 /// `12,345`

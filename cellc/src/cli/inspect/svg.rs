@@ -490,6 +490,7 @@ mod tests {
             kernels: Vec::new(),
             folded: vec![Folded { kind: name.to_owned(), count: 1, names: vec![name.to_owned()] }],
             totals: Totals::default(),
+            on_target: None,
             formula: String::new(),
         }
     }

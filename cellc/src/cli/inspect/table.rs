@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{InputRole, Layer, Operand, Report};
+use crate::report::{Clock, Flash, InputRole, Layer, Operand, Ram, Report, TargetCost};
 
 use super::{done, folded, grouped, shapes, visible};
 
@@ -120,16 +120,95 @@ fn totals(report: &Report) -> Vec<String> {
         format!("weights        {} bytes{format}{when}", grouped(totals.weight_bytes)),
         format!("state          {} bytes", grouped(totals.state_bytes)),
         format!("block          {} bytes for intermediate values", grouped(totals.block_bytes)),
-        format!(
+    ];
+    if report.on_target.is_none() {
+        lines.push(format!(
             "flash          {} bytes of weights and constants, in addition to the code",
             grouped(totals.flash_bytes)
-        ),
-        format!("memory         {} bytes", grouped(totals.memory_bytes)),
-        format!("source         {} kB", grouped(totals.source_bytes.div_ceil(1000))),
-    ];
+        ));
+        lines.push(format!("memory         {} bytes", grouped(totals.memory_bytes)));
+    }
+    lines.push(format!("source         {} kB", grouped(totals.source_bytes.div_ceil(1000))));
     lines.push(format!("folded         {}", folded(report, 0)));
     lines.push(format!("time           an estimate: {}", report.formula));
+    if let Some(cost) = &report.on_target {
+        lines.push(String::new());
+        lines.extend(on_target(cost));
+    }
     lines
+}
+
+/// What a step costs on the target.
+fn on_target(cost: &TargetCost) -> Vec<String> {
+    let about = if cost.measured_by.is_some() { "" } else { "about " };
+    let part = |bytes: Option<u64>, what: &str| match bytes {
+        Some(bytes) => format!(", {about}{} of {what}", grouped(bytes)),
+        None => String::new(),
+    };
+    let whole = |bytes: u64, missing: bool| match missing {
+        true => format!("{} bytes without the code's", grouped(bytes)),
+        false => format!("{about}{} bytes", grouped(bytes)),
+    };
+    let Flash { weights, constants, code, total } = cost.flash;
+    let constants = if constants > 0 { format!(", {} of constants", grouped(constants)) } else { String::new() };
+    let mut lines = vec![
+        format!("A step on {}, C by gcc -O2:", cost.target),
+        format!(
+            "flash          {}: {} of weights{constants}{}",
+            whole(total, code.is_none()),
+            grouped(weights),
+            part(code, "code")
+        ),
+    ];
+    let Ram { state, scratch, packed_weights, stack, total } = cost.ram;
+    let packed =
+        if packed_weights > 0 { format!(", {} of packed weights", grouped(packed_weights)) } else { String::new() };
+    lines.push(format!(
+        "RAM            {}: {} of state, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
+        whole(total, stack.is_none()),
+        grouped(state),
+        grouped(scratch),
+        part(stack, "stack")
+    ));
+    let instructions = match cost.instructions_estimate {
+        Some(instructions) => format!("about {} instructions (an estimate)", grouped(instructions)),
+        None => "how many instructions is not known for this target".to_owned(),
+    };
+    lines.push(format!("work           {} multiply-adds, {instructions}", grouped(cost.multiply_adds)));
+    lines.push(match &cost.measured_by {
+        Some(compiler) => format!("code, stack    measured with {compiler}"),
+        None => "code, stack    estimates: the compiler of this target is not installed".to_owned(),
+    });
+    if let Some(Clock { hertz, instructions_a_cycle, least_seconds }) = cost.clock {
+        let begin = match instructions_a_cycle {
+            1 => "an instruction".to_owned(),
+            several => format!("{several} instructions"),
+        };
+        lines.push(format!(
+            "least time     {} at {}, if {begin} began in every cycle; wait states of the flash are not modelled",
+            seconds(least_seconds),
+            frequency(hertz)
+        ));
+    }
+    lines
+}
+
+/// `1.19 ms`
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        s => format!("{:.2} us", s * 1e6),
+    }
+}
+
+/// `80 MHz`
+fn frequency(hertz: f64) -> String {
+    match hertz {
+        hz if hz >= 1e6 => format!("{} MHz", hz / 1e6),
+        hz if hz >= 1e3 => format!("{} kHz", hz / 1e3),
+        hz => format!("{hz} Hz"),
+    }
 }
 
 /// How many loops a layer stands in.

@@ -1,0 +1,163 @@
+//! What a step costs on a chip, before any compiler has seen it: memory is known, instructions, code and stack are estimated.
+
+mod work;
+
+use std::fmt::Write;
+
+#[cfg(feature = "cli")]
+use crate::arch::Instructions;
+use crate::arch::{Isa, Work};
+use crate::emit::names::{Field, Interface};
+use crate::kernel::{BodyRef, Kernel, Local, Program, Role};
+use crate::model::{ValidModel, ValidNode, ValidOp};
+use crate::pack::Packed;
+use crate::plan::Plan;
+
+pub use work::Amounts;
+
+/// What a step costs. What its arrays of inputs and outputs take is the caller's affair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Of one step.
+    pub multiply_adds: u64,
+    /// Bytes of packed weights in flash.
+    pub weight_bytes: u64,
+    /// Bytes of other constants in flash.
+    pub constant_bytes: u64,
+    /// Bytes of what is kept between steps.
+    pub state_bytes: u64,
+    /// Bytes of intermediate values.
+    pub scratch_bytes: u64,
+    /// Bytes of weights that are packed at run time.
+    pub packed_bytes: u64,
+    /// What is estimated; `None` for a target that has no numbers for it.
+    pub code: Option<Code>,
+}
+
+/// What is estimated of the code that gcc makes with `-O2`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Code {
+    /// Instructions of one step, at the full length of every sequence.
+    pub instructions: u64,
+    /// Bytes of the code.
+    pub bytes: u64,
+    /// Bytes of the deepest chain of frames of a step.
+    pub stack: u64,
+    /// What the step does.
+    pub work: Amounts,
+}
+
+impl Estimate {
+    /// Of the body of the target's baseline.
+    pub fn of(model: &ValidModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
+        let weights = program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
+        let weights: usize = weights.map(|buffer| buffer.bytes()).sum();
+        // weights are packed at run time, or not
+        let weight_bytes = weights.saturating_sub(4 * packed.run_time_len).min(packed.bytes.len());
+        let kept: usize = kept_elements(interface);
+        let variables: usize = interface.variables.iter().map(Field::len).sum();
+        let code = plan.arch.instructions.as_ref().map(|costs| {
+            let (isa, body) = (plan.isas[0].0, program.body(0));
+            let mut work = work::of_step(body, isa, costs);
+            work.add(Work::Step, 1.0);
+            work.add(Work::Kept, kept as f64);
+            for id in &program.flushed_before {
+                let elements = program.buffer(*id).len as f64;
+                [Work::Load, Work::Flush, Work::Store, Work::Iteration]
+                    .into_iter()
+                    .for_each(|each| work.add(each, elements));
+            }
+            let mut text = work::of_text(body, isa, costs);
+            text.add(Work::Step, 2.0);
+            Code {
+                instructions: work.instructions(costs).round() as u64,
+                bytes: (text.instructions(costs) * costs.bytes).round() as u64,
+                stack: stack(body, isa),
+                work,
+            }
+        });
+        Self {
+            multiply_adds: multiply_adds(model, plan).iter().sum(),
+            weight_bytes: weight_bytes as u64,
+            constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
+            state_bytes: 4 * (kept + variables) as u64,
+            scratch_bytes: 4 * interface.block_len as u64,
+            packed_bytes: 4 * packed.run_time_len as u64,
+            code,
+        }
+    }
+
+    /// The lines of a comment; none for a target that has no numbers for its code.
+    pub(crate) fn lines(&self, target: &str) -> Vec<String> {
+        let Some(code) = &self.code else { return Vec::new() };
+        let mut flash = format!("Flash: {} bytes of weights", self.weight_bytes);
+        if self.constant_bytes > 0 {
+            _ = write!(flash, ", {} of constants", self.constant_bytes);
+        }
+        _ = write!(flash, ", about {} of code.", code.bytes);
+        let mut ram = format!("RAM: {} bytes of state, {} of scratch memory", self.state_bytes, self.scratch_bytes);
+        if self.packed_bytes > 0 {
+            _ = write!(ram, ", {} of packed weights", self.packed_bytes);
+        }
+        _ = write!(ram, ", about {} of stack.", code.stack);
+        vec![
+            format!("What a step costs on {target}; code, stack and instructions are estimates for gcc -O2:"),
+            format!("    {} multiply-adds, about {} instructions.", self.multiply_adds, code.instructions),
+            format!("    {flash}"),
+            format!("    {ram}"),
+        ]
+    }
+}
+
+/// How many instructions a kernel takes in one step.
+#[cfg(feature = "cli")]
+pub(crate) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> f64 {
+    work::of_kernel(kernel, body, isa, costs, false).instructions(costs)
+}
+
+/// Elements that the struct keeps beside the model's variables.
+fn kept_elements(interface: &Interface) -> usize {
+    interface.states.iter().map(|state| interface.inputs[state.input].len()).sum()
+}
+
+/// Of every operation in one step, in the order of [`ValidModel::all_nodes`].
+pub(crate) fn multiply_adds(model: &ValidModel, plan: &Plan) -> Vec<u64> {
+    let mut products = plan.products.iter();
+    let mut all = Vec::new();
+    // the operations that are still to come, each with how often it runs in one step
+    let mut rest: Vec<(&ValidNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
+    while let Some((node, runs)) = rest.pop() {
+        all.push(match &node.op {
+            ValidOp::Cell(_) | ValidOp::Dense(_) => {
+                let product = &products.next().expect("a plan for every product").product;
+                product.multiply_adds() as u64 * (product.rows * product.steps) as u64 * runs
+            }
+            ValidOp::MatMul(m) => (m.batch * m.rows * m.inner * m.columns) as u64 * runs,
+            ValidOp::Loop(body) => {
+                rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
+                0
+            }
+            _ => 0,
+        });
+    }
+    all
+}
+
+/// Bytes of the frames of a step: of the struct's function and the model's, and of the kernel that has the largest.
+fn stack(body: BodyRef<'_>, isa: &Isa) -> u64 {
+    // registers that functions save, and arguments
+    const FRAMES: usize = 48;
+    let frame = |kernel: &Kernel| {
+        let arrays: usize = kernel.scratch.iter().map(|id| body.buffer(*id).bytes()).sum();
+        // a loop's sums fit the registers
+        arrays + if kernel.unroll { spilled(&kernel.locals, isa) } else { 0 }
+    };
+    let saved = 4 * isa.lanes.max(2) * isa.registers.div_ceil(2).min(16);
+    (FRAMES + saved + body.kernels.iter().map(frame).max().unwrap_or(0)) as u64
+}
+
+/// Bytes of what does not fit registers, about.
+fn spilled(locals: &[Local], isa: &Isa) -> usize {
+    let vectors = locals.iter().map(|local| local.ty.lanes.div_ceil(isa.lanes)).sum::<usize>();
+    4 * isa.lanes * vectors.saturating_sub(isa.registers).min(isa.registers)
+}

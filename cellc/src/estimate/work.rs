@@ -1,0 +1,282 @@
+//! What a step does, counted off the statements of its kernels.
+//!
+//! Every statement counts as often as its loops run it. Of two blocks each counts as often as it is taken, where lengths are known when compiling;
+//! else the dearer one: a sequence has its full length.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::arch::{Instructions, Isa, Work};
+use crate::kernel::{
+    Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var, WindowId,
+};
+
+/// How much of each kind of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Amounts([f64; Work::ALL.len()]);
+
+impl Amounts {
+    /// Of one kind.
+    pub fn of(&self, work: Work) -> f64 {
+        self.0[work as usize]
+    }
+
+    /// How many instructions that takes.
+    pub fn instructions(&self, costs: &Instructions) -> f64 {
+        costs.each.iter().map(|(work, each)| each * self.of(*work)).sum()
+    }
+
+    pub(super) fn add(&mut self, work: Work, count: f64) {
+        self.0[work as usize] += count;
+    }
+
+    pub(super) fn add_all(&mut self, other: &Self, times: f64) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, amount)| *sum += amount * times);
+    }
+}
+
+/// What a body's kernels do in one step.
+pub(super) fn of_step(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amounts {
+    let mut all = Amounts::default();
+    for kernel in &body.kernels {
+        all.add_all(&of_kernel(kernel, body, isa, costs, false), 1.0);
+    }
+    all
+}
+
+/// What the text of a body's kernels and functions does, once: kernels that do the same with other memory are one text.
+pub(super) fn of_text(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amounts {
+    let mut all = Amounts::default();
+    let mut seen = BTreeSet::new();
+    for kernel in &body.kernels {
+        if seen.insert(kernel.anonymous()) {
+            all.add_all(&of_kernel(kernel, body, isa, costs, true), 1.0);
+        }
+    }
+    if isa.calls {
+        functions(body, isa, costs).iter().for_each(|function| all.add_all(function, 1.0));
+    }
+    all
+}
+
+/// What one vector of each function does.
+fn functions(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Vec<Amounts> {
+    let one = |function: &crate::kernel::Function| {
+        let mut counting = Counting {
+            body,
+            isa,
+            costs,
+            locals: &function.locals,
+            functions: &[],
+            windows: BTreeMap::new(),
+            lengths: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            text: false,
+        };
+        let mut sum = counting.block(&function.body);
+        if let Some(result) = &function.result {
+            counting.expression(result, &mut sum);
+        }
+        sum
+    };
+    body.functions.iter().map(one).collect()
+}
+
+pub(super) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &Instructions, text: bool) -> Amounts {
+    let mut functions = functions(body, isa, costs);
+    if text && isa.calls {
+        // their text is elsewhere
+        functions.fill(Amounts::default());
+    }
+    let mut counting = Counting {
+        body,
+        isa,
+        costs,
+        locals: &kernel.locals,
+        functions: &functions,
+        windows: BTreeMap::new(),
+        lengths: BTreeMap::new(),
+        turns: BTreeMap::new(),
+        text,
+    };
+    let mut sum = counting.block(&kernel.body);
+    sum.add(Work::Kernel, 1.0);
+    sum
+}
+
+struct Counting<'a> {
+    body: BodyRef<'a>,
+    isa: &'a Isa,
+    costs: &'a Instructions,
+    locals: &'a [Local],
+    /// What a vector of each function of the body does.
+    functions: &'a [Amounts],
+    /// Which buffer a window looks into.
+    windows: BTreeMap<WindowId, BufferId>,
+    /// Lengths that are known when compiling: of each, all that it is in turn.
+    lengths: BTreeMap<Var, Vec<u32>>,
+    /// The numbers of iterations, and how many there are.
+    turns: BTreeMap<Var, u32>,
+    /// Whether the text is counted, not what is done.
+    text: bool,
+}
+
+impl Counting<'_> {
+    fn block(&mut self, body: &[Stmt]) -> Amounts {
+        let mut sum = Amounts::default();
+        let mut rest = body;
+        while let [stmt, others @ ..] = rest {
+            rest = &others[self.neighbours(stmt, others)..];
+            self.statement(stmt, &mut sum);
+        }
+        sum
+    }
+
+    /// How many of the statements behind one load what its instruction loads too.
+    fn neighbours(&self, stmt: &Stmt, others: &[Stmt]) -> usize {
+        let Stmt::Let { value: Expr::Load { from, lanes }, .. } = stmt else { return 0 };
+        if self.element(*from) != Element::F32 {
+            return 0;
+        }
+        let is_next = |(at, stmt): &(usize, &Stmt)| {
+            matches!(stmt, Stmt::Let { mutable: false, value: Expr::Load { from: other, lanes: n }, .. }
+                if other.base == from.base && other.offset == from.offset + (at + 1) * lanes && n == lanes)
+        };
+        others.iter().enumerate().take(self.isa.loads - 1).take_while(is_next).count()
+    }
+
+    fn statement(&mut self, stmt: &Stmt, sum: &mut Amounts) {
+        match stmt {
+            Stmt::Let { var, value, .. } => {
+                if let Expr::Length { from, most } = value
+                    && let Some(all) = self.table(*from)
+                {
+                    let limited = all.iter().map(|length| (*length).min(u32::try_from(*most).unwrap_or(u32::MAX)));
+                    self.lengths.insert(*var, limited.collect());
+                }
+                self.expression(value, sum);
+            }
+            Stmt::Set { value, .. } => self.expression(value, sum),
+            Stmt::Store { value, .. } => {
+                self.expression(value, sum);
+                sum.add(Work::Store, self.vectors(value.ty(self.locals).lanes));
+            }
+            Stmt::For { count, turn, walks, body, .. } => {
+                if let Some(turn) = turn {
+                    self.turns.insert(*turn, u32::try_from(*count).unwrap_or(u32::MAX));
+                }
+                for walk in walks {
+                    let buffer = self.buffer(walk.of);
+                    self.windows.insert(walk.window, buffer);
+                }
+                let mut inner = self.block(body);
+                inner.add(Work::Iteration, 1.0);
+                inner.add(Work::Window, walks.len() as f64);
+                sum.add_all(&inner, if self.text { 1.0 } else { *count as f64 });
+                sum.add(Work::Loop, 1.0);
+            }
+            Stmt::If { less, then, otherwise } => {
+                self.expression(&less.0, sum);
+                self.expression(&less.1, sum);
+                sum.add(Work::Branch, 1.0);
+                let (then, otherwise) = (self.block(then), self.block(otherwise));
+                let dearer = then.instructions(self.costs) >= otherwise.instructions(self.costs);
+                let taken = self.often(less).unwrap_or(if dearer { 1.0 } else { 0.0 });
+                sum.add_all(&then, if self.text { 1.0 } else { taken });
+                sum.add_all(&otherwise, if self.text { 1.0 } else { 1.0 - taken });
+            }
+            Stmt::Copy(copied) => self.copy(copied, sum),
+            Stmt::Comment(_) => {}
+        }
+    }
+
+    /// What a table holds, if that is read.
+    fn table(&self, from: Place) -> Option<&[u32]> {
+        let buffer = self.buffer(from);
+        self.body.program.tables.iter().find(|(known, _)| *known == buffer).map(|(_, values)| &values[..])
+    }
+
+    /// In which part of all iterations the first value is below the second, where that is known when compiling.
+    fn often(&self, (first, second): &(Expr, Expr)) -> Option<f64> {
+        let named = |expr: &Expr| match expr {
+            Expr::Const { bits, .. } => Some(vec![*bits]),
+            Expr::Var(var) => match self.turns.get(var) {
+                Some(count) => Some((0..*count).collect()),
+                None => self.lengths.get(var).cloned(),
+            },
+            _ => None,
+        };
+        // a sequence that runs backwards counts down
+        let values = |expr: &Expr| match expr {
+            Expr::Op(LaneOp::WrappingSub, args) => match &args[..] {
+                [Expr::Const { bits, .. }, of] => {
+                    Some(named(of)?.into_iter().map(|value| bits.wrapping_sub(value)).collect())
+                }
+                _ => None,
+            },
+            _ => named(expr),
+        };
+        let (first, second) = (values(first)?, values(second)?);
+        let below = |limit: &u32| first.iter().filter(|value| *value < limit).count();
+        let all = first.len() * second.len();
+        (all > 0).then(|| second.iter().map(below).sum::<usize>() as f64 / all as f64)
+    }
+
+    fn copy(&self, copied: &Copied, sum: &mut Amounts) {
+        let extents = copied.dims.iter().map(|dim| dim.extent as f64);
+        let elements: f64 = if self.text { 1.0 } else { extents.product() };
+        let line = copied.dims.last().map_or(1, |dim| dim.extent) as f64;
+        let neighbours = copied.dims.last().is_none_or(|dim| dim.from_stride == 1 && dim.to_stride == 1);
+        sum.add(if neighbours { Work::Neighbour } else { Work::Element }, elements);
+        sum.add(Work::Line, if self.text { 1.0 } else { elements / line });
+    }
+
+    fn expression(&self, expr: &Expr, sum: &mut Amounts) {
+        let vectors = self.vectors(expr.ty(self.locals).lanes);
+        match expr {
+            Expr::Load { from, .. } => {
+                let work = match self.element(*from) {
+                    Element::F16 => Work::LoadHalf,
+                    Element::I8 => Work::LoadByte,
+                    _ => Work::Load,
+                };
+                sum.add(work, vectors);
+            }
+            Expr::Splat { .. } => sum.add(Work::Splat, 1.0),
+            Expr::Length { .. } => sum.add(Work::Length, 1.0),
+            Expr::Const { .. } => sum.add(Work::Constant, 1.0),
+            Expr::Var(_) => {}
+            Expr::Op(operation, args) => {
+                args.iter().for_each(|arg| self.expression(arg, sum));
+                let work = match operation {
+                    LaneOp::MulAdd => Work::MultiplyAdd,
+                    LaneOp::Add | LaneOp::Sub | LaneOp::Mul => Work::Add,
+                    LaneOp::Div => Work::Divide,
+                    LaneOp::Max | LaneOp::Min | LaneOp::SelectLess => Work::Select,
+                    LaneOp::Flush => Work::Flush,
+                    _ => Work::Bits,
+                };
+                sum.add(work, vectors);
+            }
+            Expr::Call(function, args) => {
+                args.iter().for_each(|arg| self.expression(arg, sum));
+                sum.add(Work::Call, vectors);
+                sum.add_all(&self.functions[*function], vectors);
+            }
+        }
+    }
+
+    fn vectors(&self, lanes: usize) -> f64 {
+        lanes.div_ceil(self.isa.lanes) as f64
+    }
+
+    fn element(&self, place: Place) -> Element {
+        self.body.buffer(self.buffer(place)).element
+    }
+
+    fn buffer(&self, place: Place) -> BufferId {
+        match place.base {
+            Base::Buffer(buffer) => buffer,
+            Base::Window(window) => self.windows[&window],
+        }
+    }
+}

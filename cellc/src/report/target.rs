@@ -1,0 +1,109 @@
+//! What a step costs on the target: what is known, what a compiler that is installed makes of the code, and what is estimated.
+
+use serde::Serialize;
+
+use super::measured::Measured;
+use crate::compile::Compilation;
+
+/// What a step costs on the target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TargetCost {
+    /// The target.
+    pub target: &'static str,
+    /// Of one step.
+    pub multiply_adds: u64,
+    /// Instructions of one step, an estimate for C by gcc 12 -O2; none where nothing is known of the target.
+    pub instructions_estimate: Option<u64>,
+    /// What cannot change.
+    pub flash: Flash,
+    /// What can.
+    pub ram: Ram,
+    /// The compiler that measured the code, its constants and its stack; none: they are estimates, and such constants are not counted.
+    pub measured_by: Option<String>,
+    /// The time, where a clock was given.
+    pub clock: Option<Clock>,
+}
+
+/// Bytes of what cannot change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Flash {
+    /// Packed weights.
+    pub weights: u64,
+    /// Other constants.
+    pub constants: u64,
+    /// The code; none where it is neither measured nor estimated.
+    pub code: Option<u64>,
+    /// All of these.
+    pub total: u64,
+}
+
+/// Bytes of what can change. The arrays of inputs and outputs are the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ram {
+    /// What is kept between steps.
+    pub state: u64,
+    /// Intermediate values.
+    pub scratch: u64,
+    /// Weights that are packed at run time.
+    pub packed_weights: u64,
+    /// The deepest chain of frames of a step, without those of the C library; none where it is neither measured nor estimated.
+    pub stack: Option<u64>,
+    /// All of these.
+    pub total: u64,
+}
+
+/// A clock, and the least time of a step at it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Clock {
+    /// Its frequency.
+    pub hertz: f64,
+    /// The most instructions that begin in a cycle.
+    pub instructions_a_cycle: u64,
+    /// The time of a step in which no cycle is lost. Wait states of the flash are not modelled.
+    pub least_seconds: f64,
+}
+
+impl TargetCost {
+    /// Of a compiled model; `None` for a target that is no machine of its own.
+    pub fn new(compilation: &Compilation, measured: Option<&Measured>) -> Option<Self> {
+        let (estimate, arch) = (&compilation.estimate, compilation.options.arch);
+        if estimate.code.is_none() && arch.c_compiler.is_empty() {
+            return None;
+        }
+        let known = estimate.weight_bytes + estimate.constant_bytes;
+        let constants = measured.map_or(known, |measured| measured.constants.max(known)) - estimate.weight_bytes;
+        let code = measured.map(|m| m.code).or_else(|| Some(estimate.code.as_ref()?.bytes));
+        let stack = measured.map(|m| m.stack).or_else(|| Some(estimate.code.as_ref()?.stack));
+        let kept = estimate.state_bytes + estimate.scratch_bytes + estimate.packed_bytes;
+        Some(Self {
+            target: arch.name,
+            multiply_adds: estimate.multiply_adds,
+            instructions_estimate: estimate.code.as_ref().map(|code| code.instructions),
+            flash: Flash {
+                weights: estimate.weight_bytes,
+                constants,
+                code,
+                total: estimate.weight_bytes + constants + code.unwrap_or(0),
+            },
+            ram: Ram {
+                state: estimate.state_bytes,
+                scratch: estimate.scratch_bytes,
+                packed_weights: estimate.packed_bytes,
+                stack,
+                total: kept + stack.unwrap_or(0),
+            },
+            measured_by: measured.map(|measured| measured.compiler.clone()),
+            clock: None,
+        })
+    }
+
+    /// With the time at a clock, where instructions are known.
+    pub fn at(self, hertz: f64, instructions_a_cycle: u64) -> Self {
+        let clock = self.instructions_estimate.map(|instructions| Clock {
+            hertz,
+            instructions_a_cycle,
+            least_seconds: instructions as f64 / instructions_a_cycle as f64 / hertz,
+        });
+        Self { clock, ..self }
+    }
+}
