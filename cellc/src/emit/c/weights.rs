@@ -69,8 +69,10 @@ fn text(file: &CFile<'_>, name: &str, members: &str) -> String {
         true => SECTION,
         false => SECTION_PORTABLE,
     };
+    // what is filled in is not searched again
+    let section = filled(section, &[("UPPER", &file.upper())]);
     let words = [
-        ("IN_PLACE;\n", section),
+        ("IN_PLACE;\n", section.as_str()),
         ("ALIGNED", &super::aligned(file.program.alignment)),
         ("    MEMBERS;\n", members),
         ("KIND", kind),
