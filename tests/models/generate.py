@@ -1190,7 +1190,62 @@ def activated(d):
                 ('B', [ways, b], d.array([ways, b], .3))], [[n, ways, t, h]] + [[n, ways, h]] * len(states))
 
 
-FAMILIES = {f.__name__: f for f in (cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, corners, torch_rnn,
+def windows(d):
+    """Convolutions, pools and pads, one after the other."""
+    rank = d.pick(1, 1, 2)
+    sizes = [d.int(4, 12) for _ in range(rank)]
+    shape = [d.int(1, 2), d.int(1, 6)] + sizes
+    value = d.parameter(shape, 'x')
+    for _ in range(d.int(1, 3)):
+        shape = shape_of(value)
+        channels, sizes = shape[1], shape[2:]
+        if min(sizes) < 2 or np.prod(shape) > 1500:
+            break
+        some = lambda low, high: [d.int(low, high) for _ in range(rank)]
+        auto = d.pick('explicit', 'explicit', 'same_upper', 'same_lower', 'valid')
+        kind = d.pick('convolution', 'convolution', 'group', 'depthwise', 'back', 'back', 'max', 'average', 'pad', 'shaped')
+        kernel, strides, dilations = [d.int(1, min(3, n)) for n in sizes], some(1, 2), some(1, 2)
+        dilations = [q if (k - 1) * q < n else 1 for k, q, n in zip(kernel, dilations, sizes)]
+        # OpenVINO pads a kernel of one element in its own way
+        begin, end = ([min(p, 2 * (k - 1)) for p, k in zip(some(0, 2), kernel)] for _ in range(2))
+        groups = {'group': d.pick(*[g for g in range(1, channels + 1) if channels % g == 0]), 'depthwise': channels}.get(kind, 1)
+        outputs = d.int(1, 5) if kind != 'depthwise' else d.pick(1, 1, 2)
+        if kind in ('convolution', 'group', 'depthwise'):
+            w = d.array([groups, outputs, channels // groups] + kernel, .5)
+            make = op.convolution if groups == 1 else op.group_convolution
+            value = make(value, op.constant(w[0] if groups == 1 else w), strides, begin, end, dilations, auto)
+            if d.chance(.5):
+                value = op.add(value, op.constant(d.array([1, shape_of(value)[1]] + [1] * rank, .3)))
+        elif kind in ('back', 'shaped'):
+            groups = d.pick(1, channels)
+            begin, end = [min(b, k - 1) for b, k in zip(begin, kernel)], [min(e, k - 1) for e, k in zip(end, kernel)]
+            w = op.constant((lambda w: w[0] if groups == 1 else w)(d.array([groups, channels // groups, outputs] + kernel, .5)))
+            make = op.convolution_backprop_data if groups == 1 else op.group_convolution_backprop_data
+            target = None
+            if kind == 'shaped':
+                target = op.constant(np.array([d.int(1, (n - 1) * s + (k - 1) * q + 1) for n, s, k, q in zip(sizes, strides, kernel, dilations)], np.int64))
+                begin = end = [0] * rank
+            extra = [d.int(0, s - 1) for s in strides]
+            value = make(value, w, strides, target, begin, end, dilations, auto, extra)
+        elif kind in ('max', 'average'):
+            begin, end = [min(b, k - 1) for b, k in zip(begin, kernel)], [min(e, k - 1) for e, k in zip(end, kernel)]
+            # no window holds nothing but pads
+            rounding = d.pick('floor', 'ceil') if auto == 'explicit' and all(s < k for s, k in zip(strides, kernel)) else 'floor'
+            if kind == 'max':
+                value = op.max_pool(value, strides, [1] * rank, begin, end, kernel, rounding, auto, 'i64', 0).output(0)
+            else:
+                value = op.avg_pool(value, strides, begin, end, kernel, d.chance(.5), rounding, auto)
+        else:
+            mode = d.pick('constant', 'edge', 'reflect', 'symmetric')
+            pads = [[0, 0] + [d.int(-1, min(2, n - 2)) for n in sizes] for _ in range(2)]
+            value = op.pad(value, *(op.constant(np.array(p, np.int64)) for p in pads), mode, op.constant(np.float32(.5)))
+        d.note(f'{kind} {auto} kernel {kernel} strides {strides}')
+        if d.chance(.4):
+            value = op.relu(value)
+    d.output(value, 'y')
+
+
+FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, corners, torch_rnn,
                                     torch_cells, torch_gate, torch_net, onnx_rnn, keras, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 

@@ -393,7 +393,115 @@ def compute(layer, v):
         return np.tile(v[0], [int(x) for x in np.ravel(v[1])])
     if kind == 'ShapeOf':
         return np.array(v[0].shape, np.int64)
+    if kind in ('Convolution', 'GroupConvolution'):
+        w = v[1] if kind[0] == 'G' else v[1][None]
+        return convolution(v[0], w, a)
+    if kind in ('ConvolutionBackpropData', 'GroupConvolutionBackpropData'):
+        w = v[1] if kind[0] == 'G' else v[1][None]
+        return convolution_backwards(v[0], w, a, None if len(v) < 3 else [int(size) for size in np.ravel(v[2])])
+    if kind == 'MaxPool':
+        y = pool(v[0], a, -np.inf, lambda windows, real, padded: windows.max(-1))
+        return [y, np.zeros(y.shape, np.int64)]
+    if kind == 'AvgPool':
+        exclude = truth(a.get('exclude-pad'))
+        return pool(v[0], a, 0, lambda windows, real, padded: windows.sum(-1) / (real if exclude else padded))
+    if kind == 'Pad':
+        begin, end = ([int(n) for n in np.ravel(part)] for part in v[1:3])
+        cut = tuple(slice(max(-b, 0), size - max(-e, 0)) for b, e, size in zip(begin, end, v[0].shape))
+        pads = [(max(b, 0), max(e, 0)) for b, e in zip(begin, end)]
+        if a['pad_mode'] == 'constant':
+            return np.pad(v[0][cut], pads, constant_values=v[3] if len(v) > 3 else 0)
+        return np.pad(v[0][cut], pads, a['pad_mode'])
     raise NotImplementedError(kind)
+
+
+def moving(a, sizes, kernel):
+    """By dimension: stride, dilation, pads in front and behind."""
+    strides, dilations = numbers(a['strides']), numbers(a.get('dilations')) or [1] * len(sizes)
+    begin, end = numbers(a.get('pads_begin')) or [0] * len(sizes), numbers(a.get('pads_end')) or [0] * len(sizes)
+    auto = a.get('auto_pad', 'explicit')
+    for i, size in enumerate(sizes):
+        if auto == 'valid':
+            begin[i] = end[i] = 0
+        elif auto != 'explicit':
+            total = max(0, (-(-size // strides[i]) - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 - size)
+            begin[i] = total // 2 if auto == 'same_upper' else total - total // 2
+            end[i] = total - begin[i]
+    return strides, dilations, begin, end
+
+
+def spread(a, strides):
+    """Zeros between the elements."""
+    out = np.zeros(a.shape[:2] + tuple((size - 1) * s + 1 for size, s in zip(a.shape[2:], strides)))
+    out[(slice(None), slice(None)) + tuple(slice(None, None, s) for s in strides)] = a
+    return out
+
+
+def convolution(x, w, a):
+    """x [N, C, ..], w [G, M, C / G, ..]."""
+    kernel, groups = w.shape[3:], w.shape[0]
+    strides, dilations, begin, end = moving(a, x.shape[2:], kernel)
+    x = np.pad(x, [(0, 0), (0, 0)] + list(zip(begin, end)))
+    counts = [(size - (k - 1) * d - 1) // s + 1 for size, k, d, s in zip(x.shape[2:], kernel, dilations, strides)]
+    each = x.shape[1] // groups
+    out = np.zeros((x.shape[0], groups, w.shape[1], *counts))
+    for g in range(groups):
+        for tap in np.ndindex(*kernel):
+            cut = tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilations, counts, strides))
+            piece = x[(slice(None), slice(g * each, (g + 1) * each)) + cut]
+            out[:, g] += np.einsum('nc...,mc->nm...', piece, w[(g, slice(None), slice(None)) + tap])
+    return out.reshape(x.shape[0], -1, *counts)
+
+
+def convolution_backwards(x, w, a, shape):
+    """x [N, C, ..], w [G, C / G, M, ..]: every element adds the kernel to the output."""
+    kernel, groups = w.shape[3:], w.shape[0]
+    strides, dilations = numbers(a['strides']), numbers(a.get('dilations')) or [1] * len(kernel)
+    begin, end = numbers(a.get('pads_begin')) or [0] * len(kernel), numbers(a.get('pads_end')) or [0] * len(kernel)
+    extra, auto = numbers(a.get('output_padding')) or [0] * len(kernel), a.get('auto_pad', 'explicit')
+    each = x.shape[1] // groups
+    reach = [(k - 1) * d for k, d in zip(kernel, dilations)]
+    x = spread(x, strides)
+    full = np.zeros((x.shape[0], groups, w.shape[2]) + tuple(size + r + e + 64 for size, r, e in zip(x.shape[2:], reach, extra)))
+    for g in range(groups):
+        for tap in np.ndindex(*kernel):
+            at = tuple(slice(t * d, t * d + size) for t, d, size in zip(tap, dilations, x.shape[2:]))
+            full[(slice(None), g, slice(None)) + at] += np.einsum(
+                'nc...,cm->nm...', x[:, g * each:(g + 1) * each], w[(g, slice(None), slice(None)) + tap])
+    where = []
+    for i, size in enumerate(x.shape[2:]):
+        whole = size + reach[i] + extra[i]
+        first, last = (begin[i], whole - end[i]) if auto == 'explicit' else (0, whole)
+        if shape is not None:
+            total = max(0, whole - shape[i])
+            first = {'explicit': begin[i], 'same_upper': total - total // 2, 'same_lower': total // 2, 'valid': 0}[auto]
+            last = first + shape[i]
+        where.append(slice(first, last))
+    return full[(slice(None), slice(None), slice(None)) + tuple(where)].reshape(x.shape[0], -1, *(s.stop - s.start for s in where))
+
+
+def pool(x, a, empty, of):
+    """`of` the windows, how many elements of each are data, and how many are data or pads."""
+    kernel = numbers(a['kernel'])
+    strides, dilations, begin, end = moving(a, x.shape[2:], kernel)
+    counts = []
+    for size, k, d, s, b, e in zip(x.shape[2:], kernel, dilations, strides, begin, end):
+        rest, rounding = size + b + e - (k - 1) * d - 1, a.get('rounding_type', 'floor')
+        count = rest // s + 1
+        if rest % s and (rounding == 'ceil' or rounding == 'ceil_torch' and count * s < size + b):
+            count += 1
+        counts.append(count)
+    def windows(values, fill, pads):
+        out = np.full((*x.shape[:2], *counts, int(np.prod(kernel))), float(fill))
+        around = np.pad(values, [(0, 0), (0, 0)] + list(zip(begin, end)), constant_values=pads)
+        for place in np.ndindex(*counts):
+            for index, tap in enumerate(np.ndindex(*kernel)):
+                at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations))
+                if all(q < size for q, size in zip(at, around.shape[2:])):
+                    out[(slice(None), slice(None)) + place + (index,)] = around[(slice(None), slice(None)) + at]
+        return out
+    ones = np.ones(x.shape)
+    return of(windows(x, empty, empty), windows(ones, 0, 0).sum(-1), windows(ones, 0, 1).sum(-1))
 
 
 def bounds(b, e, s, size):

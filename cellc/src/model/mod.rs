@@ -20,7 +20,7 @@ pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, Rese
 pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
 pub use op::{
-    Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Normalization, Op,
+    Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Normalization, Op, OutputSizes,
     PadMode, Padding, Pool, PoolKind, Reduction, Rounding, Slicing, Window,
 };
 pub use spelling::Spelling;

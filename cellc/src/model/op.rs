@@ -373,8 +373,19 @@ pub struct Convolution {
     pub transposed: bool,
     /// Transposed: how many elements the output has behind the last, by dimension; none if empty.
     pub output_padding: Vec<usize>,
-    /// Transposed: the sizes of the output, which then decide the pads; empty if they do not.
-    pub output_shape: Vec<usize>,
+    /// Transposed: what says the sizes of the output.
+    pub output_sizes: OutputSizes,
+}
+
+/// What says the sizes of a transposed convolution's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutputSizes {
+    /// Data, kernel and pads.
+    Follow,
+    /// These, which decide the pads as ONNX says it.
+    Given(Vec<usize>),
+    /// The third input, which decides the pads as OpenVINO does.
+    Input,
 }
 
 /// What a pool makes of a window.
@@ -398,18 +409,18 @@ pub struct Pool {
     pub kernel: Vec<usize>,
     /// How it moves.
     pub window: Window,
-    /// Whether a last window may reach beyond the pads.
+    /// How many windows there are where the last one would reach beyond the pads.
     pub rounding: Rounding,
 }
 
-/// Which windows of a pool there are where the data are no multiple of the stride.
+/// Whether a pool has a last window that reaches beyond the pads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Those that are inside.
+    /// No.
     Floor,
-    /// One more, which reaches beyond the end.
+    /// Yes.
     Ceil,
-    /// One more, if it begins before the pads at the end: the rule of PyTorch and of ONNX.
+    /// Yes, if it starts before the pads behind the data.
     CeilInside,
 }
 

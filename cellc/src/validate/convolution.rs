@@ -5,8 +5,8 @@
 use super::shape::{Geometry, signed, strides};
 use super::{Known, Validation};
 use crate::model::{
-    Convolution, Dense, ElementType, Groups, Node, PadMode, Padding, Pointwise, PointwiseFunction, Pool, PoolKind,
-    Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
+    Convolution, Dense, ElementType, Groups, Node, Op, OutputSizes, PadMode, Padding, Pointwise, PointwiseFunction,
+    Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
 };
 
 /// Above this many groups of one channel each, taps are added one after the other.
@@ -29,18 +29,17 @@ impl Axis {
         (self.kernel - 1) * self.dilation + 1
     }
 
-    /// How many windows there are; `None`: none. A last window may reach beyond the end.
+    /// How many windows there are; `None`: none.
     fn windows(self, rounding: Rounding) -> Option<usize> {
         let all = self.size as i64 + self.begin + self.end;
         let rest = usize::try_from(all - self.reach() as i64).ok()?;
         let full = rest / self.stride + 1;
-        let begins_inside = ((full * self.stride) as i64) < self.size as i64 + self.begin;
         let more = match rounding {
             Rounding::Floor => false,
-            Rounding::Ceil => !rest.is_multiple_of(self.stride),
-            Rounding::CeilInside => !rest.is_multiple_of(self.stride) && begins_inside,
+            Rounding::Ceil => true,
+            Rounding::CeilInside => ((full * self.stride) as i64) < self.size as i64 + self.begin,
         };
-        Some(full + usize::from(more))
+        Some(full + usize::from(more && !rest.is_multiple_of(self.stride)))
     }
 }
 
@@ -349,6 +348,24 @@ impl<'a> Validation<'a> {
         x: &Known,
         axes: Vec<Axis>,
     ) -> Option<(Known, Vec<Axis>)> {
+        let sizes = match &of.output_sizes {
+            OutputSizes::Follow => None,
+            OutputSizes::Given(sizes) => Some(sizes.iter().map(|&size| size as i64).collect()),
+            OutputSizes::Input => Some(self.integers(node, 2, "the shape of the output")?),
+        };
+        // an exporter may state the whole shape
+        let sizes: Option<Vec<i64>> = sizes.map(|sizes: Vec<i64>| match &of.output_sizes {
+            OutputSizes::Given(_) if sizes.len() == axes.len() + 2 => sizes[2..].to_vec(),
+            _ => sizes,
+        });
+        if let Some(sizes) = sizes
+            .as_ref()
+            .filter(|sizes| sizes.len() != axes.len() || sizes.iter().any(|size| !(1..=1 << 24).contains(size)))
+        {
+            let found = format!("an output of {} for {} dimensions", shape_text(sizes), axes.len());
+            self.error(node, &node.origin, found, "a size of 1 or more for each", "correct the shape of the output");
+            return None;
+        }
         let mut x = x.clone();
         let mut all = Vec::new();
         for (at, axis) in axes.into_iter().enumerate() {
@@ -360,16 +377,23 @@ impl<'a> Validation<'a> {
             }
             let full = axis.stride * (axis.size - 1) + axis.reach() + extra;
             let (mut begin, mut end) = (axis.begin, axis.end);
-            let wanted = match (of.output_shape.get(at), &of.window.padding) {
-                (Some(&wanted), _) => Some(wanted),
-                (None, Padding::SameUpper | Padding::SameLower) => Some(axis.size * axis.stride),
-                (None, _) => None,
+            let same = matches!(of.window.padding, Padding::SameUpper | Padding::SameLower);
+            let wanted = match &sizes {
+                Some(sizes) => Some(sizes[at]),
+                None if same => Some((axis.size * axis.stride) as i64),
+                None => None,
             };
             if let Some(wanted) = wanted {
-                let total = full as i64 - wanted as i64;
+                let total = full as i64 - wanted;
                 let less = total.max(0) / 2;
-                let more = total - less;
-                (begin, end) = if of.window.padding == Padding::SameUpper { (less, more) } else { (more, less) };
+                begin = match (&of.output_sizes, &of.window.padding) {
+                    (OutputSizes::Input, Padding::SameUpper) => total.max(0) - less,
+                    (OutputSizes::Input, Padding::SameLower) => less,
+                    (OutputSizes::Input, _) => begin,
+                    (_, Padding::SameUpper) => less,
+                    _ => total - less,
+                };
+                end = total - begin;
             }
             let out = full as i64 - begin - end;
             if !(1..=1 << 24).contains(&out) {
@@ -504,7 +528,8 @@ impl<'a> Validation<'a> {
 
     /// Adds the third input where there is one: a number for each channel, which `axis` counts.
     fn with_bias(&mut self, node: &'a Node, y: Known, axis: usize) -> Option<Known> {
-        if node.inputs.len() < 3 {
+        let shaped = matches!(&node.op, Op::Convolution(of) if of.output_sizes == OutputSizes::Input);
+        if shaped || node.inputs.len() < 3 {
             return Some(y);
         }
         let bias = self.input(node, 2)?;
@@ -550,10 +575,11 @@ impl<'a> Validation<'a> {
     }
 
     fn pooled(&mut self, node: &'a Node, of: &Pool) -> Option<Known> {
-        let indices = node.outputs.get(1);
-        if indices.is_some_and(|indices| self.model.nodes.iter().any(|other| other.inputs.contains(indices))) {
-            let found = "the indices of the largest elements are read";
-            self.error(node, &node.origin, found, "the values only", "remove what reads the indices");
+        if let Some(&indices) = node.outputs.get(1)
+            && self.model.nodes.iter().any(|other| other.inputs.contains(&indices))
+        {
+            let found = "the indices of a maximum pool's elements are used";
+            self.error(node, &node.origin, found, "the elements themselves, output 0", "leave the indices unused");
             return None;
         }
         let x = self.input(node, 0)?;
@@ -573,6 +599,14 @@ impl<'a> Validation<'a> {
             return None;
         }
         let counts = self.windows(node, &axes, of.rounding)?;
+        let behind =
+            |(axis, &count): (&Axis, &usize)| (count - 1) as i64 * axis.stride as i64 >= axis.size as i64 + axis.begin;
+        if axes.iter().zip(&counts).any(behind) {
+            let found = "a last window that holds nothing but pads";
+            let help = "round the number of windows down, or as PyTorch does, or use other pads";
+            self.error(node, &node.origin, found, "an element of the data in each window", help);
+            return None;
+        }
         let stated = axes.clone();
         // what the last windows reach beyond the end
         for (axis, &count) in axes.iter_mut().zip(&counts) {
@@ -640,7 +674,12 @@ impl<'a> Validation<'a> {
                 for axis in &held {
                     counted = counted.iter().flat_map(|&n| axis.iter().map(move |&m| n * m)).collect();
                 }
-                let shape = [&[1, 1], &counts[..]].concat();
+                let mut shape = [&[1, 1], &counts[..]].concat();
+                // one number where all windows hold as many
+                if counted.iter().all(|&n| n == counted[0]) {
+                    counted.truncate(1);
+                    shape.fill(1);
+                }
                 let counted = Known::Constant(Tensor::from_f32(shape, &counted)?, element);
                 self.pointwise_of(node, PointwiseFunction::Divide, &[sum, counted], to)
             }

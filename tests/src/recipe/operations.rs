@@ -41,7 +41,7 @@ pub(super) enum Model {
 }
 
 /// All operations, the simplest first.
-static OPERATIONS: [Operation; 17] = {
+static OPERATIONS: [Operation; 20] = {
     use Draw::{Any, OfTensor, OfValue};
     [
         row("unary", [2, 1, 0], OfValue(Drawing::unary)),
@@ -57,6 +57,9 @@ static OPERATIONS: [Operation; 17] = {
         row("softmax", [1, 1, 0], OfTensor(Drawing::softmax)),
         row("dense", [2, 1, 0], OfTensor(Drawing::dense)),
         row("matmul", [1, 1, 0], OfTensor(Drawing::matmul)),
+        row("convolution", [2, 1, 0], OfTensor(Drawing::convolution)),
+        row("pool", [1, 0, 0], OfTensor(Drawing::pool)),
+        row("pad", [1, 0, 0], OfTensor(Drawing::pad)),
         row("variable", [1, 0, 0], Any(Drawing::variable)),
         row("cell", [4, 2, 1], Any(Drawing::cell)),
         row("sequence", [3, 1, 1], Any(Drawing::sequence)),
@@ -66,6 +69,11 @@ static OPERATIONS: [Operation; 17] = {
 
 const fn row(name: &'static str, often: [usize; 3], draw: Draw) -> Operation {
     Operation { name, often, draw }
+}
+
+/// Sizes as an attribute has them.
+fn listed(sizes: &[usize]) -> String {
+    sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Those of a model, each as often as it is drawn.
@@ -465,6 +473,134 @@ impl Drawing {
         let data = format!("transpose_a=\"{transpose_a}\" transpose_b=\"{transpose_b}\"");
         let port = self.file.operation("MatMul", "opset1", &data, &[&a.port, &b_port], &shape);
         self.push(port, a.most * b.most * inner as f32);
+    }
+
+    /// Some of a value as `[N, C, ..]`, with one dimension behind or two.
+    fn channels_first(&mut self, choices: &mut Choices<'_>, port: &Port) -> Port {
+        let mut shape = vec![choices.pick("batch", &[1, 2]), choices.pick("channels", &[4, 1, 6, 9])];
+        match choices.one_in("two_dimensions", 3) {
+            true => shape.extend([choices.pick("height", &[5, 6]), choices.pick("width", &[5, 8])]),
+            false => shape.push(choices.pick("length", &[8, 5, 17, 12])),
+        }
+        self.fit(port, &shape)
+    }
+
+    pub(super) fn convolution(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let x = self.channels_first(choices, &port);
+        let (channels, sizes) = (x.shape[1], &x.shape[2..]);
+        let transposed = choices.one_in("transposed", 3);
+        let groups = match choices.below("groups", 3) {
+            0 => 1,
+            1 => channels,
+            _ => (2..=channels).find(|n| channels.is_multiple_of(*n)).unwrap_or(1),
+        };
+        let (each, inner) = (choices.pick("outputs", &[1, 2, 3, 8]), channels / groups);
+        let mut shape = vec![x.shape[0], groups * each];
+        let mut columns: [Vec<usize>; 5] = Default::default();
+        for &size in sizes {
+            let (kernel, stride) = (choices.pick("kernel", &[3, 1, 2]), choices.pick("stride", &[1, 2]));
+            let dilation = choices.pick("dilation", &[1, 2]);
+            let reach = (kernel - 1) * dilation + 1;
+            let [begin, end] = ["begin", "end"].map(|name| choices.below(name, 3).min(reach - 1));
+            shape.push(match transposed {
+                true => stride * (size - 1) + reach - begin - end,
+                false => (size + begin + end - reach) / stride + 1,
+            });
+            columns.iter_mut().zip([kernel, stride, dilation, begin, end]).for_each(|(column, n)| column.push(n));
+        }
+        let [kernel, rest @ ..] = columns;
+        let [strides, dilations, begin, end] = rest.map(|column| listed(&column));
+        let auto = choices.pick("auto_pad", &["explicit", "explicit", "valid"]);
+        if auto == "valid" {
+            // what pads say is not read
+            for (at, (size, kernel)) in sizes.iter().zip(&kernel).enumerate() {
+                let number =
+                    |text: &str| text.split(',').nth(at).and_then(|n| n.parse::<usize>().ok()).expect("a size");
+                let (stride, reach) = (number(&strides), (kernel - 1) * number(&dilations) + 1);
+                let whole = stride * (size - 1) + reach;
+                shape[2 + at] = if transposed { whole } else { (size - reach) / stride + 1 };
+            }
+        }
+        let mut dims = match (groups, transposed) {
+            (1, false) => vec![each, inner],
+            (1, true) => vec![inner, each],
+            (_, false) => vec![groups, each, inner],
+            (_, true) => vec![groups, inner, each],
+        };
+        dims.extend(&kernel);
+        let terms = inner * kernel.iter().product::<usize>();
+        let w = self.constant(choices, &dims, 1.0);
+        self.file.work += len(&shape) * terms;
+        let kind = match (groups, transposed) {
+            (1, false) => "Convolution",
+            (1, true) => "ConvolutionBackpropData",
+            (_, false) => "GroupConvolution",
+            (_, true) => "GroupConvolutionBackpropData",
+        };
+        let data = format!(
+            "strides=\"{strides}\" dilations=\"{dilations}\" pads_begin=\"{begin}\" pads_end=\"{end}\" auto_pad=\"{auto}\""
+        );
+        let mut port = self.file.operation(kind, "opset1", &data, &[&x, &w], &shape);
+        if !choices.one_in("no_bias", 3) {
+            let mut wide = vec![1; shape.len()];
+            wide[1] = shape[1];
+            let bias = self.constant(choices, &wide, 0.5);
+            port = self.file.operation("Add", "opset1", "", &[&port, &bias], &shape);
+        }
+        self.push(port, 2.0 * most * (terms as f32).sqrt());
+    }
+
+    pub(super) fn pool(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let x = self.channels_first(choices, &port);
+        let mut shape = x.shape[..2].to_vec();
+        let mut columns: [Vec<usize>; 4] = Default::default();
+        let ceil = choices.one_in("ceil", 3);
+        for &size in &x.shape[2..] {
+            let kernel = choices.pick("kernel", &[3, 1, 2]);
+            // rounded up, no window holds nothing but pads
+            let stride = choices.pick("stride", &[1, 2]).min(kernel);
+            let [begin, end] = ["begin", "end"].map(|name| choices.below(name, 2).min(kernel - 1));
+            let end = if ceil { 0 } else { end };
+            let rest = size + begin + end - kernel;
+            shape.push(if ceil { rest.div_ceil(stride) } else { rest / stride } + 1);
+            columns.iter_mut().zip([kernel, stride, begin, end]).for_each(|(column, n)| column.push(n));
+        }
+        let [kernel, strides, begin, end] = columns.map(|column| listed(&column));
+        let rounding = if ceil { "ceil" } else { "floor" };
+        let data = format!(
+            "kernel=\"{kernel}\" strides=\"{strides}\" pads_begin=\"{begin}\" pads_end=\"{end}\" rounding_type=\"{rounding}\""
+        );
+        let port = match choices.pick("kind", &["MaxPool", "AvgPool"]) {
+            "MaxPool" => self.file.operation("MaxPool", "opset1", &data, &[&x], &shape),
+            kind => {
+                let exclude = choices.one_in("exclude_pad", 2);
+                let data = format!("{data} exclude-pad=\"{exclude}\"");
+                self.file.operation(kind, "opset1", &data, &[&x], &shape)
+            }
+        };
+        self.push(port, most);
+    }
+
+    pub(super) fn pad(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let mode = choices.pick("mode", &["constant", "edge", "reflect", "symmetric"]);
+        let mut shape = port.shape.clone();
+        let (mut begin, mut end) = (vec![0; shape.len()], vec![0; shape.len()]);
+        for (at, size) in shape.iter_mut().enumerate() {
+            if choices.one_in("this_axis", 2) {
+                let most = if mode == "reflect" { *size as i64 - 1 } else { *size as i64 };
+                let [front, behind] = ["begin", "end"].map(|name| (choices.below(name, 4) as i64 - 1).min(most));
+                // something is left
+                if *size as i64 + front.min(0) + behind.min(0) > front.max(behind).max(0) {
+                    (begin[at], end[at]) = (front, behind);
+                    *size = (*size as i64 + front + behind) as usize;
+                }
+            }
+        }
+        let [begin, end] = [begin, end].map(|pads| self.file.integers(&[pads.len()], &pads));
+        let value = self.number(0.5);
+        let data = format!("pad_mode=\"{mode}\"");
+        let port = self.file.operation("Pad", "opset1", &data, &[&port, &begin, &end, &value], &shape);
+        self.push(port, most);
     }
 
     /// Read before it is written; written at the end.

@@ -2,7 +2,7 @@
 
 use super::graph::{Call, GraphReader};
 use crate::diagnostic::quoted;
-use crate::model::{Convolution, Groups, Op, PadMode, Padding, Pool, PoolKind, Rounding, ValueId, Window};
+use crate::model::{Convolution, Groups, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding, ValueId, Window};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -54,13 +54,16 @@ fn convolution(reader: &mut GraphReader<'_>, call: &mut Call<'_>, transposed: bo
         reader.error(format!("group={groups}"), "an integer of 1 or more", "correct the attribute");
         return None;
     };
-    let (mut output_padding, mut output_shape) = (Vec::new(), Vec::new());
+    let (mut output_padding, mut output_sizes) = (Vec::new(), OutputSizes::Follow);
     if transposed {
         output_padding = sizes(reader, call, "output_padding")?;
-        output_shape = sizes(reader, call, "output_shape")?;
+        let given = sizes(reader, call, "output_shape")?;
+        if !given.is_empty() {
+            output_sizes = OutputSizes::Given(given);
+        }
     }
     let groups = Groups::Count(groups);
-    let op = Op::Convolution(Box::new(Convolution { window, groups, transposed, output_padding, output_shape }));
+    let op = Op::Convolution(Box::new(Convolution { window, groups, transposed, output_padding, output_sizes }));
     Some(vec![reader.op(op, call.inputs.iter().copied().flatten().collect())])
 }
 

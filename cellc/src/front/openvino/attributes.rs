@@ -249,4 +249,36 @@ impl<'a> GraphReader<'a, '_> {
         }
         mask
     }
+
+    /// Integers separated by commas; none at all where the text is empty.
+    pub(super) fn integers(&mut self, index: usize, data: &mut Data, name: &str, required: bool) -> Option<Vec<i64>> {
+        const VALID: &str = "integers separated by commas, one for each dimension behind the channels";
+        let given = match required {
+            true => self.required(index, data, name, VALID)?,
+            false => match data.take(self.document, name) {
+                Some(given) => given,
+                None => return Some(Vec::new()),
+            },
+        };
+        if given.text.trim().is_empty() {
+            return Some(Vec::new());
+        }
+        let numbers: Option<Vec<i64>> = given.text.split(',').take(MOST_DIMS + 1).map(parse_signed).collect();
+        let numbers = numbers.filter(|numbers| numbers.len() <= MOST_DIMS);
+        if numbers.is_none() {
+            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
+        }
+        numbers
+    }
+
+    /// The same, of 0 or more.
+    pub(super) fn sizes(&mut self, index: usize, data: &mut Data, name: &str, required: bool) -> Option<Vec<usize>> {
+        let numbers = self.integers(index, data, name, required)?;
+        let sizes: Option<Vec<usize>> = numbers.iter().map(|&n| usize::try_from(n).ok()).collect();
+        if sizes.is_none() {
+            let origin = data.origin_of(self.document, name).unwrap_or_else(|| self.origin(index));
+            self.error(index, origin, format!("{name}={numbers:?}"), "integers of 0 or more", "correct the attribute");
+        }
+        sizes
+    }
 }

@@ -6,7 +6,7 @@ use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, Dim, ElementType, Elementwise, Groups, LedgerEntry, Loop, Normalization, Op, Value,
+    Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Normalization, Op, PadMode, Value,
     ValueId,
 };
 
@@ -48,6 +48,8 @@ pub(super) enum Then {
     Truncate,
     /// Data is the third input, scale and shift the first two.
     DataFirst,
+    /// There is a second output, indices of this type.
+    Indices(ElementType),
 }
 
 impl ReadOperation {
@@ -71,7 +73,7 @@ impl ReadOperation {
         Self { ports, ..self }
     }
 
-    fn then(self, then: Then) -> Self {
+    pub(super) fn then(self, then: Then) -> Self {
         Self { then, ..self }
     }
 }
@@ -166,6 +168,20 @@ impl GraphReader<'_, '_> {
                 let [a, b] = ["transpose_a", "transpose_b"].map(|name| self.boolean(index, data, name, Some(false)));
                 ReadOperation::new(Op::MatMul { transpose_a: a?, transpose_b: b? })
             }
+            LayerType::Convolution { grouped, transposed } => self.convolution(index, data, grouped, transposed)?,
+            LayerType::MaxPool => self.max_pool(index, set, data)?,
+            LayerType::AvgPool => self.average_pool(index, set, data)?,
+            LayerType::Pad => {
+                let modes = [
+                    ("constant", PadMode::Constant),
+                    ("edge", PadMode::Edge),
+                    ("reflect", PadMode::Reflect),
+                    ("symmetric", PadMode::Symmetric),
+                ];
+                // this one has no default
+                self.required(index, data, "pad_mode", "constant, edge, reflect, symmetric")?;
+                ReadOperation::new(Op::Pad(self.word(index, data, "pad_mode", "", &modes)?))
+            }
             LayerType::Softmax { log } => {
                 // only the first definition lacks axes that count from the end
                 let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
@@ -248,12 +264,6 @@ impl GraphReader<'_, '_> {
                 ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? })
             }
             LayerType::ScatterUpdate => ReadOperation::new(Op::ScatterUpdate),
-            LayerType::Convolution { groups, transposed } => {
-                let groups = if groups { Groups::InWeights } else { Groups::Count(1) };
-                self.convolution(index, data, groups, transposed)?
-            }
-            LayerType::Pool { maximum } => self.pool(index, set, data, maximum)?,
-            LayerType::Pad => self.pad(index, data)?,
             LayerType::ScatterNd => ReadOperation::new(Op::ScatterNd),
             LayerType::Broadcast => {
                 let explicit = ("explicit", BroadcastMode::Explicit);
@@ -370,6 +380,10 @@ impl GraphReader<'_, '_> {
                     inputs[..3].rotate_right(1);
                     operation.element = OutputTypes::Is(self.graph.model.values[inputs[0].0].element);
                 }
+            }
+            &Then::Indices(indices) => {
+                let first = inputs.first().map_or(ElementType::F32, |x| self.graph.model.values[x.0].element);
+                operation.element = OutputTypes::Each(vec![first, indices]);
             }
             Then::Truncate => {
                 // a - a mod b is a multiple of b, whichever way a quotient is rounded

@@ -1,7 +1,10 @@
 //! Every type of layer that is read, and its attributes.
 
 use super::*;
-use crate::model::{BroadcastMode, Cell, Coupled, Dim, Direction, Elementwise, LstmGateOrder, WeightLayout};
+use crate::model::{
+    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, OutputSizes,
+    PadMode, Padding, Pool, PoolKind, Rounding, WeightLayout, Window,
+};
 
 const CONST: (&str, &str) = ("Const", "opset1");
 
@@ -199,6 +202,7 @@ fn cases() -> Vec<Case> {
         ),
         ("Assign", "opset6", "variable_id=\"a\"", (1, 1), Op::Assign { variable: "a".to_owned() }),
     ];
+    cases.extend(windows());
     let plain = [
         ("ReLU", E::Activation(Activation::Relu), 1),
         ("Sigmoid", E::Activation(Activation::Sigmoid), 1),
@@ -226,6 +230,91 @@ fn cases() -> Vec<Case> {
     let attribute = "auto_broadcast=\"numpy\"";
     cases.extend(broadcasting.map(|(name, op)| (name, "opset1", attribute, (2, 1), Op::Elementwise(op))));
     cases
+}
+
+/// Convolutions, pools and pads.
+fn windows() -> Vec<Case> {
+    let explicit = |begin: &[i64], end: &[i64]| Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() };
+    let window = |strides: &[usize], dilations: &[usize], padding| Window {
+        strides: strides.to_vec(),
+        dilations: dilations.to_vec(),
+        padding,
+    };
+    let convolution = |groups, transposed, window, output_padding: &[usize], output_sizes| {
+        let output_padding = output_padding.to_vec();
+        Op::Convolution(Box::new(Convolution { window, groups, transposed, output_padding, output_sizes }))
+    };
+    let pool = |kind, kernel: &[usize], window, rounding| {
+        Op::Pool(Box::new(Pool { kind, kernel: kernel.to_vec(), window, rounding }))
+    };
+    let follow = OutputSizes::Follow;
+    let average = |count_pads| PoolKind::Average { count_pads };
+    let moves = "strides=\"2,1\" dilations=\"1, 3\" pads_begin=\"0,1\" pads_end=\"-1,2\"";
+    let moved = window(&[2, 1], &[1, 3], explicit(&[0, 1], &[-1, 2]));
+    let same = "strides=\"2\" dilations=\"1\" auto_pad=\"same_upper\"";
+    let (same_upper, valid) = (window(&[2], &[1], Padding::SameUpper), window(&[2], &[1], Padding::Valid));
+    vec![
+        (
+            "Convolution",
+            "opset1",
+            moves,
+            (2, 1),
+            convolution(Groups::Count(1), false, moved.clone(), &[], follow.clone()),
+        ),
+        (
+            "GroupConvolution",
+            "opset1",
+            same,
+            (2, 1),
+            convolution(Groups::InWeights, false, same_upper.clone(), &[], follow.clone()),
+        ),
+        // no pads follow from nothing
+        ("ConvolutionBackpropData", "opset1", same, (2, 1), convolution(Groups::Count(1), true, valid, &[], follow)),
+        (
+            "GroupConvolutionBackpropData",
+            "opset1",
+            "strides=\"2\" dilations=\"1\" auto_pad=\"same_upper\" output_padding=\"1\"",
+            (3, 1),
+            convolution(Groups::InWeights, true, same_upper, &[1], OutputSizes::Input),
+        ),
+        (
+            "MaxPool",
+            "opset1",
+            "kernel=\"3\" strides=\"2\" rounding_type=\"ceil\" auto_pad=\"same_lower\"",
+            (1, 1),
+            pool(PoolKind::Max, &[3], window(&[2], &[], Padding::SameLower), Rounding::Ceil),
+        ),
+        (
+            "AvgPool",
+            "opset14",
+            "kernel=\"3\" strides=\"2\" pads_begin=\"1\" pads_end=\"0\" rounding_type=\"ceil_torch\" exclude-pad=\"true\"",
+            (1, 1),
+            pool(average(false), &[3], window(&[2], &[], explicit(&[1], &[0])), Rounding::CeilInside),
+        ),
+        (
+            "AvgPool",
+            "opset1",
+            "kernel=\"3,3\" strides=\"1,1\" auto_pad=\"valid\"",
+            (1, 1),
+            pool(average(true), &[3, 3], window(&[1, 1], &[], Padding::Valid), Rounding::Floor),
+        ),
+        ("Pad", "opset1", "pad_mode=\"reflect\"", (3, 1), Op::Pad(PadMode::Reflect)),
+        ("Pad", "opset12", "pad_mode=\"constant\"", (4, 1), Op::Pad(PadMode::Constant)),
+    ]
+}
+
+/// The elements of a maximum pool are an output of their own; the indices are another, which must be unused.
+#[test]
+fn a_maximum_pool_has_indices() {
+    let data = "kernel=\"1\" strides=\"1\" dilations=\"1\" index_element_type=\"i32\" axis=\"0\"";
+    let mut graph = Graph::default();
+    let x = graph.parameter("1,1,4", "f32");
+    let pool = graph.layer(("MaxPool", "opset8"), data, &[(x, 0)], 2, "");
+    graph.result(pool, 1);
+    let (model, said) = lowered(&graph.text());
+    assert_eq!(said, Diagnostics::default());
+    let elements: Vec<_> = model.nodes[pool].outputs.iter().map(|value| model.values[value.0].element).collect();
+    assert_eq!(elements, [ElementType::F32, ElementType::I32]);
 }
 
 /// Types of layers whose results are of another type than their first input.
