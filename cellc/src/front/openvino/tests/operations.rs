@@ -173,6 +173,7 @@ fn cases() -> Vec<Case> {
             Op::ReverseSequence { batch_axis: 1, seq_axis: -2 },
         ),
         ("ScatterUpdate", "opset3", "", (4, 1), Op::ScatterUpdate),
+        ("ScatterNDUpdate", "opset3", "", (3, 1), Op::ScatterNd),
         ("Tile", "opset1", "", (2, 1), Op::Tile),
         ("Range", "opset1", "", (3, 1), Op::Range),
         (
