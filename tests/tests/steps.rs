@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc::internals::compile::compile;
+use cellc::internals::front::openvino;
 use cellc::{Language, Options};
 use cellc_tests::corpus;
 use cellc_tests::driver::{self, run};
+use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::subject::{Subject, bits};
 
 /// Two GRU layers and a dense head, which PyTorch exported with every size open.
@@ -136,6 +138,74 @@ fn steps_in_pieces_give_the_bits_of_all_at_once_in_c() {
         let output = Command::new(&program).output().expect("it starts");
         assert_eq!(lines(&String::from_utf8_lossy(&output.stdout)), expected(5), "{compiler}");
     }
+}
+
+/// What stands for an open number of steps in the text of a model.
+const OPEN: usize = 7777;
+
+/// Convolutions over time whose pads are all in front but `behind` elements of the first one, of an input `[1, 1, steps]`: one with dilation, one with a
+/// kernel for each channel in front of which a number other than 0 is put, one of a single tap.
+fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subject, String> {
+    let mut file = ModelFile::default();
+    let mut seed = 0;
+    let mut weights = |file: &mut ModelFile, shape: &[usize]| {
+        let values = (0..shape.iter().product::<usize>()).map(|_| {
+            seed = (seed * 37 + 11) % 64;
+            (seed as f32 - 32.0) / 64.0
+        });
+        file.constant(shape, Stored::F32, values.collect::<Vec<_>>().into_iter())
+    };
+    let wide = [1, 6, OPEN + behind];
+    let x = file.parameter("x", &[1, 1, OPEN]);
+    let w = weights(&mut file, &[6, 1, 3]);
+    let data = format!("strides=\"1\" dilations=\"2\" pads_begin=\"4\" pads_end=\"{behind}\"");
+    let y = file.operation("Convolution", "opset1", &data, &[&x, &w], &wide);
+    let bias = weights(&mut file, &[1, 6, 1]);
+    let y = file.operation("Add", "opset1", "", &[&y, &bias], &wide);
+    let y = file.operation("Tanh", "opset1", "", &[&y], &wide);
+    let [begin, end] = [[0, 0, 2], [0; 3]].map(|pads| file.integers(&[3], &pads));
+    let value = file.constant(&[], Stored::F32, [0.25].into_iter());
+    let padded = [1, 6, OPEN + behind + 2];
+    let y = file.operation("Pad", "opset1", "pad_mode=\"constant\"", &[&y, &begin, &end, &value], &padded);
+    let w = weights(&mut file, &[6, 1, 1, 3]);
+    let y = file.operation("GroupConvolution", "opset1", "strides=\"1\" dilations=\"1\"", &[&y, &w], &wide);
+    let w = weights(&mut file, &[1, 6, 1]);
+    let plain = "strides=\"1\" dilations=\"1\"";
+    let y = file.operation("Convolution", "opset1", plain, &[&y, &w], &[1, 1, OPEN + behind]);
+    file.result(&y);
+    let mut text = file.text();
+    for more in 0..=behind + 2 {
+        text = text.replace(&(OPEN + more).to_string(), "-1");
+    }
+    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .map_err(|said| format!("{said:?}"))?;
+    let shape = vec![Some(1), Some(1), steps];
+    let options = Options { name: Some(name.to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
+    Ok(Subject { name: name.to_owned(), compilation, calls: Vec::new() })
+}
+
+/// The last inputs are kept from step to step; what stood in front of the first one is what a reset gives.
+#[test]
+fn convolutions_over_time_give_the_bits_of_all_at_once() {
+    let (steps, one) = (9, convolutions("stepwise", 0, None).expect("one step"));
+    let all = convolutions("at_once", 0, Some(steps)).expect("all of them");
+    let x = x(steps, 1);
+    for (isa, (name, _)) in all.isas().enumerate() {
+        let expected: Vec<u32> = all.interpret(isa, std::slice::from_ref(&x))[0].iter().copied().map(bits).collect();
+        let mut variables = one.variables();
+        let found: Vec<u32> =
+            x.iter().flat_map(|&x| one.interpret_from(isa, &[vec![x]], &mut variables)[0].clone()).map(bits).collect();
+        assert_eq!(found, expected, "{name}");
+        assert!(expected.windows(2).any(|pair| pair[0] != pair[1]), "{name}");
+    }
+}
+
+/// Later inputs are not there yet.
+#[test]
+fn convolutions_that_look_ahead_are_refused() {
+    let problem = convolutions("ahead", 3, None).err().expect("it is refused");
+    assert!(problem.contains("looks 3 steps ahead"), "{problem}");
 }
 
 /// Several rows would stand between a step and the next.

@@ -12,7 +12,8 @@ use super::parameters::example;
 use super::states::goes_on;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::model::{
-    Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
+    Concat, Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable,
+    View,
 };
 
 /// How a tensor depends on time.
@@ -22,6 +23,8 @@ enum Time {
     Fixed,
     /// An element for each, along this axis.
     Along(usize),
+    /// An element for each, along this axis, behind so many that come before the first.
+    Behind(usize, usize),
     /// What the last step leaves.
     Last,
     /// A state, before the first step.
@@ -50,7 +53,10 @@ pub(super) fn validate<'a>(
     }
     let (mut diagnostics, valid, mut one) = (one.diagnostics, long.valid, one.valid);
     let found = StepAnalysis::new(&valid, steps, time).run().and_then(|found| {
-        same_but_for_time(&valid, &one, steps)?;
+        let (found, memories) = found;
+        let pairs = same_but_for_time(&valid, &one, steps)?;
+        same_windows(&valid, &one, steps, &memories, &pairs)?;
+        remember(&mut one, &memories, &pairs)?;
         carry(&mut one)?;
         Ok(found)
     });
@@ -137,6 +143,9 @@ fn marker(model: &Model) -> usize {
 
 type Found<T> = Result<T, String>;
 
+/// What is wrong with reading what stands in front of the first step for anything but windows.
+const PADDED: &str = "computes with elements in front of the first step, other than by windows that move over them";
+
 /// What is wrong with reading a state for what it holds.
 const CHANGED: &str = "reads a state that steps change";
 
@@ -147,15 +156,26 @@ struct StepAnalysis<'a> {
     /// By parameter: the axis of time.
     parameters: Vec<Option<usize>>,
     values: HashMap<usize, Time>,
+    /// Nodes that put a constant in front of the steps.
+    memories: Vec<Memory>,
+}
+
+/// A Concat of a constant and the steps behind it, which windows then move over: of one step, the constant becomes a variable with the last inputs.
+struct Memory {
+    node: usize,
+    axis: usize,
+    before: usize,
+    /// Nodes that read it: views.
+    views: Vec<usize>,
 }
 
 impl<'a> StepAnalysis<'a> {
     fn new(model: &'a ValidModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
         let flow = Flow::new(model, &model.all_nodes());
-        Self { model, flow, steps, parameters, values: HashMap::new() }
+        Self { model, flow, steps, parameters, values: HashMap::new(), memories: Vec::new() }
     }
 
-    fn run(mut self) -> Found<Steps> {
+    fn run(mut self) -> Found<(Steps, Vec<Memory>)> {
         for (index, axis) in self.parameters.iter().enumerate() {
             let parameter = &self.model.parameters[index];
             if let Some(axis) = *axis
@@ -164,14 +184,17 @@ impl<'a> StepAnalysis<'a> {
                 return Err(format!("input {index} has several rows: the steps of one row must follow each other"));
             }
         }
-        for node in &self.model.nodes {
-            self.node(node).map_err(|why| format!("{} {why}", quoted(&node.name)))?;
+        for (at, node) in self.model.nodes.iter().enumerate() {
+            self.node(at, node).map_err(|why| format!("{} {why}", quoted(&node.name)))?;
         }
         let mut results = Vec::new();
         for (index, result) in self.model.results.iter().enumerate() {
             let time = self.time(result.source)?;
             if time == Time::Before {
                 return Err(format!("output {index} {CHANGED}"));
+            }
+            if let Time::Behind(_, before) = time {
+                return Err(format!("output {index} has {before} elements in front of the first step"));
             }
             if let Time::Along(axis) = time
                 && result.shape[..axis].iter().any(|&n| n > 1)
@@ -187,7 +210,8 @@ impl<'a> StepAnalysis<'a> {
                 return Err("a variable takes a value that is not what the last step leaves".to_owned());
             }
         }
-        Ok(Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results })
+        let steps = Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results };
+        Ok((steps, self.memories))
     }
 
     fn time(&self, source: Source) -> Found<Time> {
@@ -214,10 +238,11 @@ impl<'a> StepAnalysis<'a> {
         let mut joined = Time::Fixed;
         for &source in sources {
             joined = match (joined, self.time(source)?) {
-                (Time::Fixed, other) | (other, Time::Fixed) => other,
+                (Time::Fixed, other) | (other, Time::Fixed) if !matches!(other, Time::Behind(..)) => other,
                 (Time::Last, Time::Last) => Time::Last,
                 (Time::Along(a), Time::Along(_)) => Time::Along(a),
                 (Time::Before, Time::Before) => Time::Before,
+                (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(PADDED.to_owned()),
                 (Time::Before, _) | (_, Time::Before) => return Err(CHANGED.to_owned()),
                 _ => return Err("combines every step with what only the last one leaves".to_owned()),
             };
@@ -225,13 +250,19 @@ impl<'a> StepAnalysis<'a> {
         Ok(joined)
     }
 
-    fn node(&mut self, node: &ValidNode) -> Found<()> {
+    fn node(&mut self, at: usize, node: &ValidNode) -> Found<()> {
         const ACROSS: &str = "combines different steps";
         let time = match &node.op {
             ValidOp::Cell(cell) => return self.cell(cell),
             ValidOp::Loop(_) => return Err("is a loop, which cannot continue where the previous call ended".to_owned()),
             ValidOp::Dense(dense) => match self.time(dense.x)? {
-                Time::Along(axis) if axis + 1 == self.model.shape(dense.x).len() => return Err(ACROSS.to_owned()),
+                Time::Along(axis) => {
+                    let inside = &self.model.shape(dense.x)[axis + 1..];
+                    if inside.is_empty() || inside.iter().product::<usize>() < dense.inputs {
+                        return Err(ACROSS.to_owned());
+                    }
+                    Time::Along(axis)
+                }
                 time => time,
             },
             ValidOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
@@ -263,11 +294,32 @@ impl<'a> StepAnalysis<'a> {
                 time => time,
             },
             ValidOp::View(view) => match self.time(view.input)? {
-                Time::Along(axis) => Time::Along(self.viewed(view, axis).ok_or(ACROSS)?),
+                Time::Along(axis) => Time::Along(self.viewed(view, axis, 0).ok_or(ACROSS)?),
+                Time::Behind(axis, before) => {
+                    let along = self.viewed(view, axis, before).ok_or(ACROSS)?;
+                    let is_read =
+                        |node: &ValidNode| node.op.outputs().into_iter().any(|out| view.input == Source::Value(out));
+                    let memory = self.memories.iter_mut().find(|memory| is_read(&self.model.nodes[memory.node]));
+                    memory.ok_or(PADDED)?.views.push(at);
+                    Time::Along(along)
+                }
                 time => time,
             },
             ValidOp::Concat(concat) => {
                 let all: Vec<Time> = concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
+                if let [front @ .., Time::Along(axis)] = &all[..]
+                    && *axis == concat.axis
+                    && let ([Time::Fixed], [Source::Constant(_), x]) = (front, &concat.inputs[..])
+                {
+                    let before = self.model.values[concat.out].shape[*axis] - self.model.shape(*x)[*axis];
+                    self.memories.push(Memory { node: at, axis: *axis, before, views: Vec::new() });
+                    self.values.insert(concat.out, Time::Behind(*axis, before));
+                    return Ok(());
+                }
+                if let Some(ahead) = self.ahead(concat, &all) {
+                    let plural = if ahead == 1 { "" } else { "s" };
+                    return Err(format!("looks {ahead} step{plural} ahead: pad in front of the first step only"));
+                }
                 match self.joined(&concat.inputs)? {
                     Time::Along(axis) if axis == concat.axis || all.iter().any(|time| *time != Time::Along(axis)) => {
                         return Err(ACROSS.to_owned());
@@ -276,6 +328,9 @@ impl<'a> StepAnalysis<'a> {
                 }
             }
         };
+        if matches!(time, Time::Behind(..)) {
+            return Err(PADDED.to_owned());
+        }
         for value in node.op.outputs() {
             self.values.insert(value, time);
         }
@@ -325,14 +380,23 @@ impl<'a> StepAnalysis<'a> {
         Ok(())
     }
 
-    /// The axis of a view along which it follows the input's axis of time, if no other moves in time.
-    fn viewed(&self, view: &View, axis: usize) -> Option<usize> {
+    /// How many elements a Concat puts behind the last step.
+    fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
+        let steps = all.iter().position(|time| *time == Time::Along(concat.axis))?;
+        let behind = concat.inputs[steps + 1..].iter().map(|&input| self.model.shape(input)[concat.axis]);
+        Some(behind.sum()).filter(|&ahead| ahead > 0 && all.iter().filter(|time| **time != Time::Fixed).count() == 1)
+    }
+
+    /// The axis of a view along which it follows the input's axis of time, if no other moves in time, but by `before` elements that stand in
+    /// front of the first step.
+    fn viewed(&self, view: &View, axis: usize, before: usize) -> Option<usize> {
         let input = self.model.shape(view.input);
         let stride: usize = input[axis + 1..].iter().product();
-        let period = stride * self.steps;
+        let period = stride * (self.steps + before);
         let shape = &self.model.values[view.out].shape;
         let mut along = None;
-        let mut inner = view.offset % period;
+        let start = view.offset % period;
+        let (mut inner, mut moved) = (start % stride, start / stride);
         for (d, (&size, &step)) in shape.iter().zip(&view.strides).enumerate() {
             let step = usize::try_from(step).ok()?;
             if size == 1 || step == 0 || step.is_multiple_of(period) {
@@ -340,22 +404,127 @@ impl<'a> StepAnalysis<'a> {
             }
             if size == self.steps && step == stride && along.is_none() {
                 along = Some(d);
+            } else if before > 0 && step.is_multiple_of(stride) {
+                moved += step / stride * (size - 1);
             } else {
                 inner += step * (size - 1);
             }
         }
-        along.filter(|_| inner < stride)
+        along.filter(|_| inner < stride && moved <= before)
     }
 }
 
-/// Whether one step is what the model does for each of many.
-fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found<()> {
-    let shrunk = |shape: &[usize]| shape.iter().map(|&n| if n == steps { 1 } else { n }).collect::<Vec<_>>();
-    let kinds = |model: &ValidModel| model.nodes.iter().map(|n| std::mem::discriminant(&n.op)).collect::<Vec<_>>();
-    let shapes = |model: &ValidModel| model.values.iter().map(|v| shrunk(&v.shape)).collect::<Vec<_>>();
-    let results = |model: &ValidModel| model.results.iter().map(|r| (r.source, shrunk(&r.shape))).collect::<Vec<_>>();
-    let same = kinds(long) == kinds(one) && shapes(long) == shapes(one) && results(long) == results(one);
-    if same { Ok(()) } else { Err("a single step is computed in another way than several".to_owned()) }
+/// Whether one step is what the model does for each of many: by node of `long`, that of `one`; none for a view that changes nothing of one step.
+fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found<Vec<Option<usize>>> {
+    let alike = |a: &[usize], b: &[usize]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
+    };
+    let other = || "a single step is computed in another way than several".to_owned();
+    let mut values: HashMap<usize, Source> = HashMap::new();
+    let mut pairs = Vec::new();
+    let mut rest = one.nodes.iter().enumerate();
+    let mut next = rest.next();
+    for node in &long.nodes {
+        let same = |(_, found): &(usize, &ValidNode)| {
+            let (a, b) = (node.op.outputs(), found.op.outputs());
+            std::mem::discriminant(&node.op) == std::mem::discriminant(&found.op)
+                && a.len() == b.len()
+                && a.iter().zip(&b).all(|(&a, &b)| alike(&long.values[a].shape, &one.values[b].shape))
+        };
+        if let Some((at, found)) = next.filter(same) {
+            values.extend(node.op.outputs().into_iter().zip(found.op.outputs().into_iter().map(Source::Value)));
+            pairs.push(Some(at));
+            next = rest.next();
+            continue;
+        }
+        let ValidOp::View(view) = &node.op else { return Err(other()) };
+        let input = match view.input {
+            Source::Value(value) => *values.get(&value).ok_or_else(other)?,
+            input => input,
+        };
+        if !alike(&long.values[view.out].shape, one.shape(input)) {
+            return Err(other());
+        }
+        values.insert(view.out, input);
+        pairs.push(None);
+    }
+    let mapped = |source: Source| match source {
+        Source::Value(value) => values.get(&value).copied(),
+        source => Some(source),
+    };
+    let results = long.results.len() == one.results.len()
+        && long
+            .results
+            .iter()
+            .zip(&one.results)
+            .all(|(a, b)| mapped(a.source) == Some(b.source) && alike(&a.shape, &b.shape));
+    if results && next.is_none() { Ok(pairs) } else { Err(other()) }
+}
+
+/// Whether windows over what stands in front of the steps reach as far back in one step as in many.
+fn same_windows(
+    long: &ValidModel,
+    one: &ValidModel,
+    steps: usize,
+    memories: &[Memory],
+    pairs: &[Option<usize>],
+) -> Found<()> {
+    for memory in memories {
+        for &at in &memory.views {
+            let many = long.nodes[at].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
+            let places = |model: &ValidModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
+                let ValidOp::View(view) = &model.nodes[at].op else { return None };
+                let stride: usize = model.shape(view.input)[memory.axis + 1..].iter().product();
+                let period = stride * (steps + memory.before);
+                let of = |offset: usize| [offset / period, offset % period / stride, offset % stride];
+                let mut places = vec![of(view.offset)];
+                for (&size, &step) in many.iter().zip(&view.strides) {
+                    places.push(if size > 1 { of(usize::try_from(step).ok()?) } else { [0; 3] });
+                }
+                Some(places)
+            };
+            let (of_many, of_one) = (places(long, at, steps), pairs[at].and_then(|at| places(one, at, 1)));
+            if of_many.is_none() || of_many != of_one {
+                return Err("a single step is computed in another way than several".to_owned());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes what stands in front of a step a variable that holds the last inputs: it starts as the constant, and each step moves it on by one.
+fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
+    for memory in memories.iter().rev() {
+        let Memory { axis, before, .. } = *memory;
+        let Some(node) = pairs[memory.node] else {
+            return Err("a single step is computed in another way than several".to_owned());
+        };
+        let name = model.nodes[node].name.clone();
+        let ValidOp::Concat(concat) = &mut model.nodes[node].op else {
+            return Err("a single step is computed in another way than several".to_owned());
+        };
+        let (Source::Constant(constant), out) = (concat.inputs[0], concat.out) else {
+            return Err("a single step is computed in another way than several".to_owned());
+        };
+        concat.inputs[0] = Source::Variable(model.variables.len());
+        let own = strides(&model.values[out].shape);
+        let mut shape = model.values[out].shape.clone();
+        shape[axis] = before;
+        let next = model.values.len();
+        model.values.push(ValidValue { shape: shape.clone() });
+        let tensor = &model.constants[constant];
+        let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
+        model.variables.push(Variable {
+            name: format!("{} last", name.rsplit('/').next().unwrap_or_default()),
+            shape,
+            initial: (!zero).then_some(constant),
+            next: Some(Source::Value(next)),
+        });
+        let view = View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
+        let kept = ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new() };
+        model.nodes.insert(node + 1, kept);
+    }
+    Ok(())
 }
 
 /// Makes sequences of one step cells of one step, whose states last from call to call.
