@@ -259,6 +259,22 @@ pub enum Elementwise {
         min: f32,
         max: f32,
     },
+    /// v times the sigmoid of v, or of v times the second input.
+    Swish {
+        scaled: bool,
+    },
+    /// v tanh(log(1 + exp(v)))
+    Mish,
+    /// v times hard sigmoid, alpha 1/6 and beta 1/2.
+    HardSwish,
+    /// Inputs: v, alpha, gamma, both constants of one element: gamma times elu.
+    Selu,
+    /// alpha elu(v / alpha), the elu of 1.
+    Celu {
+        alpha: f32,
+    },
+    /// v / 2 (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3)))
+    GeluTanh,
     Exp,
     Log,
     Negative,
@@ -297,7 +313,9 @@ impl Elementwise {
         match self {
             E::Activation(_) | E::Clamp { .. } | E::Exp | E::Log | E::Negative | E::Abs => 1,
             E::Floor | E::Ceiling | E::LogicalNot => 1,
-            E::HardSigmoid | E::Select => 3,
+            E::Mish | E::HardSwish | E::Celu { .. } | E::GeluTanh => 1,
+            E::Swish { scaled } => 1 + usize::from(scaled),
+            E::HardSigmoid | E::Select | E::Selu => 3,
             E::PRelu | E::Add | E::Subtract | E::Multiply | E::Divide | E::Maximum | E::Minimum | E::Power => 2,
             E::Mod | E::FloorMod | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual => 2,
             E::Less | E::LessEqual | E::LogicalAnd | E::LogicalOr => 2,

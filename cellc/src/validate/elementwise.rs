@@ -40,6 +40,11 @@ impl Validation<'_> {
         if function == Elementwise::HardSigmoid {
             return self.hard_sigmoid(node, &inputs);
         }
+        use Elementwise as E;
+        if matches!(function, E::Swish { .. } | E::Mish | E::HardSwish | E::Selu | E::Celu { .. } | E::GeluTanh) {
+            self.all_floats(node, &inputs)?;
+            return self.composed(node, function, &inputs);
+        }
         if function == Elementwise::PRelu {
             self.slope_by_channel(node, &mut inputs)?;
         }
@@ -87,6 +92,64 @@ impl Validation<'_> {
                 None => self.at_run_time(node, function, &inputs, &shape),
             },
         }
+    }
+
+    /// Functions that are made of others.
+    fn composed(&mut self, node: &Node, function: Elementwise, inputs: &[Known]) -> Option<Known> {
+        use Activation as A;
+        use Elementwise as E;
+        let x = &inputs[0];
+        let by = match function {
+            E::Swish { scaled } => {
+                let inner = match scaled {
+                    true => self.computed(node, E::Multiply, vec![x.clone(), inputs[1].clone()])?,
+                    false => x.clone(),
+                };
+                self.computed(node, E::Activation(A::Sigmoid), vec![inner])?
+            }
+            E::Mish => {
+                let inner = self.computed(node, E::Activation(A::Softplus), vec![x.clone()])?;
+                self.computed(node, E::Activation(A::Tanh), vec![inner])?
+            }
+            E::HardSwish => {
+                let gate = E::Activation(A::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 });
+                self.computed(node, gate, vec![x.clone()])?
+            }
+            E::GeluTanh => {
+                // half of 1 + tanh(v) is the sigmoid of 2 v, which keeps its digits where it is small
+                let square = self.squared(node, x)?;
+                let [most, least] = [0.071_354_814, 1.595_769_1].map(|v| self.number_like(x, v));
+                let scaled = self.computed(node, E::Multiply, vec![square, most?])?;
+                let scaled = self.computed(node, E::Add, vec![scaled, least?])?;
+                let inner = self.computed(node, E::Multiply, vec![scaled, x.clone()])?;
+                self.computed(node, E::Activation(A::Sigmoid), vec![inner])?
+            }
+            E::Celu { alpha } => {
+                if !(alpha.is_finite() && alpha != 0.0) {
+                    let found = format!("Celu with alpha {alpha}");
+                    self.error(node, &node.origin, found, "a finite number other than 0", "correct it");
+                    return None;
+                }
+                let alpha = self.number_like(x, alpha)?;
+                let inner = self.computed(node, E::Divide, vec![x.clone(), alpha.clone()])?;
+                let elu = self.computed(node, E::Activation(A::Elu { alpha: 1.0 }), vec![inner])?;
+                return self.computed(node, E::Multiply, vec![elu, alpha]);
+            }
+            _ => {
+                let number = |known: &Known| known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
+                let (alpha, gamma) = (number(&inputs[1]), number(&inputs[2]));
+                let (Some(alpha), Some(gamma)) = (alpha.filter(|v| v.is_finite()), gamma.filter(|v| v.is_finite()))
+                else {
+                    let found = "Selu whose alpha or gamma is not one finite number that is known when compiling";
+                    self.error(node, &node.origin, found, "constants of one element", "connect constants");
+                    return None;
+                };
+                let elu = self.computed(node, E::Activation(A::Elu { alpha }), vec![x.clone()])?;
+                let gamma = self.number_like(x, gamma)?;
+                return self.computed(node, E::Multiply, vec![elu, gamma]);
+            }
+        };
+        self.computed(node, E::Multiply, vec![x.clone(), by])
     }
 
     /// Inputs of which some are integers and some are not.

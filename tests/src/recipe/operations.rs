@@ -41,7 +41,7 @@ pub(super) enum Model {
 }
 
 /// All operations, the simplest first.
-static OPERATIONS: [Operation; 20] = {
+static OPERATIONS: [Operation; 21] = {
     use Draw::{Any, OfTensor, OfValue};
     [
         row("unary", [2, 1, 0], OfValue(Drawing::unary)),
@@ -55,6 +55,7 @@ static OPERATIONS: [Operation; 20] = {
         row("concat", [1, 1, 0], OfTensor(Drawing::concat)),
         row("constant", [1, 0, 0], Any(Drawing::stored)),
         row("softmax", [1, 1, 0], OfTensor(Drawing::softmax)),
+        row("reduce", [2, 1, 0], OfTensor(Drawing::reduce)),
         row("dense", [2, 1, 0], OfTensor(Drawing::dense)),
         row("matmul", [1, 1, 0], OfTensor(Drawing::matmul)),
         row("convolution", [2, 1, 0], OfTensor(Drawing::convolution)),
@@ -103,6 +104,9 @@ impl Drawing {
             "PReLU",
             "Exp",
             "Log",
+            "Sqrt",
+            "Mish",
+            "HSwish",
         ];
         let kind = choices.pick("kind", &kinds);
         let set = "opset9";
@@ -131,6 +135,11 @@ impl Drawing {
             "Exp" => {
                 let near = self.file.operation("Clamp", "opset1", "min=\"-8\" max=\"3\"", &[&port], &shape);
                 (self.plain(kind, &near), 20.0)
+            }
+            "Sqrt" => {
+                let (least, positive) = (self.number(0.25), self.plain("Abs", &port));
+                let positive = self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
+                (self.plain(kind, &positive), most.sqrt() + 1.0)
             }
             "Log" => {
                 let (least, positive) = (self.number(0.125), self.plain("Abs", &port));
@@ -216,6 +225,35 @@ impl Drawing {
         let most = if kind == "SoftMax" { 1.0 } else { 2.0 * most + 3.0 };
         let port = self.file.operation(kind, set, &format!("axis=\"{axis}\""), &[&port], &port.shape.clone());
         self.push(port, most);
+    }
+
+    /// Along one axis or two, or a normalization along them.
+    pub(super) fn reduce(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let rank = port.shape.len();
+        let mut axes = vec![choices.below("axis", rank)];
+        let other = choices.below("other", rank);
+        if !axes.contains(&other) && choices.one_in("two", 2) {
+            axes.push(other);
+        }
+        let kinds = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "MVN"];
+        let kind = choices.pick("kind", &kinds);
+        let count: usize = axes.iter().map(|&axis| port.shape[axis]).product();
+        let negative = if choices.one_in("negative", 2) { rank as i64 } else { 0 };
+        let listed: Vec<i64> = axes.iter().map(|&axis| axis as i64 - negative).collect();
+        let listed = self.file.integers(&[listed.len()], &listed);
+        if kind == "MVN" {
+            let data = "eps=\"0.1\" normalize_variance=\"true\" eps_mode=\"inside_sqrt\"";
+            let port = self.file.operation(kind, "opset6", data, &[&port, &listed], &port.shape.clone());
+            self.push(port, (count as f32).sqrt() + 1.0);
+            return;
+        }
+        let keep = choices.one_in("keep", 2);
+        let set = if kind.starts_with("ReduceL") { "opset4" } else { "opset1" };
+        let kept = port.shape.iter().enumerate().filter(|(axis, _)| keep || !axes.contains(axis));
+        let shape: Vec<usize> = kept.map(|(axis, &size)| if axes.contains(&axis) { 1 } else { size }).collect();
+        let port = self.file.operation(kind, set, &format!("keep_dims=\"{keep}\""), &[&port, &listed], &shape);
+        let by = if matches!(kind, "ReduceSum" | "ReduceL1" | "ReduceL2") { count as f32 } else { 1.0 };
+        self.push(port, most * by);
     }
 
     pub(super) fn reshaped(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {

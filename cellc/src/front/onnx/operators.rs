@@ -536,3 +536,34 @@ pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let length = reader.op(Op::Reduce { reduction, keep: true, none_is_none: false }, vec![x, axes]);
     Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length])])
 }
+
+pub(super) fn selu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let alpha = call.attributes.float("alpha").unwrap_or(1.673_263_2);
+    let gamma = call.attributes.float("gamma").unwrap_or(1.050_701);
+    let [alpha, gamma] = [alpha, gamma].map(|number| reader.number_like(x, number));
+    Some(vec![reader.op(Op::Elementwise(Elementwise::Selu), vec![x, alpha, gamma])])
+}
+
+pub(super) fn celu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let alpha = call.attributes.float("alpha").unwrap_or(1.0);
+    unary(reader, call, Elementwise::Celu { alpha })
+}
+
+pub(super) fn swish(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let Some(alpha) = call.attributes.float("alpha").filter(|&alpha| alpha != 1.0) else {
+        return unary(reader, call, Elementwise::Swish { scaled: false });
+    };
+    let alpha = reader.number_like(x, alpha);
+    Some(vec![reader.op(Op::Elementwise(Elementwise::Swish { scaled: true }), vec![x, alpha])])
+}
+
+pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    if call.attributes.text("approximate").as_deref() == Some("tanh") {
+        return unary(reader, call, Elementwise::GeluTanh);
+    }
+    let help = "export the model with approximate=tanh, or compute this part outside of the model";
+    reader.error("Gelu by the error function", "approximate=tanh", help);
+    None
+}

@@ -126,6 +126,12 @@ pub static SUPPORTED: &[Supported] = &[
     row("GroupNormalization", &[18, 21], 3..=3, o::group_norm, "any number of groups"),
     row("MeanVarianceNormalization", &[9, 13], 1..=1, o::mean_variance, "any axes"),
     row("LpNormalization", &[1, 22], 1..=1, o::lp_norm, "p of 1 or 2"),
+    row("HardSwish", &[14, 22], 1..=1, |r, c| o::unary(r, c, E::HardSwish), "elementwise"),
+    row("Mish", &[18, 22], 1..=1, |r, c| o::unary(r, c, E::Mish), "elementwise"),
+    row("Swish", &[24], 1..=1, o::swish, "elementwise"),
+    row("Selu", &[6, 22], 1..=1, o::selu, "elementwise"),
+    row("Celu", &[12], 1..=1, o::celu, "elementwise"),
+    row("Gelu", &[20], 1..=1, o::gelu, "approximate=tanh"),
     row("Sqrt", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sqrt), "elementwise; correctly rounded"),
     row("Reciprocal", &[6, 13], 1..=1, o::reciprocal, "elementwise"),
     row(

@@ -46,6 +46,8 @@ pub(super) enum Then {
     FirstInputOnly,
     /// A quotient of integers is rounded towards zero.
     Truncate,
+    /// A second input scales the first.
+    Scaled,
     /// Data is the third input, scale and shift the first two.
     DataFirst,
     /// There is a second output, indices of this type.
@@ -186,6 +188,19 @@ impl GraphReader<'_, '_> {
                 // only the first definition lacks axes that count from the end
                 let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
                 ReadOperation::new(Op::Softmax { axis: self.whole(index, data, "axis", Some(1), range)?, log })
+            }
+            LayerType::Swish => {
+                ReadOperation::new(Op::Elementwise(Elementwise::Swish { scaled: false })).then(Then::Scaled)
+            }
+            LayerType::Gelu => {
+                let modes = [("erf", false), ("tanh", true)];
+                if !self.word(index, data, "approximation_mode", "erf", &modes)? {
+                    let found = "Gelu by the error function";
+                    let help = "export the model with approximation_mode=\"tanh\", or compute this part outside";
+                    self.error(index, self.origin(index), found, "approximation_mode tanh", help);
+                    return None;
+                }
+                ReadOperation::new(Op::Elementwise(Elementwise::GeluTanh))
             }
             LayerType::Reduce(reduction) => {
                 let keep = self.boolean(index, data, "keep_dims", Some(false))?;
@@ -374,6 +389,10 @@ impl GraphReader<'_, '_> {
                 };
                 operation.element = OutputTypes::Is(self.graph.model.values[like.0].element);
                 inputs.truncate(1);
+            }
+            Then::Scaled => {
+                let scaled = inputs.len() > 1;
+                operation.op = Op::Elementwise(Elementwise::Swish { scaled });
             }
             Then::DataFirst => {
                 if inputs.len() == 5 {

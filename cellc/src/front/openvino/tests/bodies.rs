@@ -296,7 +296,7 @@ fn what_is_wrong_inside_a_body_is_said_there() {
         iterator(&inside(PORT_MAP, BACK_EDGES, &body))
     };
     let cases = [
-        ("an unknown type", with(("Sqrt", "opset1"), "")),
+        ("an unknown type", with(("Acos", "opset1"), "")),
         ("an attribute", with(("SoftMax", "opset1"), "axis=\"x\"")),
         ("a variable", with(("Assign", "opset6"), "variable_id=\"v\"")),
         (

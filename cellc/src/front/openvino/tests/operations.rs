@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, OutputSizes,
-    PadMode, Padding, Pool, PoolKind, Rounding, WeightLayout, Window,
+    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Normalization, OutputSizes,
+    PadMode, Padding, Pool, PoolKind, Reduction, Rounding, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -135,6 +135,54 @@ fn cases() -> Vec<Case> {
         ("SoftMax", "opset8", "", (1, 1), Op::Softmax { axis: 1, log: false }),
         ("LogSoftmax", "opset5", "", (1, 1), Op::Softmax { axis: 1, log: true }),
         ("ConvertLike", "opset1", "", (2, 1), Op::Convert),
+        (
+            "ReduceMean",
+            "opset1",
+            "keep_dims=\"true\"",
+            (2, 1),
+            Op::Reduce { reduction: Reduction::Mean, keep: true, none_is_none: true },
+        ),
+        (
+            "MVN",
+            "opset1",
+            "eps=\"0.5\" across_channels=\"true\"",
+            (1, 1),
+            Op::Normalize(Normalization::Variance { first: 1, eps: 0.5, inside: true, divides: true }),
+        ),
+        (
+            "MVN",
+            "opset6",
+            "eps=\"0.5\" normalize_variance=\"false\" eps_mode=\"outside_sqrt\"",
+            (2, 1),
+            Op::Normalize(Normalization::Variance { first: 0, eps: 0.5, inside: false, divides: false }),
+        ),
+        (
+            "NormalizeL2",
+            "opset1",
+            "eps=\"0.5\" eps_mode=\"max\"",
+            (2, 1),
+            Op::Normalize(Normalization::Length { eps: 0.5, adds: false }),
+        ),
+        ("BatchNormInference", "opset5", "epsilon=\"0.5\"", (5, 1), Op::Normalize(Normalization::Batch { eps: 0.5 })),
+        (
+            "GroupNormalization",
+            "opset12",
+            "num_groups=\"3\" epsilon=\"0.5\"",
+            (3, 1),
+            Op::Normalize(Normalization::Group { groups: 3, eps: 0.5 }),
+        ),
+        ("Swish", "opset4", "", (1, 1), Op::Elementwise(E::Swish { scaled: false })),
+        ("Swish", "opset4", "", (2, 1), Op::Elementwise(E::Swish { scaled: true })),
+        ("Gelu", "opset7", "approximation_mode=\"TANH\"", (1, 1), Op::Elementwise(E::GeluTanh)),
+        ("HSwish", "opset4", "", (1, 1), Op::Elementwise(E::HardSwish)),
+        ("Mish", "opset4", "", (1, 1), Op::Elementwise(E::Mish)),
+        (
+            "HSigmoid",
+            "opset5",
+            "",
+            (1, 1),
+            Op::Elementwise(E::Activation(Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 })),
+        ),
         ("Concat", "opset1", "axis=\"-1\"", (3, 1), Op::Concat { axis: -1 }),
         ("Split", "opset1", "num_splits=\"3\"", (2, 3), Op::Split { parts: 3 }),
         ("VariadicSplit", "opset1", "", (3, 4), Op::VariadicSplit),
@@ -216,9 +264,25 @@ fn cases() -> Vec<Case> {
         ("Abs", E::Abs, 1),
         ("Floor", E::Floor, 1),
         ("Ceiling", E::Ceiling, 1),
+        ("Sqrt", E::Activation(Activation::Sqrt), 1),
+        ("Selu", E::Selu, 3),
     ];
     cases.extend(plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), Op::Elementwise(op))));
+    let reductions = [
+        ("ReduceSum", "opset1", Reduction::Sum),
+        ("ReduceMax", "opset1", Reduction::Max),
+        ("ReduceMin", "opset1", Reduction::Min),
+        ("ReduceProd", "opset1", Reduction::Product),
+        ("ReduceL1", "opset4", Reduction::L1),
+        ("ReduceL2", "opset4", Reduction::L2),
+        ("ReduceLogicalAnd", "opset1", Reduction::All),
+        ("ReduceLogicalOr", "opset1", Reduction::Any),
+    ];
+    cases.extend(reductions.map(|(name, set, reduction)| {
+        (name, set, "", (2, 1), Op::Reduce { reduction, keep: false, none_is_none: true })
+    }));
     let broadcasting = [
+        ("Power", E::Power),
         ("Add", E::Add),
         ("Subtract", E::Subtract),
         ("Multiply", E::Multiply),
@@ -550,7 +614,7 @@ fn an_assign_is_computed_though_no_result_asks_for_it() {
     // OpenVINO writes an output, but nothing needs it
     graph.layer(("Assign", "opset6"), "variable_id=\"w\"", &[(sum, 2)], 0, "");
     // not reached
-    graph.layer(("Sqrt", "opset1"), "", &[(sum, 2)], 1, "");
+    graph.layer(("Acos", "opset1"), "", &[(sum, 2)], 1, "");
     graph.result(x, 0);
     let (model, said) = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
