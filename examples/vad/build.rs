@@ -5,6 +5,7 @@ fn main() -> Result<(), cellc::Error> {
         .constant("sr", 16000)
         .shape("input", [1, 576])
         .shape("state", [2, 1, 128])
+        .state(cellc::State::Pairs(vec![("state".into(), "stateN".into())]))
         .name("silero")
         .runtime(false)
         .compile()?;

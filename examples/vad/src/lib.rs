@@ -105,3 +105,39 @@ impl Segments {
         (end - start >= Self::SHORTEST).then_some(Segment { start, end })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+
+    #[test]
+    fn probabilities_are_those_of_onnx_runtime() {
+        // computed by ONNX Runtime 1.32 from the same file
+        let wanted = [0.286_789_24, 0.545_256, 0.350_506_37, 0.194_448_29, 0.588_364_84, 0.352_052_12];
+        let mut detector = Detector::new();
+        for _ in 0..2 {
+            for (frame, wanted) in wanted.iter().enumerate() {
+                let at = |i: usize| (frame * FRAME + i) as f64;
+                let sample = |i: usize| (f64::sin(at(i) * 0.05) * f64::sin(at(i) * 0.002) * 0.5) as f32;
+                let speech = detector.process(&core::array::from_fn(sample));
+                assert!((speech - wanted).abs() < 1e-5, "frame {frame}: {speech}, {wanted} expected");
+            }
+            detector.restart();
+        }
+    }
+
+    #[test]
+    fn segments_bridge_short_silence_and_drop_short_speech() {
+        let mut segments = Segments::default();
+        let mut found = std::vec::Vec::new();
+        // speech for 10 frames with 2 of silence inside, then silence; 4 frames of speech; speech till the end
+        let runs = [(0.0, 3), (0.9, 5), (0.1, 2), (0.9, 5), (0.1, 6), (0.9, 4), (0.1, 5), (0.9, 9)];
+        for (speech, count) in runs {
+            (0..count).for_each(|_| found.extend(segments.next(speech)));
+        }
+        found.extend(segments.finish());
+        assert_eq!(found, [Segment { start: 3, end: 15 }, Segment { start: 30, end: 39 }]);
+    }
+}

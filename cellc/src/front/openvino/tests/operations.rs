@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Normalization, OutputSizes,
-    PadMode, Padding, Pool, PoolKind, Reduction, Rounding, WeightLayout, Window,
+    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Normalization,
+    OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Rounding, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
