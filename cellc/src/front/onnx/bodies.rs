@@ -28,7 +28,7 @@ fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Opti
         return None;
     }
     let before = reader.errors();
-    reader.body(graph, Some(&[]));
+    (reader.read_body)(reader, graph, Some(&[]));
     let level = reader.leave();
     reader.rename(own);
     (reader.errors() == before).then_some(level)
@@ -136,7 +136,7 @@ fn body(
     own: (String, String),
 ) -> Option<Level> {
     let before = reader.errors();
-    reader.body(graph, Some(parameters));
+    (reader.read_body)(reader, graph, Some(parameters));
     with_dimension(reader, scans, &[]);
     let level = reader.leave();
     reader.rename(own);
@@ -223,7 +223,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
         parameters.push(value);
     }
     let before = reader.errors();
-    reader.body(graph, Some(&parameters));
+    (reader.read_body)(reader, graph, Some(&parameters));
     with_dimension(reader, count, &out_axes);
     let level = reader.leave();
     reader.rename(own);

@@ -1,17 +1,16 @@
-//! The graph of a file: names become values, nodes become operations, graphs inside nodes become bodies.
+//! The graph of a file under construction: names are values, operators add operations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attributes::Attributes;
-use super::nodes::{Functions, OnnxNode, TooMany, Versions, domain, expanded, needed, versions};
-use super::proto::{FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto};
-use super::supported::{self, LATEST, OLDEST, Supported};
-use super::tensors::{Folder, Wrong, element_type};
+use super::nodes::{Functions, Versions};
+use super::proto::GraphProto;
+use super::tensors::{Folder, Wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
-use crate::model::{Dim, ElementType, LedgerEntry, Model, Op, Spelling, Tensor, Value, ValueId};
+use crate::model::{Dim, ElementType, LedgerEntry, Op, Spelling, Tensor, Value, ValueId};
 
 /// What ONNX calls attributes.
 static SPELLING: Spelling = Spelling { element_type: "to", ..Spelling::OWN };
@@ -19,105 +18,38 @@ static SPELLING: Spelling = Spelling { element_type: "to", ..Spelling::OWN };
 /// The graph that is read, or one inside it.
 pub(super) struct Level {
     pub(super) graph: Graph,
-    names: HashMap<String, ValueId>,
+    pub(super) names: HashMap<String, ValueId>,
     /// What it reads of the graph around it: the value there, and its Parameter here.
     pub(super) captured: Vec<(ValueId, usize)>,
 }
 
 /// The graph under construction, and what is known of the file.
 pub(super) struct GraphReader<'f> {
-    folder: &'f mut Folder,
-    functions: Functions,
-    versions: Versions,
+    pub(super) folder: &'f mut Folder,
+    pub(super) functions: Functions,
+    pub(super) versions: Versions,
     /// How many nodes there are.
-    count: usize,
-    dims: &'f [(String, usize)],
+    pub(super) count: usize,
+    pub(super) dims: &'f [(String, usize)],
     pub(super) diagnostics: Diagnostics,
     /// The model first, then the graphs that the one that is read is inside of.
     pub(super) levels: Vec<Level>,
     /// What messages call the node that is read.
-    label: String,
+    pub(super) label: String,
     /// What the node is called.
-    name: String,
+    pub(super) name: String,
+    /// Reads the graph inside a node; its operators know this type, which does not know them.
+    pub(super) read_body: fn(&mut GraphReader<'_>, GraphProto, Option<&[ValueId]>),
 }
 
 impl<'f> GraphReader<'f> {
-    /// The model of a file, and what is wrong.
-    pub(super) fn model(
-        message: ModelProto,
-        folder: &'f mut Folder,
-        dims: &'f [(String, usize)],
-    ) -> (Model, Diagnostics) {
-        let (all, twice) = versions(&message.opset_import);
-        let mut reader = GraphReader {
-            folder,
-            functions: Functions::new(),
-            versions: all,
-            count: 0,
-            dims,
-            diagnostics: Diagnostics::default(),
-            levels: vec![Level::new()],
-            label: String::new(),
-            name: String::new(),
-        };
-        for name in twice {
-            reader.refuse(Wrong::new(
-                format!("two versions of the operator set {}", quoted(&name)),
-                "one version of each",
-                "export the model again",
-            ));
-        }
-        reader.version(message.ir_version.unwrap_or(0));
-        reader.define_functions(message.functions);
-        match message.graph {
-            Some(graph) => {
-                reader.level().graph.model.name = graph.name.clone().filter(|name| !name.is_empty());
-                reader.body(graph, None);
-            }
-            None => reader.refuse(Wrong::new("a model without a graph", "a graph", "export the model again")),
-        }
-        let level = reader.leave();
-        (level.graph.model, reader.diagnostics)
-    }
-
-    /// Judges the versions that the file says.
-    fn version(&mut self, ir_version: i64) {
-        if ir_version < 3 {
-            let found = format!("IR version {ir_version}");
-            self.refuse(Wrong::new(found, "3 or later", "export the model again, with a newer exporter"));
-        }
-        let version = self.versions.get("").copied();
-        match version {
-            Some(version) if version >= OLDEST => {}
-            None if !self.versions.is_empty() => {}
-            _ => {
-                let found = format!("operator set {}", version.unwrap_or(1));
-                let valid = format!("{OLDEST} to {LATEST}");
-                let help = "convert the model: onnx.version_converter.convert_version(model, 17)";
-                self.refuse(Wrong::new(found, valid, help));
-            }
-        }
-    }
-
-    fn define_functions(&mut self, functions: Vec<FunctionProto>) {
-        for function in functions {
-            let text = |text: &Option<String>| text.clone().unwrap_or_default();
-            let key = (domain(function.domain.as_deref()).to_owned(), text(&function.name), text(&function.overload));
-            let name = quoted(&key.1);
-            if self.functions.insert(key, function).is_some() {
-                let found = format!("the function {name} is defined twice");
-                self.refuse(Wrong::new(found, "one definition of each function", "export the model again"));
-            }
-        }
-    }
-
     /// The graph that is read.
     pub(super) fn level(&mut self) -> &mut Level {
         self.levels.last_mut().expect("the model's own")
     }
 
     /// An error of the file as a whole.
-    fn refuse(&mut self, wrong: Wrong) {
+    pub(super) fn refuse(&mut self, wrong: Wrong) {
         let problem = Diagnostic::error(Origin::Unknown, wrong.found).valid(wrong.valid).help(wrong.help);
         self.diagnostics.push(problem);
     }
@@ -134,116 +66,13 @@ impl<'f> GraphReader<'f> {
     }
 
     /// The size that the user gives a named dimension.
-    fn size_of(&self, name: &str) -> Option<usize> {
+    pub(super) fn size_of(&self, name: &str) -> Option<usize> {
         self.dims.iter().find(|(own, _)| own == name).map(|(_, size)| *size)
     }
 
     /// How many errors there are.
     pub(super) fn errors(&self) -> usize {
         self.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count()
-    }
-
-    /// Reads a graph into the current level. `parameters`: what its inputs are where it is a body; none: it is the model.
-    pub(super) fn body(&mut self, graph: GraphProto, parameters: Option<&[ValueId]>) {
-        if !graph.sparse_initializer.is_empty() {
-            let found = format!("{} sparse initializers", graph.sparse_initializer.len());
-            self.refuse(Wrong::new(
-                found,
-                "tensors of which all elements are written",
-                "export the model without sparsity",
-            ));
-        }
-        let mut known: HashSet<String> = HashSet::new();
-        let nodes = match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
-            Ok(nodes) => nodes,
-            Err(TooMany(found)) => {
-                self.refuse(Wrong::new(found, "fewer", "simplify the model"));
-                return;
-            }
-        };
-        let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
-        let nodes_needed = needed(&nodes, outputs.clone());
-        let mut read: HashSet<&str> = outputs.collect();
-        for node in &nodes_needed {
-            read.extend(node.proto.input.iter().map(|name| &name[..]));
-            let mut waiting: Vec<&GraphProto> = super::nodes::graphs(&node.proto).collect();
-            while let Some(inner) = waiting.pop() {
-                read.extend(inner.output.iter().filter_map(|value| value.name.as_deref()));
-                for node in &inner.node {
-                    read.extend(node.input.iter().map(|name| &name[..]));
-                    waiting.extend(super::nodes::graphs(node));
-                }
-            }
-        }
-        for tensor in &graph.initializer {
-            let name = tensor.name.clone().unwrap_or_default();
-            if !known.insert(name.clone()) {
-                let found = format!("two initializers called {}", quoted(&name));
-                self.refuse(Wrong::new(found, "one initializer of each name", "export the model again"));
-                continue;
-            }
-            if !read.contains(&name[..]) {
-                continue;
-            }
-            self.label = format!("{} (initializer)", quoted(&name));
-            self.name = name.clone();
-            match self.folder.tensor(tensor) {
-                Ok(tensor) => {
-                    let value = self.constant_named(&name, &tensor);
-                    self.define(&name, value);
-                }
-                Err(wrong) => self.error(wrong.found, wrong.valid, wrong.help),
-            }
-        }
-        match parameters {
-            None => self.parameters(&graph.input, &known),
-            Some(values) => {
-                for (input, value) in graph.input.iter().zip(values) {
-                    self.define(input.name.as_deref().unwrap_or_default(), *value);
-                }
-            }
-        }
-        for node in nodes_needed {
-            self.node(node);
-        }
-        self.name.clear();
-        for output in &graph.output {
-            let name = output.name.as_deref().unwrap_or_default();
-            self.label = format!("{} (output)", quoted(name));
-            let Some(value) = self.value(name) else {
-                // what should have made it may have been refused
-                if self.errors() == 0 {
-                    let found = format!("no node makes the output {}", quoted(name));
-                    self.error(found, "a node that makes it", "export the model again");
-                }
-                continue;
-            };
-            let level = self.level();
-            let element = level.graph.model.values[value.0].element;
-            let own =
-                level.graph.add(Value { names: vec![name.to_owned()], shape: None, element, origin: Origin::Unknown });
-            level.graph.kind = "output".to_owned();
-            let node = level.graph.node(name, Op::Result, vec![value], vec![own], Vec::new(), &Origin::Unknown);
-            level.graph.model.results.push(node);
-        }
-    }
-
-    /// The inputs of the model.
-    fn parameters(&mut self, inputs: &[ValueInfoProto], known: &HashSet<String>) {
-        for input in inputs {
-            let name = input.name.clone().unwrap_or_default();
-            // in files of IR version 3 every initializer is an input as well
-            if known.contains(&name) {
-                continue;
-            }
-            self.label = format!("{} (input)", quoted(&name));
-            self.name = name.clone();
-            let Some((element, shape)) = self.tensor_type(input.r#type.as_ref()) else { continue };
-            let value = self.parameter(&name, element, shape);
-            if !self.define(&name, value) {
-                self.error("two inputs of this name", "one input of each name", "export the model again");
-            }
-        }
     }
 
     /// A Parameter of the current level.
@@ -254,39 +83,6 @@ impl<'f> GraphReader<'f> {
         let node = level.graph.node(name, Op::Parameter, Vec::new(), vec![value], Vec::new(), &Origin::Unknown);
         level.graph.model.parameters.push(node);
         value
-    }
-
-    /// What the type of an input says; `None` after an error.
-    fn tensor_type(&mut self, given: Option<&TypeProto>) -> Option<(ElementType, Option<Vec<Dim>>)> {
-        let Some(tensor) = given.and_then(|given| given.tensor_type.as_ref()) else {
-            self.error("an input that is no tensor", "tensors", "export the model with tensors as inputs");
-            return None;
-        };
-        let element = match element_type(tensor.elem_type.unwrap_or(0)) {
-            Ok(element) => element,
-            Err(wrong) => {
-                self.error(wrong.found, wrong.valid, wrong.help);
-                return None;
-            }
-        };
-        let mut shape = None;
-        if let Some(given) = &tensor.shape {
-            let mut dims = Vec::new();
-            for dim in &given.dim {
-                let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
-                dims.push(match (fixed, dim.dim_value) {
-                    (Some(size), _) => Dim::Fixed(size),
-                    (None, Some(size)) if size > 0 => match usize::try_from(size) {
-                        Ok(size) => Dim::Fixed(size),
-                        Err(_) => return None,
-                    },
-                    // what is not known is written in several ways
-                    (None, _) => Dim::Dynamic { min: 0, max: None },
-                });
-            }
-            shape = Some(dims);
-        }
-        Some((element, shape))
     }
 
     /// Gives a value of the current level a name; false if the name is taken there.
@@ -338,7 +134,7 @@ impl<'f> GraphReader<'f> {
         self.constant_named(&name, tensor)
     }
 
-    fn constant_named(&mut self, name: &str, tensor: &Tensor) -> ValueId {
+    pub(super) fn constant_named(&mut self, name: &str, tensor: &Tensor) -> ValueId {
         if let Some(value) = tensor.not_finite().filter(|_| tensor.len() > 1) {
             self.diagnostics.push(not_finite(Origin::Unknown, &quoted(name), value));
         }
@@ -408,120 +204,6 @@ impl<'f> GraphReader<'f> {
         inner.and_then(|inner| inner.strip_suffix(')')).unwrap_or(&self.label).to_owned()
     }
 
-    /// Reads one node.
-    fn node(&mut self, node: &OnnxNode) {
-        let op_type = node.proto.op_type.clone().unwrap_or_default();
-        let of = domain(node.proto.domain.as_deref());
-        let shown = quoted(&op_type);
-        let mut shown = shown[1..shown.len() - 1].to_owned();
-        if !of.is_empty() {
-            let domain = quoted(of);
-            shown = format!("{}.{shown}", &domain[1..domain.len() - 1]);
-        }
-        let function = match &node.function {
-            Some(function) => {
-                let function = quoted(function);
-                format!(" of the function {}", &function[1..function.len() - 1])
-            }
-            None => String::new(),
-        };
-        let name = node.proto.name.clone().unwrap_or_default();
-        self.label = format!("{} ({shown}, node {}{function}, opset {})", quoted(&name), node.index, node.version);
-        self.name = name;
-        let Some(row) = supported::find(of, &op_type) else {
-            let valid = "the operators that OPERATIONS.md lists";
-            self.error("this operator is not read", valid, supported::advice(&op_type));
-            return;
-        };
-        if of.is_empty() && (node.version < OLDEST || node.version > LATEST) && node.version != 0 {
-            if node.version > LATEST && row.versions.last().is_some() {
-                self.warning(format!("operator set {} is read as {LATEST}, the newest that is known", node.version));
-            } else {
-                let found = format!("operator set {}", node.version);
-                self.error(found, format!("{OLDEST} to {LATEST}"), "convert the model to a newer operator set");
-                return;
-            }
-        }
-        let Some(version) = row.definition(node.version) else {
-            let found = format!("{shown} in operator set {}, which does not have it", node.version);
-            self.error(found, format!("{} or later", row.versions[0]), "export the model again");
-            return;
-        };
-        self.lower(node, row, version);
-    }
-
-    fn lower(&mut self, node: &OnnxNode, row: &'static Supported, version: i64) {
-        let mut attributes = Attributes::new(node.proto.attribute.clone());
-        let before = self.errors();
-        let mut inputs = Vec::new();
-        for name in &node.proto.input {
-            inputs.push(if name.is_empty() { None } else { Some(self.value(name)) });
-            if inputs.last() == Some(&Some(None)) && self.errors() == 0 {
-                let found = format!("no earlier node makes the input {}", quoted(name));
-                self.error(found, "nodes in the order in which they are computed", "export the model again");
-            }
-        }
-        // a trailing input that is left out is as good as none
-        while inputs.last() == Some(&None) {
-            inputs.pop();
-        }
-        if inputs.contains(&Some(None)) {
-            // what should have made it was refused
-            return;
-        }
-        let inputs: Vec<Option<ValueId>> = inputs.into_iter().map(Option::flatten).collect();
-        let wanted = row.inputs.clone();
-        if inputs.len() < *wanted.start() || inputs.len() > *wanted.end() {
-            let valid = match (*wanted.start(), *wanted.end()) {
-                (a, b) if a == b => a.to_string(),
-                (a, usize::MAX) => format!("{a} or more"),
-                (a, b) => format!("{a} to {b}"),
-            };
-            self.error(format!("{} inputs", inputs.len()), valid, "export the model again");
-            return;
-        }
-        if inputs.iter().take(*wanted.start()).any(Option::is_none) {
-            let place = inputs.iter().position(Option::is_none).unwrap_or_default();
-            self.error(format!("input {place} is left out"), "an input in this place", "export the model again");
-            return;
-        }
-        let outputs = node.proto.output.iter().rposition(|name| !name.is_empty()).map_or(0, |at| at + 1);
-        let mut call = Call { version, inputs, outputs, attributes: &mut attributes };
-        let values = (row.lower)(self, &mut call);
-        let problems = std::mem::take(&mut attributes.problems);
-        for (found, valid) in problems {
-            self.error(found, valid, "correct the attribute, or export the model again");
-        }
-        if self.errors() > before {
-            return;
-        }
-        for name in attributes.rest() {
-            let found = format!("the attribute {} has no known meaning", quoted(&name));
-            self.error(found, "the attributes of the operator's definition", "remove the attribute");
-        }
-        let Some(values) = values else { return };
-        if values.len() < outputs {
-            let found = format!("output {} is asked for", values.len());
-            self.error(found, format!("the first {} only", values.len()), "leave the output out");
-            return;
-        }
-        for (name, value) in node.proto.output.iter().zip(values) {
-            if name.is_empty() {
-                continue;
-            }
-            if self.level().names.contains_key(name) {
-                let found = format!("a second tensor called {}", quoted(name));
-                self.error(found, "one tensor of each name", "export the model again");
-                continue;
-            }
-            let names = &mut self.level().graph.model.values[value.0].names;
-            if names.is_empty() {
-                names.push(name.clone());
-            }
-            self.define(name, value);
-        }
-    }
-
     /// Begins a graph inside the one that is read; false if there are too many around it.
     pub(super) fn enter(&mut self) -> bool {
         if self.levels.len() > super::nodes::MOST_NESTED {
@@ -582,7 +264,7 @@ impl Call<'_> {
 }
 
 impl Level {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { graph: Graph::new("", &SPELLING), names: HashMap::new(), captured: Vec::new() }
     }
 }

@@ -3,6 +3,7 @@
 mod attributes;
 mod bodies;
 mod graph;
+mod lower;
 mod nodes;
 mod operators;
 mod proto;
