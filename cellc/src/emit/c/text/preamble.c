@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 #if !defined(__GNUC__) && !defined(__clang__)
-#error "this file is written with the vector types of gcc and clang: generate it with --target portable for other compilers"
+#error "this file uses the vector types of gcc and clang: generate it with --target portable for other compilers"
 #endif
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
     || defined(__NO_SIGNED_ZEROS__) || __FINITE_MATH_ONLY__
