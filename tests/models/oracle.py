@@ -276,6 +276,15 @@ UNARY = {'Sigmoid': 'sigmoid', 'Tanh': 'tanh', 'ReLU': 'relu', 'Relu': 'relu', '
          'Elu': 'elu'}
 
 
+REDUCTIONS = {'ReduceSum': lambda x, axes, keep: x.sum(axes, keepdims=keep),
+              'ReduceMean': lambda x, axes, keep: x.mean(axes, keepdims=keep),
+              'ReduceMax': lambda x, axes, keep: x.max(axes, keepdims=keep),
+              'ReduceMin': lambda x, axes, keep: x.min(axes, keepdims=keep),
+              'ReduceProd': lambda x, axes, keep: x.prod(axes, keepdims=keep),
+              'ReduceL1': lambda x, axes, keep: np.abs(x).sum(axes, keepdims=keep),
+              'ReduceL2': lambda x, axes, keep: np.sqrt((x * x).sum(axes, keepdims=keep))}
+
+
 def compute(layer, v):
     kind, a = layer.kind, layer.attributes
     for cell in ('AUGRU', 'GRU', 'RNN', 'LSTM'):
@@ -308,6 +317,23 @@ def compute(layer, v):
     if kind in ('Exp', 'Log', 'Abs', 'Floor', 'Negative', 'Ceiling', 'LogicalNot'):
         name = {'Negative': 'negative', 'Ceiling': 'ceil', 'LogicalNot': 'logical_not'}.get(kind, kind.lower())
         return getattr(np, name)(v[0])
+    if kind == 'Sqrt':
+        return np.sqrt(v[0])
+    if kind == 'Mish':
+        return v[0] * np.tanh(np.logaddexp(0, v[0]))
+    if kind == 'HSwish':
+        return v[0] * np.clip(v[0] + 3, 0, 6) / 6
+    if kind == 'MVN':
+        axes = tuple(int(axis) for axis in np.ravel(v[1]))
+        centred = v[0] - v[0].mean(axes, keepdims=True)
+        if not truth(a.get('normalize_variance')):
+            return centred
+        variance, eps = (centred ** 2).mean(axes, keepdims=True), float(a['eps'])
+        inside = a['eps_mode'].lower() == 'inside_sqrt'
+        return centred / (np.sqrt(variance + eps) if inside else np.sqrt(variance) + eps)
+    if kind in REDUCTIONS:
+        axes = tuple(int(axis) for axis in np.ravel(v[1]))
+        return REDUCTIONS[kind](v[0], axes, truth(a.get('keep_dims')))
     if kind == 'Select':
         return np.where(v[0], v[1], v[2])
     if kind == 'Convert':

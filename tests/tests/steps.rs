@@ -204,7 +204,7 @@ fn convolutions_over_time_give_the_bits_of_all_at_once() {
 /// Later inputs are not there yet.
 #[test]
 fn convolutions_that_look_ahead_are_refused() {
-    let problem = convolutions("ahead", 3, None).err().expect("it is refused");
+    let problem = convolutions("ahead", 3, None).expect_err("it is refused");
     assert!(problem.contains("looks 3 steps ahead"), "{problem}");
 }
 
