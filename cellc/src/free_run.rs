@@ -57,7 +57,7 @@ pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, range: Range) -> Op
                 continue;
             }
             let len = given[i].len();
-            given[i] = match parameter.length {
+            given[i] = match parameter.largest_drawn() {
                 Some(most) => random.lengths(len, most).into_iter().map(|length| length as f32).collect(),
                 None => random.varied(len, if held.contains(&i) { range.h } else { range.x }),
             };
@@ -114,6 +114,7 @@ fn of_statements(body: &[Stmt], functions: &[usize]) -> usize {
         Stmt::For { count, body, walks, .. } => {
             count.saturating_mul(of_statements(body, functions).saturating_add(walks.len()))
         }
+        Stmt::Pick { at, body, .. } => of_expr(at, functions).saturating_add(of_statements(body, functions)),
         Stmt::If { then, otherwise, .. } => of_statements(then, functions).max(of_statements(otherwise, functions)),
         Stmt::Copy(copied) => copied.dims.iter().map(|dim| dim.extent).fold(1, usize::saturating_mul),
         Stmt::Comment(_) => 0,

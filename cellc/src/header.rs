@@ -8,8 +8,8 @@ use crate::emit::names::Interface;
 use crate::encoding::Loss;
 use crate::free_run::{FreeRun, Gathered, SEED, STEPS};
 use crate::model::{
-    CellKind, ElementType, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout, WeightSource,
-    counted, equations,
+    CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
+    WeightSource, counted, equations,
 };
 use crate::options::{Accuracy, Fma, Options, WeightFormat};
 use crate::plan::Plan;
@@ -90,6 +90,19 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     for parameter in model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32) {
         let name = parameter.names.first().map_or("", String::as_str);
         lines.push(format!("{} is {} in the model and f32 here.", escape(name), parameter.element.name()));
+    }
+    for node in model.all_nodes() {
+        let ValidOp::Integers(Integers { parameter, least, most, .. }) = &node.op else { continue };
+        let name = interface.inputs.iter().find(|field| field.index == *parameter).map_or("", |field| &field.name);
+        let rows = model.parameters[*parameter].rows;
+        lines.push(match rows {
+            _ if model.parameters[*parameter].element == ElementType::Bool => continue,
+            Some(rows) => format!(
+                "{name} is looked up: 0 to {}, or -{rows} to -1 from the end; what is beyond an end is taken as the end.",
+                rows - 1
+            ),
+            None => format!("{name} is computed with as f32: below {least} it counts as that, and above {most} as that."),
+        });
     }
     lines.push(String::new());
     lines.push("Plan:".to_string());

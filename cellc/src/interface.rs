@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
 use crate::kernel::{BodyRef, Element, Program, Role};
+use crate::lower::element_of;
 use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Variable};
 
 impl Interface {
@@ -17,17 +18,17 @@ impl Interface {
         let parameters = model.parameters.iter().zip(names).enumerate();
         for (index, (Parameter { shape, weight, element, .. }, name)) in parameters {
             let list = if *weight { &mut weights } else { &mut inputs };
-            list.push(Field { name, index, shape: shape.clone(), element: interface_element(*element) });
+            list.push(Field { name, index, shape: shape.clone(), element: element_of(*element) });
         }
         let outputs = model
             .results
             .iter()
             .enumerate()
-            .map(|(index, ResultValue { names, shape, .. })| Field {
+            .map(|(index, ResultValue { names, shape, element, .. })| Field {
                 name: scope.field(names, "out", index),
                 index,
                 shape: shape.clone(),
-                element: Element::F32,
+                element: element_of(*element),
             })
             .collect::<Vec<_>>();
         let states = model
@@ -99,7 +100,7 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
     let sizes = |field: &Field| field.shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
     // what Rust has as an array of rows
     let rows = |field: &Field| matches!(*field.shape, [n, _] if n != 1);
-    let same = x.element == Element::F32 && sizes(x) == sizes(y) && rows(x) == rows(y);
+    let same = x.element == Element::F32 && y.element == Element::F32 && sizes(x) == sizes(y) && rows(x) == rows(y);
     same.then_some(InPlace { input: *input, output: *output, copies: false })
 }
 
@@ -110,7 +111,7 @@ fn of_parameters<'a>(
     steps: bool,
     parameters: impl Iterator<Item = (&'a [String], ElementType)> + Clone,
 ) -> (Scope, Vec<String>) {
-    let elements = parameters.clone().map(|(_, element)| interface_element(element));
+    let elements = parameters.clone().map(|(_, element)| element_of(element));
     let mut scope = Scope::members(function, pool, steps, elements);
     let fields = parameters.enumerate().map(|(index, (names, _))| scope.field(names, "in", index)).collect();
     (scope, fields)
@@ -146,14 +147,5 @@ impl Interface {
         let found = format!("{what}: the code is called `{function}`, its type `{type_name}`");
         let valid = "letters of ASCII, digits and _, a letter first; no word of Rust, C or C++, and nothing that the generated file declares or includes; what is longer than 40 characters is cut";
         Some(Diagnostic::notice(Origin::Unknown, found).valid(valid).help(help))
-    }
-}
-
-/// What a caller hands over: integers as they are, all floats as f32.
-fn interface_element(element: ElementType) -> Element {
-    match element {
-        ElementType::I32 => Element::I32,
-        ElementType::I64 => Element::I64,
-        _ => Element::F32,
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn title(cell: &ValidCell, open: bool) -> String {
                 Lengths::Full => "",
                 Lengths::Constant(_) => ", lengths of the model",
                 Lengths::Parameter(_) => ", lengths given at every call",
+                Lengths::Computed(_) => ", lengths computed at every call",
             };
             (cell.kind.sequence_name(), format!(", {}{direction}{lengths}", counted(sequence.steps, "step")))
         }

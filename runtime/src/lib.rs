@@ -71,10 +71,12 @@ pub trait Cell {
 pub enum Element {
     /// f32.
     F32,
-    /// i32: sequence lengths.
+    /// i32: lengths of sequences and other integers.
     I32,
-    /// i64: sequence lengths.
+    /// i64: lengths of sequences and other integers.
     I64,
+    /// bool.
+    Bool,
 }
 
 /// Name and shape of an input, output or state.

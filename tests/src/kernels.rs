@@ -40,7 +40,7 @@ fn load(from: impl Into<Place>, lanes: usize) -> Expr {
 }
 
 fn length(from: impl Into<Place>, most: usize) -> Expr {
-    Expr::Length { from: from.into(), most }
+    Expr::Length { from: from.into(), least: 0, most }
 }
 
 fn op(operation: LaneOp, args: impl Into<Vec<Expr>>) -> Expr {
@@ -267,6 +267,7 @@ pub fn subject(name: &str) -> Subject {
         element,
         weight: false,
         length,
+        rows: None,
     };
     let result = |name: &str, shape: &[usize]| ResultValue {
         names: vec![name.to_owned()],

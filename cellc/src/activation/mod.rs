@@ -11,10 +11,12 @@
 mod affine;
 mod elu;
 mod exp;
+mod floor;
 mod hard_sigmoid;
 mod leaky_relu;
 mod log;
 mod relu;
+mod round;
 mod scaled_tanh;
 mod sigmoid;
 mod softplus;
@@ -25,6 +27,7 @@ mod tanh;
 #[cfg(test)]
 mod tests;
 mod thresholded_relu;
+mod truncate;
 
 use std::fmt;
 
@@ -62,6 +65,9 @@ fn definition(activation: Activation) -> (Definition, [f32; 2]) {
         Activation::Log => log::DEFINITION,
         Activation::Square => square::DEFINITION,
         Activation::Sqrt => sqrt::DEFINITION,
+        Activation::Floor => floor::DEFINITION,
+        Activation::Round => round::DEFINITION,
+        Activation::Truncate => truncate::DEFINITION,
     };
     let mut parameters = activation.parameters().into_iter();
     (definition, [(); 2].map(|()| parameters.next().unwrap_or_default()))

@@ -13,7 +13,7 @@ use crate::pass;
 const CHUNK: usize = 4096;
 
 /// The ones without parameters and elu as it is by default: their errors are measured.
-const MEASURED: [Activation; 10] = [
+const MEASURED: [Activation; 13] = [
     Activation::Relu,
     Activation::Sigmoid,
     Activation::Tanh,
@@ -24,6 +24,9 @@ const MEASURED: [Activation; 10] = [
     Activation::Log,
     Activation::Square,
     Activation::Sqrt,
+    Activation::Floor,
+    Activation::Round,
+    Activation::Truncate,
 ];
 
 /// What of the others has parts that are measured.

@@ -24,6 +24,7 @@
 //! with `w~` (times the scale of its row, one rounding more), which adds `|w - w~| |x|` to each sum. Every step's inputs
 //! count as exact: nothing is said about many calls.
 
+mod at_point;
 mod formula;
 mod softmax;
 #[cfg(test)]
@@ -33,11 +34,12 @@ mod value;
 use crate::encoding::Stored;
 use crate::evaluate::{Arithmetic, CellWeights, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{
-    Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, ValidCell, ValidModel,
-    ValidNode, ValidOp,
+    Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
+    ValidModel, ValidNode, ValidOp,
 };
 use crate::options::{Accuracy, Options, WeightFormat};
 use crate::plan;
+use at_point::AtOneInput;
 
 pub use formula::formula;
 use value::Value;
@@ -78,13 +80,25 @@ impl Profile {
 /// For every element of every result, and of what every variable becomes, what the difference between generated code and
 /// the exact result does not exceed; infinite where an intermediate value may overflow.
 ///
-/// `magnitudes` and `variables` hold, for every element of every parameter, weights too, and of every variable, what it
-/// does not exceed in magnitude: the values themselves, for a bound at one input. Sequence lengths are taken as they are.
+/// `values` and `variables` hold every element of every parameter, weights too, and of every variable. Of those that decide nothing, only the
+/// magnitudes count.
 ///
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
-pub fn bound(model: &ValidModel, profile: Profile, magnitudes: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
-    analyse(model, ErrorAnalysis { profile, any_length: false }, magnitudes, variables)
+pub fn bound(model: &ValidModel, profile: Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+    let analysis = ErrorAnalysis { profile, any_length: false };
+    let decides = |node: &&ValidNode| match &node.op {
+        ValidOp::Pointwise(pointwise) => pointwise.function.decides(),
+        ValidOp::Cell(cell) => {
+            cell.sequence.as_ref().is_some_and(|sequence| matches!(sequence.lengths, Lengths::Computed(_)))
+        }
+        ValidOp::Lookup(_) | ValidOp::TopK(_) => true,
+        _ => false,
+    };
+    if model.all_nodes().iter().any(decides) {
+        return errors(evaluate(&AtOneInput(analysis), model, values, variables), |v| v.value);
+    }
+    errors(evaluate(&analysis, model, values, variables), |v| *v)
 }
 
 /// What [`over_range`] takes, in products that it looks at; an element of any other operation takes as long as many of them.
@@ -101,6 +115,10 @@ pub fn work(model: &ValidModel) -> usize {
             ValidOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
             ValidOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
             ValidOp::Reduce(reduce) => model.len(reduce.input).saturating_mul(ELEMENT),
+            ValidOp::TopK(top) => model.len(top.input).saturating_mul(top.count).saturating_mul(ELEMENT),
+            // over a range, every row may be meant
+            ValidOp::Lookup(lookup) => model.len(lookup.table),
+            ValidOp::Integers(integers) => model.len(Source::Value(integers.out)),
             ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => {
                 let outputs = node.op.outputs().into_iter();
                 outputs.map(|out| model.len(Source::Value(out)).saturating_mul(ELEMENT)).sum()
@@ -123,7 +141,8 @@ pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f
     let parameter = |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
     let magnitudes: Vec<_> = model.parameters.iter().enumerate().map(parameter).collect();
     let variables: Vec<_> = model.variables.iter().map(|v| fill(&v.shape, h)).collect();
-    let bounds = analyse(model, ErrorAnalysis { profile, any_length: true }, &magnitudes, &variables);
+    let analysis = ErrorAnalysis { profile, any_length: true };
+    let bounds = errors(evaluate(&analysis, model, &magnitudes, &variables), |v| *v);
     bounds.results.iter().map(|b| b.iter().copied().fold(0.0, f64::max)).collect()
 }
 
@@ -152,17 +171,12 @@ fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
     }
 }
 
-fn analyse(
-    model: &ValidModel,
-    analysis: ErrorAnalysis,
-    magnitudes: &[Vec<f64>],
-    variables: &[Vec<f64>],
-) -> Outcome<f64> {
-    let Outcome { results, variables } = evaluate(&analysis, model, magnitudes, variables);
-    let errors = |all: Vec<Vec<Value>>| -> Vec<Vec<f64>> {
-        all.iter().map(|values| values.iter().map(|v| (v.error() * MARGIN).min(v.high() - v.low())).collect()).collect()
-    };
-    Outcome { results: errors(results), variables: errors(variables) }
+/// The largest differences between computed and exact values.
+fn errors<V>(outcome: Outcome<V>, value: impl Fn(&V) -> Value) -> Outcome<f64> {
+    let error = |v: &V| (value(v).error() * MARGIN).min(value(v).high() - value(v).low());
+    let errors =
+        |all: Vec<Vec<V>>| -> Vec<Vec<f64>> { all.iter().map(|values| values.iter().map(error).collect()).collect() };
+    Outcome { results: errors(outcome.results), variables: errors(outcome.variables) }
 }
 
 /// What is known of values, in place of values.
@@ -191,6 +205,10 @@ impl Arithmetic for ErrorAnalysis {
         Value::exactly(number)
     }
 
+    fn known(&self, value: &Value) -> Option<f64> {
+        (value.is_exact() && value.low() == value.high()).then_some(value.low())
+    }
+
     fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
         let gates = Gates { analysis: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
@@ -212,7 +230,7 @@ impl Arithmetic for ErrorAnalysis {
         length: f64,
     ) -> (Vec<Vec<Value>>, State<Value>) {
         let lengths = cell.sequence.as_ref().map(|s| &s.lengths);
-        let any = self.any_length && matches!(lengths, Some(Lengths::Parameter(_)));
+        let any = length.is_nan() || self.any_length && matches!(lengths, Some(Lengths::Parameter(_)));
         let steps = row.steps();
         let length = if any { steps } else { length.clamp(0.0, steps as f64) as usize };
         let zero = Value::exactly(0.0);
@@ -274,8 +292,33 @@ impl Arithmetic for ErrorAnalysis {
             (P::Maximum, &[a, b]) => a.max(b),
             (P::Minimum, &[a, b]) => a.min(b),
             (P::PRelu, &[v, slope]) => v.prelu(slope),
+            (P::Less, &[a, b]) => Value::decided(a.surely_less(b), b.surely_not_above(a), a.is_exact() && b.is_exact()),
+            (P::LessEqual, &[a, b]) => {
+                Value::decided(a.surely_not_above(b), b.surely_less(a), a.is_exact() && b.is_exact())
+            }
+            (P::Equal, &[a, b]) => {
+                Value::decided(false, a.surely_less(b) || b.surely_less(a), a.is_exact() && b.is_exact())
+            }
+            (P::Select, &[condition, then, otherwise]) => condition.selected(then, otherwise),
             _ => unreachable!("bound: {function:?} of {} operands", operands.len()),
         }
+    }
+
+    /// Any of the column, as nothing is known of the number but whether it is exact.
+    fn lookup(&self, column: &[&Value], number: &Value) -> Value {
+        let any = column.iter().skip(1).fold(*column[0], |any, v| any.either(**v));
+        match number.is_exact() {
+            true => any,
+            false => Value::new(any.low(), any.high(), any.high() - any.low()),
+        }
+    }
+
+    /// The k-th best of computed values is no farther from the k-th best of the exact ones than the farthest value is.
+    fn best(&self, top: &TopK, row: &[Value]) -> Vec<(Value, Value)> {
+        let any = row.iter().skip(1).fold(row[0], |any, v| any.either(*v));
+        let last = (row.len() - 1) as f64;
+        let place = Value::new(0.0, last, if row.iter().all(|v| v.is_exact()) { 0.0 } else { last });
+        vec![(any, place); top.count]
     }
 
     fn softmax(&self, values: &[Value], log: bool) -> Vec<Value> {

@@ -487,7 +487,7 @@ fn over_a_range_is_the_corner() {
     }
 }
 
-/// There is no bound for a quotient by what may be 0, or a logarithm of it; there is one where that cannot be.
+/// There is no bound for a quotient by what may be 0, for a logarithm of it, or for a root of what may be negative; there is one where that cannot be.
 #[test]
 fn quotients_and_logarithms() {
     for (shift, bounded) in [(0.0, false), (2.0, true)] {
@@ -498,8 +498,10 @@ fn quotients_and_logarithms() {
         let divisor = model.pointwise(P::Add, &[tanh, shift], &[4]);
         let quotient = model.pointwise(P::Divide, &[x, divisor], &[4]);
         let logarithm = model.pointwise(P::Activation(Activation::Log), &[divisor], &[4]);
+        let root = model.pointwise(P::Activation(Activation::Sqrt), &[divisor], &[4]);
         model.result(quotient);
         model.result(logarithm);
+        model.result(root);
         let call = (vec![vec![-3.0, 0.1, 1.0, 2.5]], Vec::new());
         compare(&model.0, &[call], !bounded);
         let profile = Profile::new(true, &Options::default());
@@ -873,6 +875,7 @@ impl<'a> Roundings<'a> {
                     self.memory[buffer][start + to.offset..][..lanes].fill(Rounded::new());
                     self.memory[buffer][start + to.offset] = rounded;
                 }
+                Stmt::Pick { .. } => unreachable!("no cell looks anything up"),
                 Stmt::For { count, walks, body, .. } => {
                     for turn in 0..*count {
                         for walk in walks {

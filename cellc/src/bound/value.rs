@@ -157,6 +157,46 @@ impl Value {
         Self::new(low, high, error).rounded()
     }
 
+    /// Whether it is below another, exact or computed.
+    pub(super) fn surely_less(self, other: Self) -> bool {
+        self.high < other.low
+    }
+
+    /// Whether it is not above another, exact or computed.
+    pub(super) fn surely_not_above(self, other: Self) -> bool {
+        self.high <= other.low && self.is_bounded() && other.is_bounded()
+    }
+
+    /// Whether what is computed is the exact value.
+    pub(super) fn is_exact(self) -> bool {
+        self.error == 0.0
+    }
+
+    /// 1 or 0: which is known, or at least the same for the exact and the computed operands.
+    pub(super) fn decided(one: bool, zero: bool, same: bool) -> Self {
+        match (one, zero) {
+            (true, _) => Self::exactly(1.0),
+            (_, true) => Self::exactly(0.0),
+            _ => Self::new(0.0, 1.0, if same { 0.0 } else { 1.0 }),
+        }
+    }
+
+    /// One of two, this being 1 or 0.
+    pub(super) fn selected(self, then: Self, otherwise: Self) -> Self {
+        match (self.low > 0.5, self.high < 0.5) {
+            (true, _) => return then,
+            (_, true) => return otherwise,
+            _ if !then.is_bounded() || !otherwise.is_bounded() => return ANYTHING,
+            _ => {}
+        }
+        let either = then.either(otherwise);
+        match self.is_exact() {
+            true => either,
+            // the exact value may be the one, and the computed value the other
+            false => Self::new(either.low, either.high, either.high - either.low),
+        }
+    }
+
     /// A selection of NaN gives the other operand: what is said holds only where both are numbers.
     fn known_if(self, a: Self, b: Self) -> Self {
         if a.is_bounded() && b.is_bounded() { self } else { ANYTHING }
@@ -204,6 +244,8 @@ impl Value {
                 let slope = (0.5 / low).min(self.error.sqrt() / self.error);
                 (Image { slope, low, high, ..all }, error(high))
             }
+            // NaN, perhaps
+            Activation::Sqrt => return ANYTHING,
             Activation::Square => {
                 let all = activation::image(activation, magnitude);
                 let low = if self.low > 0.0 { self.low * self.low } else { (-self.high).max(0.0).powi(2) };

@@ -139,6 +139,7 @@ fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
         match parameter.length {
             Some(longest) => Numbers::Integers(vec![longest as i64; len]),
             // as PyTorch initialises: sums stay of order 1 whatever the size
+            None if !parameter.element.is_float() => Numbers::Integers(vec![0; len]),
             None if parameter.weight => {
                 Numbers::Floats(random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())))
             }

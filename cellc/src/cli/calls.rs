@@ -301,6 +301,7 @@ fn problem(path: &Path, what: impl Display) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Element;
 
     const BATCH: Dim = Dim::Dynamic { min: 1, max: None };
 
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn an_npy_brings_the_sizes_that_are_open() {
-        let file = npy::write_f32(&[3, 2], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let file = npy::write(Element::F32, &[3, 2], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
         for shape in [&[Dim::Fixed(3), Dim::Fixed(2)], &[BATCH, Dim::Fixed(2)], &[BATCH, BATCH]] {
             let tensor = read_one("a.npy", &file, &f32s(shape)).unwrap();
             assert_eq!((tensor.shape(), tensor.get_f32(5)), (&[3, 2][..], 5.0));
@@ -396,7 +397,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let f32_file = npy::write_f32(&[1, 2], &[0.0; 2]);
+        let f32_file = npy::write(Element::F32, &[1, 2], &[0.0; 2]);
         let fixed = f32s(&[Dim::Fixed(1), Dim::Fixed(3)]);
         let open = f32s(&[BATCH, Dim::Fixed(3)]);
         let range = f32s(&[Dim::Dynamic { min: 2, max: Some(4) }, Dim::Fixed(2)]);
@@ -407,7 +408,12 @@ mod tests {
             ("a.npy", &f32_file, &range, "shape is [1, 2]; [2..4, 2] is needed"),
             ("a.npy", &f32_file, &lengths, "elements are f32; whole numbers are needed"),
             ("a.npy", b"junk", &fixed, "no .npy file"),
-            ("a.npy", &npy::write_f32(&[0, 3], &[]), &open, "its shape is [0, 3]: dimension 0 has the size 0"),
+            (
+                "a.npy",
+                &npy::write(Element::F32, &[0, 3], &[]),
+                &open,
+                "its shape is [0, 3]: dimension 0 has the size 0",
+            ),
             ("a.bin", &[0; 11], &fixed, "11 bytes; [1, 3] of f32 needs 12"),
             ("a.bin", &[0; 13], &open, "13 bytes, which fits no size of [?, 3]"),
             ("a.bin", &[], &open, "0 bytes, which fits no size"),

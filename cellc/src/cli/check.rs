@@ -142,7 +142,7 @@ impl Inputs {
                 Self::Files { calls, expected } => Numbers::of(&calls::read(&calls[step][i], &expected[i])?),
                 Self::Drawn { random, range } => {
                     let len = parameter.shape.iter().product();
-                    match (state, parameter.length) {
+                    match (state, parameter.largest_drawn()) {
                         _ if parameter.weight && step > 0 => continue,
                         // As PyTorch initialises: sums stay of order 1 whatever the size.
                         _ if parameter.weight => Numbers::Floats(

@@ -2,6 +2,7 @@
 //!
 //! Written by the format's description (numpy.lib.format); the crates for it bring a whole Python parser.
 
+use crate::kernel::Element;
 use crate::model::ElementType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -55,12 +56,18 @@ pub(crate) fn read_header(file: &[u8]) -> Result<Header, String> {
     Ok(Header { shape, element, start })
 }
 
-/// The file that holds these f32 elements, in C order.
-pub(crate) fn write_f32(shape: &[usize], values: &[f32]) -> Vec<u8> {
+/// The file that holds these elements of generated code, in C order; integers are given as f32.
+pub(crate) fn write(element: Element, shape: &[usize], values: &[f32]) -> Vec<u8> {
+    let descr = match element {
+        Element::I32 => "<i4",
+        Element::I64 => "<i8",
+        Element::Bool => "|b1",
+        _ => "<f4",
+    };
     let sizes: String = shape.iter().map(|n| format!("{n}, ")).collect();
     // As NumPy writes it: a comma ends only the shape of one size.
     let sizes = if shape.len() == 1 { sizes.trim_end() } else { sizes.trim_end_matches(", ") };
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     let fixed = MAGIC.len() + 4;
     let padding = (fixed + header.len() + 1).next_multiple_of(64) - (fixed + header.len() + 1);
     header.extend(std::iter::repeat_n(' ', padding).chain(['\n']));
@@ -70,7 +77,12 @@ pub(crate) fn write_f32(shape: &[usize], values: &[f32]) -> Vec<u8> {
     file.extend_from_slice(&[1, 0]);
     file.extend_from_slice(&length.to_le_bytes());
     file.extend_from_slice(header.as_bytes());
-    file.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+    match element {
+        Element::I32 => file.extend(values.iter().flat_map(|v| (*v as i32).to_le_bytes())),
+        Element::I64 => file.extend(values.iter().flat_map(|v| (*v as i64).to_le_bytes())),
+        Element::Bool => file.extend(values.iter().map(|v| u8::from(*v != 0.0))),
+        _ => file.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+    }
     file
 }
 
@@ -152,7 +164,7 @@ mod tests {
         for shape in [vec![], vec![3], vec![1, 16], vec![2, 3, 4], vec![0, 5]] {
             let n: usize = shape.iter().product();
             let values: Vec<f32> = (0..n).map(|i| i as f32 - 0.5).collect();
-            let file = write_f32(&shape, &values);
+            let file = write(Element::F32, &shape, &values);
             let header = read_header(&file).unwrap();
             assert_eq!((&header.shape, header.element), (&shape, ElementType::F32));
             assert_eq!(header.start % 64, 0);
@@ -170,7 +182,7 @@ mod tests {
         expected.resize(127, b' ');
         expected.push(b'\n');
         expected.resize(128 + 12, 0);
-        assert_eq!(write_f32(&[3], &[0.0; 3]), expected);
+        assert_eq!(write(Element::F32, &[3], &[0.0; 3]), expected);
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         };
         let outcome = harness.call(&parameters, true, variables)?;
         for (field, values) in interface.outputs.iter().zip(&outcome.results) {
-            let bytes = Arc::new(npy::write_f32(&field.shape, values));
+            let bytes = Arc::new(npy::write(field.element, &field.shape, values));
             let mut write = |path| results.push(NewFile { path, bytes: Arc::clone(&bytes) });
             if let Some(folder) = &arguments.outputs {
                 write(folder.join(format!("r{k}_out{}.npy", field.index)));

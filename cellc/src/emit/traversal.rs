@@ -156,8 +156,8 @@ pub(super) trait Dialect {
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context);
     fn assign(&mut self, name: &str, value: Text);
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text);
-    /// An integer between 0 and `most`.
-    fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text;
+    /// An integer less `least`, between 0 and `most`.
+    fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text;
     /// Begins a loop of a copy, of which there are so many around it, and gives its counter.
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
@@ -174,6 +174,8 @@ pub(super) trait Dialect {
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
     fn after_flush(&mut self) {}
+    /// Begins a block in which the window is one of so many places.
+    fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
     /// Ends a loop or a condition.
@@ -383,6 +385,14 @@ impl Traversal<'_> {
         }
     }
 
+    /// Says where a window looks.
+    fn enter(&mut self, WindowId(i): WindowId, window: Block) {
+        if self.windows.len() <= i {
+            self.windows.resize(i + 1, None);
+        }
+        self.windows[i] = Some(window);
+    }
+
     fn has_only_vectors(&self, body: &[Stmt]) -> bool {
         let computes = |stmt: &Stmt| match stmt {
             Stmt::Store { value, .. } => !matches!(value, Expr::Const { .. }) && value.ty(self.locals).lanes > 1,
@@ -464,15 +474,26 @@ impl Traversal<'_> {
                     dialect.begin_for(*count, name(turn), name(backwards), &walking);
                     drop(walking);
                     for (walk, window) in walks.iter().zip(windows) {
-                        let WindowId(i) = walk.window;
-                        if self.windows.len() <= i {
-                            self.windows.resize(i + 1, None);
-                        }
-                        self.windows[i] = Some(window);
+                        self.enter(walk.window, window);
                     }
                     if self.has_only_vectors(body) {
                         dialect.only_vectors();
                     }
+                    self.block(body, dialect);
+                    dialect.end_block();
+                    self.scope = std::mem::take(&mut self.scope).leave();
+                }
+                Stmt::Pick { at, count, walk, body } => {
+                    let at = self.expr(at, dialect);
+                    let around = Rc::new(std::mem::take(&mut self.scope));
+                    self.scope = Scope::within(around);
+                    let name = self.scope.unique(&walk.name);
+                    let of = self.base(walk.of.base);
+                    let window = Block { name, len: walk.len, ..of.clone() };
+                    let walking =
+                        Walking { window: &window, of, offset: walk.of.offset, written: false, reverse: false };
+                    dialect.begin_pick(at, *count, &walking);
+                    self.enter(walk.window, window);
                     self.block(body, dialect);
                     dialect.end_block();
                     self.scope = std::mem::take(&mut self.scope).leave();
@@ -512,7 +533,9 @@ impl Traversal<'_> {
         match expr {
             Expr::Load { from: Place { base, offset }, lanes } => dialect.load(self.base(*base), *offset, *lanes),
             Expr::Splat { from: Place { base, offset }, lanes } => dialect.splat(self.base(*base), *offset, *lanes),
-            Expr::Length { from: Place { base, offset }, most } => dialect.length(self.base(*base), *offset, *most),
+            Expr::Length { from: Place { base, offset }, least, most } => {
+                dialect.length(self.base(*base), *offset, *least, *most)
+            }
             Expr::Const { bits, ty } => dialect.constant(*bits, *ty, self.context),
             Expr::Var(var) => Text::atom(self.names[var.0].clone()),
             Expr::Op(operation, args) => {

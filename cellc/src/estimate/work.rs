@@ -147,7 +147,7 @@ impl Counting<'_> {
     fn statement(&mut self, stmt: &Stmt, sum: &mut Amounts) {
         match stmt {
             Stmt::Let { var, value, .. } => {
-                if let Expr::Length { from, most } = value
+                if let Expr::Length { from, most, .. } = value
                     && let Some(all) = self.table(*from)
                 {
                     let limited = all.iter().map(|length| (*length).min(u32::try_from(*most).unwrap_or(u32::MAX)));
@@ -173,6 +173,14 @@ impl Counting<'_> {
                 inner.add(Work::Window, walks.len() as f64);
                 sum.add_all(&inner, if self.text { 1.0 } else { *count as f64 });
                 sum.add(Work::Loop, 1.0);
+            }
+            Stmt::Pick { at, walk, body, .. } => {
+                self.expression(at, sum);
+                let buffer = self.buffer(walk.of);
+                self.windows.insert(walk.window, buffer);
+                let inner = self.block(body);
+                sum.add(Work::Window, 1.0);
+                sum.add_all(&inner, 1.0);
             }
             Stmt::If { less, then, otherwise } => {
                 self.expression(&less.0, sum);

@@ -4,8 +4,9 @@
 //! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
 
 use crate::model::{
-    Concat, Denormals, Dense, Lengths, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Small, Softmax, Source,
-    Tensor, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View, WeightLayout, WeightSource,
+    Concat, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce,
+    Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
+    WeightLayout, WeightSource,
 };
 
 #[cfg(test)]
@@ -32,6 +33,9 @@ pub(crate) trait Arithmetic {
     /// A number that is always the same.
     fn constant(&self, number: f64) -> Self::Value;
 
+    /// The number that it is both exactly and as computed, if that is known.
+    fn known(&self, value: &Self::Value) -> Option<f64>;
+
     /// One step of a recurrent cell, for one row of the batch.
     fn step(
         &self,
@@ -42,7 +46,7 @@ pub(crate) trait Arithmetic {
 
     /// The first `length` steps of one row of a sequence.
     ///
-    /// Gives h of every step at its place in time, and the last state; zero where no step is.
+    /// Gives h of every step at its place in time, and the last state; zero where no step is. A length that is not known is NaN.
     fn sequence(
         &self,
         cell: &ValidCell,
@@ -50,20 +54,7 @@ pub(crate) trait Arithmetic {
         row: &Row<'_, Self::Value>,
         length: f64,
     ) -> (Vec<Vec<Self::Value>>, State<Self::Value>) {
-        let steps = row.steps();
-        let length = length.clamp(0.0, steps as f64) as usize;
-        let mut state = row.initial.clone();
-        let mut y = vec![vec![self.constant(0.0); cell.hidden_size]; steps];
-        for k in 0..length {
-            let t = if row.reverse { length - 1 - k } else { k };
-            state = self.step(cell, weights, row.step(t, &state));
-            y[t].clone_from(&state.h);
-        }
-        if length == 0 {
-            state.h.fill(self.constant(0.0));
-            state.c.fill(self.constant(0.0));
-        }
-        (y, state)
+        steps_of(self, cell, weights, row, length)
     }
 
     /// The products of a fixed row of a matrix with as many values, summed up in order.
@@ -75,8 +66,38 @@ pub(crate) trait Arithmetic {
     /// An operation on single elements.
     fn pointwise(&self, function: PointwiseFunction, operands: &[Self::Value]) -> Self::Value;
 
+    /// The element of a table's column that a number means: as [`crate::model::Lookup`] says.
+    fn lookup(&self, column: &[&Self::Value], number: &Self::Value) -> Self::Value;
+
+    /// The best elements of a row, and their places: as [`crate::model::TopK`] says.
+    fn best(&self, top: &TopK, row: &[Self::Value]) -> Vec<(Self::Value, Self::Value)>;
+
     /// Softmax, or its logarithm, of all elements that are given.
     fn softmax(&self, values: &[Self::Value], log: bool) -> Vec<Self::Value>;
+}
+
+/// The first `length` steps of one row of a sequence: as [`Arithmetic::sequence`] says.
+pub(crate) fn steps_of<A: Arithmetic + ?Sized>(
+    arithmetic: &A,
+    cell: &ValidCell,
+    weights: &CellWeights<'_>,
+    row: &Row<'_, A::Value>,
+    length: f64,
+) -> (Vec<Vec<A::Value>>, State<A::Value>) {
+    let steps = row.steps();
+    let length = length.clamp(0.0, steps as f64) as usize;
+    let mut state = row.initial.clone();
+    let mut y = vec![vec![arithmetic.constant(0.0); cell.hidden_size]; steps];
+    for k in 0..length {
+        let t = if row.reverse { length - 1 - k } else { k };
+        state = arithmetic.step(cell, weights, row.step(t, &state));
+        y[t].clone_from(&state.h);
+    }
+    if length == 0 {
+        state.h.fill(arithmetic.constant(0.0));
+        state.c.fill(arithmetic.constant(0.0));
+    }
+    (y, state)
 }
 
 /// What one step of one row reads.
@@ -291,6 +312,12 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                     self.trips(body);
                     continue;
                 }
+                ValidOp::TopK(top) => {
+                    self.top_k(top);
+                    continue;
+                }
+                ValidOp::Integers(integers) => (integers.out, self.integers(integers)),
+                ValidOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
                 ValidOp::Dense(dense) => (dense.out, self.dense(dense)),
                 ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
                 ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
@@ -325,6 +352,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             None | Some(Lengths::Full) => steps as f64,
             Some(Lengths::Constant(lengths)) => lengths[n] as f64,
             Some(Lengths::Parameter(i)) => self.parameters[*i][n],
+            Some(Lengths::Computed(source)) => self.arithmetic.known(&self.get(*source)[n]).unwrap_or(f64::NAN),
         };
         let row = |n: usize| Row {
             x: &x[n * steps * inputs..][..steps * inputs],
@@ -427,6 +455,35 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             chains.remove(0)
         };
         (0..outer * inner).map(element).collect()
+    }
+
+    /// Integers, of which the largest are taken as the largest that are computed with.
+    fn integers(&self, integers: &Integers) -> Vec<A::Value> {
+        let taken = |v: &f64| v.clamp(integers.least.into(), integers.most.into());
+        self.parameters[integers.parameter].iter().map(|v| self.arithmetic.given(taken(v))).collect()
+    }
+
+    fn lookup(&self, lookup: &Lookup) -> Vec<A::Value> {
+        let (table, numbers) = (self.get(lookup.table), self.get(lookup.indices));
+        let mut all = Vec::with_capacity(numbers.len() * lookup.len);
+        for number in &numbers {
+            for column in 0..lookup.len {
+                let column: Vec<&A::Value> = table.iter().skip(column).step_by(lookup.len).collect();
+                all.push(self.arithmetic.lookup(&column, number));
+            }
+        }
+        all
+    }
+
+    fn top_k(&mut self, top: &TopK) {
+        let input = self.get(top.input);
+        let rows = input.chunks_exact(top.size).map(|row| self.arithmetic.best(top, row));
+        let (values, places): (Vec<_>, Vec<_>) = rows.flatten().unzip();
+        for (out, values) in [(top.values, values), (top.places, places)] {
+            if let Some(out) = out {
+                self.values[out] = if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };
+            }
+        }
     }
 
     fn view(&self, view: &View) -> Vec<A::Value> {

@@ -12,7 +12,14 @@ pub(crate) struct Written(pub(crate) ValidModel);
 impl Written {
     pub(crate) fn parameter(&mut self, shape: &[usize]) -> Source {
         let (names, shape) = (Vec::new(), shape.to_vec());
-        self.0.parameters.push(Parameter { names, shape, element: ElementType::F32, weight: false, length: None });
+        self.0.parameters.push(Parameter {
+            names,
+            shape,
+            element: ElementType::F32,
+            weight: false,
+            length: None,
+            rows: None,
+        });
         Source::Parameter(self.0.parameters.len() - 1)
     }
 
@@ -20,7 +27,14 @@ impl Written {
     pub(crate) fn lengths(&mut self, batch: usize, most: usize) -> Lengths {
         let (names, shape) = (Vec::new(), vec![batch]);
         let length = Some(most);
-        self.0.parameters.push(Parameter { names, shape, element: ElementType::I64, weight: false, length });
+        self.0.parameters.push(Parameter {
+            names,
+            shape,
+            element: ElementType::I64,
+            weight: false,
+            length,
+            rows: None,
+        });
         Lengths::Parameter(self.0.parameters.len() - 1)
     }
 

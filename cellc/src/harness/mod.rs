@@ -24,6 +24,7 @@ use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::emit::names::{Field, Interface};
 pub use crate::evaluate::Outcome;
+use crate::kernel::Element;
 use crate::options::Language;
 pub use numbers::Numbers;
 #[cfg(feature = "internals")]
@@ -326,12 +327,18 @@ impl Drop for Harness {
     }
 }
 
+/// The tensors of a message; integers as f32, which they were before they were stored.
 fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>> {
     let mut all = vec![Vec::new(); fields.len()];
     for field in fields {
-        let mut bytes = vec![0; 4 * field.len()];
+        let mut bytes = vec![0; field.element.size() * field.len()];
         output.read_exact(&mut bytes)?;
-        all[field.index] = bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+        all[field.index] = match field.element {
+            Element::I32 => bytes.as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes) as f32).collect(),
+            Element::I64 => bytes.as_chunks().0.iter().map(|bytes| i64::from_ne_bytes(*bytes) as f32).collect(),
+            Element::Bool => bytes.iter().map(|byte| f32::from(*byte)).collect(),
+            _ => bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect(),
+        };
     }
     Ok(all)
 }

@@ -43,6 +43,22 @@ macro_rules! numbers {
 
 numbers!(f32 i32 i64);
 
+impl Value for bool {
+    const ZERO: Self = false;
+    fn receive(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        let mut byte = [0];
+        input.read_exact(&mut byte)?;
+        *self = byte != [0];
+        Ok(())
+    }
+    fn send(&self, output: &mut dyn Write) -> io::Result<()> {
+        output.write_all(&[u8::from(*self)])
+    }
+    fn change(&mut self, _: fn(f32) -> f32) {
+        *self = !*self;
+    }
+}
+
 impl<T: Value, const N: usize> Value for [T; N] {
     const ZERO: Self = [T::ZERO; N];
     fn receive(&mut self, input: &mut dyn Read) -> io::Result<()> {

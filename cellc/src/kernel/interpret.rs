@@ -159,6 +159,12 @@ impl<'a> Machine<'a> {
                         self.run(body);
                     }
                 }
+                Stmt::Pick { at, count, walk, body } => {
+                    let at = self.expr(at);
+                    self.walk(walk, (at[0] as usize).min(*count - 1));
+                    self.recycle(at);
+                    self.run(body);
+                }
                 Stmt::If { less: (a, b), then, otherwise } => {
                     let (a, b) = (self.expr(a), self.expr(b));
                     self.run(if a[0] < b[0] { then } else { otherwise });
@@ -261,8 +267,8 @@ impl<'a> Machine<'a> {
                 value.resize(ty.lanes * self.width, *bits);
                 value
             }
-            Expr::Length { from, most } => {
-                let length = self.elements(*from, 1)[0];
+            Expr::Length { from, least, most } => {
+                let length = f64::from(self.elements(*from, 1)[0]) - f64::from(*least);
                 let most = u32::try_from(*most).expect("lengths fit 32 bits");
                 let mut value = self.block_of_lanes();
                 // a conversion saturates: below 0 is 0

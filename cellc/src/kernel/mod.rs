@@ -71,10 +71,12 @@ pub enum Element {
     /// IEEE 754 binary32.
     #[default]
     F32,
-    /// Sequence lengths: Parameters only, read by [`Expr::Length`] only.
+    /// Parameters, read by [`Expr::Length`] only, and Results, written one by one.
     I32,
     /// As I32.
     I64,
+    /// As I32: 0 or 1.
+    Bool,
     /// Tables and [`Role::Backwards`] only, read by [`Expr::Length`] only.
     U32,
     /// IEEE 754 binary16, finite: weights only, which [`Expr::Load`] gives as f32.
@@ -99,6 +101,7 @@ impl Display for Element {
             Self::F32 => "f32",
             Self::I32 => "i32",
             Self::I64 => "i64",
+            Self::Bool => "bool",
             Self::U32 => "u32",
             Self::F16 => "f16",
             Self::I8 => "i8",
@@ -110,7 +113,7 @@ impl Element {
     /// How many bytes one takes.
     pub fn size(self) -> usize {
         match self {
-            Self::I8 => 1,
+            Self::I8 | Self::Bool => 1,
             Self::F16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::I64 => 8,
@@ -234,7 +237,7 @@ pub enum Stmt {
         /// The new value, of the same type.
         value: Expr,
     },
-    /// Writes the lanes of a f32 value to consecutive elements.
+    /// Writes the lanes of a f32 value to consecutive elements; a whole number to one element of a result of integers.
     Store {
         /// The first element.
         to: Place,
@@ -251,6 +254,17 @@ pub enum Stmt {
         backwards: Option<Var>,
         /// The windows that move; there may be none.
         walks: Vec<Walk>,
+        /// What is done.
+        body: Vec<Stmt>,
+    },
+    /// Runs the body once, with one of `count` places in the window.
+    Pick {
+        /// Which, from 0: u32, one lane. Beyond the last, the last.
+        at: Expr,
+        /// How many places there are.
+        count: usize,
+        /// How the window would move through them; it is read only.
+        walk: Walk,
         /// What is done.
         body: Vec<Stmt>,
     },
@@ -411,10 +425,12 @@ pub enum Expr {
         /// The type.
         ty: Type,
     },
-    /// An integer of a buffer that does not hold f32, as u32 in one lane: below 0 as 0, above `most` as `most`.
+    /// An integer of a buffer that does not hold f32, less `least`, as u32 in one lane: below 0 as 0, above `most` as `most`.
     Length {
         /// The element.
         from: Place,
+        /// What is subtracted: 0 for lengths.
+        least: i32,
         /// The largest value.
         most: usize,
     },
@@ -722,6 +738,12 @@ fn lanes(body: &[Stmt], loaded: &mut BTreeSet<Base>) {
                     loaded.insert(walk.of.base);
                 }
             }
+            Stmt::Pick { walk, body, .. } => {
+                lanes(body, loaded);
+                if loaded.contains(&Base::Window(walk.window)) {
+                    loaded.insert(walk.of.base);
+                }
+            }
             Stmt::If { then, otherwise, .. } => {
                 lanes(then, loaded);
                 lanes(otherwise, loaded);
@@ -807,6 +829,11 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
                 walks.iter_mut().for_each(|walk| place(&mut walk.of, numbers));
                 renumber(body, numbers);
             }
+            Stmt::Pick { at, walk, body, .. } => {
+                expr(at, numbers);
+                place(&mut walk.of, numbers);
+                renumber(body, numbers);
+            }
             Stmt::If { less, then, otherwise } => {
                 expr(&mut less.0, numbers);
                 expr(&mut less.1, numbers);
@@ -833,6 +860,7 @@ fn calls(body: &[Stmt]) -> usize {
     let stmt = |stmt: &Stmt| match stmt {
         Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => of(value),
         Stmt::For { body, .. } => calls(body),
+        Stmt::Pick { at, body, .. } => of(at) + calls(body),
         Stmt::If { then, otherwise, .. } => calls(then) + calls(otherwise),
         Stmt::Copy(_) | Stmt::Comment(_) => 0,
     };

@@ -165,6 +165,13 @@ fn collect_windows<'a>(body: &'a [Stmt], names: &mut Vec<&'a str>) {
                 }
                 collect_windows(body, names);
             }
+            Stmt::Pick { walk, body, .. } => {
+                if names.len() <= walk.window.0 {
+                    names.resize(walk.window.0 + 1, "");
+                }
+                names[walk.window.0] = &walk.name;
+                collect_windows(body, names);
+            }
             Stmt::If { then, otherwise, .. } => {
                 collect_windows(then, names);
                 collect_windows(otherwise, names);
@@ -211,6 +218,11 @@ impl<'a> Printer<'a> {
                         write!(f, "{} {}", if i == 0 { " of" } else { "," }, self.walk(walk))?;
                     }
                     writeln!(f, " {{")?;
+                    self.block(body, depth + 1, f)?;
+                    writeln!(f, "{:1$}}}", "", 4 * depth)?;
+                }
+                Stmt::Pick { at, count, walk, body } => {
+                    writeln!(f, "pick {} of {count}, {} {{", self.expr(at), self.walk(walk))?;
                     self.block(body, depth + 1, f)?;
                     writeln!(f, "{:1$}}}", "", 4 * depth)?;
                 }
@@ -282,7 +294,8 @@ impl<'a> Printer<'a> {
                 Scalar::F32 if !f32::from_bits(*bits).is_nan() => format!("{:?}", f32::from_bits(*bits)),
                 _ => format!("{bits:#x}"),
             },
-            Expr::Length { from, most } => format!("length({}, {most})", self.place(*from, "")),
+            Expr::Length { from, least: 0, most } => format!("length({}, {most})", self.place(*from, "")),
+            Expr::Length { from, least, most } => format!("above({}, {least}, {most})", self.place(*from, "")),
             Expr::Var(var) => self.var(*var),
             Expr::Op(operation, args) => self.operation(*operation, args),
             Expr::Call(function, args) => {

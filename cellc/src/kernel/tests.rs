@@ -348,8 +348,12 @@ fn stateful() -> Program {
         [("length", count), ("limit", count), ("t", count), ("sum", Type::f32(2))].map(|(n, ty)| last.local(n, ty));
     let number = |var| Expr::Var(var);
     last.body = vec![
-        Stmt::Let { var: length, mutable: false, value: Expr::Length { from: LENGTHS.into(), most: 3 } },
-        Stmt::Let { var: limit, mutable: false, value: Expr::Length { from: Place::from(LIMITS).at(1), most: 9 } },
+        Stmt::Let { var: length, mutable: false, value: Expr::Length { from: LENGTHS.into(), least: 0, most: 3 } },
+        Stmt::Let {
+            var: limit,
+            mutable: false,
+            value: Expr::Length { from: Place::from(LIMITS).at(1), least: 0, most: 9 },
+        },
         Stmt::Let { var: sum, mutable: true, value: Expr::f32(0.0, 2) },
         Stmt::For {
             count: 3,
@@ -518,14 +522,14 @@ fn wrong_stateful_programs_are_found() {
     }
     fn length(p: &mut Program) -> (&mut Place, &mut usize) {
         match &mut p.bodies[0].kernels[0].body[0] {
-            Stmt::Let { value: Expr::Length { from, most }, .. } => (from, most),
+            Stmt::Let { value: Expr::Length { from, most, .. }, .. } => (from, most),
             other => panic!("{other:?}"),
         }
     }
     let breaks: &[(&str, Break)] = &[
         ("a Parameter(0) of u32", |p| p.buffers[0].element = Element::U32),
         ("a Table of f32", |p| p.buffers[5].element = Element::F32),
-        ("a Result(1) of i64", |p| p.buffers[4].element = Element::I64),
+        ("a Result(1) of f16", |p| p.buffers[4].element = Element::F16),
         ("a Variable(0) of one body alone", |p| p.bodies[0].scratch[1].role = Role::Variable(0)),
         ("a Scratch that all bodies share", |p| p.buffers[1].role = Role::Scratch),
         ("no buffer for these 3 values", |p| p.tables[0].1.push(0)),

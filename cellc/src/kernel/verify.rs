@@ -82,7 +82,9 @@ fn role(buffer: &Buffer) -> Result<(), String> {
         return Err(format!("buffer {:?} is empty", buffer.name));
     }
     let fits = match buffer.role {
-        Role::Parameter(_) => matches!(buffer.element, Element::F32 | Element::I32 | Element::I64),
+        Role::Parameter(_) | Role::Result(_) => {
+            matches!(buffer.element, Element::F32 | Element::I32 | Element::I64 | Element::Bool)
+        }
         Role::Table => buffer.element == Element::U32,
         Role::Backwards => buffer.element == Element::U32 && buffer.len == 1,
         Role::Weights => buffer.element.is_loaded(),
@@ -422,7 +424,19 @@ impl<'a> Checker<'a> {
                 if ty.scalar != Scalar::F32 {
                     return Err(format!("a store of {ty}"));
                 }
+                if ty.lanes > 1 && self.known(to.base).is_some_and(|known| known.element != Element::F32) {
+                    return Err(format!("a store of {ty} to integers"));
+                }
                 self.written(*to, ty.lanes)
+            }
+            Stmt::Pick { at, count, walk, body } => {
+                if self.expr(at)? != (Type { scalar: Scalar::U32, lanes: 1 }) {
+                    return Err("the number of a place is a u32".to_owned());
+                }
+                if walk.written || walk.reverse {
+                    return Err(format!("{:?}, of which one place is read, is no other window", walk.name));
+                }
+                self.turns(*count, None, std::slice::from_ref(walk), body)
             }
             Stmt::For { count, turn, backwards, walks, body } => {
                 if let Some(var) = backwards
@@ -605,7 +619,7 @@ impl<'a> Checker<'a> {
         match expr {
             Expr::Load { from, lanes } => self.load(*from, *lanes, *lanes, true),
             Expr::Splat { from, lanes } => self.load(*from, 1, *lanes, false),
-            Expr::Length { from, most } => {
+            Expr::Length { from, most, .. } => {
                 if !self.kernel {
                     return Err("a function has no memory".to_owned());
                 }

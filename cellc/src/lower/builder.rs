@@ -43,6 +43,9 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             ValidOp::View(view) => self.view(view),
             ValidOp::Concat(concat) => self.concat(concat),
             ValidOp::Loop(body) => self.body(body),
+            ValidOp::Integers(integers) => self.integers(integers),
+            ValidOp::Lookup(lookup) => self.lookup(lookup),
+            ValidOp::TopK(top) => self.top_k(top),
         }
     }
 
@@ -173,6 +176,13 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         body
     }
 
+    /// Copies what is left of elements once they are flushed.
+    pub(super) fn flushed_copy(&mut self, from: Place, to: Place, len: usize) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        self.flush_copy(&mut body, from, to, len);
+        body
+    }
+
     fn flush_copy(&mut self, body: &mut Vec<Stmt>, from: Place, to: Place, len: usize) {
         self.vectors(body, len, from, to, |_, value, _| flush(value));
     }
@@ -230,6 +240,25 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
                 // so that a NaN takes the product, which is one
                 op(LaneOp::SelectLess, vec![Expr::f32(0.0, lanes), value.clone(), value, scaled])
             }
+            F::Less => {
+                let [a, b] = [args.remove(0), args.remove(0)];
+                op(LaneOp::SelectLess, vec![a, b, Expr::f32(1.0, lanes), Expr::f32(0.0, lanes)])
+            }
+            F::LessEqual => {
+                let [a, b] = [0, 1].map(|_| self.let_(body, "v", lanes, args.remove(0)));
+                let numbers = self.are_numbers(body, &a, &b, lanes);
+                op(LaneOp::SelectLess, vec![b, a, Expr::f32(0.0, lanes), numbers])
+            }
+            F::Equal => {
+                let [a, b] = [0, 1].map(|_| self.let_(body, "v", lanes, args.remove(0)));
+                let numbers = self.are_numbers(body, &a, &b, lanes);
+                let not_above = op(LaneOp::SelectLess, vec![b.clone(), a.clone(), Expr::f32(0.0, lanes), numbers]);
+                op(LaneOp::SelectLess, vec![a, b, Expr::f32(0.0, lanes), not_above])
+            }
+            F::Select => {
+                let [condition, then, otherwise] = [args.remove(0), args.remove(0), args.remove(0)];
+                op(LaneOp::SelectLess, vec![condition, Expr::f32(0.5, lanes), otherwise, then])
+            }
         }
     }
 }
@@ -265,6 +294,15 @@ impl KernelBuilder<'_, '_> {
         // at most 0, unless it is NaN
         let below = op(LaneOp::Min, vec![Expr::f32(0.0, lanes), first.clone()]);
         op(LaneOp::SelectLess, vec![below, Expr::f32(1.0, lanes), chosen, first])
+    }
+
+    /// 1 where neither of two is NaN, else 0.
+    fn are_numbers(&mut self, body: &mut Vec<Stmt>, a: &Expr, b: &Expr, lanes: usize) -> Expr {
+        // at most 0, unless one is NaN
+        let below = |v: &Expr| op(LaneOp::Min, vec![Expr::f32(0.0, lanes), v.clone()]);
+        let both = self.let_(body, "below", lanes, op(LaneOp::Add, vec![below(a), below(b)]));
+        let [one, zero] = [1.0, 0.0].map(|v| Expr::f32(v, lanes));
+        op(LaneOp::SelectLess, vec![both, one.clone(), one, zero])
     }
 
     /// Whether it is known to hold no NaN.
@@ -320,6 +358,10 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
                 note(copied.to, true);
             }
             Stmt::For { walks, .. } => walks.iter().for_each(|walk| note(walk.of, walk.written)),
+            Stmt::Pick { at, walk, .. } => {
+                reads(at, &mut note);
+                note(walk.of, false);
+            }
             Stmt::If { less, .. } => {
                 reads(&less.0, &mut note);
                 reads(&less.1, &mut note);
@@ -329,7 +371,7 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
     }
     for stmt in body {
         match stmt {
-            Stmt::For { body, .. } => uses(body, used),
+            Stmt::For { body, .. } | Stmt::Pick { body, .. } => uses(body, used),
             Stmt::If { then, otherwise, .. } => {
                 uses(then, used);
                 uses(otherwise, used);

@@ -1,6 +1,7 @@
 //! Recurrent cells: the loops over rows and steps around one step of one row, which [`super::gru`] and its neighbours know.
 
 use super::builder::{KernelBuilder, copy, flush, op};
+use super::integers::{between, number};
 use super::memory::PackedWeights;
 use super::pointwise::End;
 use super::product::{Rows, X, for_rows, for_tiles};
@@ -127,7 +128,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn backwards(&mut self, body: &mut Vec<Stmt>) -> Var {
         let from = self.lowering.memory.backwards.expect("plan: a cell that alternates is known").into();
         let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
-        body.push(Stmt::Let { var, mutable: false, value: Expr::Length { from, most: 1 } });
+        body.push(Stmt::Let { var, mutable: false, value: Expr::Length { from, least: 0, most: 1 } });
         var
     }
 
@@ -142,6 +143,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             Lengths::Full => None,
             Lengths::Constant(lengths) => Some(self.lowering.memory.table(lengths).into()),
             Lengths::Parameter(i) => Some(self.lowering.source(Source::Parameter(*i))),
+            Lengths::Computed(source) => Some(self.lowering.source(*source)),
         };
         // the states between steps: where Ho and Co go, if anything reads them
         let own_h = h_out.is_none().then(|| self.block("h_state", units));
@@ -196,7 +198,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         // how many steps this row has, if not all
         let length = row.length.map(|from| {
             let var = self.local("length", Type { scalar: Scalar::U32, lanes: 1 });
-            body.push(Stmt::Let { var, mutable: false, value: Expr::Length { from, most: steps } });
+            let value = match sequence.lengths {
+                Lengths::Computed(_) => number(between(Expr::Load { from, lanes: 1 }, steps)),
+                _ => Expr::Length { from, least: 0, most: steps },
+            };
+            body.push(Stmt::Let { var, mutable: false, value });
             Expr::Var(var)
         });
         match &length {

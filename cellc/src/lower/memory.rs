@@ -29,6 +29,16 @@ pub(super) struct Memory {
     tables: Vec<(Vec<usize>, BufferId)>,
 }
 
+/// What a caller hands over, or is handed: booleans and integers of 32 and 64 bits as they are, those of fewer bits as i32, all floats as f32.
+pub(crate) fn element_of(element: ElementType) -> Element {
+    match element {
+        element if element.is_float() => Element::F32,
+        ElementType::Bool => Element::Bool,
+        ElementType::I64 | ElementType::U32 | ElementType::U64 => Element::I64,
+        _ => Element::I32,
+    }
+}
+
 /// Whether an operation has a plan of its own among [`Plan::products`].
 pub(super) fn is_product(node: &ValidNode) -> bool {
     matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_))
@@ -47,17 +57,14 @@ impl Memory {
             tables: Vec::new(),
         };
         for (i, parameter) in model.parameters.iter().enumerate() {
-            let element = match parameter.element {
-                ElementType::I32 => Element::I32,
-                ElementType::I64 => Element::I64,
-                _ => Element::F32,
-            };
+            let element = element_of(parameter.element);
             let id = memory.typed(format!("in{i}"), Role::Parameter(i), element, parameter.shape.iter().product());
             memory.parameters.push(id);
         }
         memory.program.flushed_before = denormals.before().map(|i| memory.parameters[i]).collect();
         for (i, result) in model.results.iter().enumerate() {
-            let id = memory.buffer(format!("out{i}"), Role::Result(i), result.shape.iter().product());
+            let len = result.shape.iter().product();
+            let id = memory.typed(format!("out{i}"), Role::Result(i), element_of(result.element), len);
             memory.results.push(id);
         }
         for (i, variable) in model.variables.iter().enumerate() {

@@ -9,7 +9,9 @@ mod builder;
 mod cell;
 mod dense;
 mod gru;
+mod integers;
 mod layout;
+mod lookup;
 mod loops;
 mod lstm;
 mod matmul;
@@ -22,6 +24,7 @@ mod rnn;
 mod softmax;
 mod step;
 mod storage;
+mod top_k;
 
 use std::collections::BTreeMap;
 
@@ -32,6 +35,7 @@ use crate::kernel::{
 use crate::model::{Activation, Denormals, Small, Source, ValidCell, ValidModel, ValidNode, ValidOp};
 use crate::plan::{Plan, ProductPlan};
 use builder::{KernelBuilder, copy, flush};
+pub(crate) use memory::element_of;
 use memory::{Memory, PackedWeights};
 
 /// Lowers a model for every instruction set of the plan.
@@ -197,6 +201,9 @@ impl<'m> Lowering<'m> {
             ValidOp::View(_) => "view",
             ValidOp::Concat(_) => "concat",
             ValidOp::Loop(_) => "loop",
+            ValidOp::Integers(_) => "integers",
+            ValidOp::Lookup(_) => "lookup",
+            ValidOp::TopK(_) => "top_k",
         });
         let halves = match op {
             ValidOp::Cell(_) => self.product(op).0.halves.as_ref(),
@@ -222,7 +229,13 @@ impl<'m> Lowering<'m> {
         for (i, result) in self.model.results.iter().enumerate() {
             let from = self.source(result.source);
             let to: Place = self.memory.results[i].into();
-            if from != to {
+            if !result.element.is_float() {
+                let len = self.len(result.source);
+                let mut builder = KernelBuilder::new(self);
+                let body = builder.whole_numbers(from, to, len);
+                let name = builder.lowering.name("convert");
+                builder.finish(name, vec!["a result of whole numbers as integers".to_owned()], body, false);
+            } else if from != to {
                 let mut builder = KernelBuilder::new(self);
                 let body = builder.keep(result.source, from, to);
                 let name = builder.lowering.name("copy");

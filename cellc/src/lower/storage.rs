@@ -20,6 +20,7 @@ impl<'m> Lowering<'m> {
         for (result, buffer) in self.model.results.iter().zip(&self.memory.results) {
             if let Source::Value(value) = result.source
                 && self.is_flushed(result.source)
+                && result.element.is_float()
             {
                 wanted.entry(value).or_insert((*buffer).into());
             }

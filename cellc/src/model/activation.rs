@@ -89,6 +89,12 @@ activations! {
         Square "square"
         /// the root of v: not for cells
         Sqrt "sqrt"
+        /// the largest whole number that is not above v: not for cells
+        Floor "floor"
+        /// the whole number that is nearest to v, the even one of two: not for cells
+        Round "round"
+        /// v without its fraction: not for cells
+        Truncate "truncate"
     }
 }
 
@@ -176,6 +182,9 @@ impl Activation {
             "log" => Some(Self::Log),
             "square" => Some(Self::Square),
             "sqrt" => Some(Self::Sqrt),
+            "floor" => Some(Self::Floor),
+            "round" => Some(Self::Round),
+            "truncate" => Some(Self::Truncate),
             _ => label.parse().ok(),
         }
     }

@@ -26,9 +26,9 @@ pub use op::{
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
-    Concat, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction,
-    Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps, ValidCell, ValidLoop, ValidModel,
-    ValidNode, ValidOp, ValidValue, Variable, View, WeightSource,
+    Concat, Dense, Integers, LARGEST_INTEGER, Lengths, Lookup, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter,
+    Pointwise, PointwiseFunction, Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps, TopK,
+    ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View, WeightSource,
 };
 
 use std::fmt;

@@ -141,6 +141,17 @@ pub enum Op {
     /// Inputs: data, how many elements are put in front along each axis and how many behind (taken away where negative), the value, and the axes that are
     /// meant (all of them if absent).
     Pad(PadMode),
+    /// The best elements along an axis and their places. Inputs: data, how many.
+    TopK {
+        /// From the end where negative.
+        axis: i64,
+        /// Whether the largest are the best.
+        largest: bool,
+        /// Whether of equal ones the last is better.
+        last: bool,
+        /// Whether they stand in the order of their places, not the best one first.
+        sorted_by_place: bool,
+    },
     /// A body that is computed again and again.
     Loop(Box<Loop>),
     /// One of two bodies.
@@ -287,12 +298,18 @@ pub enum Elementwise {
     Minimum,
     /// The first to the power of the second, which at run time is one constant.
     Power,
-    /// On constants only, as all that follow. The sign of the dividend.
+    /// Of integers. The sign of the dividend.
     Mod,
-    /// The sign of the divisor.
+    /// Of integers. The sign of the divisor.
     FloorMod,
     Floor,
     Ceiling,
+    /// The nearest whole number, the even one of two.
+    Round,
+    /// Without the fraction.
+    Truncate,
+    /// -1, 0 or 1.
+    Sign,
     Equal,
     NotEqual,
     Greater,
@@ -312,7 +329,7 @@ impl Elementwise {
         use Elementwise as E;
         match self {
             E::Activation(_) | E::Clamp { .. } | E::Exp | E::Log | E::Negative | E::Abs => 1,
-            E::Floor | E::Ceiling | E::LogicalNot => 1,
+            E::Floor | E::Ceiling | E::Round | E::Truncate | E::Sign | E::LogicalNot => 1,
             E::Mish | E::HardSwish | E::Celu { .. } | E::GeluTanh => 1,
             E::Swish { scaled } => 1 + usize::from(scaled),
             E::HardSigmoid | E::Select | E::Selu => 3,

@@ -81,6 +81,14 @@ impl ValidModel {
                 ValidOp::View(v) => writeln!(f, "view of {} from {}, strides {:?}", v.input, v.offset, v.strides)?,
                 ValidOp::Concat(c) => writeln!(f, "{} along axis {}", sources(&c.inputs), c.axis)?,
                 ValidOp::Loop(body) => self.body(body, depth, f)?,
+                ValidOp::Integers(i) => writeln!(f, "integers of {}", Source::Parameter(i.parameter))?,
+                ValidOp::Lookup(l) => {
+                    writeln!(f, "rows {} of {}, which has {} of {}", l.indices, l.table, l.size, l.len)?;
+                }
+                ValidOp::TopK(t) => {
+                    let which = if t.largest { "largest" } else { "smallest" };
+                    writeln!(f, "{} {which} of each row of {}, {} of {}", t.count, t.input, t.rows, t.size)?;
+                }
             }
         }
         Ok(())
@@ -146,6 +154,7 @@ impl Display for ValidCell {
                 Lengths::Full => {}
                 Lengths::Constant(lengths) => write!(f, ", lengths {lengths:?}")?,
                 Lengths::Parameter(i) => write!(f, ", lengths parameter {i}")?,
+                Lengths::Computed(source) => write!(f, ", lengths {source}")?,
             }
         }
         writeln!(f, ", batch {}, input size {}, hidden size {}", self.batch, self.input_size, self.hidden_size)?;
@@ -228,6 +237,7 @@ mod tests {
             element: ElementType::F32,
             weight: false,
             length: None,
+            rows: None,
         };
         let kind = CellKind::Gru(ResetGate::AfterMatMul);
         let weights = [WeightSource::Constant(0), WeightSource::Parameter(2), WeightSource::Zero];

@@ -37,6 +37,20 @@ pub struct Parameter {
     pub weight: bool,
     /// The largest value that makes a difference, for sequence lengths: T. Smaller than 0 counts as 0, larger as this.
     pub length: Option<usize>,
+    /// How many rows the smallest table has in which its integers are looked up.
+    pub rows: Option<usize>,
+}
+
+impl Parameter {
+    /// Of integers, the largest that is drawn where inputs are drawn; the least is 0.
+    pub fn largest_drawn(&self) -> Option<usize> {
+        match (self.length, self.rows, self.element) {
+            (Some(most), ..) => Some(most),
+            (None, Some(rows), _) => Some(rows - 1),
+            (None, None, ElementType::Bool) => Some(1),
+            (None, None, element) => (!element.is_float()).then_some(7),
+        }
+    }
 }
 
 /// An output of the model.
@@ -125,6 +139,79 @@ pub enum ValidOp {
     Concat(Concat),
     /// A body, again and again.
     Loop(ValidLoop),
+    /// An input of integers as the whole numbers that kernels compute with.
+    Integers(Integers),
+    /// Rows of a table, by number.
+    Lookup(Lookup),
+    /// The largest or smallest elements of every row.
+    TopK(TopK),
+}
+
+/// Integers below minus this, -2^22, are taken as that, and those above 2^22 - 1 as that: f32 holds them, and sums of a few, exactly.
+pub const LARGEST_INTEGER: i32 = 1 << 22;
+
+impl Integers {
+    /// Between which numbers integers of that type are computed with.
+    pub fn limits(element: ElementType) -> [i32; 2] {
+        match element {
+            ElementType::Bool => [0, 1],
+            ElementType::I8 => [i8::MIN.into(), i8::MAX.into()],
+            ElementType::U8 => [0, u8::MAX.into()],
+            ElementType::I16 => [i16::MIN.into(), i16::MAX.into()],
+            ElementType::U16 => [0, u16::MAX.into()],
+            ElementType::U32 | ElementType::U64 => [0, LARGEST_INTEGER - 1],
+            _ => [-LARGEST_INTEGER, LARGEST_INTEGER - 1],
+        }
+    }
+}
+
+/// An input of integers or booleans as f32.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Integers {
+    /// The i-th of [`ValidModel::parameters`].
+    pub parameter: usize,
+    /// What its elements count as where they are below it.
+    pub least: i32,
+    /// What its elements count as where they are above it; less than 2^23 above the least.
+    pub most: i32,
+    /// The value.
+    pub out: usize,
+}
+
+/// `out[k, :] = table[indices[k], :]`; numbers below 0 count from the end, and those beyond an end are those of the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// `[size, len]`
+    pub table: Source,
+    /// How many rows it has.
+    pub size: usize,
+    /// Elements of a row.
+    pub len: usize,
+    /// Whole numbers.
+    pub indices: Source,
+    /// The value.
+    pub out: usize,
+}
+
+/// The `count` largest or smallest elements of each row, the best one first; of equal ones the one that stands first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopK {
+    /// `[rows, size]`
+    pub input: Source,
+    /// Rows.
+    pub rows: usize,
+    /// Elements of a row.
+    pub size: usize,
+    /// How many are wanted of each row.
+    pub count: usize,
+    /// Whether the largest are.
+    pub largest: bool,
+    /// Whether of equal ones the last one comes first.
+    pub last: bool,
+    /// They, `[rows, count]`, as a value; `None` where nothing reads it.
+    pub values: Option<usize>,
+    /// Their places in the row, as `values`.
+    pub places: Option<usize>,
 }
 
 /// A recurrent cell in one direction, one step or a sequence, all sizes known.
@@ -235,6 +322,8 @@ pub enum Lengths {
     Constant(Vec<usize>),
     /// The i-th of [`ValidModel::parameters`], integers `[N]`; clamped to 0..=T.
     Parameter(usize),
+    /// Whole numbers `[N]` that are computed; clamped to 0..=T.
+    Computed(Source),
 }
 
 /// A product with a fixed matrix.
@@ -301,9 +390,24 @@ pub enum PointwiseFunction {
     Minimum,
     /// v where v > 0, else v times the second input.
     PRelu,
+    /// 1 where the first is below the second, else 0.
+    Less,
+    /// 1 where the first is not above the second, else 0; 0 where either is NaN.
+    LessEqual,
+    /// 1 where both are the same, else 0; 0 where either is NaN.
+    Equal,
+    /// The second where the first, 0 or 1, is 1, else the third.
+    Select,
 }
 
 impl PointwiseFunction {
+    /// Whether the least difference of its operands may decide what it gives.
+    pub fn decides(self) -> bool {
+        use Activation as A;
+        matches!(self, Self::Less | Self::LessEqual | Self::Equal | Self::Select)
+            || matches!(self, Self::Activation(A::Floor | A::Round | A::Truncate))
+    }
+
     /// What text calls it.
     pub fn name(self) -> &'static str {
         match self {
@@ -315,6 +419,10 @@ impl PointwiseFunction {
             Self::Maximum => "maximum",
             Self::Minimum => "minimum",
             Self::PRelu => "prelu",
+            Self::Less => "less",
+            Self::LessEqual => "less or equal",
+            Self::Equal => "equal",
+            Self::Select => "select",
         }
     }
 }
@@ -547,6 +655,7 @@ impl ValidOp {
             Self::Cell(cell) => {
                 let lengths = cell.sequence.as_ref().and_then(|s| match s.lengths {
                     Lengths::Parameter(i) => Some(Source::Parameter(i)),
+                    Lengths::Computed(source) => Some(source),
                     Lengths::Full | Lengths::Constant(_) => None,
                 });
                 [Some(cell.x), Some(cell.h), cell.c, cell.a, lengths].into_iter().flatten().collect()
@@ -558,6 +667,9 @@ impl ValidOp {
             Self::Reduce(reduce) => vec![reduce.input],
             Self::View(view) => vec![view.input],
             Self::Concat(concat) => concat.inputs.clone(),
+            Self::Integers(integers) => vec![Source::Parameter(integers.parameter)],
+            Self::Lookup(lookup) => vec![lookup.table, lookup.indices],
+            Self::TopK(top) => vec![top.input],
             Self::Loop(body) => {
                 let own = |s: &LoopSlice| s.of;
                 let mut all: Vec<Source> = body.slices.iter().map(own).collect();
@@ -581,6 +693,9 @@ impl ValidOp {
             Self::View(view) => vec![view.out],
             Self::Concat(concat) => vec![concat.out],
             Self::Loop(body) => body.results.iter().map(|r| r.out).collect(),
+            Self::Integers(integers) => vec![integers.out],
+            Self::Lookup(lookup) => vec![lookup.out],
+            Self::TopK(top) => [top.values, top.places].into_iter().flatten().collect(),
         }
     }
 }

@@ -19,6 +19,10 @@ fn block(body: &mut [Stmt]) {
         match stmt {
             Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => expr(value),
             Stmt::For { body, .. } => block(body),
+            Stmt::Pick { at, body, .. } => {
+                expr(at);
+                block(body);
+            }
             Stmt::If { less, then, otherwise } => {
                 expr(&mut less.0);
                 expr(&mut less.1);

@@ -82,6 +82,15 @@ impl Unroll<'_> {
                         self.block(body, out);
                     }
                 }
+                // which place it is is known only at run time
+                Stmt::Pick { at, count, walk, body } => {
+                    let at = self.expr(at);
+                    let walk = Walk { of: self.place(walk.of), ..walk.clone() };
+                    self.windows.insert(walk.window, walk.window.into());
+                    let mut inner = Vec::new();
+                    self.block(body, &mut inner);
+                    out.push(Stmt::Pick { at, count: *count, walk, body: inner });
+                }
                 Stmt::If { less: (a, b), then, otherwise } => {
                     let less = (self.expr(a), self.expr(b));
                     let [mut new_then, mut new_otherwise] = [Vec::new(), Vec::new()];
@@ -103,7 +112,7 @@ impl Unroll<'_> {
             Expr::Load { from, lanes } => Expr::Load { from: self.place(*from), lanes: *lanes },
             Expr::Splat { from, lanes } => Expr::Splat { from: self.place(*from), lanes: *lanes },
             Expr::Const { .. } => expr.clone(),
-            Expr::Length { from, most } => Expr::Length { from: self.place(*from), most: *most },
+            Expr::Length { from, least, most } => Expr::Length { from: self.place(*from), least: *least, most: *most },
             Expr::Var(var) => Expr::Var(self.renamed[var]),
             Expr::Op(operation, args) => Expr::Op(*operation, args.iter().map(|a| self.expr(a)).collect()),
             Expr::Call(function, args) => Expr::Call(*function, args.iter().map(|a| self.expr(a)).collect()),

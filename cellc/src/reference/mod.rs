@@ -5,7 +5,7 @@
 use crate::activation::exact;
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, State, StepInputs, evaluate};
-use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, ValidCell, ValidModel, Variable};
+use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
 ///
@@ -29,7 +29,7 @@ pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
     model.variables.iter().map(initial).collect()
 }
 
-struct Float64;
+pub(crate) struct Float64;
 
 impl Arithmetic for Float64 {
     type Value = f64;
@@ -40,6 +40,10 @@ impl Arithmetic for Float64 {
 
     fn constant(&self, number: f64) -> f64 {
         number
+    }
+
+    fn known(&self, value: &f64) -> Option<f64> {
+        Some(*value)
     }
 
     fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
@@ -90,8 +94,26 @@ impl Arithmetic for Float64 {
                     v * slope
                 }
             }
+            (P::Less, &[a, b]) => f64::from(u8::from(a < b)),
+            (P::LessEqual, &[a, b]) => f64::from(u8::from(a <= b)),
+            (P::Equal, &[a, b]) => f64::from(u8::from(a == b)),
+            (P::Select, &[condition, then, otherwise]) => {
+                if condition > 0.5 {
+                    then
+                } else {
+                    otherwise
+                }
+            }
             _ => unreachable!("reference: {function:?} of {} operands", operands.len()),
         }
+    }
+
+    fn lookup(&self, column: &[&f64], number: &f64) -> f64 {
+        *column[place(*number, column.len())]
+    }
+
+    fn best(&self, top: &TopK, row: &[f64]) -> Vec<(f64, f64)> {
+        order(top, row).into_iter().map(|at| (row[at], at as f64)).collect()
     }
 
     /// `y_i = e_i / sum e_k` with `e_k = exp(v_k - max v)`, or `(v_i - max v) - log sum e_k`.
@@ -101,6 +123,32 @@ impl Arithmetic for Float64 {
         let element = |v: &f64| if log { (v - most) - sum.ln() } else { (v - most).exp() / sum };
         values.iter().map(element).collect()
     }
+}
+
+/// The row of a table of `size` that a number means; NaN is 0.
+pub(crate) fn place(number: f64, size: usize) -> usize {
+    let number = if number < 0.0 { number + size as f64 } else { number };
+    (number as usize).min(size - 1)
+}
+
+/// The places of the best elements of a row, the best one first. What is NaN comes last.
+pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..row.len()).collect();
+    let rank = |at: usize| {
+        if row[at].is_nan() {
+            f64::NEG_INFINITY
+        } else if top.largest {
+            row[at]
+        } else {
+            -row[at]
+        }
+    };
+    all.sort_by(|&a, &b| {
+        let places = if top.last { b.cmp(&a) } else { a.cmp(&b) };
+        (rank(b) + 0.0).total_cmp(&(rank(a) + 0.0)).then(places)
+    });
+    all.truncate(top.count);
+    all
 }
 
 /// The cells, one row of one step at a time.

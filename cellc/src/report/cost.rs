@@ -102,6 +102,11 @@ impl<'a> Counting<'a> {
                 }
                 self.block(body).times(*count as u64)
             }
+            Stmt::Pick { at, walk, body, .. } => {
+                let buffer = self.buffer(walk.of);
+                self.windows.insert(walk.window, buffer);
+                self.expression(at).and(self.block(body))
+            }
             Stmt::If { less, then, otherwise } => {
                 let condition = self.expression(&less.0).and(self.expression(&less.1));
                 let (then, otherwise) = (self.block(then), self.block(otherwise));

@@ -1,21 +1,46 @@
 //! If: the branch that is chosen takes the node's place.
 
+use super::shape::Geometry;
 use super::{Known, Validation};
-use crate::model::{Branch, If, Node};
+use crate::model::{Branch, ElementType, Elementwise, If, Node, shape_text};
 
 impl<'a> Validation<'a> {
     pub(super) fn choose(&mut self, node: &'a Node, choice: &'a If) {
         let Some(condition) = self.input(node, 0) else { return };
         let Some(condition) = condition.tensor().filter(|tensor| tensor.len() == 1) else {
-            let found = "a condition that is known at run time only";
-            let help = "fix the input that decides it, if there is one";
-            self.error(node, &node.origin, found, "a condition of one element that is known when compiling", help);
+            self.choose_at_run_time(node, choice, &condition);
             return;
         };
         let branch = if condition.get_f64(0) != 0.0 { &choice.then } else { &choice.otherwise };
         let Some(results) = self.branch(node, branch) else { return };
         for (port, known) in results.into_iter().enumerate() {
             self.set(node, port, known);
+        }
+    }
+
+    /// Both branches are computed, and of each output what the condition says is taken.
+    fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
+        let shape = self.shape_of(condition);
+        if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {
+            let found = format!("a condition of type {} and shape {}", condition.element().name(), shape_text(&shape));
+            self.error(node, &node.origin, found, "one boolean", "compare numbers, and reduce what is several");
+            return;
+        }
+        let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else { return };
+        let (Some(then), Some(otherwise)) = (self.branch(node, &choice.then), self.branch(node, &choice.otherwise))
+        else {
+            return;
+        };
+        for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
+            let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
+            if shapes[0] != shapes[1] {
+                let valid = "branches whose outputs have the same shape";
+                self.shapes_differ(node, &shapes, valid, "fix the input that decides between them, if there is one");
+                return;
+            }
+            let inputs = vec![condition.clone(), then, otherwise];
+            let Some(chosen) = self.computed(node, Elementwise::Select, inputs) else { return };
+            self.set(node, port, chosen);
         }
     }
 

@@ -133,7 +133,9 @@ impl<'m> Dependence<'m> {
             },
             ValidOp::Softmax(_) => (Rule::Any, node.op.reads()),
             ValidOp::Reduce(reduce) if reduce.function == PointwiseFunction::Add => (Rule::Linear, node.op.reads()),
-            ValidOp::Reduce(_) => (Rule::Any, node.op.reads()),
+            ValidOp::Reduce(_) | ValidOp::Integers(_) | ValidOp::Lookup(_) | ValidOp::TopK(_) => {
+                (Rule::Any, node.op.reads())
+            }
         };
         for value in node.op.outputs() {
             self.rules[value] = (rule, sources.clone());

@@ -9,7 +9,8 @@ use crate::model::{
 
 /// Whether an activation gives the f32 that is nearest to its exact value, so that folding it changes nothing.
 fn is_rounded(activation: Activation) -> bool {
-    matches!(activation, Activation::Sqrt | Activation::Square)
+    use Activation as A;
+    matches!(activation, A::Sqrt | A::Square | A::Floor | A::Round | A::Truncate)
 }
 
 /// Which operand a Select gives whose condition is known and the same everywhere.
@@ -166,6 +167,16 @@ impl Validation<'_> {
             self.all_floats(node, &inputs[..1])?;
             return self.power(node, inputs, shape);
         }
+        if matches!(
+            function,
+            E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual | E::Select
+        ) || matches!(function, E::LogicalAnd | E::LogicalOr | E::LogicalNot)
+        {
+            return self.decision(node, function, inputs, shape);
+        }
+        if !inputs[0].element().is_float() {
+            return self.of_integers(node, function, inputs, shape);
+        }
         let simple = match function {
             E::Activation(activation) => Some(P::Activation(activation)),
             E::Exp => Some(P::Activation(Activation::Exp)),
@@ -182,7 +193,10 @@ impl Validation<'_> {
                 }
                 _ => P::PRelu,
             }),
-            E::Clamp { .. } | E::Negative | E::Abs | E::HardSigmoid => None,
+            E::Floor => Some(P::Activation(Activation::Floor)),
+            E::Round => Some(P::Activation(Activation::Round)),
+            E::Truncate => Some(P::Activation(Activation::Truncate)),
+            E::Clamp { .. } | E::Negative | E::Abs | E::HardSigmoid | E::Ceiling | E::Sign => None,
             _ => {
                 let found = "this operation is computed on constants only";
                 let valid = "inputs that are known when compiling";
@@ -203,6 +217,13 @@ impl Validation<'_> {
             }
             (_, Some(function)) => self.pointwise(node, function, &sources, shape),
             (E::Clamp { min, max }, _) => self.clamp(node, sources[0], min, max, shape),
+            (E::Sign, _) => self.sign(node, sources[0], shape),
+            (E::Ceiling, _) => {
+                let minus = self.scalar(-1.0);
+                let negative = self.pointwise(node, P::Multiply, &[sources[0], minus], shape)?;
+                let below = self.pointwise(node, P::Activation(Activation::Floor), &[negative], shape)?;
+                self.pointwise(node, P::Multiply, &[below, minus], shape)
+            }
             (E::Negative, _) => {
                 // not 0 - v, which has no negative zero
                 let minus = self.scalar(-1.0);
@@ -227,7 +248,7 @@ impl Validation<'_> {
         Some(Source::Value(out))
     }
 
-    fn clamp(&mut self, node: &Node, input: Source, min: f32, max: f32, shape: &[usize]) -> Option<Source> {
+    pub(super) fn clamp(&mut self, node: &Node, input: Source, min: f32, max: f32, shape: &[usize]) -> Option<Source> {
         let bounds = [(min, PointwiseFunction::Maximum), (max, PointwiseFunction::Minimum)];
         let mut value = input;
         for (bound, function) in bounds.into_iter().filter(|(bound, _)| bound.is_finite()) {
@@ -238,7 +259,7 @@ impl Validation<'_> {
         Some(value)
     }
 
-    fn absolute(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
+    pub(super) fn absolute(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
         let (minus, zero) = (self.scalar(-1.0), self.scalar(0.0));
         let value = self.pointwise(node, PointwiseFunction::PRelu, &[input, minus], shape)?;
         // 0 times -1 is the negative zero, and that plus zero is zero

@@ -282,6 +282,14 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::FloorMod => a - b * (a / b).floor(),
         E::Floor => a.floor(),
         E::Ceiling => a.ceil(),
+        E::Round => a.round_ties_even(),
+        E::Truncate => a.trunc(),
+        E::Sign => match a {
+            a if a > 0.0 => 1.0,
+            a if a < 0.0 => -1.0,
+            // 0, or NaN
+            a => a,
+        },
         E::Negative => -a,
         E::Abs => a.abs(),
         E::Exp => a.exp(),
@@ -317,6 +325,9 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Power => a.powf(b),
         E::Activation(Activation::Sqrt) => a.sqrt(),
         E::Activation(Activation::Square) => a * a,
+        E::Activation(Activation::Floor) => a.floor(),
+        E::Activation(Activation::Round) => a.round_ties_even(),
+        E::Activation(Activation::Truncate) => a.trunc(),
         // made of others before they are folded
         E::Swish { .. } | E::Mish | E::HardSwish | E::Selu | E::Celu { .. } | E::GeluTanh => f64::NAN,
         // folded as integers, or not at all
@@ -345,7 +356,8 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::Minimum => Some(a.min(b)),
         E::Negative => a.checked_neg(),
         E::Abs => a.checked_abs(),
-        E::Floor | E::Ceiling => Some(a),
+        E::Floor | E::Ceiling | E::Round | E::Truncate => Some(a),
+        E::Sign => Some(a.signum()),
         E::Equal => Some(i64::from(a == b)),
         E::NotEqual => Some(i64::from(a != b)),
         E::Greater => Some(i64::from(a > b)),

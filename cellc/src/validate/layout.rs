@@ -68,12 +68,20 @@ impl Validation<'_> {
                 Some(Known::Constant(self.view_constant(node, tensor, &geometry)?, *element))
             }
             Known::Source(source, element) => {
-                self.all_floats(node, std::slice::from_ref(input))?;
                 self.computable(node, &geometry.shape)?;
+                let in_order = geometry.offset == 0 && geometry.is_contiguous();
                 let Geometry { offset, strides, shape } = geometry;
                 let out = self.value(shape);
                 self.emit(node, ValidOp::View(View { input: *source, offset, strides, out }));
-                Some(Known::Source(Source::Value(out), *element))
+                let view = Known::Source(Source::Value(out), *element);
+                self.set_range(&view, self.range_of(input));
+                if let Source::Value(value) = source
+                    && let Some(&(parameter, is_whole)) = self.parameter_of.get(value)
+                {
+                    let all = self.valid.len(*source) == self.valid.len(Source::Value(out));
+                    self.parameter_of.insert(out, (parameter, is_whole && in_order && all));
+                }
+                Some(view)
             }
             Known::Iteration(..) => None,
         }
@@ -478,6 +486,12 @@ impl Validation<'_> {
             );
             return;
         }
+        if matches!(indices, Known::Source(..)) && !indices.element().is_float() {
+            if let Some(found) = self.look_up(node, &data, &indices, axis) {
+                self.set(node, 0, found);
+            }
+            return;
+        }
         let Some(numbers) = self.integers(node, 1, "the indices") else { return };
         let places: Option<Vec<usize>> = numbers.iter().map(|&i| counted(i, shape[axis])).collect();
         let Some(places) = places else {
@@ -546,6 +560,7 @@ impl Validation<'_> {
         let out = self.value(all);
         self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
         let side_by_side = Known::Source(Source::Value(out), data.element());
+        self.set_range(&side_by_side, self.range_of(data));
         self.set_view(node, 0, &side_by_side, Geometry::reshaped(to));
     }
 
@@ -647,12 +662,19 @@ impl Validation<'_> {
             self.foldable(node, &shape, element)?;
             return Some(Known::Constant(fold::concat(&tensors, axis, shape, element), element));
         }
-        self.all_floats(node, inputs)?;
+        if inputs.iter().any(|input| input.element().is_float() != element.is_float()) {
+            self.differ_in_type(node, inputs);
+            return None;
+        }
+        self.all_exact(node, inputs)?;
         self.computable(node, &shape)?;
+        let range = self.range_of_all(inputs);
         let inputs: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let out = self.value(shape);
         self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
-        Some(Known::Source(Source::Value(out), element))
+        let whole = Known::Source(Source::Value(out), element);
+        self.set_range(&whole, range);
+        Some(whole)
     }
 }
 

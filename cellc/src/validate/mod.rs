@@ -2,6 +2,7 @@
 //!
 //! This is the only place where legality is decided: after it, nothing can fail.
 
+mod best;
 mod branches;
 mod cell;
 mod choices;
@@ -11,10 +12,12 @@ mod dependence;
 mod elementwise;
 mod flow;
 mod fold;
+mod integers;
 mod interface;
 mod language_alone;
 mod layout;
 mod limits;
+mod lookup;
 mod loops;
 mod matmul;
 mod normalize;
@@ -163,6 +166,10 @@ struct Validation<'a> {
     operations: usize,
     /// How many elements operations on constants have given.
     folded: usize,
+    /// By value: between which numbers the integers are.
+    ranges: HashMap<usize, integers::Range>,
+    /// By value: the input of integers of which it has elements, and whether it is all of them in their order.
+    parameter_of: HashMap<usize, (usize, bool)>,
     valid: ValidModel,
 }
 
@@ -191,6 +198,8 @@ impl<'a> Validation<'a> {
             wants_unrolling: false,
             operations: 0,
             folded: 0,
+            ranges: HashMap::new(),
+            parameter_of: HashMap::new(),
             valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
         }
     }
@@ -211,10 +220,16 @@ impl<'a> Validation<'a> {
                 element: value.element,
                 weight: self.uses[index].weight.is_some(),
                 length: None,
+                rows: None,
             });
             // shapes that are not known have been reported
             if self.shapes[index].is_some() {
-                self.known[node.outputs[0].0] = Some(Known::Source(Source::Parameter(index), value.element));
+                let is_number = value.element.is_float() || self.uses[index].is_length();
+                let known = match is_number {
+                    true => Known::Source(Source::Parameter(index), value.element),
+                    false => self.integers_of(node, index, value.element),
+                };
+                self.known[node.outputs[0].0] = Some(known);
             }
         }
         // before anything is made of their sizes
@@ -315,6 +330,9 @@ impl<'a> Validation<'a> {
             Op::Convolution(of) => self.convolution(node, of),
             Op::Pool(of) => self.pool(node, of),
             Op::Pad(mode) => self.pad(node, *mode),
+            Op::TopK { axis, largest, last, sorted_by_place } => {
+                self.top_k(node, *axis, *largest, *last, *sorted_by_place);
+            }
             Op::Loop(body) => self.iterate(node, body),
             Op::If(choice) => self.choose(node, choice),
         }
@@ -394,13 +412,10 @@ impl<'a> Validation<'a> {
                 }
                 Known::Source(source, element)
             }
-            Known::Source(..) | Known::Iteration(..) => {
-                let origin = node.attribute_origin(node.spelling.element_type);
-                let found = format!("a conversion from {} to {} at run time", before.name(), element.name());
-                let help = "integers are known when compiling, or lengths of sequences: remove the conversion";
-                self.error(node, origin, found, floats(), help);
-                return;
-            }
+            Known::Source(..) | Known::Iteration(..) => match self.converted(node, &known, element) {
+                Some(converted) => converted,
+                None => return,
+            },
         };
         self.set(node, 0, converted);
     }
@@ -410,12 +425,19 @@ impl<'a> Validation<'a> {
         let known = self.input(node, 0)?;
         let (shape, element) = (self.shape_of(&known), known.element());
         let value = &self.model.values[input.0];
-        if !element.is_float() {
-            let found = format!("an output of type {}", element.name());
-            self.error(node, &node.origin, found, floats(), "remove the output, or convert the constant to f32");
+        if shape.contains(&0) {
+            let found = format!("an output of shape {}: a size of 0", shape_text(&shape));
+            self.error(node, &node.origin, found, "sizes of 1 or more", "remove the output");
             return None;
         }
-        if element != ElementType::F32 {
+        if !element.is_float() {
+            self.all_exact(node, std::slice::from_ref(&known))?;
+            if !matches!(element, ElementType::I32 | ElementType::I64 | ElementType::Bool) {
+                let wide = if element.bits() < 32 { "i32" } else { "i64" };
+                let found = format!("the output is {} in the model; the generated code gives {wide}", element.name());
+                self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
+            }
+        } else if element != ElementType::F32 {
             let found = format!("the output is {} in the model; the generated code gives f32", element.name());
             self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
         }

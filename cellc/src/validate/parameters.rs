@@ -57,18 +57,18 @@ impl Validation<'_> {
         let value = &self.model.values[node.outputs[0].0];
         let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
         let is_weight = self.uses[index].weight.is_some();
-        let is_length = self.uses[index].is_length() && matches!(value.element, ElementType::I32 | ElementType::I64);
-        if !value.element.is_float() && !is_length {
-            let (read, help) = match self.uses[index].is_unread() {
-                true => (", of which no output needs the values", "remove the input, which has no effect"),
-                false => {
-                    ("", "other integers are not read: remove the input, or convert it before it enters the model")
-                }
-            };
-            let found = format!("an input of type {}{read}", value.element.name());
-            let valid = format!("{}; i32 or i64 for the lengths of sequences", floats());
-            self.error(node, &value.origin, found, valid, help);
+        let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
+        let is_read = value.element.is_float() || is_wide || value.element.bits() > 4 && !self.uses[index].is_length();
+        if !is_read {
+            let found = format!("an input of type {}", value.element.name());
+            let valid = format!("{}; i32 or i64; other integers and booleans that are no lengths", floats());
+            self.error(node, &value.origin, found, valid, "convert it before it enters the model");
             return None;
+        }
+        if !value.element.is_float() && !is_wide && value.element != ElementType::Bool {
+            let wide = if value.element.bits() < 32 { "i32" } else { "i64" };
+            let found = format!("the input is {} in the model; the generated code takes {wide}", value.element.name());
+            self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
         if value.element.is_float() && value.element != ElementType::F32 {
             let found = format!(

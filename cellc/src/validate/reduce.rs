@@ -167,12 +167,14 @@ impl Validation<'_> {
                 }
             };
         }
-        self.all_floats(node, std::slice::from_ref(input))?;
         self.computable(node, &to)?;
+        let range = self.reduced_range(node, function, input, size)?;
         let (source, out) = (self.source(input)?, self.value(to));
         let chains = Reduce::chains(size, inner);
         self.emit(node, ValidOp::Reduce(Reduce { function, first, end, chains, input: source, out }));
-        Some(Known::Source(Source::Value(out), input.element()))
+        let reduced = Known::Source(Source::Value(out), input.element());
+        self.set_range(&reduced, range);
+        Some(reduced)
     }
 
     /// A power of a tensor that is computed at run time.

@@ -2,7 +2,10 @@
 
 use super::shape::{Geometry, strides};
 use super::{Known, Validation};
-use crate::model::{Node, shape_text};
+use crate::model::{Elementwise, Node, Tensor, shape_text};
+
+/// The most updates at places that are computed: every one is compared with every place.
+const MOST_SCATTERED: usize = 64;
 
 /// The most pieces that a tensor is put together from.
 const MOST_PIECES: usize = 4096;
@@ -123,6 +126,14 @@ impl Validation<'_> {
     pub(super) fn scatter_elements(&mut self, node: &Node, axis: i64) {
         let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
         let shape = self.shape_of(&data);
+        if let Some(indices @ Known::Source(..)) = self.input(node, 1)
+            && !indices.element().is_float()
+        {
+            if let Some(whole) = self.scattered_at_run_time(node, axis, &data, &indices, &updates) {
+                self.set(node, 0, whole);
+            }
+            return;
+        }
         let Some((places, of_indices, _)) = self.along(node, axis, &shape) else { return };
         if self.shape_of(&updates) != of_indices {
             let shapes = [of_indices, self.shape_of(&updates)];
@@ -134,10 +145,102 @@ impl Validation<'_> {
         self.replaced(node, &data, &updates, &sources, shape);
     }
 
+    /// Places along an axis that are computed, counted from the start.
+    fn counted(&mut self, node: &Node, indices: &Known, size: usize) -> Option<Known> {
+        let zero = self.number_like(indices, 0.0)?;
+        let all = self.number_like(indices, size as f32)?;
+        let from_end = self.computed(node, Elementwise::Add, vec![indices.clone(), all])?;
+        let is_below = self.computed(node, Elementwise::Less, vec![indices.clone(), zero])?;
+        let counted = self.computed(node, Elementwise::Select, vec![is_below, from_end, indices.clone()])?;
+        let (min, max) = (0.0, (size - 1) as f32);
+        self.computed(node, Elementwise::Clamp { min, max }, vec![counted])
+    }
+
+    /// 0, 1, .. along an axis.
+    fn numbers_along(&mut self, like: &Known, axis: usize, rank: usize, size: usize, step: usize) -> Option<Known> {
+        let mut shape = vec![1; rank];
+        shape[axis] = size;
+        let numbers: Vec<i64> = (0..size).map(|k| (k * step) as i64).collect();
+        Some(Known::Constant(Tensor::from_i64(shape, &numbers)?, like.element()))
+    }
+
+    /// One update after the other: each element of the data becomes it where the index says so.
+    fn scattered_at_run_time(
+        &mut self,
+        node: &Node,
+        axis: i64,
+        data: &Known,
+        indices: &Known,
+        updates: &Known,
+    ) -> Option<Known> {
+        let shapes = [data, indices, updates].map(|known| self.shape_of(known));
+        let axis = self.axis(node, axis, shapes[0].len())?;
+        let fits = shapes[1] == shapes[2]
+            && shapes[1].len() == shapes[0].len()
+            && shapes[1].iter().zip(&shapes[0]).enumerate().all(|(d, (a, b))| d == axis || a == b);
+        if !fits {
+            let valid = "indices and updates of the shape of the data, but for the axis";
+            self.shapes_differ(node, &shapes, valid, "scatter whole rows");
+            return None;
+        }
+        let (size, count, rank) = (shapes[0][axis], shapes[1][axis], shapes[0].len());
+        if count > MOST_SCATTERED {
+            let found = format!("{count} updates at places that are computed");
+            self.error(node, &node.origin, found, format!("{MOST_SCATTERED} or fewer"), "use constant indices");
+            return None;
+        }
+        let indices = self.counted(node, indices, size)?;
+        let numbers = self.numbers_along(&indices, axis, rank, size, 1)?;
+        let mut whole = data.clone();
+        for k in 0..count {
+            let [index, update] = [&indices, updates].map(|of| {
+                let own = strides(&shapes[1]);
+                let mut shape = shapes[1].clone();
+                shape[axis] = 1;
+                let strides = own.iter().map(|&stride| stride as isize).collect();
+                self.view(node, of, Geometry { offset: k * own[axis], strides, shape })
+            });
+            let is_meant = self.computed(node, Elementwise::Equal, vec![numbers.clone(), index?])?;
+            whole = self.computed(node, Elementwise::Select, vec![is_meant, update?, whole])?;
+        }
+        Some(whole)
+    }
+
+    /// Every element by its place among all elements of the data.
+    fn gathered_at_run_time(&mut self, node: &Node, axis: i64, data: &Known, indices: &Known) -> Option<Known> {
+        let (shape, to) = (self.shape_of(data), self.shape_of(indices));
+        let axis = self.axis(node, axis, shape.len())?;
+        let fits = to.len() == shape.len() && to.iter().zip(&shape).enumerate().all(|(d, (a, b))| d == axis || a <= b);
+        if !fits {
+            let valid = "a shape that is inside, along the other axes";
+            self.shapes_differ(node, &[to, shape], valid, "correct the indices");
+            return None;
+        }
+        let own = strides(&shape);
+        let mut places = self.counted(node, indices, shape[axis])?;
+        let stride = self.number_like(indices, own[axis] as f32)?;
+        places = self.computed(node, Elementwise::Multiply, vec![places, stride])?;
+        for d in (0..shape.len()).filter(|&d| d != axis && shape[d] > 1) {
+            let numbers = self.numbers_along(indices, d, shape.len(), to[d], own[d])?;
+            places = self.computed(node, Elementwise::Add, vec![places, numbers])?;
+        }
+        let all = Geometry::reshaped(vec![shape.iter().product()]);
+        let all = self.view(node, data, all)?;
+        self.look_up(node, &all, &places, 0)
+    }
+
     /// The element that each index says along an axis.
     pub(super) fn gather_elements(&mut self, node: &Node, axis: i64) {
         let Some(data) = self.input(node, 0) else { return };
         let shape = self.shape_of(&data);
+        if let Some(indices @ Known::Source(..)) = self.input(node, 1)
+            && !indices.element().is_float()
+        {
+            if let Some(found) = self.gathered_at_run_time(node, axis, &data, &indices) {
+                self.set(node, 0, found);
+            }
+            return;
+        }
         let Some((places, to, _)) = self.along(node, axis, &shape) else { return };
         let mut runs = Vec::new();
         places.iter().for_each(|&at| add(&mut runs, 0, at));

@@ -136,11 +136,13 @@ impl<'a> Validation<'a> {
                 let full = lengths.iter().all(|&length| length == sizes.steps);
                 Some(if full { Lengths::Full } else { Lengths::Constant(lengths) })
             }
-            Known::Source(Source::Parameter(i), _) => {
+            Known::Source(source, _) if self.given_integers(*source).is_some() => {
+                let i = &self.given_integers(*source)?;
                 let length = &mut self.valid.parameters[*i].length;
                 *length = Some(length.map_or(sizes.steps, |most| most.max(sizes.steps)));
                 Some(Lengths::Parameter(*i))
             }
+            Known::Source(source, element) if !element.is_float() => Some(Lengths::Computed(*source)),
             Known::Source(..) | Known::Iteration(..) => {
                 let found = "sequence_lengths are computed at every step";
                 let help = "connect a constant or an input of the model of type i32 or i64";

@@ -293,6 +293,16 @@ impl<'a> StepAnalysis<'a> {
                 Time::Along(axis) if (reduce.first..reduce.end).contains(&axis) => return Err(ACROSS.to_owned()),
                 time => time,
             },
+            ValidOp::Integers(integers) => self.time(Source::Parameter(integers.parameter))?,
+            ValidOp::Lookup(lookup) => match (self.time(lookup.table)?, self.time(lookup.indices)?) {
+                (Time::Fixed, Time::Along(axis)) => Time::Along(axis),
+                (Time::Fixed, time @ (Time::Fixed | Time::Last)) => time,
+                _ => return Err(ACROSS.to_owned()),
+            },
+            ValidOp::TopK(top) => match self.time(top.input)? {
+                Time::Along(axis) if self.model.shape(top.input).len() == axis + 1 => return Err(ACROSS.to_owned()),
+                time => time,
+            },
             ValidOp::View(view) => match self.time(view.input)? {
                 Time::Along(axis) => Time::Along(self.viewed(view, axis, 0).ok_or(ACROSS)?),
                 Time::Behind(axis, before) => {

@@ -161,6 +161,7 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
         Op::Convolution(_) => (2..=3, 1..=1),
         Op::Pool(_) => (1..=1, 1..=2),
         Op::Pad(_) => (3..=5, 1..=1),
+        Op::TopK { .. } => (2..=2, 1..=2),
         Op::Loop(_) => (0..=usize::MAX, 0..=usize::MAX),
         Op::If(_) => (1..=usize::MAX, 0..=usize::MAX),
     }

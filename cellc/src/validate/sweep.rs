@@ -1,6 +1,6 @@
 //! Removes what no output and no variable depends on, and numbers the rest anew.
 
-use crate::model::{Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::model::{Lengths, Sequence, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, WeightSource};
 
 /// Removes every operation, value and constant that nothing needs.
 pub(super) fn sweep(model: &mut ValidModel) {
@@ -63,6 +63,12 @@ fn prune(nodes: Vec<ValidNode>, needed: &[bool]) -> Vec<ValidNode> {
             }
             ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Pointwise(_) => {}
             ValidOp::Softmax(_) | ValidOp::Reduce(_) | ValidOp::View(_) | ValidOp::Concat(_) => {}
+            ValidOp::Integers(_) | ValidOp::Lookup(_) => {}
+            ValidOp::TopK(top) => {
+                for value in [&mut top.values, &mut top.places] {
+                    *value = value.filter(|&value| needed[value]);
+                }
+            }
         }
         kept.push(node);
     }
@@ -177,6 +183,17 @@ fn each(nodes: &mut [ValidNode], visit: &mut impl FnMut(Name)) {
                 visit(Name::Value(&mut concat.out));
             }
             ValidOp::Loop(body) => each_of_loop(body, visit),
+            ValidOp::Integers(integers) => visit(Name::Value(&mut integers.out)),
+            ValidOp::Lookup(lookup) => {
+                visit(Name::Source(&mut lookup.table));
+                visit(Name::Source(&mut lookup.indices));
+                visit(Name::Value(&mut lookup.out));
+            }
+            ValidOp::TopK(top) => {
+                visit(Name::Source(&mut top.input));
+                let values = [top.values.as_mut(), top.places.as_mut()];
+                values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
+            }
         }
     }
 }
@@ -186,6 +203,9 @@ fn each_of_cell(cell: &mut ValidCell, visit: &mut impl FnMut(Name)) {
     sources.into_iter().flatten().for_each(|source| visit(Name::Source(source)));
     let weights = [&mut cell.w, &mut cell.r].into_iter().chain(&mut cell.b).chain(&mut cell.p);
     weights.for_each(|weight| visit(Name::Weight(weight)));
+    if let Some(Sequence { lengths: Lengths::Computed(source), .. }) = &mut cell.sequence {
+        visit(Name::Source(source));
+    }
     let values = [cell.y.as_mut(), cell.h_out.as_mut(), cell.c_out.as_mut()];
     values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
 }

@@ -20,11 +20,6 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// Whether nothing reads what it holds.
-    pub(super) fn is_unread(&self) -> bool {
-        self.lengths.is_none() && self.data.is_none() && self.weight.is_none()
-    }
-
     /// Whether it is lengths of sequences and nothing else.
     pub(super) fn is_length(&self) -> bool {
         self.lengths.is_some() && self.data.is_none() && self.weight.is_none()

@@ -247,7 +247,7 @@ fn sizes(file: &CFile<'_>) -> String {
         let (len, floats) = (interface.block_len, elements(Element::F32, interface.block_len));
         let _ = writeln!(out, "#define {}_BLOCK_SIZE {len} /* {floats} of scratch memory */", file.upper());
     }
-    if interface.alternates || interface.inputs.iter().any(|f| f.element != Element::F32) {
+    if interface.alternates || interface.inputs.iter().chain(&interface.outputs).any(|f| f.element != Element::F32) {
         out.push_str("\n#include <stdint.h>\n");
     }
     out
@@ -303,6 +303,7 @@ fn elements(element: Element, count: usize) -> &'static str {
     match (element, count) {
         (Element::F32 | Element::F16, 1) => "float",
         (Element::F32 | Element::F16, _) => "floats",
+        (Element::Bool, _) => "of 0 or 1",
         (_, 1) => "integer",
         (_, _) => "integers",
     }

@@ -329,6 +329,11 @@ impl Dialect for C<'_> {
 
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text) {
         let value = self.value(value, Type::f32(lanes));
+        if to.element != Element::F32 {
+            let function = self.name(&format!("whole_{}", to.element), 1);
+            self.line(&format!("{}[{offset}] = {function}({});", to.name, value.text));
+            return;
+        }
         if lanes == 1 {
             self.line(&format!("{}[{offset}] = {};", to.name, value.text));
             return;
@@ -338,7 +343,11 @@ impl Dialect for C<'_> {
         self.line(&format!("{};", call.text));
     }
 
-    fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text {
+    fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text {
+        if least != 0 {
+            let function = self.name(&format!("above_{}", from.element), 1);
+            return Text::atom(format!("{function}({}[{offset}], {least}, {most}u)", from.name));
+        }
         let function = self.name(&format!("length_{}", from.element), 1);
         Text::atom(format!("{function}({}[{offset}], {most}u)", from.name))
     }
@@ -394,6 +403,19 @@ impl Dialect for C<'_> {
             let ty = c_type(walk.of.element);
             self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
         }
+    }
+
+    fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
+        let (window, i) = (&walking.window, counter(self.loops));
+        self.line("{");
+        self.blocks.push(true);
+        self.loops += 1;
+        self.depth += 1;
+        self.line(&format!("const uint32_t {i} = {};", at.text));
+        let k = if count == 1 { "0".to_owned() } else { format!("({i} < {count}u ? {i} : {}u)", count - 1) };
+        let k = if window.len == 1 { k } else { format!("(size_t){k} * {}", window.len) };
+        let (from, ty) = (plus(&walking.of.name, walking.offset), c_type(walking.of.element));
+        self.line(&format!("const {ty} *{} = {from} + {k};", window.name));
     }
 
     fn begin_if(&mut self, a: Text, b: Text) {

@@ -88,6 +88,7 @@ fn element(element: Element) -> &'static str {
         Element::F32 => "CELLC_FLOAT32",
         Element::I32 => "CELLC_INT32",
         Element::I64 => "CELLC_INT64",
+        Element::Bool => "CELLC_BOOL",
         Element::U32 | Element::F16 | Element::I8 => unreachable!("no argument of a step has such elements"),
     }
 }

@@ -212,16 +212,31 @@ impl Dialect for Rust {
     }
 
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text) {
-        self.used.insert("store");
+        let helper = match to.element {
+            Element::I32 => "store_i32",
+            Element::I64 => "store_i64",
+            Element::Bool => "store_bool",
+            _ => "store",
+        };
+        self.used.insert(helper);
+        if helper != "store" {
+            let _ = writeln!(self.out, "{helper}({}, {offset}, {});", to.name, value.text);
+            return;
+        }
         let _ = writeln!(self.out, "store::<{lanes}, {}>({}, {offset}, {});", to.len, to.name, value.text);
     }
 
-    fn length(&mut self, from: &Block, offset: usize, most: usize) -> Text {
-        let helper = match from.element {
-            Element::I32 => "length_i32",
-            Element::I64 => "length_i64",
-            Element::U32 => "length_u32",
-            Element::F32 | Element::F16 | Element::I8 => unreachable!("emit: lengths are integers"),
+    fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text {
+        let helper = match (from.element, least) {
+            (Element::I32, 0) => "length_i32",
+            (Element::I64, 0) => "length_i64",
+            (Element::U32, _) => "length_u32",
+            (Element::Bool, _) => "length_bool",
+            (Element::I32, _) => return self.helper("above_i32", &format!("{}, {offset}, {least}, {most}", from.name)),
+            (Element::I64, _) => return self.helper("above_i64", &format!("{}, {offset}, {least}, {most}", from.name)),
+            (Element::F32 | Element::F16 | Element::I8, _) => {
+                unreachable!("emit: lengths are integers")
+            }
         };
         self.helper(helper, &format!("{}, {offset}, {most}", from.name))
     }
@@ -282,6 +297,12 @@ impl Dialect for Rust {
     /// 3 % more instructions).
     fn after_flush(&mut self) {
         self.only_vectors();
+    }
+
+    fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
+        let (window, windows) = (&walking.window.name, windows(count, walking));
+        let at = format!("{}.min({}) as usize", at.operand(), count - 1);
+        let _ = writeln!(self.out, "if let Some({window}) = {windows}.get({at}) {{");
     }
 
     fn begin_if(&mut self, a: Text, b: Text) {

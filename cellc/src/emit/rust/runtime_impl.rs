@@ -39,6 +39,7 @@ fn ports<'a>(fields: impl Iterator<Item = &'a Field>) -> String {
             let element = match element {
                 Element::I32 => "I32",
                 Element::I64 => "I64",
+                Element::Bool => "Bool",
                 _ => "F32",
             };
             let element = format!("::cellc_runtime::Element::{element}");

@@ -45,7 +45,14 @@ pub(crate) fn nested(field: &Field) -> String {
 pub(in crate::emit) fn zero(field: &Field) -> String {
     match *field.shape {
         [n, i] if !flat(field) => format!("[[0.0; {i}]; {n}]"),
-        _ => format!("[0.0; {}]", field.len()),
+        _ => {
+            let zero = match field.element {
+                Element::F32 => "0.0",
+                Element::Bool => "false",
+                _ => "0",
+            };
+            format!("[{zero}; {}]", field.len())
+        }
     }
 }
 
@@ -55,6 +62,7 @@ pub(in crate::emit) fn element(element: Element) -> &'static str {
         Element::F32 => "f32",
         Element::I32 => "i32",
         Element::I64 => "i64",
+        Element::Bool => "bool",
         Element::U32 => "u32",
         Element::F16 | Element::I8 => unreachable!("emit: narrow weights are bytes"),
     }

@@ -27,11 +27,16 @@ fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Opti
     if !reader.enter() {
         return None;
     }
-    let before = reader.errors();
+    let (before, outputs) = (reader.errors(), graph.output.len());
     (reader.read_body)(reader, graph, Some(&[]));
     let level = reader.leave();
     reader.rename(own);
-    (reader.errors() == before).then_some(level)
+    whole(reader, level, before, outputs)
+}
+
+/// A body of which nothing is missing. What is, has been reported, here or in what it depends on.
+fn whole(reader: &mut GraphReader<'_>, level: Level, errors_before: usize, outputs: usize) -> Option<Level> {
+    (reader.errors() == errors_before && level.graph.model.results.len() == outputs).then_some(level)
 }
 
 pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -135,12 +140,12 @@ fn body(
     scans: usize,
     own: (String, String),
 ) -> Option<Level> {
-    let before = reader.errors();
+    let (before, outputs) = (reader.errors(), graph.output.len());
     (reader.read_body)(reader, graph, Some(parameters));
     with_dimension(reader, scans, &[]);
     let level = reader.leave();
     reader.rename(own);
-    (reader.errors() == before).then_some(level)
+    whole(reader, level, before, outputs)
 }
 
 /// Puts a dimension of 1 into the results from one on, along an axis each (0 where none is said).
@@ -222,14 +227,12 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
         }
         parameters.push(value);
     }
-    let before = reader.errors();
+    let (before, outputs) = (reader.errors(), graph.output.len());
     (reader.read_body)(reader, graph, Some(&parameters));
     with_dimension(reader, count, &out_axes);
     let level = reader.leave();
     reader.rename(own);
-    if reader.errors() > before {
-        return None;
-    }
+    let level = whole(reader, level, before, outputs)?;
     let elements = results(&level);
     let mut of = Vec::new();
     for at in 0..all.len() {

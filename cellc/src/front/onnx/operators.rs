@@ -567,3 +567,45 @@ pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     reader.error("Gelu by the error function", "approximate=tanh", help);
     None
 }
+
+pub(super) fn is_nan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    Some(vec![reader.op_of(Op::Elementwise(Elementwise::NotEqual), vec![x, x], ElementType::Bool)])
+}
+
+/// The place of the largest or smallest element along an axis.
+pub(super) fn arg_best(reader: &mut GraphReader<'_>, call: &mut Call<'_>, largest: bool) -> Values {
+    let axis = call.attributes.int("axis").unwrap_or(0);
+    let keep = call.attributes.flag("keepdims", true);
+    let last = call.attributes.flag("select_last_index", false);
+    let x = call.x();
+    let count = reader.integer(1);
+    let element = reader.element(x);
+    let best = Op::TopK { axis, largest, last, sorted_by_place: false };
+    let outputs = reader.ops_of(best, vec![x, count], vec![element, ElementType::I64], Vec::new());
+    let place = outputs.get(1).copied()?;
+    if keep {
+        return Some(vec![place]);
+    }
+    let axis = reader.integers(&[axis]);
+    Some(vec![reader.op_of(Op::Squeeze { skip: false }, vec![place, axis], ElementType::I64)])
+}
+
+pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let axis = call.attributes.int("axis").unwrap_or(-1);
+    let largest = call.attributes.flag("largest", true);
+    // without an order, any order is right
+    call.attributes.flag("sorted", true);
+    let x = call.x();
+    let count = match (call.attributes.int("k"), call.input(1)) {
+        (Some(k), _) => reader.integer(k),
+        (None, Some(count)) => count,
+        (None, None) => {
+            reader.error("no k", "how many elements are wanted", "export the model again");
+            return None;
+        }
+    };
+    let element = reader.element(x);
+    let best = Op::TopK { axis, largest, last: false, sorted_by_place: false };
+    Some(reader.ops_of(best, vec![x, count], vec![element, ElementType::I64], Vec::new()))
+}

@@ -571,8 +571,12 @@ impl<'a> Validation<'a> {
                 .map_err(|problem| refuse(problem, format!("the outputs of the model: {}", list_names(&outputs))));
             let (Ok(parameter), Ok(result)) = (parameter, result) else { continue };
             let (p, r) = (&model.parameters[parameter], &model.results[result]);
-            if p.weight || p.length.is_some() {
-                let what = if p.weight { "W, R or B of a cell" } else { "lengths of a sequence" };
+            if p.weight || !p.element.is_float() {
+                let what = match (p.weight, p.length) {
+                    (true, _) => "W, R or B of a cell",
+                    (false, Some(_)) => "lengths of a sequence",
+                    (false, None) => "of integers",
+                };
                 refuse(format!("the input is {what}"), "an input that is not".to_owned());
             } else if p.shape != r.shape {
                 let found = format!("the input has the shape {:?}, the output {:?}", p.shape, r.shape);

@@ -172,6 +172,7 @@ fn kind(op: &Op) -> &'static str {
         Op::Convolution(_) => "Convolution",
         Op::Pool(_) => "Pool",
         Op::Pad(_) => "Pad",
+        Op::TopK { .. } => "TopK",
         Op::Loop(_) => "Loop",
         Op::If(_) => "If",
     }

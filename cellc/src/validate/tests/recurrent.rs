@@ -143,18 +143,6 @@ fn attention_is_the_last_input() {
         ("too long", sequence(CellKind::Rnn, Direction::Forward, &[3, 4], &[0]), none()),
         ("too many lengths", sequence(CellKind::Rnn, Direction::Forward, &[3, 3, 3], &[0]), none()),
         (
-            "lengths that are data",
-            {
-                let mut graph = Graph::default();
-                let given = graph.input_of("lengths", &[2], ElementType::I64);
-                add_sequence(&mut graph, CellKind::Rnn, Direction::Forward, given, &[0]);
-                let float = graph.convert(given, ElementType::F32);
-                graph.result("as data", float);
-                graph
-            },
-            none(),
-        ),
-        (
             "peepholes of a sequence",
             {
                 let mut graph = sequence(CellKind::Lstm, Direction::Forward, &[3, 3], &[0]);

@@ -151,6 +151,47 @@ UPPER_INLINE uint32_t NAME(int32_t length, uint32_t most) {
 UPPER_INLINE uint32_t NAME(int64_t length, uint32_t most) {
     return length < 0 ? 0u : (uint64_t)length > most ? most : (uint32_t)length;
 }
+//: length_bool
+
+/* 1 where it is true, else 0; at most `most`. */
+UPPER_INLINE uint32_t NAME(uint8_t truth, uint32_t most) {
+    return truth && most > 0u ? 1u : 0u;
+}
+//: above_i32
+
+/* How far a number is above `least`, at most `most`. */
+UPPER_INLINE uint32_t NAME(int32_t number, int32_t least, uint32_t most) {
+    const uint32_t above = (uint32_t)number - (uint32_t)least;
+    return number < least ? 0u : above > most ? most : above;
+}
+//: above_i64
+
+/* How far a number is above `least`, at most `most`. */
+UPPER_INLINE uint32_t NAME(int64_t number, int32_t least, uint32_t most) {
+    const uint64_t above = (uint64_t)number - (uint64_t)least;
+    return number < least ? 0u : above > most ? most : (uint32_t)above;
+}
+//: whole_i32
+
+/* A whole number as an integer: the nearest one there is, 0 for NaN. */
+UPPER_INLINE int32_t NAME(float value) {
+    return value >= 2147483648.0f ? INT32_MAX : value >= -2147483648.0f ? (int32_t)value : value < 0.0f ? INT32_MIN : 0;
+}
+//: whole_i64
+
+/* A whole number as an integer: the nearest one there is, 0 for NaN. */
+UPPER_INLINE int64_t NAME(float value) {
+    return value >= 9223372036854775808.0f    ? INT64_MAX
+           : value >= -9223372036854775808.0f ? (int64_t)value
+           : value < 0.0f                     ? INT64_MIN
+                                              : 0;
+}
+//: whole_bool
+
+/* 1 where it is not 0. */
+UPPER_INLINE uint8_t NAME(float value) {
+    return value != 0.0f ? 1 : 0;
+}
 //: length_u32
 
 /* The length of a sequence, at most `most`. */

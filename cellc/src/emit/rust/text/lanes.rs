@@ -289,6 +289,64 @@ fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
     }
 }
 
+//: length_bool
+/// 1 where element `at` is true, else 0; at most `most`.
+#[inline]
+fn length_bool<const N: usize>(from: &[bool; N], at: usize, most: u32) -> u32 {
+    match from.get(at) {
+        Some(truth) => u32::from(*truth).min(most),
+        None => 0,
+    }
+}
+
+//: above_i32
+/// How far element `at` is above `least`, at most `most`.
+#[inline]
+fn above_i32<const N: usize>(from: &[i32; N], at: usize, least: i32, most: u32) -> u32 {
+    match from.get(at) {
+        Some(number) => ((*number).max(least).abs_diff(least)).min(most),
+        None => 0,
+    }
+}
+
+//: above_i64
+/// How far element `at` is above `least`, at most `most`.
+#[inline]
+fn above_i64<const N: usize>(from: &[i64; N], at: usize, least: i32, most: u32) -> u32 {
+    let least = i64::from(least);
+    match from.get(at) {
+        Some(number) => (*number).max(least).abs_diff(least).min(u64::from(most)) as u32,
+        None => 0,
+    }
+}
+
+//: store_i32
+/// Sets element `at` to a whole number; NaN is 0.
+#[inline]
+fn store_i32<const N: usize>(to: &mut [i32; N], at: usize, [value]: [f32; 1]) {
+    if let Some(to) = to.get_mut(at) {
+        *to = value as i32;
+    }
+}
+
+//: store_i64
+/// Sets element `at` to a whole number; NaN is 0.
+#[inline]
+fn store_i64<const N: usize>(to: &mut [i64; N], at: usize, [value]: [f32; 1]) {
+    if let Some(to) = to.get_mut(at) {
+        *to = value as i64;
+    }
+}
+
+//: store_bool
+/// Sets element `at`, which is true where the number is not 0.
+#[inline]
+fn store_bool<const N: usize>(to: &mut [bool; N], at: usize, [value]: [f32; 1]) {
+    if let Some(to) = to.get_mut(at) {
+        *to = value != 0.0;
+    }
+}
+
 //: length_u32
 /// Length `at`, at most `most`.
 #[inline]

@@ -1,0 +1,29 @@
+use super::{Definition, Error, FunctionBuilder, Image, add, constant, magnitude, select_less, sub};
+use crate::kernel::{Expr, Function};
+
+pub(super) const DEFINITION: Definition = Definition {
+    exact: |_, v| v.round_ties_even(),
+    expand: |_, _| expand(),
+    error: |_, _, _| Error::default(),
+    image: |_, _, ends| Image { jump: 1.0, ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY]) },
+};
+
+/// From here on every f32 is a whole number.
+const WHOLE: f32 = 8_388_608.0;
+
+/// The nearest whole number; the even one of two. Of what is not 0 but becomes 0 the sign is lost.
+pub(super) fn nearest(body: &mut FunctionBuilder, x: &Expr) -> Expr {
+    body.comment("the sum has no room for a fraction, and is rounded");
+    let above = body.float("above", sub(&add(x, &constant(WHOLE)), &constant(WHOLE)));
+    let below = body.float("below", add(&sub(x, &constant(WHOLE)), &constant(WHOLE)));
+    let near = body.float("near", select_less(x, 0.0, &below, &above));
+    let size = body.float("size", magnitude(x));
+    // NaN stays one
+    body.float("whole", select_less(&size, WHOLE, &near, x))
+}
+
+fn expand() -> Function {
+    let (mut body, x) = FunctionBuilder::new("round", "The whole number that is nearest to x; the even one of two.");
+    let whole = nearest(&mut body, &x);
+    body.finish(whole)
+}

@@ -1,0 +1,168 @@
+//! The analysis at one input: what is exact goes beside what is known of the computed values.
+//!
+//! Where a model decides, by a comparison, a rounding or the best of some elements, the exact values say what is right, and the errors whether
+//! generated code may decide otherwise. Where it may, the bound covers both.
+
+use super::ErrorAnalysis;
+use super::value::Value;
+use crate::evaluate::{Arithmetic, CellWeights, Row, State, StepInputs, steps_of};
+use crate::model::{PointwiseFunction, TopK, ValidCell};
+use crate::reference::{Float64, order};
+
+/// What errors of float64 are small against.
+const MARGIN: f64 = 1e-9;
+
+/// An exact value, and what is known of the computed one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct AtPoint {
+    exact: f64,
+    pub(super) value: Value,
+}
+
+impl AtPoint {
+    /// Whether this and another, once computed, stand in the same order as before.
+    fn is_apart(self, other: Self) -> bool {
+        let errors = self.value.error() + other.value.error();
+        let all_exact = self.value.is_exact() && other.value.is_exact();
+        all_exact || (self.exact - other.exact).abs() > errors * (1.0 + MARGIN) + MARGIN * self.exact.abs()
+    }
+
+    /// 0 or 1, by a comparison with a right result.
+    fn decided(right: f64, certain: bool) -> Value {
+        if certain { Value::exactly(right) } else { Value::new(0.0, 1.0, 1.0) }
+    }
+}
+
+pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
+
+/// The two parts of values.
+fn apart(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
+    values.iter().map(|v| (v.exact, v.value)).unzip()
+}
+
+fn together(exact: Vec<f64>, values: Vec<Value>) -> Vec<AtPoint> {
+    exact.into_iter().zip(values).map(|(exact, value)| AtPoint { exact, value }).collect()
+}
+
+impl Arithmetic for AtOneInput {
+    type Value = AtPoint;
+
+    fn given(&self, number: f64) -> AtPoint {
+        AtPoint { exact: number, value: self.0.given(number) }
+    }
+
+    fn flush_below(&self) -> Option<f32> {
+        self.0.flush_below()
+    }
+
+    fn flushed(&self, v: AtPoint) -> AtPoint {
+        AtPoint { value: self.0.flushed(v.value), ..v }
+    }
+
+    fn constant(&self, number: f64) -> AtPoint {
+        AtPoint { exact: number, value: self.0.constant(number) }
+    }
+
+    fn known(&self, value: &AtPoint) -> Option<f64> {
+        value.value.is_exact().then_some(value.exact)
+    }
+
+    /// Nothing is said of a sequence whose length may be one or another.
+    fn sequence(
+        &self,
+        cell: &ValidCell,
+        weights: &CellWeights<'_>,
+        row: &Row<'_, AtPoint>,
+        length: f64,
+    ) -> (Vec<Vec<AtPoint>>, State<AtPoint>) {
+        let (mut y, mut last) = steps_of(self, cell, weights, row, length);
+        if length.is_nan() {
+            let all = y.iter_mut().flatten().chain(&mut last.h).chain(&mut last.c);
+            all.for_each(|v| v.value = Value::within(f64::INFINITY));
+        }
+        (y, last)
+    }
+
+    fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, AtPoint>) -> State<AtPoint> {
+        let (x, h, c) = (apart(step.x), apart(step.h), apart(step.c));
+        let a = step.a.map(|a| (a.exact, a.value));
+        let exact = StepInputs { x: &x.0, h: &h.0, c: &c.0, a: a.as_ref().map(|a| &a.0) };
+        let known = StepInputs { x: &x.1, h: &h.1, c: &c.1, a: a.as_ref().map(|a| &a.1) };
+        let (exact, known) = (Float64.step(cell, weights, exact), self.0.step(cell, weights, known));
+        State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
+    }
+
+    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[AtPoint]) -> AtPoint {
+        let (weights, (exact, known)) = (weights.collect::<Vec<_>>(), apart(values));
+        let of = || weights.iter().copied();
+        AtPoint { exact: Float64.row(of(), &exact), value: self.0.row(of(), &known) }
+    }
+
+    fn dot(&self, terms: impl ExactSizeIterator<Item = (AtPoint, AtPoint)>) -> AtPoint {
+        let terms: Vec<_> = terms.collect();
+        let exact = Float64.dot(terms.iter().map(|(a, b)| (a.exact, b.exact)));
+        AtPoint { exact, value: self.0.dot(terms.iter().map(|(a, b)| (a.value, b.value))) }
+    }
+
+    fn pointwise(&self, function: PointwiseFunction, operands: &[AtPoint]) -> AtPoint {
+        use PointwiseFunction as P;
+        let (exact, known) = apart(operands);
+        let right = Float64.pointwise(function, &exact);
+        let is_bounded = known.iter().all(|v| v.is_bounded());
+        let value = match (function, operands) {
+            (P::Less | P::LessEqual | P::Equal, &[a, b]) if is_bounded => AtPoint::decided(right, a.is_apart(b)),
+            (P::Select, &[condition, then, otherwise]) if is_bounded => match condition.value.is_exact() {
+                true => {
+                    if condition.exact > 0.5 {
+                        then.value
+                    } else {
+                        otherwise.value
+                    }
+                }
+                false => {
+                    let either = then.value.either(otherwise.value);
+                    let apart = (then.exact - otherwise.exact).abs();
+                    Value::new(either.low(), either.high(), apart + either.error())
+                }
+            },
+            (P::Activation(_), &[v]) if function.decides() && is_bounded => {
+                let error = v.value.error() * (1.0 + MARGIN);
+                let [low, high] = [v.exact - error, v.exact + error].map(|v| Float64.pointwise(function, &[v]));
+                Value::new(low, high, (right - low).max(high - right))
+            }
+            _ => self.0.pointwise(function, &known),
+        };
+        AtPoint { exact: right, value }
+    }
+
+    fn lookup(&self, column: &[&AtPoint], number: &AtPoint) -> AtPoint {
+        let (exact, known): (Vec<f64>, Vec<Value>) = column.iter().map(|v| (v.exact, v.value)).unzip();
+        let place = crate::reference::place(number.exact, column.len());
+        let known: Vec<&Value> = known.iter().collect();
+        let value = if number.value.is_exact() { *known[place] } else { self.0.lookup(&known, &number.value) };
+        AtPoint { exact: exact[place], value }
+    }
+
+    fn best(&self, top: &TopK, row: &[AtPoint]) -> Vec<(AtPoint, AtPoint)> {
+        let (exact, known) = apart(row);
+        let anywhere = self.0.best(top, &known);
+        let chosen = order(top, &exact).into_iter().zip(anywhere);
+        chosen
+            .map(|(at, (value, place))| {
+                let own = row[at];
+                let is_certain =
+                    own.value.is_bounded() && row.iter().enumerate().all(|(i, v)| i == at || own.is_apart(*v));
+                let (value, place) = match is_certain {
+                    true => (own.value, Value::exactly(at as f64)),
+                    false => (value, place),
+                };
+                (AtPoint { exact: exact[at], value }, AtPoint { exact: at as f64, value: place })
+            })
+            .collect()
+    }
+
+    fn softmax(&self, values: &[AtPoint], log: bool) -> Vec<AtPoint> {
+        let (exact, known) = apart(values);
+        together(Float64.softmax(&exact, log), self.0.softmax(&known, log))
+    }
+}

@@ -1,0 +1,57 @@
+//! Integers of the interface as the whole numbers that kernels compute with, and the other way round.
+
+use super::builder::{KernelBuilder, op};
+use crate::kernel::{Expr, LaneOp, Place, Stmt};
+use crate::model::{Integers, Source, counted};
+
+/// From here on every f32 is a whole number, and the last bits of the next ones are their distance from it.
+const WHOLE: f32 = 8_388_608.0;
+
+/// A u32 below 2^23 as f32.
+pub(super) fn float(number: Expr) -> Expr {
+    let bits = op(LaneOp::Or, vec![number, Expr::u32(WHOLE.to_bits(), 1)]);
+    op(LaneOp::Sub, vec![op(LaneOp::FromBits, vec![bits]), Expr::f32(WHOLE, 1)])
+}
+
+/// A whole f32 from 0 on and below 2^23 as u32.
+pub(super) fn number(float: Expr) -> Expr {
+    let bits = op(LaneOp::ToBits, vec![op(LaneOp::Add, vec![float, Expr::f32(WHOLE, 1)])]);
+    op(LaneOp::WrappingSub, vec![bits, Expr::u32(WHOLE.to_bits(), 1)])
+}
+
+/// A f32 that is 0 where it is below or NaN, and `most` where it is above.
+pub(super) fn between(float: Expr, most: usize) -> Expr {
+    let inside = op(LaneOp::Max, vec![float, Expr::f32(0.0, 1)]);
+    op(LaneOp::Min, vec![inside, Expr::f32(most as f32, 1)])
+}
+
+impl<'m> KernelBuilder<'_, 'm> {
+    pub(super) fn integers(&mut self, integers: &'m Integers) -> (Vec<String>, Vec<Stmt>) {
+        let from: Place = self.lowering.memory.parameters[integers.parameter].into();
+        let to = self.lowering.source(Source::Value(integers.out));
+        let len = self.lowering.len(Source::Value(integers.out));
+        let Integers { least, most, .. } = *integers;
+        let body = self.each(len, from, to, |from, to| {
+            let above = float(Expr::Length { from, least, most: most.abs_diff(least) as usize });
+            let value = if least == 0 { above } else { op(LaneOp::Add, vec![above, Expr::f32(least as f32, 1)]) };
+            Stmt::Store { to, value }
+        });
+        (vec![format!("{} as f32.", counted(len, "integer"))], body)
+    }
+
+    /// Stores whole numbers as integers.
+    pub(super) fn whole_numbers(&mut self, from: Place, to: Place, len: usize) -> Vec<Stmt> {
+        self.each(len, from, to, |from, to| Stmt::Store { to, value: Expr::Load { from, lanes: 1 } })
+    }
+
+    /// One statement for each element.
+    fn each(&mut self, len: usize, from: Place, to: Place, stmt: impl Fn(Place, Place) -> Stmt) -> Vec<Stmt> {
+        if len == 1 {
+            return vec![stmt(from, to)];
+        }
+        let (from, read) = self.walk("integer", from, 1, false);
+        let (to, written) = self.walk("out_element", to, 1, true);
+        let body = vec![stmt(from, to)];
+        vec![Stmt::For { count: len, turn: None, backwards: None, walks: vec![read, written], body }]
+    }
+}

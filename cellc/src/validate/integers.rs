@@ -1,0 +1,315 @@
+//! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24 exactly: what may go beyond is refused.
+
+use super::{Known, Validation};
+use crate::model::{Activation, ElementType, Elementwise, Integers, Node, PointwiseFunction, Source, Tensor, ValidOp};
+
+/// Up to this magnitude every whole number is a f32.
+const EXACT: f64 = 16_777_216.0;
+
+/// The least and the largest value of a tensor of integers.
+pub(super) type Range = [f64; 2];
+
+/// Nothing is known.
+const ANY: Range = [f64::NEG_INFINITY, f64::INFINITY];
+
+/// Those of 0 and 1.
+const TRUTH: Range = [0.0, 1.0];
+
+fn union(a: Range, b: Range) -> Range {
+    [a[0].min(b[0]), a[1].max(b[1])]
+}
+
+/// Of all combinations of the ends of two ranges.
+fn ends(a: Range, b: Range, of: impl Fn(f64, f64) -> f64) -> Range {
+    let all = [of(a[0], b[0]), of(a[0], b[1]), of(a[1], b[0]), of(a[1], b[1])];
+    // zero times infinity is nothing that is known
+    if all.iter().any(|v| v.is_nan()) {
+        return ANY;
+    }
+    [all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(f64::NEG_INFINITY, f64::max)]
+}
+
+impl Validation<'_> {
+    /// An input of integers as kernels compute with it.
+    pub(super) fn integers_of(&mut self, node: &Node, parameter: usize, element: ElementType) -> Known {
+        let out = self.value(self.valid.parameters[parameter].shape.clone());
+        let [least, most] = Integers::limits(element);
+        self.emit(node, ValidOp::Integers(Integers { parameter, least, most, out }));
+        self.ranges.insert(out, [least.into(), most.into()]);
+        self.parameter_of.insert(out, (parameter, true));
+        Known::Source(Source::Value(out), element)
+    }
+
+    /// The input that a tensor of integers is, all of it in its order.
+    pub(super) fn given_integers(&self, source: Source) -> Option<usize> {
+        match source {
+            Source::Parameter(parameter) => Some(parameter),
+            Source::Value(value) => {
+                self.parameter_of.get(&value).filter(|(_, is_whole)| *is_whole).map(|(parameter, _)| *parameter)
+            }
+            _ => None,
+        }
+    }
+
+    /// What is known of a tensor of integers.
+    pub(super) fn range_of(&self, known: &Known) -> Range {
+        match known {
+            Known::Source(_, ElementType::Bool) => TRUTH,
+            Known::Source(Source::Value(value), _) => self.ranges.get(value).copied().unwrap_or(ANY),
+            Known::Constant(tensor, _) if !tensor.is_empty() => {
+                let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
+                all.fold([f64::INFINITY, f64::NEG_INFINITY], |range, v| union(range, [v, v]))
+            }
+            Known::Constant(..) => TRUTH,
+            Known::Source(..) | Known::Iteration(..) => ANY,
+        }
+    }
+
+    /// What is known of several tensors together.
+    pub(super) fn range_of_all(&self, all: &[Known]) -> Range {
+        all.iter().map(|known| self.range_of(known)).fold([f64::INFINITY, f64::NEG_INFINITY], union)
+    }
+
+    /// Remembers it.
+    pub(super) fn set_range(&mut self, known: &Known, range: Range) {
+        if let Known::Source(Source::Value(value), element) = known
+            && !element.is_float()
+        {
+            self.ranges.insert(*value, range);
+        }
+    }
+
+    /// Refuses what kernels cannot hold exactly.
+    pub(super) fn all_exact(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
+        for input in inputs.iter().filter(|input| !input.element().is_float()) {
+            let wrong = match input {
+                Known::Constant(tensor, _) => (0..tensor.len()).find(|&i| tensor.get_f64(i).abs() > EXACT),
+                _ => None,
+            };
+            if let (Some(at), Some(tensor)) = (wrong, input.tensor()) {
+                let found = format!("{} in arithmetic at run time", tensor.get_f64(at));
+                self.too_large_integer(node, found);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn too_large_integer(&mut self, node: &Node, found: String) {
+        let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
+        let help = "clip the integers before, or compute this part outside of the model";
+        self.error(node, &node.origin, found, valid, help);
+    }
+
+    /// A tensor of integers in that range; `None` after an error.
+    fn exact_integers(&mut self, node: &Node, source: Source, element: ElementType, range: Range) -> Option<Known> {
+        if range.iter().any(|end| end.is_nan() || end.abs() > EXACT) {
+            let text = |v: f64| if v.is_finite() { v.to_string() } else { "any number".to_owned() };
+            self.too_large_integer(node, format!("{} from {} to {}", element.name(), text(range[0]), text(range[1])));
+            return None;
+        }
+        if let Source::Value(value) = source {
+            self.ranges.insert(value, range);
+        }
+        Some(Known::Source(source, element))
+    }
+
+    /// What is known of so many elements that become one; `None` after an error.
+    pub(super) fn reduced_range(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        input: &Known,
+        size: usize,
+    ) -> Option<Range> {
+        let range = self.range_of(input);
+        if input.element().is_float() {
+            return Some(range);
+        }
+        let range = match function {
+            PointwiseFunction::Add => range.map(|end| end * size as f64),
+            PointwiseFunction::Multiply => {
+                let most = range[0].abs().max(range[1].abs()).max(1.0).powi(i32::try_from(size).unwrap_or(i32::MAX));
+                [-most, most]
+            }
+            _ => range,
+        };
+        if range.iter().any(|end| end.abs() > EXACT) {
+            self.too_large_integer(node, format!("{size} integers by {}", function.name()));
+            return None;
+        }
+        Some(range)
+    }
+
+    /// An operation on integers at run time.
+    pub(super) fn of_integers(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        inputs: &[Known],
+        shape: &[usize],
+    ) -> Option<Known> {
+        use Elementwise as E;
+        use PointwiseFunction as P;
+        self.all_exact(node, inputs)?;
+        let element = inputs[0].element();
+        let a = self.range_of(&inputs[0]);
+        let b = inputs.get(1).map_or(TRUTH, |known| self.range_of(known));
+        let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
+        let (source, range) = match function {
+            E::Add => (self.pointwise(node, P::Add, &sources, shape)?, ends(a, b, |a, b| a + b)),
+            E::Subtract => (self.pointwise(node, P::Subtract, &sources, shape)?, ends(a, b, |a, b| a - b)),
+            E::Multiply => (self.pointwise(node, P::Multiply, &sources, shape)?, ends(a, b, |a, b| a * b)),
+            E::Maximum => (self.pointwise(node, P::Maximum, &sources, shape)?, [a[0].max(b[0]), a[1].max(b[1])]),
+            E::Minimum => (self.pointwise(node, P::Minimum, &sources, shape)?, [a[0].min(b[0]), a[1].min(b[1])]),
+            E::Negative => {
+                let minus = self.scalar(-1.0);
+                (self.pointwise(node, P::Multiply, &[sources[0], minus], shape)?, [-a[1], -a[0]])
+            }
+            E::Abs => {
+                let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
+                (self.absolute(node, sources[0], shape)?, [least, a[0].abs().max(a[1].abs())])
+            }
+            E::Clamp { min, max } => {
+                let [min_of, max_of] = [f64::from(min).ceil(), f64::from(max).floor()];
+                let source = self.clamp(node, sources[0], min_of as f32, max_of as f32, shape)?;
+                (source, a.map(|v| v.clamp(min_of, max_of)))
+            }
+            E::Divide | E::Mod | E::FloorMod => {
+                let mut quotient = self.pointwise(node, P::Divide, &sources, shape)?;
+                if b[0] <= 0.0 && b[1] >= 0.0 {
+                    let zero = self.scalar(0.0);
+                    let own = self.shape_of(&inputs[1]);
+                    let no_divisor = self.pointwise(node, P::Equal, &[sources[1], zero], &own)?;
+                    quotient = self.pointwise(node, P::Select, &[no_divisor, zero, quotient], shape)?;
+                }
+                // the quotient of whole numbers below 2^24 is rounded to no whole number that it is not
+                let rounded = if function == E::Mod { Activation::Truncate } else { Activation::Floor };
+                let whole = self.pointwise(node, P::Activation(rounded), &[quotient], shape)?;
+                let divisor = b[0].abs().max(b[1].abs());
+                if function == E::Divide {
+                    let most = a[0].abs().max(a[1].abs());
+                    (whole, [-most, most])
+                } else {
+                    let product = self.pointwise(node, P::Multiply, &[whole, sources[1]], shape)?;
+                    let rest = self.pointwise(node, P::Subtract, &[sources[0], product], shape)?;
+                    // of a division by 0 all is left
+                    let most =
+                        if b[0] <= 0.0 && b[1] >= 0.0 { a[0].abs().max(a[1].abs()) } else { 0.0 }.max(divisor - 1.0);
+                    (rest, [-most, most])
+                }
+            }
+            E::Floor | E::Ceiling | E::Round | E::Truncate => return Some(inputs[0].clone()),
+            E::Sign => (self.sign(node, sources[0], shape)?, [-1.0, 1.0]),
+            _ => {
+                let found = format!("{} at run time", element.name());
+                let help = "convert the integers to floating point before";
+                self.error(node, &node.origin, found, super::floats(), help);
+                return None;
+            }
+        };
+        self.exact_integers(node, source, element, range)
+    }
+
+    /// -1, 0 or 1.
+    pub(super) fn sign(&mut self, node: &Node, input: Source, shape: &[usize]) -> Option<Source> {
+        use PointwiseFunction as P;
+        let zero = self.scalar(0.0);
+        let above = self.pointwise(node, P::Less, &[zero, input], shape)?;
+        let below = self.pointwise(node, P::Less, &[input, zero], shape)?;
+        let sign = self.pointwise(node, P::Subtract, &[above, below], shape)?;
+        // NaN stays
+        let number = self.pointwise(node, P::Equal, &[input, input], shape)?;
+        self.pointwise(node, P::Select, &[number, sign, input], shape)
+    }
+
+    /// Comparisons, what is made of them, and choices by them; `None` after an error.
+    pub(super) fn decision(
+        &mut self,
+        node: &Node,
+        function: Elementwise,
+        inputs: &[Known],
+        shape: &[usize],
+    ) -> Option<Known> {
+        use Elementwise as E;
+        use PointwiseFunction as P;
+        self.all_exact(node, inputs)?;
+        let sources: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
+        let swapped: Vec<Source> = sources.iter().rev().copied().collect();
+        let truth = |source: Source| Some(Known::Source(source, ElementType::Bool));
+        let is_truth = inputs[0].element() == ElementType::Bool;
+        match function {
+            E::Less => truth(self.pointwise(node, P::Less, &sources, shape)?),
+            E::Greater => truth(self.pointwise(node, P::Less, &swapped, shape)?),
+            E::LessEqual => truth(self.pointwise(node, P::LessEqual, &sources, shape)?),
+            E::GreaterEqual => truth(self.pointwise(node, P::LessEqual, &swapped, shape)?),
+            E::Equal => truth(self.pointwise(node, P::Equal, &sources, shape)?),
+            E::NotEqual => {
+                let equal = self.pointwise(node, P::Equal, &sources, shape)?;
+                truth(self.not(node, equal, shape)?)
+            }
+            E::LogicalNot if is_truth => truth(self.not(node, sources[0], shape)?),
+            E::LogicalAnd if is_truth => truth(self.pointwise(node, P::Minimum, &sources, shape)?),
+            E::LogicalOr if is_truth => truth(self.pointwise(node, P::Maximum, &sources, shape)?),
+            E::Select => {
+                let condition = match inputs[0].element() {
+                    ElementType::Bool => sources[0],
+                    _ => {
+                        let own = self.shape_of(&inputs[0]);
+                        self.is_not_zero(node, sources[0], &own)?
+                    }
+                };
+                let element = inputs[1].element();
+                let of = [condition, sources[1], sources[2]];
+                let known = Known::Source(self.pointwise(node, P::Select, &of, shape)?, element);
+                self.set_range(&known, self.range_of_all(&inputs[1..]));
+                Some(known)
+            }
+            _ => {
+                let found = format!("a logical operation on {} at run time", inputs[0].element().name());
+                self.error(node, &node.origin, found, "booleans", "compare the integers with 0 before");
+                None
+            }
+        }
+    }
+
+    fn not(&mut self, node: &Node, truth: Source, shape: &[usize]) -> Option<Source> {
+        let one = self.scalar(1.0);
+        self.pointwise(node, PointwiseFunction::Subtract, &[one, truth], shape)
+    }
+
+    fn is_not_zero(&mut self, node: &Node, source: Source, shape: &[usize]) -> Option<Source> {
+        let zero = self.scalar(0.0);
+        let equal = self.pointwise(node, PointwiseFunction::Equal, &[source, zero], shape)?;
+        self.not(node, equal, shape)
+    }
+
+    /// A conversion at run time of which one side is no floating point; `None` after an error.
+    pub(super) fn converted(&mut self, node: &Node, known: &Known, element: ElementType) -> Option<Known> {
+        let shape = self.shape_of(known);
+        let (source, before) = (self.source(known)?, known.element());
+        let range = self.range_of(known);
+        if element == before || element.is_float() {
+            return Some(Known::Source(source, element));
+        }
+        if element == ElementType::Bool {
+            return Some(Known::Source(self.is_not_zero(node, source, &shape)?, element));
+        }
+        if before.is_float() {
+            let whole = PointwiseFunction::Activation(Activation::Truncate);
+            return Some(Known::Source(self.pointwise(node, whole, &[source], &shape)?, element));
+        }
+        let holds = |v: f64| super::fold::to_integers(&whole_number(v), element).is_ok_and(|t| t.get_f64(0) == v);
+        if range.iter().all(|end| end.is_finite()) && !range.into_iter().all(holds) {
+            let found = format!("integers from {} to {} as {}", range[0], range[1], element.name());
+            self.error(node, &node.origin, found, "a type that holds them", "clip the integers before");
+            return None;
+        }
+        Some(Known::Source(source, element))
+    }
+}
+
+/// A constant of one integer.
+fn whole_number(value: f64) -> Tensor {
+    Tensor::from_i64(Vec::new(), &[value as i64]).expect("validate: a scalar has one element")
+}
