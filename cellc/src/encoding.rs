@@ -4,12 +4,24 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::model::half::{Bf16, F16};
 
-use crate::kernel::Encoding;
+use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::model::{Tensor, ValidModel, ValidOp, WeightSource};
 use crate::options::WeightFormat;
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
 const INT8_MOST: f32 = 127.0;
+
+/// The largest magnitude of an element of x or h in eight bits.
+pub const LARGEST_INT8: f32 = INT8_MOST;
+
+/// Vectors of so many elements are not rounded to integers.
+pub const MOST_AS_THEY_ARE: usize = 4;
+
+/// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
+pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
+
+/// Up to here f32 holds every whole number.
+const LARGEST_EXACT: f64 = 16_777_216.0;
 
 /// The smallest magnitude, 2^-64, of the high one of a pair, in its upper 16 bits: with the bits of the other one below it,
 /// zero would be a denormal, on which processors are slow.
@@ -69,6 +81,27 @@ fn bf16_pair(high: f32, low: f32) -> f32 {
     let distance = |value: &f32| (f64::from(*value) - f64::from(high)).abs();
     let finite = values.filter(|value| value.is_finite());
     finite.min_by(|a, b| distance(a).total_cmp(&distance(b))).expect("encoding: a weight that the format holds")
+}
+
+/// What kernels make of a vector of x or h in eight bits: whole numbers, and their scale. If one is not finite, the scale is NaN.
+pub fn quantise(values: &[f32]) -> (Vec<f32>, f32) {
+    let largest = values.iter().fold(LEAST_LARGEST, |most, v| if most > v.abs() { most } else { v.abs() });
+    let poison: f32 = values.iter().map(|v| v * 0.0).sum();
+    let inverse = LARGEST_INT8 / largest;
+    let whole = |v: &f32| (v * inverse).round_ties_even();
+    (values.iter().map(whole).collect(), largest / LARGEST_INT8 + poison)
+}
+
+/// The first row of a model's matrices in eight bits whose sums may leave the whole numbers that f32 holds, and how far they may go.
+pub(crate) fn beyond_f32<'a>(matrices: &'a [Matrix<'a>]) -> Option<(&'a Matrix<'a>, usize, f64)> {
+    let largest = |matrix: &Matrix<'_>, row: usize| {
+        let sum: f64 =
+            Stored::new(WeightFormat::Int8, &matrix.row(row)).values.iter().map(|w| f64::from(w.abs())).sum();
+        f64::from(LARGEST_INT8) * sum
+    };
+    let long = |matrix: &&Matrix<'_>| matrix.columns as f64 * f64::from(LARGEST_INT8).powi(2) > LARGEST_EXACT;
+    let rows = matrices.iter().filter(long).flat_map(|matrix| (0..matrix.rows).map(move |row| (matrix, row)));
+    rows.map(|(matrix, row)| (matrix, row, largest(matrix, row))).find(|(.., sum)| *sum > LARGEST_EXACT)
 }
 
 /// How far the matrices of a model, as they are stored, are from what they are in the model.
@@ -256,6 +289,46 @@ mod tests {
                 assert!(error <= 0.5001 * step, "{w:e} of {line:?} is off by {error:e}");
             }
         }
+    }
+
+    #[test]
+    fn vectors_in_eight_bits_have_the_scale_of_their_largest_element() {
+        assert_eq!(quantise(&[127.0, -63.5, 62.5, 0.4, -0.0]), (vec![127.0, -64.0, 62.0, 0.0, 0.0], 1.0));
+        let (whole, scale) = quantise(&[f32::MAX, -f32::MAX, 1.0]);
+        assert_eq!((whole, scale.is_finite()), (vec![127.0, -127.0, 0.0], true));
+        // what is smaller than all that is kept is nothing, beside an exact zero
+        assert_eq!(quantise(&[0.0, 1e-45, -1e-40]).0, [0.0; 3]);
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(quantise(&[1.0, bad, 2.0]).1.is_nan() && quantise(&[bad, 1.0, 2.0]).1.is_nan());
+        }
+        for line in line().chunks(9) {
+            let (whole, scale) = quantise(line);
+            let most = line.iter().fold(LEAST_LARGEST, |most, v| most.max(v.abs()));
+            for (q, v) in whole.iter().zip(line) {
+                assert!(q.abs() <= 127.0 && q.fract() == 0.0, "{v:e} of {line:?} is {q}");
+                let error = (f64::from(*q) * f64::from(scale) - f64::from(*v)).abs();
+                assert!(error <= f64::from(most) * (0.5 / 127.0 + 1e-6), "{v:e} of {line:?} is off by {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_whose_sums_f32_may_not_hold_are_found() {
+        let tensor = |value: &dyn Fn(usize) -> f32, len: usize| {
+            Tensor::from_f32(vec![2, len], &(0..2 * len).map(value).collect::<Vec<_>>()).unwrap()
+        };
+        let found = |tensor: &Tensor, len: usize| {
+            let strides = [len, 1];
+            let matrix = Matrix { of: "a", name: "W", tensor, first: 0, rows: 2, columns: len, strides };
+            beyond_f32(&[matrix]).map(|(_, row, sum)| (row, sum))
+        };
+        assert_eq!(found(&tensor(&|_| 1.0, 1040), 1040), None);
+        assert_eq!(found(&tensor(&|k| if k < 1041 { 0.0 } else { -1.0 }, 1041), 1041), Some((1, 1041.0 * 16129.0)));
+        assert_eq!(
+            found(&tensor(&|k| if k % 2000 == 0 { 1.0 } else { 0.5 }, 2000), 2000),
+            Some((0, 127.0 * (127.0 + 1999.0 * 64.0)))
+        );
+        assert_eq!(found(&tensor(&|k| if k % 2000 == 0 { 1.0 } else { 0.25 }, 2000), 2000), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::model::{
     CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
     WeightSource, counted, equations,
 };
-use crate::options::{Accuracy, Fma, Options, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Options, WeightFormat};
 use crate::plan::Plan;
 use crate::summary::{denormals, escape, title};
 
@@ -114,16 +114,29 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         }
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
+    lines.extend(integers(options.arithmetic).map(str::to_owned));
     lines.push(denormals(options).to_string());
     lines.push(NOT_FINITE.to_owned());
     lines.extend(activations(model, plan.accuracy));
     lines.push(String::new());
-    if options.weight_format != WeightFormat::F32 {
-        lines.push(Loss::of(model, options.weight_format).to_string());
+    if options.stored() != WeightFormat::F32 {
+        lines.push(Loss::of(model, options.stored()).to_string());
         lines.push(String::new());
     }
     lines.extend(bounds(model, plan, options, interface));
     lines.into_iter().flat_map(wrap).collect()
+}
+
+/// How matrices are multiplied, unless in f32.
+pub(crate) fn integers(arithmetic: Arithmetic) -> Option<&'static str> {
+    match arithmetic {
+        Arithmetic::F32 => None,
+        Arithmetic::Int8 => Some(
+            "Matrices are multiplied as integers of 8 bits: x, h and what a dense layer reads are rounded to 127 times their largest \
+             magnitude, at every step, each row of a batch with a scale of its own; up to 4 elements stay f32. Their sums with the weights are \
+             exact. Biases, activations and states are f32.",
+        ),
+    }
 }
 
 /// What the activations are off by, where less than the default was asked for.

@@ -63,7 +63,9 @@ pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
-pub use options::{Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs};
+pub use options::{
+    Accuracy, Arithmetic, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+};
 
 /// What the macro crate calls.
 #[doc(hidden)]

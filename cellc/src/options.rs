@@ -145,6 +145,31 @@ impl WeightFormat {
     }
 }
 
+/// What the matrices of cells and dense layers are multiplied in. Biases, activations and states stay f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum Arithmetic {
+    /// As the weights are stored.
+    #[default]
+    F32,
+    /// Weights, x and h as integers of 8 bits: a scale for each row of weights, and one for x and for h at every step; exact sums.
+    Int8,
+}
+
+impl Arithmetic {
+    /// Every arithmetic.
+    pub const ALL: [Self; 2] = [Self::F32, Self::Int8];
+
+    /// What it is called on the command line and in macros.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Int8 => "int8",
+        }
+    }
+}
+
 /// Which parameters are states that the struct holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -247,6 +272,8 @@ pub struct Options {
     pub weights_as: WeightsAs,
     /// How to store the matrices of cells and dense layers.
     pub weight_format: WeightFormat,
+    /// What matrices are multiplied in.
+    pub arithmetic: Arithmetic,
     /// The number of threads of a step.
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
@@ -283,6 +310,7 @@ impl Options {
             range,
             weights_as: _,
             weight_format,
+            arithmetic,
             threads,
             runtime,
             interface: _,
@@ -328,6 +356,9 @@ impl Options {
         if *weight_format != default.weight_format {
             option("--weight-format", weight_format.name());
         }
+        if *arithmetic != default.arithmetic {
+            option("--arithmetic", arithmetic.name());
+        }
         match threads {
             Threads::One => {}
             Threads::Two => option("--threads", "2"),
@@ -351,6 +382,14 @@ impl Options {
     /// Whether C is written without what compilers add to it.
     pub(crate) fn c_only(&self) -> bool {
         self.language == Language::C && !self.arch.c_extensions
+    }
+
+    /// How matrices are stored for their arithmetic.
+    pub(crate) fn stored(&self) -> WeightFormat {
+        match self.arithmetic {
+            Arithmetic::F32 => self.weight_format,
+            Arithmetic::Int8 => WeightFormat::Int8,
+        }
     }
 
     /// The instruction sets to write, the baseline first, the best last.

@@ -5,7 +5,7 @@ use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
 use cellc::internals::model::{Parameter, ResetGate, ValidModel, ValidOp};
 use cellc::internals::random::Random;
-use cellc::{Accuracy, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
+use cellc::{Accuracy, Arithmetic, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
@@ -50,6 +50,10 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
         _ if at_run_time => WeightFormat::F32,
         k @ 5.. => WeightFormat::ALL[usize::from(k) - 4],
         _ => WeightFormat::F32,
+    };
+    options.arithmetic = match recipe.options[2] / 12 % 8 {
+        4 if !at_run_time => Arithmetic::Int8,
+        _ => Arithmetic::F32,
     };
     compiled(name, file, options, u64::from(recipe.seed) + 1)
 }

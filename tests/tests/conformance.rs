@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::encoding::Loss;
-use cellc::{Accuracy, Fma, Options, WeightFormat, WeightsAs};
+use cellc::{Accuracy, Arithmetic, Fma, Options, WeightFormat, WeightsAs};
 use cellc_tests::agreement::{Compared, exact, magnitudes};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
@@ -78,6 +78,8 @@ fn formats() -> Vec<Subject> {
             let ending = format!("_{}", weight_format.name().replace('-', "_"));
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
+        let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
+        all.extend(Case::subjects(&case, &options, "_in_int8").into_iter().map(|(subject, _)| subject));
     }
     all
 }

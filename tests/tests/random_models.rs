@@ -10,7 +10,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use cellc::internals::model::{Activation, ValidOp};
-use cellc::{Options, Tuning, WeightFormat};
+use cellc::{Arithmetic, Options, Tuning, WeightFormat};
 use cellc_tests::agreement::Compared;
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
@@ -69,7 +69,7 @@ fn check(subject: &Subject, seen: &mut Seen) {
                     no_nan_is_lost(&compared, &what, seen);
                 } else {
                     let single = call == ORDINARY && step == 0 && is_plain(subject);
-                    let stored_exactly = subject.compilation.options.weight_format == WeightFormat::F32;
+                    let stored_exactly = stored_exactly(subject);
                     let about = if stored_exactly { 1e-2 } else { 0.3 };
                     within(&compared, &what, single, (call != DENORMAL).then_some(about), seen);
                 }
@@ -92,14 +92,18 @@ fn check(subject: &Subject, seen: &mut Seen) {
     }
 }
 
+/// Whether matrices are what they are in the model.
+fn stored_exactly(subject: &Subject) -> bool {
+    let options = &subject.compilation.options;
+    options.weight_format == WeightFormat::F32 && options.arithmetic == Arithmetic::F32
+}
+
 /// Whether a model is one step of one cell whose activations have bounded results.
 fn is_plain(subject: &Subject) -> bool {
     let bounded = |a: &Activation| matches!(a, Activation::Sigmoid | Activation::Tanh);
     let [node] = &subject.model().nodes[..] else { return false };
     let ValidOp::Cell(cell) = &node.op else { return false };
-    cell.sequence.is_none()
-        && cell.activations.iter().all(bounded)
-        && subject.compilation.options.weight_format == WeightFormat::F32
+    cell.sequence.is_none() && cell.activations.iter().all(bounded) && stored_exactly(subject)
 }
 
 fn within(compared: &Compared, what: &str, single: bool, about: Option<f64>, seen: &mut Seen) {

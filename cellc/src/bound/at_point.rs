@@ -7,7 +7,7 @@ use super::ErrorAnalysis;
 use super::value::Value;
 use crate::evaluate::{Arithmetic, CellWeights, Row, State, StepInputs, steps_of};
 use crate::model::{PointwiseFunction, TopK, ValidCell};
-use crate::reference::{Float64, order};
+use crate::reference::{FLOAT64, order};
 
 /// What errors of float64 are small against.
 const MARGIN: f64 = 1e-9;
@@ -88,26 +88,26 @@ impl Arithmetic for AtOneInput {
         let a = step.a.map(|a| (a.exact, a.value));
         let exact = StepInputs { x: &x.0, h: &h.0, c: &c.0, a: a.as_ref().map(|a| &a.0) };
         let known = StepInputs { x: &x.1, h: &h.1, c: &c.1, a: a.as_ref().map(|a| &a.1) };
-        let (exact, known) = (Float64.step(cell, weights, exact), self.0.step(cell, weights, known));
+        let (exact, known) = (FLOAT64.step(cell, weights, exact), self.0.step(cell, weights, known));
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
     fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[AtPoint]) -> AtPoint {
         let (weights, (exact, known)) = (weights.collect::<Vec<_>>(), apart(values));
         let of = || weights.iter().copied();
-        AtPoint { exact: Float64.row(of(), &exact), value: self.0.row(of(), &known) }
+        AtPoint { exact: FLOAT64.row(of(), &exact), value: self.0.row(of(), &known) }
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (AtPoint, AtPoint)>) -> AtPoint {
         let terms: Vec<_> = terms.collect();
-        let exact = Float64.dot(terms.iter().map(|(a, b)| (a.exact, b.exact)));
+        let exact = FLOAT64.dot(terms.iter().map(|(a, b)| (a.exact, b.exact)));
         AtPoint { exact, value: self.0.dot(terms.iter().map(|(a, b)| (a.value, b.value))) }
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[AtPoint]) -> AtPoint {
         use PointwiseFunction as P;
         let (exact, known) = apart(operands);
-        let right = Float64.pointwise(function, &exact);
+        let right = FLOAT64.pointwise(function, &exact);
         let is_bounded = known.iter().all(|v| v.is_bounded());
         let value = match (function, operands) {
             (P::Less | P::LessEqual | P::Equal, &[a, b]) if is_bounded => AtPoint::decided(right, a.is_apart(b)),
@@ -127,7 +127,7 @@ impl Arithmetic for AtOneInput {
             },
             (P::Activation(_), &[v]) if function.decides() && is_bounded => {
                 let error = v.value.error() * (1.0 + MARGIN);
-                let [low, high] = [v.exact - error, v.exact + error].map(|v| Float64.pointwise(function, &[v]));
+                let [low, high] = [v.exact - error, v.exact + error].map(|v| FLOAT64.pointwise(function, &[v]));
                 Value::new(low, high, (right - low).max(high - right))
             }
             _ => self.0.pointwise(function, &known),
@@ -163,6 +163,6 @@ impl Arithmetic for AtOneInput {
 
     fn softmax(&self, values: &[AtPoint], log: bool) -> Vec<AtPoint> {
         let (exact, known) = apart(values);
-        together(Float64.softmax(&exact, log), self.0.softmax(&known, log))
+        together(FLOAT64.softmax(&exact, log), self.0.softmax(&known, log))
     }
 }

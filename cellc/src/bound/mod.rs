@@ -31,13 +31,13 @@ mod softmax;
 mod tests;
 mod value;
 
-use crate::encoding::Stored;
+use crate::encoding::{LARGEST_INT8, LEAST_LARGEST, MOST_AS_THEY_ARE, Stored};
 use crate::evaluate::{Arithmetic, CellWeights, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
     ValidModel, ValidNode, ValidOp,
 };
-use crate::options::{Accuracy, Options, WeightFormat};
+use crate::options::{self, Accuracy, Options, WeightFormat};
 use crate::plan;
 use at_point::AtOneInput;
 
@@ -67,13 +67,15 @@ pub struct Profile {
     pub flush_below: Option<f32>,
     /// How matrices that are constants are stored.
     pub weights: WeightFormat,
+    /// What they are multiplied in.
+    pub products: options::Arithmetic,
 }
 
 impl Profile {
     /// What the options say, on an instruction set that fuses or does not.
     pub fn new(fused: bool, options: &Options) -> Self {
-        let Options { accuracy, weight_format: weights, .. } = *options;
-        Self { fused, accuracy, flush_below: plan::flush_below(options), weights }
+        let Options { accuracy, arithmetic: products, .. } = *options;
+        Self { fused, accuracy, flush_below: plan::flush_below(options), weights: options.stored(), products }
     }
 }
 
@@ -273,7 +275,13 @@ impl Arithmetic for ErrorAnalysis {
         let sum = Value::terms(numbers.zip(values.iter().copied()), most);
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
         let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
-        sum.off_by(off)
+        let sum = sum.off_by(off);
+        match self.profile.products {
+            options::Arithmetic::Int8 if values.len() > MOST_AS_THEY_ARE => {
+                sum.off_by(quantised(&stored, values)).rounded()
+            }
+            _ => sum,
+        }
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (Value, Value)>) -> Value {
@@ -324,6 +332,17 @@ impl Arithmetic for ErrorAnalysis {
     fn softmax(&self, values: &[Value], log: bool) -> Vec<Value> {
         softmax::softmax(values, log, self.profile)
     }
+}
+
+/// How far a sum over values that are rounded to 8 bits may be from that over the values.
+///
+/// With `m` their largest magnitude, `inv = 127 / m` and `s = m / 127`, each is `s` times `v inv` rounded to a whole number: off by half of
+/// `s`, and by four roundings of the whole.
+fn quantised(row: &Stored, values: &[Value]) -> f64 {
+    let most = values.iter().map(|v| v.magnitude()).fold(f64::from(LEAST_LARGEST), f64::max);
+    let magnitudes: f64 = row.values.iter().map(|w| f64::from(w.abs())).sum();
+    let each = most * (0.5 / f64::from(LARGEST_INT8) + 4.0 * U) * (1.0 + 4.0 * U);
+    magnitudes * f64::from(row.scale.unwrap_or(1.0)) * each
 }
 
 impl ErrorAnalysis {

@@ -27,7 +27,7 @@ use crate::front::weights::{Baked, CellWeights};
 use crate::front::weights_file;
 use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
 use crate::options::{
-    Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+    Accuracy, Arithmetic, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
 
 /// Compiles a model in a build script, into `OUT_DIR`.
@@ -521,6 +521,11 @@ impl Builder {
     /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss.
     pub fn weight_format(self, format: WeightFormat) -> Self {
         self.option(|options| options.weight_format = format)
+    }
+
+    /// What the matrices of cells and dense layers are multiplied in. With integers the error bound in the header includes the loss.
+    pub fn arithmetic(self, arithmetic: Arithmetic) -> Self {
+        self.option(|options| options.arithmetic = arithmetic)
     }
 
     /// The number of threads. Two threads share a cell of one step if the planner expects that to be faster. Generated Rust then needs

@@ -10,7 +10,7 @@ use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::underflows;
 use crate::model::Model;
 use crate::options::{
-    Accuracy, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+    Accuracy, Arithmetic, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -208,6 +208,10 @@ pub(crate) struct ModelArguments {
     /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "f32")]
     weight_format: WeightFormat,
+
+    /// What to multiply the matrices of cells and dense layers in. The error bound in the header includes the loss
+    #[arg(long, value_name = "ARITHMETIC", value_enum, default_value = "f32")]
+    arithmetic: Arithmetic,
 
     /// The number of threads. With 2, the caller and a helper thread each compute half of a cell, if that is faster. The results have the same bits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
@@ -609,6 +613,7 @@ impl ModelArguments {
             },
             keep_denormals: self.keep_denormals,
             weight_format: self.weight_format,
+            arithmetic: self.arithmetic,
             threads: if self.threads == 2 { Threads::Two } else { Threads::One },
             ..Options::default()
         }
@@ -799,7 +804,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --dim n=2 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
-                    --accuracy=audio --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
+                    --accuracy=audio --arithmetic=int8 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -832,6 +837,7 @@ mod tests {
                 keep_denormals: true,
                 wording: Options::default().wording,
                 weight_format: WeightFormat::Bf16Pair,
+                arithmetic: Arithmetic::Int8,
                 threads: Threads::Two,
             }
         );
@@ -843,7 +849,7 @@ mod tests {
             Options { name: None, weights_as: WeightsAs::Auto, interface: None, ..all }
         );
         assert_eq!(Options::default().given(), [""; 0]);
-        for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--weight-format=f16"] {
+        for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--weight-format=f16", "--arithmetic=int8"] {
             let options = compile(&[line]).unwrap();
             assert_eq!(options.given().join("="), line);
         }

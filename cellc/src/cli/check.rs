@@ -7,6 +7,7 @@ use crate::bound::{Profile, bound, states};
 use crate::compile::{self, Compilation};
 use crate::encoding::Loss;
 use crate::harness::{Executable, Numbers, Variables};
+use crate::header::integers;
 use crate::model::{ElementType, Model, ValidModel};
 use crate::options::{Language, Options, Range, Threads, WeightFormat};
 use crate::random::Random;
@@ -260,8 +261,11 @@ fn print(
     );
     let model = &compilation.model;
     let interface = &compilation.interface;
-    if compilation.options.weight_format != WeightFormat::F32 {
-        text += &format!("{}\n", Loss::of(model, compilation.options.weight_format));
+    if let Some(arithmetic) = integers(compilation.options.arithmetic) {
+        text += &format!("{arithmetic}\n");
+    }
+    if compilation.options.stored() != WeightFormat::F32 {
+        text += &format!("{}\n", Loss::of(model, compilation.options.stored()));
     }
     let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
     let elements = floats.chain(model.results.iter().map(|r| r.element));

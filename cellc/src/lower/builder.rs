@@ -9,7 +9,7 @@ use crate::kernel::{
     WindowId,
 };
 use crate::model::{Activation, Pointwise, PointwiseFunction, Source, ValidNode, ValidOp};
-use crate::plan::Half;
+use crate::plan::{Half, Phase};
 
 /// A kernel under construction, and the program around it.
 pub(super) struct KernelBuilder<'a, 'm> {
@@ -22,12 +22,17 @@ pub(super) struct KernelBuilder<'a, 'm> {
     tile_rows: BTreeMap<usize, Vec<Place>>,
     /// By name: what is left of tensors that were given, and for how many elements there is room.
     flushed: BTreeMap<&'static str, (Place, usize)>,
+    /// By the length of a vector and by phase: its whole numbers, its scales, and for how many rows there is room.
+    quantised: BTreeMap<(usize, Phase), (Place, Place, usize)>,
+    /// By name and number of lanes: see [`Self::lane_room`].
+    lane_rooms: BTreeMap<(&'static str, usize), BufferId>,
 }
 
 impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn new(lowering: &'a mut Lowering<'m>) -> Self {
         let (kernel, tile_rows, flushed) = (Kernel::default(), BTreeMap::new(), BTreeMap::new());
-        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed }
+        let (quantised, lane_rooms) = (BTreeMap::new(), BTreeMap::new());
+        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, lane_rooms }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
@@ -95,6 +100,30 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         let all = rows[..count].to_vec();
         self.tile_rows.insert(len, rows);
         all
+    }
+
+    /// Where vectors that multiply the weights of a phase are rounded to whole numbers, and their scales.
+    pub(super) fn quantised_room(&mut self, phase: Phase, rows: usize, len: usize) -> (Place, Place) {
+        match self.quantised.get(&(len, phase)) {
+            Some((elements, scales, room)) if *room >= rows => (*elements, *scales),
+            _ => {
+                let (elements, scales) = (self.shared("rounded", len * rows, 1), self.scratch("scales", rows).into());
+                self.quantised.insert((len, phase), (elements, scales, rows));
+                (elements, scales)
+            }
+        }
+    }
+
+    /// Room for the lanes of one vector, which no statement leaves to another.
+    pub(super) fn lane_room(&mut self, name: &'static str, lanes: usize) -> BufferId {
+        match self.lane_rooms.get(&(name, lanes)) {
+            Some(room) => *room,
+            None => {
+                let room = self.scratch(name, lanes);
+                self.lane_rooms.insert((name, lanes), room);
+                room
+            }
+        }
     }
 
     /// Some of the elements that lie at a place, for this kernel alone to write.

@@ -19,6 +19,7 @@ mod memory;
 mod packing;
 mod pointwise;
 mod product;
+mod quantise;
 mod reduce;
 mod rnn;
 mod softmax;

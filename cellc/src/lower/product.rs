@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
+use crate::encoding::MOST_AS_THEY_ARE;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Var, Walk};
-use crate::options::WeightFormat;
+use crate::options::{Arithmetic, WeightFormat};
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
@@ -41,6 +42,42 @@ pub(super) enum X {
     Elements(Place),
     /// What [`Rows::input_sums`] made of them.
     Sums(Place),
+}
+
+/// The same, as they multiply the weights.
+struct Multiplied {
+    x: Terms,
+    h: Option<Vectors>,
+}
+
+/// The x terms of a row.
+enum Terms {
+    /// Of these vectors.
+    Vectors(Vectors),
+    /// They are there: of each sum that has any, the columns.
+    Sums(Place),
+}
+
+/// Vectors that multiply the weights of a phase, one for each row.
+#[derive(Clone)]
+struct Vectors {
+    /// The first one; the others follow.
+    elements: Place,
+    count: usize,
+    /// What the sums of each are multiplied by, if they are.
+    scales: Option<Place>,
+}
+
+impl Vectors {
+    /// Where each starts.
+    fn rows(&self, len: usize) -> Vec<Place> {
+        (0..self.count).map(|row| self.elements.at(row * len)).collect()
+    }
+
+    /// What the sums of one are multiplied by.
+    fn scale(&self, row: usize) -> Option<Place> {
+        self.scales.map(|scales| scales.at(row))
+    }
 }
 
 /// Something that goes along with the units, and how.
@@ -234,26 +271,40 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// The terms of a phase once they are added up: times the scales of their rows where these have any.
-    fn scaled(&self, panels: &Panels, weights: PanelWeights, phase: Phase, part: &SumVector, terms: Expr) -> Expr {
+    /// Then times `scale`, that of the vector.
+    fn scaled(
+        &self,
+        panels: &Panels,
+        weights: PanelWeights,
+        phase: Phase,
+        part: &SumVector,
+        terms: Expr,
+        scale: Option<Place>,
+    ) -> Expr {
         if self.plan.format != WeightFormat::Int8 {
             return terms;
         }
         let scales = weights.biases.at(self.product().scale_row(part.sum, phase) * panels.columns);
-        op(LaneOp::Mul, vec![terms, load(scales.at(part.lane), part.lanes)])
+        let terms = op(LaneOp::Mul, vec![terms, load(scales.at(part.lane), part.lanes)]);
+        match scale {
+            None => terms,
+            Some(from) => op(LaneOp::Mul, vec![terms, Expr::Splat { from, lanes: part.lanes }]),
+        }
     }
 
     /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up and scaled. One
-    /// list for each of `operands`, the vectors whose elements multiply the rows.
+    /// list for each of `vectors`, whose elements multiply the rows.
     fn accumulate(
         &mut self,
         body: &mut Vec<Stmt>,
         panels: &Panels,
         phase: Phase,
         weights: PanelWeights,
-        operands: &[Place],
+        vectors: &Vectors,
         parts: &[SumVector],
     ) -> Vec<Vec<Option<Expr>>> {
         let product = self.product();
+        let operands = &vectors.rows(product.phase_rows(phase))[..];
         let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
         let len = product.active(phase) * panels.columns;
         let count = product.phase_rows(phase);
@@ -356,7 +407,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let row = |row: usize| {
             let mut taking_part = 0..;
             let each = |part: &SumVector| match takes_part(part) {
-                true => Some(self.scaled(panels, weights, phase, part, sum(row, taking_part.next()?)?)),
+                true => {
+                    Some(self.scaled(panels, weights, phase, part, sum(row, taking_part.next()?)?, vectors.scale(row)))
+                }
                 false => None,
             };
             parts.iter().map(each).collect()
@@ -382,21 +435,21 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         body: &mut Vec<Stmt>,
         panels: &Panels,
         weights: PanelWeights,
-        operands: Operands,
+        operands: &Multiplied,
         parts: &[SumVector],
     ) -> Vec<Expr> {
         let product = self.product();
         let one = |mut all: Vec<Vec<Option<Expr>>>| all.pop().expect("lower: there is one row");
-        let x = match operands.x {
-            X::Elements(x) => one(self.accumulate(body, panels, Phase::Input, weights, &[x], parts)),
-            X::Sums(from) => {
+        let x = match &operands.x {
+            Terms::Vectors(x) => one(self.accumulate(body, panels, Phase::Input, weights, x, parts)),
+            Terms::Sums(from) => {
                 let at = |part: &SumVector| product.position(Phase::Input, part.sum) * panels.columns + part.lane;
                 let takes_part = |part: &&SumVector| product.sums[part.sum].gate(Phase::Input).is_some();
                 parts.iter().map(|p| Some(p).filter(takes_part).map(|p| load(from.at(at(p)), p.lanes))).collect()
             }
         };
-        let h = match operands.h {
-            Some(h) => one(self.accumulate(body, panels, Phase::Hidden, weights, &[h], parts)),
+        let h = match &operands.h {
+            Some(h) => one(self.accumulate(body, panels, Phase::Hidden, weights, h, parts)),
             None => vec![None; parts.len()],
         };
         parts
@@ -440,6 +493,23 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vectors.iter().enumerate().flat_map(of_vector).collect()
     }
 
+    /// The vectors at a place as they multiply the weights of a phase.
+    fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
+        let (count, len) = (self.count, self.product().phase_rows(phase));
+        match self.plan.arithmetic {
+            Arithmetic::Int8 if len > MOST_AS_THEY_ARE => {
+                let (to, scales) = self.builder.quantised_room(phase, count, len);
+                body.push(Stmt::Comment(format!("{} in 8 bits", operand_name(phase))));
+                let rows = [("given", elements, len, false), ("rounded", to, len, true), ("scale", scales, 1, true)];
+                body.extend(for_rows(self.builder, count, &rows, |builder, places| {
+                    builder.quantise(len, places[0], places[1], places[2])
+                }));
+                Vectors { elements: to, count, scales: Some(scales) }
+            }
+            Arithmetic::F32 | Arithmetic::Int8 => Vectors { elements, count, scales: None },
+        }
+    }
+
     /// The early phases of all panels: `finish` is given the sums of some vectors of columns at a time.
     ///
     /// `activate` is asked for every part of a run, by its first sum, what becomes of it before it is stored; what it
@@ -457,30 +527,36 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 unreachable!("lower: rows that are computed together have elements")
             };
             self.sums = self.builder.tile_rows(self.count, product.sums.len() * product.units);
-            let phases: Vec<_> = [(Phase::Input, Some(x)), (Phase::Hidden, operands.h)]
-                .into_iter()
-                .filter_map(|(p, o)| Some((p, o?)))
-                .collect();
-            let mut all = self.matrix(Stage::Early, &phases, Kept::Sums);
+            let mut all = Vec::new();
+            let mut phases = Vec::new();
+            for (phase, of) in [(Phase::Input, Some(x)), (Phase::Hidden, operands.h)] {
+                if let Some(of) = of {
+                    phases.push((phase, self.vectors(&mut all, phase, of)));
+                }
+            }
+            all.extend(self.matrix(Stage::Early, &phases, Kept::Sums));
             all.extend(self.finish_rows(0..product.sums.len(), columns, finish));
             return all;
         }
+        let mut all = Vec::new();
+        let x = match operands.x {
+            X::Elements(x) => Some(self.vectors(&mut all, Phase::Input, x)),
+            X::Sums(_) => None,
+        };
+        let h = operands.h.map(|h| self.vectors(&mut all, Phase::Hidden, h));
         let stored = self.runs_buffer();
         let mut walked = columns.to_vec();
         if let X::Sums(of) = operands.x {
             let width = product.active(Phase::Input);
             walked.push(Column { width, ..Column::new("x_sums", of, false) });
         }
-        let mut all = Vec::new();
         for (group, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Early), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let x = match operands.x {
-                    X::Sums(_) => X::Sums(places[columns.len()]),
-                    elements => elements,
-                };
+                let x = x.clone().map_or_else(|| Terms::Sums(places[columns.len()]), Terms::Vectors);
+                let operands = Multiplied { x, h: h.clone() };
                 let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..columns.len()] };
-                this.early_panel(group, &panel, weights, Operands { x, ..operands }, stored, &activate, &mut finish)
+                this.early_panel(group, &panel, weights, &operands, stored, &activate, &mut finish)
             }));
         }
         all
@@ -492,7 +568,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         group: usize,
         panel: &Panel<'_>,
         weights: PanelWeights,
-        operands: Operands,
+        operands: &Multiplied,
         stored: Option<BufferId>,
         activate: &impl Fn(&mut Self, usize, Expr) -> Expr,
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
@@ -551,13 +627,16 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         if self.is_tile() {
-            let mut all = self.matrix(Stage::Late, &[(Phase::ResetHidden, operand)], Kept::Sums);
+            let mut all = Vec::new();
+            let vectors = self.vectors(&mut all, Phase::ResetHidden, operand);
+            all.extend(self.matrix(Stage::Late, &[(Phase::ResetHidden, vectors)], Kept::Sums));
             all.extend(self.finish_rows(sum..sum + 1, columns, finish));
             return all;
         }
         let mut walked = columns.to_vec();
         walked.extend(x_terms.map(|of| Column::new("x_terms", of, false)));
         let mut all = Vec::new();
+        let vectors = self.vectors(&mut all, Phase::ResetHidden, operand);
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
@@ -568,7 +647,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 {
                     let mut parts = this.parts(pass);
                     parts.retain(|part| part.sum == sum);
-                    let terms = this.accumulate(&mut body, panels, Phase::ResetHidden, weights, &[operand], &parts);
+                    let terms = this.accumulate(&mut body, panels, Phase::ResetHidden, weights, &vectors, &parts);
                     for (part, terms) in parts.iter().zip(terms.into_iter().flatten().flatten()) {
                         let (lane, lanes) = (part.lane, part.lanes);
                         let terms = add(load(places[columns.len()].at(lane), lanes), terms);
@@ -586,7 +665,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     pub(super) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
         let len = self.product().active(Phase::Input) * self.product().units;
         self.sums = self.builder.tile_rows(self.count, len);
-        let mut all = self.matrix(Stage::Input, &[(Phase::Input, x)], Kept::InputTerms);
+        let mut all = Vec::new();
+        let vectors = self.vectors(&mut all, Phase::Input, x);
+        all.extend(self.matrix(Stage::Input, &[(Phase::Input, vectors)], Kept::InputTerms));
         all.extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
         all
     }
@@ -596,7 +677,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     ///
     /// The stored sums of a row are for each panel the columns of each sum that is kept. What a sum has from before is added
     /// to; its bias comes with its last phase.
-    fn matrix(&mut self, stage: Stage, phases: &[(Phase, Place)], kept: Kept) -> Vec<Stmt> {
+    fn matrix(&mut self, stage: Stage, phases: &[(Phase, Vectors)], kept: Kept) -> Vec<Stmt> {
         let product = self.product();
         let width = match kept {
             Kept::Sums => product.sums.len(),
@@ -611,9 +692,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let mut parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
                 // as their weights stand in a row
                 parts.sort_by_key(|part| part.sum);
-                for (phase, operand) in phases {
-                    let len = product.phase_rows(*phase);
-                    let operands: Vec<_> = (0..this.count).map(|r| operand.at(r * len)).collect();
+                for (phase, vectors) in phases {
                     let taking_part = |part: &&SumVector| product.sums[part.sum].gate(*phase).is_some();
                     let parts: Vec<_> = parts.iter().filter(taking_part).cloned().collect();
                     let at_once = plan::tile_vectors(
@@ -625,7 +704,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     )
                     .max(1);
                     for parts in parts.chunks(at_once) {
-                        let terms = this.accumulate(&mut body, panels, *phase, weights, &operands, parts);
+                        let terms = this.accumulate(&mut body, panels, *phase, weights, vectors, parts);
                         for (place, terms) in places.iter().zip(terms) {
                             for (part, mut value) in parts.iter().zip(terms.into_iter().flatten()) {
                                 let (sum, index) = (&product.sums[part.sum], part.sum);
@@ -679,6 +758,15 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             }
         }
         all
+    }
+}
+
+/// What multiplies the weights of a phase, for the reader.
+fn operand_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Input => "x",
+        Phase::Hidden => "h",
+        Phase::ResetHidden => "r.h",
     }
 }
 

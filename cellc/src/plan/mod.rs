@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
-use crate::options::{Accuracy, Fma, Language, Options, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unroll, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
@@ -216,7 +216,7 @@ impl Product {
 }
 
 /// A phase of a product: which rows of weights are walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// The rows of W, one for each element of x.
     Input,
@@ -331,6 +331,8 @@ pub struct ProductPlan {
     pub panels: Vec<Panels>,
     /// How its matrices are stored.
     pub format: WeightFormat,
+    /// What they are multiplied in.
+    pub arithmetic: Arithmetic,
     /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
     /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
@@ -479,7 +481,7 @@ fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String,
         (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
             Some(false) => Err(format!("{ONE_THREAD}asked for")),
-            None => cost::two_threads(product, options.weight_format, &options.arch.costs),
+            None => cost::two_threads(product, options.stored(), &options.arch.costs),
         },
         (Threads::Two, _) => Err(format!("{ONE_THREAD}no cell")),
     }
@@ -505,7 +507,7 @@ fn plan_product(
     options: &Options,
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
-    let (arch, format) = (options.arch, options.weight_format);
+    let (arch, format) = (options.arch, options.stored());
     let cut = threads.is_ok() && product.rows == 1;
     let PanelLayout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
@@ -578,6 +580,7 @@ fn plan_product(
         product,
         panels,
         format,
+        arithmetic: options.arithmetic,
         weights,
         biases,
         unroll,
@@ -726,6 +729,10 @@ impl fmt::Display for Plan {
             let format = match cell.format {
                 WeightFormat::F32 => String::new(),
                 other => format!(" as {}", other.name()),
+            };
+            let format = match cell.arithmetic {
+                Arithmetic::F32 => format,
+                other => format!("{format}, multiplied in {}", other.name()),
             };
             let count = cell.weights + cell.biases;
             writeln!(f, "product {i}: {count} packed weights{format} ({} bytes)", cell.bytes())?;

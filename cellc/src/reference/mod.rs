@@ -3,9 +3,11 @@
 //! `evaluate` goes through the operations and through time; here stands what they compute.
 
 use crate::activation::exact;
+use crate::encoding::{MOST_AS_THEY_ARE, Stored, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
+use crate::options::{self, WeightFormat};
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
 ///
@@ -14,7 +16,20 @@ use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidC
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
 pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
-    evaluate(&Float64, model, parameters, variables)
+    reference_in(options::Arithmetic::F32, model, parameters, variables)
+}
+
+/// The same where matrices are multiplied in another arithmetic: with its weights and its vectors, and nothing else that rounds.
+///
+/// # Panics
+/// As [`reference`].
+pub fn reference_in(
+    products: options::Arithmetic,
+    model: &ValidModel,
+    parameters: &[Vec<f64>],
+    variables: &[Vec<f64>],
+) -> Outcome<f64> {
+    evaluate(&Float64 { products }, model, parameters, variables)
 }
 
 /// What every variable is before the first step.
@@ -29,7 +44,13 @@ pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
     model.variables.iter().map(initial).collect()
 }
 
-pub(crate) struct Float64;
+pub(crate) struct Float64 {
+    /// What matrices are multiplied in.
+    products: options::Arithmetic,
+}
+
+/// All of it in float64.
+pub(crate) const FLOAT64: Float64 = Float64 { products: options::Arithmetic::F32 };
 
 impl Arithmetic for Float64 {
     type Value = f64;
@@ -47,7 +68,7 @@ impl Arithmetic for Float64 {
     }
 
     fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
-        let gates = Gates { cell, weights, x: step.x };
+        let gates = Gates { arithmetic: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.rnn(step.h), Vec::new()),
             CellKind::Gru(reset) => (gates.gru(reset, step.h, None), Vec::new()),
@@ -58,7 +79,10 @@ impl Arithmetic for Float64 {
     }
 
     fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[f64]) -> f64 {
-        weights.zip(values).map(|(w, v)| w * v).sum()
+        match self.products {
+            options::Arithmetic::F32 => weights.zip(values).map(|(w, v)| w * v).sum(),
+            options::Arithmetic::Int8 => int8(&weights.map(|w| w as f32).collect::<Vec<_>>(), values),
+        }
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (f64, f64)>) -> f64 {
@@ -151,8 +175,22 @@ pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
     all
 }
 
+/// A row of weights times a vector, both in integers of 8 bits.
+fn int8(weights: &[f32], values: &[f64]) -> f64 {
+    let Stored { values: weights, scale } = Stored::new(WeightFormat::Int8, weights);
+    let sum =
+        |values: &mut dyn Iterator<Item = f64>| weights.iter().zip(values).map(|(w, v)| f64::from(*w) * v).sum::<f64>();
+    let of_row = f64::from(scale.unwrap_or(1.0));
+    if values.len() <= MOST_AS_THEY_ARE {
+        return sum(&mut values.iter().copied()) * of_row;
+    }
+    let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>());
+    sum(&mut whole.into_iter().map(f64::from)) * of_row * f64::from(scale)
+}
+
 /// The cells, one row of one step at a time.
 struct Gates<'a> {
+    arithmetic: &'a Float64,
     cell: &'a ValidCell,
     weights: &'a CellWeights<'a>,
     x: &'a [f64],
@@ -234,11 +272,11 @@ impl Gates<'_> {
     }
 
     fn wx(&self, gate: usize, j: usize) -> f64 {
-        Float64.row(self.weights.w(gate, j), self.x)
+        self.arithmetic.row(self.weights.w(gate, j), self.x)
     }
 
     fn rv(&self, gate: usize, j: usize, v: &[f64]) -> f64 {
-        Float64.row(self.weights.r(gate, j), v)
+        self.arithmetic.row(self.weights.r(gate, j), v)
     }
 }
 

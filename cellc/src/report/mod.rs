@@ -271,7 +271,7 @@ impl Report {
             weights_at_run_time: packed.run_time_len > 0,
             state_bytes,
             block_bytes,
-            weight_format: compilation.options.weight_format.name(),
+            weight_format: compilation.options.stored().name(),
             flash_bytes: packed.bytes.len() as u64,
             memory_bytes: state_bytes + block_bytes + bytes(packed.run_time_len),
             source_bytes: source.map(|file| file.bytes.len() as u64).sum(),

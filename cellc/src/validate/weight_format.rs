@@ -1,17 +1,27 @@
 //! Whether the matrices of a model can be stored as the options say.
 
 use super::Validation;
-use crate::encoding::matrices;
-use crate::options::WeightFormat;
+use crate::encoding::{beyond_f32, matrices};
+use crate::options::{Arithmetic, WeightFormat};
 
 impl Validation<'_> {
     /// Refuses weights that are known at run time only, and those that the format cannot hold.
     pub(super) fn weight_format(&mut self) {
-        let format = self.options.weight_format;
+        let format = self.options.stored();
+        if self.options.arithmetic != Arithmetic::F32
+            && !matches!(self.options.weight_format, WeightFormat::F32 | WeightFormat::Int8)
+        {
+            let (arithmetic, format) = (self.options.arithmetic.name(), self.options.weight_format.name());
+            let found = format!("weights stored as {format} cannot be multiplied in {arithmetic}");
+            self.diagnostics.push(self.at_layer(None, found).valid("leave out one of the two"));
+        }
         if format == WeightFormat::F32 {
             return;
         }
-        let name = format.name();
+        let name = match self.options.arithmetic {
+            Arithmetic::F32 => format.name().to_owned(),
+            other => format!("{} arithmetic", other.name()),
+        };
         let mut problems = Vec::new();
         let inputs = self.valid.parameters.iter().zip(&self.model.parameters);
         for (parameter, &node) in inputs.filter(|(parameter, _)| parameter.weight) {
@@ -19,7 +29,20 @@ impl Validation<'_> {
             let problem = self.at_layer(Some(&self.model.nodes[node].name), found).valid("f32");
             problems.push(problem.help("leave out the weight format, or make the weights constants of the model"));
         }
-        for matrix in matrices(&self.valid) {
+        let matrices = matrices(&self.valid);
+        if self.options.arithmetic == Arithmetic::Int8
+            && let Some((matrix, row, sum)) = beyond_f32(&matrices)
+        {
+            let found = format!(
+                "row {row} of {} of {:?} has sums of up to {sum:.0} in int8: they are exact up to 16777216",
+                matrix.name, matrix.of
+            );
+            let problem = self
+                .at_layer(Some(matrix.of), found)
+                .valid("rows of up to 1040 weights, or longer ones with small weights");
+            problems.push(problem.help("leave out the arithmetic: f32"));
+        }
+        for matrix in matrices {
             let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
             if let Some(k) = too_large {
                 let value = matrix.tensor.get_f32(k);

@@ -5,7 +5,7 @@ use crate::arch;
 use crate::diagnostic::Wording;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
-use crate::options::{Accuracy, Fma, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Threads, Unroll, WeightFormat};
 
 fn declared(called: Macro, text: &str) -> Declaration {
     let parsed = parse(called, text.parse().expect("tokens"));
@@ -23,7 +23,7 @@ fn found(called: Macro, text: &str) -> Vec<(String, String)> {
 fn every_key_is_read() {
     let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
         activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, flush_denormals = false, \
-        weight_format = bf16_pair, threads = 2>";
+        weight_format = bf16_pair, arithmetic = int8, threads = 2>";
     let declaration = declared(Macro::GruCell, text);
     let cell = declaration.declared(None).expect("all sizes are known");
     assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
@@ -33,6 +33,7 @@ fn every_key_is_read() {
     let options = &declaration.options;
     assert_eq!((options.unroll, options.fma, options.keep_denormals), (Unroll::None, Fma::Off, true));
     assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
+    assert_eq!(options.arithmetic, Arithmetic::Int8);
     assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&arch::AVX2])));
     assert_eq!(options.name.as_deref(), Some("A"));
 }

@@ -10,7 +10,7 @@ pub(crate) use values::{Family, FromValue, Takes, Value};
 use crate::arch::TARGETS;
 use crate::diagnostic::{Origin, Setting, Wording};
 use crate::model::{Direction, LstmGateOrder};
-use crate::options::{Accuracy, Fma, Options, Unroll, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Options, Unroll, WeightFormat};
 
 use super::apple::AppleResetGate;
 
@@ -393,6 +393,12 @@ keys! {
         takes: Takes::Word(|| WeightFormat::ALL.map(|format| (format.key(), format.into())).into()),
         valid: |_| "f32, f16, bf16_pair or int8: weight_format = f16",
         sets: Some(|options, value| set(&mut options.weight_format, value)),
+    }
+    Arithmetic {
+        name: "arithmetic",
+        takes: Takes::Word(|| Arithmetic::ALL.map(|arithmetic| (arithmetic.name(), arithmetic.into())).into()),
+        valid: |_| "f32 or int8: arithmetic = int8",
+        sets: Some(|options, value| set(&mut options.arithmetic, value)),
     }
     Threads {
         name: "threads",

@@ -9,7 +9,7 @@ use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, CellKind, Direction, LstmGateOrder, ResetGate};
-use crate::options::{Accuracy, Fma, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Threads, Unroll, WeightFormat};
 
 /// Which cell, its variants apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +128,7 @@ values! {
     Fma(Fma),
     Accuracy(Accuracy),
     WeightFormat(WeightFormat),
+    Arithmetic(Arithmetic),
     Threads(Threads),
 }
 

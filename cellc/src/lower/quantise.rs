@@ -1,0 +1,67 @@
+//! Vectors that are rounded to integers before they multiply weights: `v` becomes a whole number times a scale, that of the largest element.
+
+use super::builder::{KernelBuilder, load, op};
+use crate::encoding::{LARGEST_INT8, LEAST_LARGEST};
+use crate::kernel::{Expr, LaneOp, Place, Stmt};
+use crate::plan;
+
+/// 1.5 times 2^23: a small number plus that is rounded to a whole number, half to even.
+const ROUNDING: f32 = 12_582_912.0;
+
+impl KernelBuilder<'_, '_> {
+    /// One vector: its whole numbers, and its scale.
+    pub(super) fn quantise(&mut self, len: usize, from: Place, to: Place, scale: Place) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
+        // the largest magnitude, and 0 unless one is not finite: lane by lane
+        let largest = self.accumulator(&mut body, "largest", width, Expr::f32(0.0, width));
+        let poison = self.accumulator(&mut body, "poison", width, Expr::f32(0.0, width));
+        let (elements, walk) = self.walk("elements", from, width, false);
+        let mut turn = Vec::new();
+        let value = self.let_(&mut turn, "v", width, load(elements, width));
+        turn.push(Stmt::Set {
+            var: largest,
+            value: op(LaneOp::Max, vec![Expr::Var(largest), magnitude(value.clone(), width)]),
+        });
+        let args = vec![value, Expr::f32(0.0, width), Expr::Var(poison)];
+        turn.push(Stmt::Set { var: poison, value: op(LaneOp::MulAdd, args) });
+        let turns = len / width;
+        body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: turn });
+        // lanes meet in memory
+        let [all, bad] = ["largest_lanes", "poison_lanes"].map(|name| Place::from(self.lane_room(name, width)));
+        body.push(Stmt::Store { to: all, value: Expr::Var(largest) });
+        body.push(Stmt::Store { to: bad, value: Expr::Var(poison) });
+        for (at, lanes) in plan::vectors(len % width, width) {
+            let value = self.let_(&mut body, "v", lanes, load(from.at(turns * width + at), lanes));
+            let most = op(LaneOp::Max, vec![load(all, lanes), magnitude(value.clone(), lanes)]);
+            body.push(Stmt::Store { to: all, value: most });
+            let value = op(LaneOp::MulAdd, vec![value, Expr::f32(0.0, lanes), load(bad, lanes)]);
+            body.push(Stmt::Store { to: bad, value });
+        }
+        let mut half = width / 2;
+        while half > 0 {
+            for (place, operation) in [(all, LaneOp::Max), (bad, LaneOp::Add)] {
+                let value = op(operation, vec![load(place, half), load(place.at(half), half)]);
+                body.push(Stmt::Store { to: place, value });
+            }
+            half /= 2;
+        }
+        let most = op(LaneOp::Max, vec![Expr::f32(LEAST_LARGEST, 1), load(all, 1)]);
+        let most = self.let_(&mut body, "most", 1, most);
+        let step = op(LaneOp::Div, vec![most.clone(), Expr::f32(LARGEST_INT8, 1)]);
+        body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, load(bad, 1)]) });
+        // its inverse, for every lane
+        body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![Expr::f32(LARGEST_INT8, 1), most]) });
+        self.vectors(&mut body, len, from, to, |_, value, lanes| {
+            let scaled = op(LaneOp::Mul, vec![value, Expr::Splat { from: all, lanes }]);
+            let rounded = op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)]);
+            op(LaneOp::Sub, vec![rounded, Expr::f32(ROUNDING, lanes)])
+        });
+        body
+    }
+}
+
+/// `v` or `-v`; a NaN stays one.
+fn magnitude(value: Expr, lanes: usize) -> Expr {
+    op(LaneOp::Max, vec![value.clone(), op(LaneOp::Sub, vec![Expr::f32(0.0, lanes), value])])
+}

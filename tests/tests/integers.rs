@@ -1,0 +1,114 @@
+//! `--arithmetic`: programs against the float64 reference that multiplies the same integers.
+
+use cellc::internals::bound::{Profile, bound};
+use cellc::internals::reference::reference_in;
+use cellc::{Arithmetic, Options};
+use cellc_tests::agreement::{Compared, exact, magnitudes};
+use cellc_tests::corpus::{self, Case};
+use cellc_tests::subject::Subject;
+
+/// Cells of every kind, a batch, sequences, a head.
+const CASES: [&str; 7] = [
+    "gru_cell_128_f32",
+    "gru_cell_lbr1",
+    "lstm_cell",
+    "rnn_cell_tanh",
+    "torch_gru2_head_static",
+    "gru_seq_fwd",
+    "rnnoise_step_f32",
+];
+
+fn subjects(arithmetic: Arithmetic) -> impl Iterator<Item = Subject> {
+    let options = Options { arithmetic, ..Options::default() };
+    CASES.iter().flat_map(move |name| Case::subjects(&corpus::case(name), &options, "")).map(|(subject, _)| subject)
+}
+
+/// An element that lies between two integers may be rounded to the other one after another rounding before it: what one step of one element
+/// of a late vector does. All else is f32's own rounding.
+#[test]
+fn programs_multiply_the_integers_of_the_reference() {
+    for arithmetic in [Arithmetic::Int8] {
+        let (mut near, mut all, mut apart) = (0, 0, 0.0f64);
+        for subject in subjects(arithmetic) {
+            for call in &subject.calls {
+                for isa in 0..subject.isas().count() {
+                    let mut variables = subject.variables();
+                    let before = exact(&variables);
+                    let compared = Compared::step(&subject, isa, call, &mut variables);
+                    let right = reference_in(arithmetic, subject.model(), &exact(call), &before);
+                    let found = compared
+                        .found
+                        .parts()
+                        .flatten()
+                        .zip(right.parts().flatten())
+                        .zip(compared.right.parts().flatten());
+                    for ((found, right), as_f32) in found {
+                        all += 1;
+                        near += usize::from((found - right).abs() <= 4e-6 * right.abs().max(1.0));
+                        apart = apart.max((right - as_f32).abs());
+                        assert!(
+                            (found - right).abs() <= 2e-2 * right.abs().max(1.0),
+                            "{}: {found} {right}",
+                            subject.name
+                        );
+                    }
+                }
+            }
+        }
+        // elements that were rounded to another integer are few
+        assert!(near * 100 >= all * 95, "{arithmetic:?}: {near} of {all} are the reference's");
+        assert!(apart > 1e-3, "{arithmetic:?}: no integers were seen, {apart:e}");
+    }
+}
+
+/// Bounds hold, and are those of integers.
+#[test]
+fn bounds_include_what_integers_lose() {
+    let f32_bound = |subject: &Subject, call: &[Vec<f32>]| {
+        let profile = Profile::new(true, &Options::default());
+        let before = magnitudes(&exact(&subject.variables()));
+        bound(subject.model(), profile, &magnitudes(&exact(call)), &before)
+            .parts()
+            .flatten()
+            .copied()
+            .fold(0.0, f64::max)
+    };
+    for subject in subjects(Arithmetic::Int8) {
+        for call in &subject.calls {
+            let compared = Compared::step(&subject, 0, call, &mut subject.variables());
+            for (at, found, right, limit) in compared.elements() {
+                let error = (found - right).abs();
+                assert!(error <= limit, "{} {at:?}: off by {error:e}, bound {limit:e}", subject.name);
+            }
+            let largest = compared.elements().map(|(.., limit)| limit).fold(0.0, f64::max);
+            assert!(largest > 10.0 * f32_bound(&subject, call), "{}: {largest:e}", subject.name);
+        }
+    }
+}
+
+/// A NaN or an infinity in one row of a batch leaves no number in what is computed from it, and other rows as they are.
+#[test]
+fn what_is_not_finite_is_no_number() {
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        for name in ["gru_cell_lbr0", "gru_cell_lbr1", "lstm_cell", "rnn_cell_tanh"] {
+            let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
+            for (subject, _) in Case::subjects(&corpus::case(name), &options, "") {
+                let call = &subject.calls[0];
+                for isa in 0..subject.isas().count() {
+                    let right = subject.interpret(isa, call);
+                    for parameter in [0, 1] {
+                        let mut given = call.clone();
+                        let last = given[parameter].len() - 1;
+                        given[parameter][last] = bad;
+                        let found = subject.interpret(isa, &given);
+                        for (found, right) in found.iter().zip(&right) {
+                            let row = found.len() / 2;
+                            assert_eq!(found[..row], right[..row], "{name}");
+                            assert!(found[row..].iter().all(|v| v.is_nan()), "{name} {bad} {parameter}: {found:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
