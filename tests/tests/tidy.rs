@@ -30,13 +30,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("validate", &["diagnostic", "encoding", "model", "options", "validate"]),
     ("plan", &["arch", "kernel", "model", "options", "plan"]),
     ("activation", &["activation", "kernel", "model", "options"]),
-    ("lower", &["arch", "kernel", "lower", "model", "options", "plan"]),
+    ("lower", &["arch", "encoding", "kernel", "lower", "model", "options", "plan"]),
     ("pass", &["activation", "kernel", "model", "options", "pass", "plan"]),
     // what each format makes of a row of weights
     ("encoding", &["encoding", "kernel", "model", "options"]),
     ("pack", &["encoding", "kernel", "model"]),
     ("evaluate", &["evaluate", "model"]),
-    ("reference", &["activation", "evaluate", "model", "reference"]),
+    ("reference", &["activation", "encoding", "evaluate", "model", "options", "reference"]),
     ("bound", &["activation", "bound", "encoding", "evaluate", "model", "options", "plan", "reference"]),
     // what is said of a compilation
     ("summary", &["model", "options"]),
