@@ -7,7 +7,8 @@ use super::ErrorAnalysis;
 use super::value::Value;
 use crate::evaluate::{Arithmetic, CellWeights, Row, State, StepInputs, steps_of};
 use crate::model::{PointwiseFunction, TopK, ValidCell};
-use crate::reference::{FLOAT64, order};
+use crate::options::{self, WeightFormat};
+use crate::reference::{FLOAT64, Float64, order};
 
 /// What errors of float64 are small against.
 const MARGIN: f64 = 1e-9;
@@ -20,6 +21,16 @@ pub(super) struct AtPoint {
 }
 
 impl AtPoint {
+    /// What is known of the computed value is no more than that it is near the exact one.
+    fn new(exact: f64, value: Value) -> Self {
+        let around = value.error() * (1.0 + MARGIN) + exact.abs() * 1e-12;
+        if !value.is_bounded() || !around.is_finite() {
+            return Self { exact, value };
+        }
+        let (low, high) = (value.low().max(exact - around), value.high().min(exact + around));
+        Self { exact, value: if low <= high { Value::new(low, high, value.error()) } else { value } }
+    }
+
     /// Whether this and another, once computed, stand in the same order as before.
     fn is_apart(self, other: Self) -> bool {
         let errors = self.value.error() + other.value.error();
@@ -33,7 +44,29 @@ impl AtPoint {
     }
 }
 
+/// A sum of products that no order of summation rounds: of whole numbers that f32 holds.
+fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
+    const EXACT: f64 = 16_777_216.0;
+    let mut most = 0.0;
+    for (a, b) in terms {
+        let product = a * b;
+        most += product.abs();
+        // NaN is none
+        if product.fract() != 0.0 || a.fract() != 0.0 || most.is_nan() || most > EXACT {
+            return false;
+        }
+    }
+    true
+}
+
 pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
+
+impl AtOneInput {
+    /// The arithmetic that the exact values are defined in.
+    fn exact(&self) -> Float64 {
+        Float64 { products: self.0.profile.products }
+    }
+}
 
 /// The two parts of values.
 fn apart(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
@@ -41,14 +74,14 @@ fn apart(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
 }
 
 fn together(exact: Vec<f64>, values: Vec<Value>) -> Vec<AtPoint> {
-    exact.into_iter().zip(values).map(|(exact, value)| AtPoint { exact, value }).collect()
+    exact.into_iter().zip(values).map(|(exact, value)| AtPoint::new(exact, value)).collect()
 }
 
 impl Arithmetic for AtOneInput {
     type Value = AtPoint;
 
     fn given(&self, number: f64) -> AtPoint {
-        AtPoint { exact: number, value: self.0.given(number) }
+        AtPoint::new(number, self.0.given(number))
     }
 
     fn flush_below(&self) -> Option<f32> {
@@ -56,7 +89,7 @@ impl Arithmetic for AtOneInput {
     }
 
     fn flushed(&self, v: AtPoint) -> AtPoint {
-        AtPoint { value: self.0.flushed(v.value), ..v }
+        AtPoint::new(v.exact, self.0.flushed(v.value))
     }
 
     fn constant(&self, number: f64) -> AtPoint {
@@ -88,20 +121,31 @@ impl Arithmetic for AtOneInput {
         let a = step.a.map(|a| (a.exact, a.value));
         let exact = StepInputs { x: &x.0, h: &h.0, c: &c.0, a: a.as_ref().map(|a| &a.0) };
         let known = StepInputs { x: &x.1, h: &h.1, c: &c.1, a: a.as_ref().map(|a| &a.1) };
-        let (exact, known) = (FLOAT64.step(cell, weights, exact), self.0.step(cell, weights, known));
+        let (exact, known) = (self.exact().step(cell, weights, exact), self.0.step(cell, weights, known));
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
     fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[AtPoint]) -> AtPoint {
         let (weights, (exact, known)) = (weights.collect::<Vec<_>>(), apart(values));
         let of = || weights.iter().copied();
-        AtPoint { exact: FLOAT64.row(of(), &exact), value: self.0.row(of(), &known) }
+        if known.iter().all(|v| v.is_exact())
+            && self.0.profile.weights == WeightFormat::F32
+            && self.0.profile.products == options::Arithmetic::F32
+            && is_whole(of().zip(exact.iter().copied()))
+        {
+            return self.constant(self.exact().row(of(), &exact));
+        }
+        AtPoint::new(self.exact().row(of(), &exact), self.0.row(of(), &known))
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (AtPoint, AtPoint)>) -> AtPoint {
         let terms: Vec<_> = terms.collect();
         let exact = FLOAT64.dot(terms.iter().map(|(a, b)| (a.exact, b.exact)));
-        AtPoint { exact, value: self.0.dot(terms.iter().map(|(a, b)| (a.value, b.value))) }
+        let all_exact = terms.iter().all(|(a, b)| a.value.is_exact() && b.value.is_exact());
+        if all_exact && is_whole(terms.iter().map(|(a, b)| (a.exact, b.exact))) {
+            return self.constant(exact);
+        }
+        AtPoint::new(exact, self.0.dot(terms.iter().map(|(a, b)| (a.value, b.value))))
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[AtPoint]) -> AtPoint {
@@ -111,6 +155,12 @@ impl Arithmetic for AtOneInput {
         let is_bounded = known.iter().all(|v| v.is_bounded());
         let value = match (function, operands) {
             (P::Less | P::LessEqual | P::Equal, &[a, b]) if is_bounded => AtPoint::decided(right, a.is_apart(b)),
+            // what f32 holds is not rounded
+            (P::Add | P::Subtract | P::Multiply | P::Divide, &[a, b])
+                if a.value.is_exact() && b.value.is_exact() && f64::from(right as f32) == right =>
+            {
+                Value::exactly(right)
+            }
             (P::Select, &[condition, then, otherwise]) if is_bounded => match condition.value.is_exact() {
                 true => {
                     if condition.exact > 0.5 {
@@ -132,7 +182,7 @@ impl Arithmetic for AtOneInput {
             }
             _ => self.0.pointwise(function, &known),
         };
-        AtPoint { exact: right, value }
+        AtPoint::new(right, value)
     }
 
     fn lookup(&self, column: &[&AtPoint], number: &AtPoint) -> AtPoint {

@@ -46,7 +46,7 @@ pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
 
 pub(crate) struct Float64 {
     /// What matrices are multiplied in.
-    products: options::Arithmetic,
+    pub(crate) products: options::Arithmetic,
 }
 
 /// All of it in float64.

@@ -7,7 +7,7 @@ use crate::model::{Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOu
 type Values = Option<Vec<ValueId>>;
 
 /// All of an axis, one element at a time.
-fn one_by_one(axis: i64, reverse: bool) -> Slicing {
+pub(super) fn one_by_one(axis: i64, reverse: bool) -> Slicing {
     let (start, end, stride) = if reverse { (-1, 0, -1) } else { (0, -1, 1) };
     Slicing { axis, start, end, stride, part_size: 1 }
 }
@@ -35,7 +35,7 @@ fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Opti
 }
 
 /// A body of which nothing is missing. What is, has been reported, here or in what it depends on.
-fn whole(reader: &mut GraphReader<'_>, level: Level, errors_before: usize, outputs: usize) -> Option<Level> {
+pub(super) fn whole(reader: &mut GraphReader<'_>, level: Level, errors_before: usize, outputs: usize) -> Option<Level> {
     (reader.errors() == errors_before && level.graph.model.results.len() == outputs).then_some(level)
 }
 

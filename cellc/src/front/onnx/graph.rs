@@ -85,6 +85,17 @@ impl<'f> GraphReader<'f> {
         value
     }
 
+    /// A Result of the current level.
+    pub(super) fn result(&mut self, name: &str, value: ValueId) {
+        let level = self.level();
+        let element = level.graph.model.values[value.0].element;
+        let own =
+            level.graph.add(Value { names: vec![name.to_owned()], shape: None, element, origin: Origin::Unknown });
+        level.graph.kind = "output".to_owned();
+        let node = level.graph.node(name, Op::Result, vec![value], vec![own], Vec::new(), &Origin::Unknown);
+        level.graph.model.results.push(node);
+    }
+
     /// Gives a value of the current level a name; false if the name is taken there.
     pub(super) fn define(&mut self, name: &str, value: ValueId) -> bool {
         self.level().names.insert(name.to_owned(), value).is_none()

@@ -8,8 +8,8 @@ use super::nodes::{Functions, OnnxNode, TooMany, domain, expanded, needed, versi
 use super::proto::{FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto};
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
-use crate::diagnostic::{Diagnostics, Origin, quoted};
-use crate::model::{Dim, ElementType, Model, Op, Value, ValueId};
+use crate::diagnostic::{Diagnostics, quoted};
+use crate::model::{Dim, ElementType, Model, ValueId};
 
 impl<'f> GraphReader<'f> {
     /// The model of a file, and what is wrong.
@@ -157,13 +157,7 @@ impl<'f> GraphReader<'f> {
                 }
                 continue;
             };
-            let level = self.level();
-            let element = level.graph.model.values[value.0].element;
-            let own =
-                level.graph.add(Value { names: vec![name.to_owned()], shape: None, element, origin: Origin::Unknown });
-            level.graph.kind = "output".to_owned();
-            let node = level.graph.node(name, Op::Result, vec![value], vec![own], Vec::new(), &Origin::Unknown);
-            level.graph.model.results.push(node);
+            self.result(name, value);
         }
     }
 

@@ -7,6 +7,7 @@ mod lower;
 mod nodes;
 mod operators;
 mod proto;
+mod quantized;
 mod recurrent;
 mod supported;
 mod tensors;

@@ -35,13 +35,8 @@ fn entry(attribute: &str, given: Option<String>, taken: impl Into<String>) -> Le
     LedgerEntry { attribute: attribute.to_owned(), given, taken: taken.into(), origin: Origin::Unknown }
 }
 
-fn recurrent(
-    reader: &mut GraphReader<'_>,
-    call: &mut Call<'_>,
-    kind: CellKind,
-    mut ledger: Vec<LedgerEntry>,
-) -> Values {
-    let before = reader.errors();
+/// The direction, `None` after an error, and what was written.
+pub(super) fn direction_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> (Option<Direction>, Option<String>) {
     let text = call.attributes.text("direction");
     let named = text.as_deref().unwrap_or("forward");
     let direction = Direction::ALL.into_iter().find(|direction| direction.name() == named);
@@ -49,8 +44,19 @@ fn recurrent(
         let found = format!("direction={}", quoted(named));
         reader.error(found, Direction::ALL.map(Direction::name).join(", "), "write one of these");
     }
+    (direction, text)
+}
+
+fn recurrent(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    kind: CellKind,
+    mut ledger: Vec<LedgerEntry>,
+) -> Values {
+    let before = reader.errors();
+    let (direction, given) = direction_of(reader, call);
     let direction = direction.unwrap_or(Direction::Forward);
-    ledger.push(entry("direction", text.clone(), direction.name()));
+    ledger.push(entry("direction", given, direction.name()));
     let batch_first = match call.attributes.int("layout") {
         _ if call.version < 14 => false,
         None | Some(0) => false,
@@ -178,7 +184,7 @@ fn transposed(reader: &mut GraphReader<'_>, value: ValueId, order: &[i64]) -> Va
 }
 
 /// The activations of all directions; alpha and beta are consumed in order by those that take them. `None` after an error.
-fn activations(
+pub(super) fn activations(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
     kind: CellKind,

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
-use super::{bodies, operators as o, recurrent, windows};
+use super::{bodies, operators as o, quantized as q, recurrent, windows};
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
 /// The oldest operator set that is read.
@@ -66,6 +66,11 @@ const fn row(
     what: &'static str,
 ) -> Supported {
     Supported { name, domain: "", versions, what, inputs, lower }
+}
+
+/// A row of what ONNX Runtime adds.
+const fn microsoft(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
+    Supported { name, domain: "com.microsoft", versions: &[1], what, inputs, lower }
 }
 
 const ANY: usize = usize::MAX;
@@ -202,6 +207,14 @@ pub static SUPPORTED: &[Supported] = &[
     row("GlobalMaxPool", &[1, 22], 1..=1, windows::global_max_pool, "one to three dimensions"),
     row("GlobalAveragePool", &[1, 22], 1..=1, windows::global_average_pool, "one to three dimensions"),
     row("Pad", &[2, 11, 13, 18, 19, 21, 23, 24, 25], 1..=4, windows::pad, "constant, reflect, edge; constant pads"),
+    row("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25], 2..=3, q::quantize, "by tensor or by axis; no blocks"),
+    row("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25], 2..=3, q::dequantize, "by tensor or by axis; no blocks"),
+    row("DynamicQuantizeLinear", &[11], 1..=1, q::dynamic_quantize, "as it is defined"),
+    row("MatMulInteger", &[10], 2..=4, q::matmul_integer, "sums beyond 2^24 are rounded"),
+    row("QLinearMatMul", &[10, 21], 8..=8, q::qlinear_matmul, "sums beyond 2^24 are rounded"),
+    microsoft("DynamicQuantizeLSTM", 3..=12, q::dynamic_lstm, "all directions; no sequence_lens"),
+    microsoft("DynamicQuantizeMatMul", 3..=5, q::dynamic_matmul, "sums beyond 2^24 are rounded"),
+    microsoft("MatMulIntegerToFloat", 4..=7, q::matmul_integer_to_float, "sums beyond 2^24 are rounded"),
     row(
         "If",
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],

@@ -1,0 +1,438 @@
+//! Quantised operators: whole numbers with a scale and a zero point, computed as f32 that hold them exactly.
+//!
+//! `q = clamp(round(x / scale) + zero)`, rounded to the even one of two; `x ~ (q - zero) scale`. A dynamic scale is `(max - min) / 255` of the tensor and 0,
+//! and 1 where that is 0. Sums of products beyond 2^24 are rounded.
+
+use super::bodies::{one_by_one, whole};
+use super::graph::{Call, GraphReader};
+use super::recurrent::{activations, direction_of};
+use super::tensors::element_type;
+use crate::model::{
+    Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput, Op, Reduction, ValueId,
+};
+
+type Values = Option<Vec<ValueId>>;
+
+const F32: ElementType = ElementType::F32;
+
+/// One operation element by element on floating point.
+fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
+    reader.op_of(Op::Elementwise(function), inputs.to_vec(), F32)
+}
+
+fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
+    reader.op_of(Op::Convert, vec![value], F32)
+}
+
+/// The least and the largest number of a type that values are quantised to.
+fn limits(element: ElementType) -> Option<(f32, f32)> {
+    Some(match element {
+        ElementType::I4 => (-8.0, 7.0),
+        ElementType::U4 => (0.0, 15.0),
+        ElementType::I8 => (-128.0, 127.0),
+        ElementType::U8 => (0.0, 255.0),
+        ElementType::I16 => (-32768.0, 32767.0),
+        ElementType::U16 => (0.0, 65535.0),
+        _ => return None,
+    })
+}
+
+/// Scales or zero points with dimensions of 1 behind, so that they belong to an axis of `x`.
+fn along(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, of: ValueId) -> Option<ValueId> {
+    let axis = call.attributes.int("axis").unwrap_or(1);
+    let several = reader.known(of).is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
+    if !several || axis == -1 {
+        return Some(of);
+    }
+    let rank = reader.rank(x).or_else(|| reader.known(x).map(|tensor| tensor.shape().len()));
+    let Some(rank) = rank.and_then(|rank| i64::try_from(rank).ok()) else {
+        // one number for the whole tensor broadcasts anyway
+        if reader.rank(of) == Some(0) {
+            return Some(of);
+        }
+        let valid = "one scale, or scales of a tensor whose number of dimensions is written";
+        reader.error("scales along an axis of a tensor of unknown shape", valid, "run shape inference on the model");
+        return None;
+    };
+    let axis = if axis < 0 { axis + rank } else { axis };
+    let behind: Vec<i64> = (1..rank - axis).collect();
+    if behind.is_empty() {
+        return Some(of);
+    }
+    let behind = reader.integers(&behind);
+    Some(reader.op(Op::Unsqueeze, vec![of, behind]))
+}
+
+fn refuse_blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
+    call.attributes.ignore("saturate");
+    call.attributes.ignore("precision");
+    match call.attributes.int("block_size").unwrap_or(0) {
+        0 => Some(()),
+        size => {
+            reader.error(format!("block_size={size}"), "0", "quantise by tensor or by axis");
+            None
+        }
+    }
+}
+
+/// `clamp(round(x / scale) + zero)` as floating point.
+fn rounded(
+    reader: &mut GraphReader<'_>,
+    x: ValueId,
+    scale: ValueId,
+    zero: Option<ValueId>,
+    (min, max): (f32, f32),
+) -> ValueId {
+    let quotient = compute(reader, E::Divide, &[x, scale]);
+    let mut whole = compute(reader, E::Round, &[quotient]);
+    if let Some(zero) = zero {
+        whole = compute(reader, E::Add, &[whole, zero]);
+    }
+    compute(reader, E::Clamp { min, max }, &[whole])
+}
+
+pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    refuse_blocks(reader, call)?;
+    let given = call.attributes.int("output_dtype").filter(|&given| given != 0);
+    let (x, scale, zero) = (call.x(), call.input(1)?, call.input(2));
+    let element = match (zero, given) {
+        (Some(zero), _) => reader.element(zero),
+        (None, Some(given)) => element_type(i32::try_from(given).unwrap_or(0)).unwrap_or(ElementType::U8),
+        (None, None) => ElementType::U8,
+    };
+    let Some(range) = limits(element) else {
+        let found = format!("a zero point of type {}", element.name());
+        reader.error(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
+        return None;
+    };
+    let scale = along(reader, call, x, scale)?;
+    let zero = match zero {
+        Some(zero) => {
+            let zero = along(reader, call, x, zero)?;
+            Some(float(reader, zero))
+        }
+        None => None,
+    };
+    let [x, scale] = [x, scale].map(|value| float(reader, value));
+    let whole = rounded(reader, x, scale, zero, range);
+    Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
+}
+
+/// `q - zero` as floating point.
+fn centred(reader: &mut GraphReader<'_>, value: ValueId, zero: Option<ValueId>) -> ValueId {
+    let value = float(reader, value);
+    match zero {
+        None => value,
+        Some(zero) => {
+            let zero = float(reader, zero);
+            compute(reader, E::Subtract, &[value, zero])
+        }
+    }
+}
+
+pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    refuse_blocks(reader, call)?;
+    call.attributes.ignore("output_dtype");
+    let (x, scale) = (call.x(), call.input(1)?);
+    let scale = along(reader, call, x, scale)?;
+    let zero = match call.input(2) {
+        Some(zero) => Some(along(reader, call, x, zero)?),
+        None => None,
+    };
+    let whole = centred(reader, x, zero);
+    let scale = float(reader, scale);
+    Some(vec![compute(reader, E::Multiply, &[whole, scale])])
+}
+
+/// What a tensor is quantised to where its own values say how.
+struct Dynamic {
+    /// From 0 to 255, as floating point.
+    whole: ValueId,
+    scale: ValueId,
+    /// As floating point.
+    zero: ValueId,
+}
+
+impl Dynamic {
+    fn of(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
+        let all = |reader: &mut GraphReader<'_>, reduction| {
+            reader.op(Op::Reduce { reduction, keep: false, none_is_none: false }, vec![x])
+        };
+        let [nothing, one, steps] = [0.0, 1.0, 255.0].map(|number| reader.number_like(x, number));
+        let least = all(reader, Reduction::Min);
+        let least = compute(reader, E::Minimum, &[least, nothing]);
+        let most = all(reader, Reduction::Max);
+        let most = compute(reader, E::Maximum, &[most, nothing]);
+        let range = compute(reader, E::Subtract, &[most, least]);
+        let scale = compute(reader, E::Divide, &[range, steps]);
+        let flat = reader.op_of(Op::Elementwise(E::Equal), vec![range, nothing], ElementType::Bool);
+        let scale = compute(reader, E::Select, &[flat, one, scale]);
+        let below = compute(reader, E::Subtract, &[nothing, least]);
+        let zero = rounded(reader, below, scale, None, (0.0, 255.0));
+        let whole = rounded(reader, x, scale, Some(zero), (0.0, 255.0));
+        Self { whole, scale, zero }
+    }
+
+    fn centred(&self, reader: &mut GraphReader<'_>) -> ValueId {
+        compute(reader, E::Subtract, &[self.whole, self.zero])
+    }
+}
+
+pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let Dynamic { whole, scale, zero } = Dynamic::of(reader, x);
+    let [whole, zero] = [whole, zero].map(|value| reader.op_of(Op::Convert, vec![value], ElementType::U8));
+    Some(vec![whole, scale, zero])
+}
+
+fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> ValueId {
+    reader.op_of(Op::MatMul { transpose_a: false, transpose_b: false }, vec![a, b], F32)
+}
+
+/// A zero point of each row of A stands along the axis before the last.
+fn by_row(reader: &mut GraphReader<'_>, zero: Option<ValueId>) -> Option<ValueId> {
+    let zero = zero?;
+    if reader.rank(zero) == Some(1) && reader.known(zero).is_none_or(|tensor| tensor.len() > 1) {
+        let axes = reader.integers(&[1]);
+        return Some(reader.op(Op::Unsqueeze, vec![zero, axes]));
+    }
+    Some(zero)
+}
+
+pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (a, b, a_zero, b_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
+    let a_zero = by_row(reader, a_zero);
+    let a = centred(reader, a, a_zero);
+    let b = centred(reader, b, b_zero);
+    let sums = product(reader, a, b);
+    Some(vec![reader.op_of(Op::Convert, vec![sums], ElementType::I32)])
+}
+
+pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let inputs: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
+    let &[a, a_scale, a_zero, b, b_scale, b_zero, scale, zero] = &inputs[..] else { return None };
+    let element = reader.element(zero);
+    let Some(range) = limits(element) else {
+        let found = format!("a zero point of type {}", element.name());
+        reader.error(found, "i8, u8", "quantise to another type");
+        return None;
+    };
+    let a = centred(reader, a, Some(a_zero));
+    let b = centred(reader, b, Some(b_zero));
+    let sums = product(reader, a, b);
+    let [a_scale, b_scale, scale, zero] = [a_scale, b_scale, scale, zero].map(|value| float(reader, value));
+    let scales = compute(reader, E::Multiply, &[a_scale, b_scale]);
+    let factor = compute(reader, E::Divide, &[scales, scale]);
+    let scaled = compute(reader, E::Multiply, &[sums, factor]);
+    let whole = compute(reader, E::Round, &[scaled]);
+    let whole = compute(reader, E::Add, &[whole, zero]);
+    let whole = compute(reader, E::Clamp { min: range.0, max: range.1 }, &[whole]);
+    Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
+}
+
+/// com.microsoft: `A` is quantised here; `B` is, with its scale and zero point. A bias may be added.
+pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (a, b, b_scale) = (call.x(), call.input(1)?, call.input(2)?);
+    let (b_zero, bias) = (call.input(3), call.input(4));
+    let a = Dynamic::of(reader, a);
+    let whole = a.centred(reader);
+    let b = centred(reader, b, b_zero);
+    let sums = product(reader, whole, b);
+    let scales = compute(reader, E::Multiply, &[a.scale, b_scale]);
+    let scaled = compute(reader, E::Multiply, &[sums, scales]);
+    Some(vec![match bias {
+        Some(bias) => compute(reader, E::Add, &[scaled, bias]),
+        None => scaled,
+    }])
+}
+
+/// com.microsoft: of two tensors that are quantised.
+pub(super) fn matmul_integer_to_float(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (a, b, a_scale, b_scale) = (call.x(), call.input(1)?, call.input(2)?, call.input(3)?);
+    let (a_zero, b_zero, bias) = (call.input(4), call.input(5), call.input(6));
+    let a = centred(reader, a, a_zero);
+    let b = centred(reader, b, b_zero);
+    let sums = product(reader, a, b);
+    let scales = compute(reader, E::Multiply, &[a_scale, b_scale]);
+    let scaled = compute(reader, E::Multiply, &[sums, scales]);
+    Some(vec![match bias {
+        Some(bias) => compute(reader, E::Add, &[scaled, bias]),
+        None => scaled,
+    }])
+}
+
+/// A direction of a quantised LSTM.
+struct Gates {
+    activations: Vec<Activation>,
+    clip: Option<f32>,
+    input_forget: bool,
+}
+
+/// One of the D parts along the first axis.
+fn part(reader: &mut GraphReader<'_>, value: ValueId, at: usize) -> ValueId {
+    let (index, axis) = (reader.integer(at as i64), reader.integer(0));
+    reader.op(Op::Gather { batch_dims: 0 }, vec![value, index, axis])
+}
+
+/// com.microsoft: an LSTM whose W, `[D, I, 4H]`, and R, `[D, H, 4H]`, are quantised; x is quantised as a whole, and h at every step.
+pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let direction = direction_of(reader, call).0?;
+    let mut ledger = Vec::new();
+    let all = activations(reader, call, CellKind::Lstm, direction, &mut ledger)?;
+    let clip = call.attributes.float("clip").filter(|&clip| clip > 0.0);
+    let input_forget = call.attributes.flag("input_forget", false);
+    let Some(hidden_size) = call.attributes.int("hidden_size").filter(|&size| size > 0) else {
+        reader.error("no hidden_size above 0", "the length of the state h", "export the model again");
+        return None;
+    };
+    if call.input(4).is_some() {
+        let help = "leave sequence_lens out where every row has all steps";
+        reader.error("sequence_lens of a quantised LSTM", "sequences of full length", help);
+        return None;
+    }
+    let (x, w, r, b, p) = (call.x(), call.input(1)?, call.input(2)?, call.input(3), call.input(7));
+    let [Some(w_scale), Some(w_zero), Some(r_scale), Some(r_zero)] = [8, 9, 10, 11].map(|port| call.input(port)) else {
+        reader.error("no scales or zero points", "those of W and of R, inputs 8 to 11", "export the model again");
+        return None;
+    };
+    let [h, c] = [5, 6].map(|port| call.input(port));
+    let quantised = Dynamic::of(reader, x);
+    let centred_x = quantised.centred(reader);
+    let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
+    for d in 0..direction.count() {
+        let reverse = direction == Direction::Reverse || d == 1;
+        let weights = |reader: &mut GraphReader<'_>, of: ValueId, zero: ValueId| {
+            let (of, zero) = (part(reader, of, d), part(reader, zero, d));
+            centred(reader, of, Some(zero))
+        };
+        let (w_whole, r_whole) = (weights(reader, w, w_zero), weights(reader, r, r_zero));
+        let (w_scale, r_scale) = (part(reader, w_scale, d), part(reader, r_scale, d));
+        // of all steps at once
+        let sums = product(reader, centred_x, w_whole);
+        let scales = compute(reader, E::Multiply, &[quantised.scale, w_scale]);
+        let mut gates_x = compute(reader, E::Multiply, &[sums, scales]);
+        if let Some(b) = b {
+            let b = part(reader, b, d);
+            let (parts, axis) = (reader.integers(&[4 * hidden_size; 2]), reader.integer(0));
+            let halves = reader.ops_of(Op::VariadicSplit, vec![b, axis, parts], vec![F32; 2], Vec::new());
+            for half in halves {
+                gates_x = compute(reader, E::Add, &[gates_x, half]);
+            }
+        }
+        let state = |reader: &mut GraphReader<'_>, given: Option<ValueId>| match given {
+            Some(state) => part(reader, state, d),
+            None => no_state(reader, x, hidden_size),
+        };
+        let (h, c) = (state(reader, h), state(reader, c));
+        let p = p.map(|p| part(reader, p, d));
+        let gates = Gates { activations: all[3 * d..][..3].to_vec(), clip, input_forget };
+        let [y, h, c] = steps(reader, &gates, [gates_x, h, c, r_whole, r_scale], p, reverse)?;
+        let axis = |reader: &mut GraphReader<'_>, value: ValueId, axis: i64| {
+            let axes = reader.integers(&[axis]);
+            reader.op(Op::Unsqueeze, vec![value, axes])
+        };
+        ys.push(axis(reader, y, 1));
+        hs.push(axis(reader, h, 0));
+        cs.push(axis(reader, c, 0));
+    }
+    let mut joined = |all: Vec<ValueId>, axis: i64| match all[..] {
+        [one] => one,
+        _ => reader.op(Op::Concat { axis }, all),
+    };
+    Some(vec![joined(ys, 1), joined(hs, 0), joined(cs, 0)])
+}
+
+/// `[N, H]` of zeros.
+fn no_state(reader: &mut GraphReader<'_>, x: ValueId, hidden_size: i64) -> ValueId {
+    let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+    let (at, axis) = (reader.integers(&[1]), reader.integer(0));
+    let rows = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, axis]);
+    let rest = reader.integers(&[hidden_size]);
+    let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, rest]);
+    let zero = reader.number_like(x, 0.0);
+    reader.op(Op::Broadcast(crate::model::BroadcastMode::Numpy), vec![zero, shape])
+}
+
+/// The steps of one direction: y, `[T, N, H]`, and the last h and c.
+fn steps(
+    reader: &mut GraphReader<'_>,
+    gates: &Gates,
+    outer: [ValueId; 5],
+    p: Option<ValueId>,
+    reverse: bool,
+) -> Option<[ValueId; 3]> {
+    let own = reader.named();
+    if !reader.enter() {
+        return None;
+    }
+    let before = reader.errors();
+    let [sums, h, c, r, r_scale] = ["gates", "h", "c", "R", "R_scale"].map(|name| reader.parameter(name, F32, None));
+    let peepholes = p.map(|_| reader.parameter("P", F32, None));
+    let axes = reader.integers(&[0]);
+    let sums = reader.op(Op::Squeeze { skip: false }, vec![sums, axes]);
+    let quantised = Dynamic::of(reader, h);
+    let whole_h = quantised.centred(reader);
+    let of_h = product(reader, whole_h, r);
+    let scales = compute(reader, E::Multiply, &[quantised.scale, r_scale]);
+    let of_h = compute(reader, E::Multiply, &[of_h, scales]);
+    let all = compute(reader, E::Add, &[sums, of_h]);
+    let axis = reader.integer(-1);
+    let own_sums = reader.ops_of(Op::Split { parts: 4 }, vec![all, axis], vec![F32; 4], Vec::new());
+    let peeps = peepholes.map(|p| {
+        let axis = reader.integer(-1);
+        reader.ops_of(Op::Split { parts: 3 }, vec![p, axis], vec![F32; 3], Vec::new())
+    });
+    let gate = |reader: &mut GraphReader<'_>, sum: ValueId, function: usize, peep: Option<(usize, ValueId)>| {
+        let mut sum = sum;
+        if let (Some(peeps), Some((which, c))) = (&peeps, peep) {
+            let seen = compute(reader, E::Multiply, &[peeps[which], c]);
+            sum = compute(reader, E::Add, &[sum, seen]);
+        }
+        if let Some(clip) = gates.clip {
+            sum = compute(reader, E::Clamp { min: -clip, max: clip }, &[sum]);
+        }
+        compute(reader, E::Activation(gates.activations[function]), &[sum])
+    };
+    let i = gate(reader, own_sums[0], 0, Some((0, c)));
+    let f = match gates.input_forget {
+        true => {
+            let one = reader.number_like(h, 1.0);
+            compute(reader, E::Subtract, &[one, i])
+        }
+        false => gate(reader, own_sums[2], 0, Some((2, c))),
+    };
+    let g = gate(reader, own_sums[3], 1, None);
+    let kept = compute(reader, E::Multiply, &[f, c]);
+    let new = compute(reader, E::Multiply, &[i, g]);
+    let next_c = compute(reader, E::Add, &[kept, new]);
+    let o = gate(reader, own_sums[1], 0, Some((1, next_c)));
+    let seen = compute(reader, E::Activation(gates.activations[2]), &[next_c]);
+    let next_h = compute(reader, E::Multiply, &[o, seen]);
+    let y = reader.op(Op::Unsqueeze, vec![next_h, axes]);
+    for value in [next_h, next_c, y] {
+        reader.result("", value);
+    }
+    let level = reader.leave();
+    reader.rename(own);
+    let level = whole(reader, level, before, 3)?;
+    let invariant = |at: usize| LoopInput { parameter: at, input: at, slice: None, back_edge: None };
+    let mut inputs = vec![
+        LoopInput { slice: Some(one_by_one(0, reverse)), ..invariant(0) },
+        LoopInput { back_edge: Some(0), ..invariant(1) },
+        LoopInput { back_edge: Some(1), ..invariant(2) },
+    ];
+    inputs.extend((3..5 + usize::from(p.is_some())).map(invariant));
+    let last = |result: usize| LoopOutput { result, concatenation: None };
+    let outputs = vec![last(0), last(1), LoopOutput { result: 2, concatenation: Some(one_by_one(0, reverse)) }];
+    let op = Op::Loop(Box::new(Loop {
+        body: level.graph.model,
+        counted: false,
+        inputs,
+        outputs,
+        current_iteration: None,
+        condition: None,
+    }));
+    let outer = outer.into_iter().chain(p).collect();
+    let values = reader.ops_of(op, outer, vec![F32; 3], Vec::new());
+    Some([values[2], values[0], values[1]])
+}
