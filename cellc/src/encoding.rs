@@ -6,16 +6,10 @@ use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::model::{Tensor, ValidModel, ValidOp, WeightSource};
-use crate::options::WeightFormat;
+use crate::options::{Arithmetic, WeightFormat};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
 const INT8_MOST: f32 = 127.0;
-
-/// The largest magnitude of an element of x or h in eight bits.
-pub const LARGEST_INT8: f32 = INT8_MOST;
-
-/// Vectors of so many elements are not rounded to integers.
-pub const MOST_AS_THEY_ARE: usize = 4;
 
 /// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
@@ -35,6 +29,7 @@ impl WeightFormat {
             Self::F16 => Encoding::F16,
             Self::Bf16Pair => Encoding::Bf16Pair,
             Self::Int8 => Encoding::Int8,
+            Self::Int16 => Encoding::Int16Pair,
         }
     }
 
@@ -44,7 +39,7 @@ impl WeightFormat {
             Self::F32 => true,
             Self::F16 => F16::from_f32(weight).is_finite(),
             Self::Bf16Pair => Bf16::from_f32(weight).is_finite(),
-            Self::Int8 => weight.is_finite(),
+            Self::Int8 | Self::Int16 => weight.is_finite(),
         }
     }
 }
@@ -64,12 +59,38 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
             line.iter().map(|w| whole(w).clamp(-INT8_MOST, INT8_MOST)).collect()
         }
         Encoding::Int8Scale => vec![int8_scale(line)],
+        Encoding::Int16Pair => {
+            let half = |whole: Option<&f32>| u32::from((whole.copied().unwrap_or(0.0) as i16).cast_unsigned());
+            let pairs = int16(line).0;
+            pairs.chunks(2).map(|pair| f32::from_bits(half(pair.first()) | half(pair.get(1)) << 16)).collect()
+        }
+        Encoding::Int16Scale => vec![int16(line).1],
     }
 }
 
 /// What is left of the largest weight of a line where that is [`INT8_MOST`].
 fn int8_scale(line: &[f32]) -> f32 {
     line.iter().fold(0.0, |most: f32, w| most.max(w.abs())) / INT8_MOST
+}
+
+/// A line in 16 bits: whole numbers and their scale. The largest magnitude is the largest for which no sum with a vector leaves 32 bits.
+fn int16(line: &[f32]) -> (Vec<f32>, f32) {
+    let largest = line.iter().fold(0.0, |most: f32, w| most.max(w.abs()));
+    if largest == 0.0 {
+        return (vec![0.0; line.len()], 0.0);
+    }
+    let most = f64::from(i32::MAX) / f64::from(Arithmetic::Int16.largest(line.len()).unwrap_or(1));
+    let share: f64 = line.iter().map(|w| f64::from(w.abs()) / f64::from(largest)).sum();
+    let mut range = ((most - line.len() as f64 / 2.0) / share).floor().clamp(1.0, f64::from(i16::MAX));
+    loop {
+        let scale = largest / range as f32;
+        let whole = |w: &f32| (f64::from(*w) / f64::from(scale)).round_ties_even().clamp(-range, range);
+        let all: Vec<f64> = line.iter().map(|w| if scale > 0.0 { whole(w) } else { 0.0 }).collect();
+        if range == 1.0 || all.iter().map(|q| q.abs()).sum::<f64>() <= most {
+            return (all.into_iter().map(|q| q as f32).collect(), scale);
+        }
+        range -= 1.0;
+    }
 }
 
 /// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for [`LEAST_HIGH`].
@@ -83,13 +104,14 @@ fn bf16_pair(high: f32, low: f32) -> f32 {
     finite.min_by(|a, b| distance(a).total_cmp(&distance(b))).expect("encoding: a weight that the format holds")
 }
 
-/// What kernels make of a vector of x or h in eight bits: whole numbers, and their scale. If one is not finite, the scale is NaN.
-pub fn quantise(values: &[f32]) -> (Vec<f32>, f32) {
+/// What kernels make of a vector of x or h: whole numbers of that range, and their scale. If one is not finite, the scale is NaN.
+pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
+    let range = f32::from(range);
     let largest = values.iter().fold(LEAST_LARGEST, |most, v| if most > v.abs() { most } else { v.abs() });
     let poison: f32 = values.iter().map(|v| v * 0.0).sum();
-    let inverse = LARGEST_INT8 / largest;
+    let inverse = range / largest;
     let whole = |v: &f32| (v * inverse).round_ties_even();
-    (values.iter().map(whole).collect(), largest / LARGEST_INT8 + poison)
+    (values.iter().map(whole).collect(), largest / range + poison)
 }
 
 /// The first row of a model's matrices in eight bits whose sums may leave the whole numbers that f32 holds, and how far they may go.
@@ -97,9 +119,9 @@ pub(crate) fn beyond_f32<'a>(matrices: &'a [Matrix<'a>]) -> Option<(&'a Matrix<'
     let largest = |matrix: &Matrix<'_>, row: usize| {
         let sum: f64 =
             Stored::new(WeightFormat::Int8, &matrix.row(row)).values.iter().map(|w| f64::from(w.abs())).sum();
-        f64::from(LARGEST_INT8) * sum
+        f64::from(INT8_MOST) * sum
     };
-    let long = |matrix: &&Matrix<'_>| matrix.columns as f64 * f64::from(LARGEST_INT8).powi(2) > LARGEST_EXACT;
+    let long = |matrix: &&Matrix<'_>| matrix.columns as f64 * f64::from(INT8_MOST).powi(2) > LARGEST_EXACT;
     let rows = matrices.iter().filter(long).flat_map(|matrix| (0..matrix.rows).map(move |row| (matrix, row)));
     rows.map(|(matrix, row)| (matrix, row, largest(matrix, row))).find(|(.., sum)| *sum > LARGEST_EXACT)
 }
@@ -224,9 +246,14 @@ impl Stored {
                 let both = |word: &f32| [*word, f32::from_bits(word.to_bits() << 16)];
                 packed.iter().flat_map(both).take(row.len()).collect()
             }
+            WeightFormat::Int16 => int16(row).0,
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => packed,
         };
-        let scale = (format == WeightFormat::Int8).then(|| int8_scale(row));
+        let scale = match format {
+            WeightFormat::Int8 => Some(int8_scale(row)),
+            WeightFormat::Int16 => Some(int16(row).1),
+            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
+        };
         Self { values, scale }
     }
 
@@ -293,16 +320,16 @@ mod tests {
 
     #[test]
     fn vectors_in_eight_bits_have_the_scale_of_their_largest_element() {
-        assert_eq!(quantise(&[127.0, -63.5, 62.5, 0.4, -0.0]), (vec![127.0, -64.0, 62.0, 0.0, 0.0], 1.0));
-        let (whole, scale) = quantise(&[f32::MAX, -f32::MAX, 1.0]);
+        assert_eq!(quantise(&[127.0, -63.5, 62.5, 0.4, -0.0], 127), (vec![127.0, -64.0, 62.0, 0.0, 0.0], 1.0));
+        let (whole, scale) = quantise(&[f32::MAX, -f32::MAX, 1.0], 127);
         assert_eq!((whole, scale.is_finite()), (vec![127.0, -127.0, 0.0], true));
         // what is smaller than all that is kept is nothing, beside an exact zero
-        assert_eq!(quantise(&[0.0, 1e-45, -1e-40]).0, [0.0; 3]);
+        assert_eq!(quantise(&[0.0, 1e-45, -1e-40], 127).0, [0.0; 3]);
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            assert!(quantise(&[1.0, bad, 2.0]).1.is_nan() && quantise(&[bad, 1.0, 2.0]).1.is_nan());
+            assert!(quantise(&[1.0, bad, 2.0], 127).1.is_nan() && quantise(&[bad, 1.0, 2.0], 127).1.is_nan());
         }
         for line in line().chunks(9) {
-            let (whole, scale) = quantise(line);
+            let (whole, scale) = quantise(line, 127);
             let most = line.iter().fold(LEAST_LARGEST, |most, v| most.max(v.abs()));
             for (q, v) in whole.iter().zip(line) {
                 assert!(q.abs() <= 127.0 && q.fract() == 0.0, "{v:e} of {line:?} is {q}");
@@ -310,6 +337,27 @@ mod tests {
                 assert!(error <= f64::from(most) * (0.5 / 127.0 + 1e-6), "{v:e} of {line:?} is off by {error:e}");
             }
         }
+    }
+
+    #[test]
+    fn sums_of_sixteen_bits_fit_and_are_as_fine_as_they_can_be() {
+        for (len, value) in [(1, 1.0f32), (3, 0.5), (128, 0.7), (1000, 1.0), (100_000, 0.9)] {
+            let vector = f64::from(Arithmetic::Int16.largest(len).unwrap());
+            for spread in [0.0f32, 0.5, 0.99] {
+                let line: Vec<f32> = (0..len).map(|k| value * (1.0 - spread * (k % 7) as f32 / 7.0)).collect();
+                let (whole, scale) = int16(&line);
+                let sum: f64 = whole.iter().map(|q| f64::from(q.abs())).sum();
+                assert!(sum * vector <= f64::from(i32::MAX), "{len} {spread}");
+                let full = whole.contains(&32767.0) || sum * vector > 0.99 * f64::from(i32::MAX);
+                assert!(full, "{len} {spread}: {sum} of {}", f64::from(i32::MAX) / vector);
+                for (q, w) in whole.iter().zip(&line) {
+                    assert!((f64::from(*q) * f64::from(scale) - f64::from(*w)).abs() <= 0.5001 * f64::from(scale));
+                }
+            }
+        }
+        let pairs = encode(Encoding::Int16Pair, &[1.0, -1.0, 0.5]);
+        assert_eq!(pairs.iter().map(|word| word.to_bits()).collect::<Vec<_>>(), [0x8001_7fff, 0x4000]);
+        assert_eq!(int16(&[0.0; 5]), (vec![0.0; 5], 0.0));
     }
 
     #[test]

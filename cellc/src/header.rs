@@ -136,6 +136,11 @@ pub(crate) fn integers(arithmetic: Arithmetic) -> Option<&'static str> {
              magnitude, at every step, each row of a batch with a scale of its own; up to 4 elements stay f32. Their sums with the weights are \
              exact. Biases, activations and states are f32.",
         ),
+        Arithmetic::Int16 => Some(
+            "Matrices are multiplied as integers of up to 16 bits: x, h and what a dense layer reads are rounded to whole numbers of a range \
+             that their length sets, at every step, each row of a batch with a scale of its own; each row of weights has the largest range for \
+             which no sum leaves 32 bits. Sums are exact. Biases, activations and states are f32.",
+        ),
     }
 }
 

@@ -120,10 +120,13 @@ pub enum WeightFormat {
     Bf16Pair,
     /// 8 bits, and a scale for each row.
     Int8,
+    /// What [`Arithmetic::Int16`] stores: 16 bits, and a scale for each row.
+    #[cfg_attr(feature = "cli", value(skip))]
+    Int16,
 }
 
 impl WeightFormat {
-    /// Every format.
+    /// Every format of f32 arithmetic.
     pub const ALL: [Self; 4] = [Self::F32, Self::F16, Self::Bf16Pair, Self::Int8];
 
     /// What it is called on the command line.
@@ -133,7 +136,13 @@ impl WeightFormat {
             Self::F16 => "f16",
             Self::Bf16Pair => "bf16-pair",
             Self::Int8 => "int8",
+            Self::Int16 => "int16",
         }
+    }
+
+    /// Whether each row has a scale.
+    pub(crate) fn has_scales(self) -> bool {
+        matches!(self, Self::Int8 | Self::Int16)
     }
 
     /// What it is called in macros.
@@ -145,6 +154,9 @@ impl WeightFormat {
     }
 }
 
+/// Vectors of so many elements are not rounded to 8 bits.
+const MOST_AS_THEY_ARE: usize = 4;
+
 /// What the matrices of cells and dense layers are multiplied in. Biases, activations and states stay f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
@@ -155,17 +167,30 @@ pub enum Arithmetic {
     F32,
     /// Weights, x and h as integers of 8 bits: a scale for each row of weights, and one for x and for h at every step; exact sums.
     Int8,
+    /// Weights, x and h as integers of up to 16 bits, of ranges such that no sum leaves 32 bits.
+    Int16,
 }
 
 impl Arithmetic {
     /// Every arithmetic.
-    pub const ALL: [Self; 2] = [Self::F32, Self::Int8];
+    pub const ALL: [Self; 3] = [Self::F32, Self::Int8, Self::Int16];
 
     /// What it is called on the command line and in macros.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::Int8 => "int8",
+            Self::Int16 => "int16",
+        }
+    }
+
+    /// The largest whole number that an element of a vector of that length becomes; `None`: it stays f32.
+    pub(crate) fn largest(self, len: usize) -> Option<u16> {
+        match self {
+            Self::F32 => None,
+            Self::Int8 => (len > MOST_AS_THEY_ARE).then_some(127),
+            // a row of weights whose mean magnitude is half its largest then has as large a range
+            Self::Int16 => Some((4_294_967_296.0 / len.max(1) as f64).sqrt().min(32_767.0) as u16),
         }
     }
 }
@@ -389,6 +414,7 @@ impl Options {
         match self.arithmetic {
             Arithmetic::F32 => self.weight_format,
             Arithmetic::Int8 => WeightFormat::Int8,
+            Arithmetic::Int16 => WeightFormat::Int16,
         }
     }
 

@@ -78,8 +78,11 @@ fn formats() -> Vec<Subject> {
             let ending = format!("_{}", weight_format.name().replace('-', "_"));
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
-        let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
-        all.extend(Case::subjects(&case, &options, "_in_int8").into_iter().map(|(subject, _)| subject));
+        for arithmetic in [Arithmetic::Int8, Arithmetic::Int16] {
+            let options = Options { arithmetic, ..Options::default() };
+            let ending = format!("_in_{}", arithmetic.name());
+            all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
+        }
     }
     all
 }

@@ -217,6 +217,10 @@ pub struct CVector {
     pub select_less: &'static str,
     /// [`Flush`](crate::kernel::LaneOp::Flush).
     pub flush: &'static str,
+    /// [`FromSigned`](crate::kernel::LaneOp::FromSigned); empty: what the language has.
+    pub from_signed: &'static str,
+    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs); empty: what the language has.
+    pub dot_pairs: &'static str,
 }
 
 /// The body that every machine can run: what the compiler makes of four lanes on its baseline.

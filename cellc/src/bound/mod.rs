@@ -31,7 +31,7 @@ mod softmax;
 mod tests;
 mod value;
 
-use crate::encoding::{LARGEST_INT8, LEAST_LARGEST, MOST_AS_THEY_ARE, Stored};
+use crate::encoding::{LEAST_LARGEST, Stored};
 use crate::evaluate::{Arithmetic, CellWeights, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
@@ -276,11 +276,9 @@ impl Arithmetic for ErrorAnalysis {
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
         let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
         let sum = sum.off_by(off);
-        match self.profile.products {
-            options::Arithmetic::Int8 if values.len() > MOST_AS_THEY_ARE => {
-                sum.off_by(quantised(&stored, values)).rounded()
-            }
-            _ => sum,
+        match self.profile.products.largest(values.len()) {
+            Some(range) => sum.off_by(quantised(&stored, values, range)).rounded(),
+            None => sum,
         }
     }
 
@@ -334,14 +332,14 @@ impl Arithmetic for ErrorAnalysis {
     }
 }
 
-/// How far a sum over values that are rounded to 8 bits may be from that over the values.
+/// How far a sum over values that are rounded to whole numbers of a range may be from that over the values.
 ///
-/// With `m` their largest magnitude, `inv = 127 / m` and `s = m / 127`, each is `s` times `v inv` rounded to a whole number: off by half of
+/// With `m` their largest magnitude, `inv = range / m` and `s = m / range`, each is `s` times `v inv` rounded to a whole number: off by half of
 /// `s`, and by four roundings of the whole.
-fn quantised(row: &Stored, values: &[Value]) -> f64 {
+fn quantised(row: &Stored, values: &[Value], range: u16) -> f64 {
     let most = values.iter().map(|v| v.magnitude()).fold(f64::from(LEAST_LARGEST), f64::max);
     let magnitudes: f64 = row.values.iter().map(|w| f64::from(w.abs())).sum();
-    let each = most * (0.5 / f64::from(LARGEST_INT8) + 4.0 * U) * (1.0 + 4.0 * U);
+    let each = most * (0.5 / f64::from(range) + 4.0 * U) * (1.0 + 4.0 * U);
     magnitudes * f64::from(row.scale.unwrap_or(1.0)) * each
 }
 

@@ -197,6 +197,8 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::Flush => "flush",
         LaneOp::ToBits => "to_bits",
         LaneOp::FromBits => "from_bits",
+        LaneOp::FromSigned => "from_signed",
+        LaneOp::DotPairs => "dot_pairs",
         LaneOp::ShiftLeft(_) => "shift_left",
         LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor | LaneOp::ShiftRight(_) => {
             unreachable!("emit: integer arithmetic on several lanes stands in functions only")

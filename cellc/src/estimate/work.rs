@@ -256,7 +256,7 @@ impl Counting<'_> {
             Expr::Op(operation, args) => {
                 args.iter().for_each(|arg| self.expression(arg, sum));
                 let work = match operation {
-                    LaneOp::MulAdd => Work::MultiplyAdd,
+                    LaneOp::MulAdd | LaneOp::DotPairs => Work::MultiplyAdd,
                     LaneOp::Add | LaneOp::Sub | LaneOp::Mul => Work::Add,
                     LaneOp::Div => Work::Divide,
                     LaneOp::Max | LaneOp::Min | LaneOp::SelectLess => Work::Select,

@@ -334,6 +334,13 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
             a.iter_mut().filter(|a| f32::from_bits(**a).abs() < FLUSH_BELOW).for_each(|a| *a = 0);
         }
         LaneOp::ToBits | LaneOp::FromBits => {} // lanes are bits
+        LaneOp::FromSigned => a.iter_mut().for_each(|a| *a = (a.cast_signed() as f32).to_bits()),
+        LaneOp::DotPairs => {
+            for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
+                let [low, high] = [0, 16].map(|at| i32::from((*a >> at) as i16) * i32::from((*b >> at) as i16));
+                *a = c.wrapping_add_signed(low).wrapping_add_signed(high);
+            }
+        }
         LaneOp::WrappingAdd => bits(a, rest, u32::wrapping_add),
         LaneOp::WrappingSub => bits(a, rest, u32::wrapping_sub),
         LaneOp::And => bits(a, rest, |a, b| a & b),

@@ -148,6 +148,11 @@ pub enum Encoding {
     Int8,
     /// That scale: one f32.
     Int8Scale,
+    /// Elements 2k and 2k + 1 as whole numbers in 16 bits each, in the low and the high half of the k-th f32's bits; an odd number is
+    /// followed by 0. The line's scale times each is about the element.
+    Int16Pair,
+    /// That scale: one f32.
+    Int16Scale,
 }
 
 impl Encoding {
@@ -155,15 +160,15 @@ impl Encoding {
     pub fn len(self, line: usize) -> usize {
         match self {
             Self::F32 | Self::F16 | Self::Int8 => line,
-            Self::Bf16Pair => line.div_ceil(2),
-            Self::Int8Scale => 1,
+            Self::Bf16Pair | Self::Int16Pair => line.div_ceil(2),
+            Self::Int8Scale | Self::Int16Scale => 1,
         }
     }
 
     /// What is written.
     pub fn element(self) -> Element {
         match self {
-            Self::F32 | Self::Bf16Pair | Self::Int8Scale => Element::F32,
+            Self::F32 | Self::Bf16Pair | Self::Int16Pair | Self::Int8Scale | Self::Int16Scale => Element::F32,
             Self::F16 => Element::F16,
             Self::Int8 => Element::I8,
         }
@@ -355,6 +360,10 @@ pub enum LaneOp {
     ToBits,
     /// u32 -> f32: the value of the bits
     FromBits,
+    /// u32 -> f32: the number in two's complement, rounded once
+    FromSigned,
+    /// u32: c + the products of the two halves of a with those of b, 16 bits each in two's complement, wrapping
+    DotPairs,
     /// u32: a + b, wrapping
     WrappingAdd,
     /// u32: a - b, wrapping
@@ -384,7 +393,15 @@ impl LaneOp {
             Self::Xor => "^",
             Self::ShiftLeft(_) => "<<",
             Self::ShiftRight(_) => ">>",
-            Self::MulAdd | Self::Max | Self::Min | Self::SelectLess | Self::Flush | Self::ToBits | Self::FromBits => {
+            Self::MulAdd
+            | Self::Max
+            | Self::Min
+            | Self::SelectLess
+            | Self::Flush
+            | Self::ToBits
+            | Self::FromBits
+            | Self::FromSigned
+            | Self::DotPairs => {
                 return None;
             }
         })
@@ -394,9 +411,9 @@ impl LaneOp {
     pub fn result(self) -> Scalar {
         match self {
             Self::Add | Self::Sub | Self::Mul | Self::Div | Self::MulAdd | Self::Max | Self::Min => Scalar::F32,
-            Self::SelectLess | Self::Flush | Self::FromBits => Scalar::F32,
+            Self::SelectLess | Self::Flush | Self::FromBits | Self::FromSigned => Scalar::F32,
             Self::ToBits | Self::WrappingAdd | Self::WrappingSub | Self::And | Self::Or | Self::Xor => Scalar::U32,
-            Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
+            Self::ShiftLeft(_) | Self::ShiftRight(_) | Self::DotPairs => Scalar::U32,
         }
     }
 }

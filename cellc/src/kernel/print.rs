@@ -19,6 +19,8 @@ impl Display for Encoding {
             Self::Bf16Pair => ", lines as pairs of bf16",
             Self::Int8 => ", lines as i8",
             Self::Int8Scale => ", the scales of lines as i8",
+            Self::Int16Pair => ", lines as pairs of i16",
+            Self::Int16Scale => ", the scales of lines as pairs of i16",
         })
     }
 }
@@ -331,6 +333,8 @@ impl<'a> Printer<'a> {
             LaneOp::Min => format!("min({})", self.list(args)),
             LaneOp::Flush => format!("flush({})", self.list(args)),
             LaneOp::ToBits => format!("bits({})", self.list(args)),
+            LaneOp::FromSigned => format!("signed({})", self.list(args)),
+            LaneOp::DotPairs => format!("dot_pairs({})", self.list(args)),
             _ => format!("float({})", self.list(args)),
         }
     }

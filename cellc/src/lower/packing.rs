@@ -6,6 +6,15 @@ use crate::model::{BiasPart, ValidCell, ValidModel, ValidOp};
 use crate::options::WeightFormat;
 use crate::plan::{Blocks, Phase, Product, ProductPlan};
 
+/// How the scales of rows are packed, if there are any.
+fn scales(format: WeightFormat) -> Option<Encoding> {
+    match format {
+        WeightFormat::Int8 => Some(Encoding::Int8Scale),
+        WeightFormat::Int16 => Some(Encoding::Int16Scale),
+        WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
+    }
+}
+
 impl Memory {
     /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`].
     pub(super) fn pack(&mut self, model: &ValidModel, op: &ValidOp, plan: &ProductPlan) -> PackedWeights {
@@ -86,10 +95,10 @@ impl Memory {
                     let between = taking_part.len() * columns;
                     let at = Place::from(rows).at(blocks.offset + start + i * columns);
                     self.copy(line(at, blocks.stride, between, encoding));
-                    if plan.format == WeightFormat::Int8 {
+                    if let Some(scale) = scales(plan.format) {
                         let Blocks { offset, stride } = panels.biases(late);
                         let at = Place::from(biases).at(offset + plan.product.scale_row(*sum, phase) * columns);
-                        self.copy(line(at, stride, 0, Encoding::Int8Scale));
+                        self.copy(line(at, stride, 0, scale));
                     }
                 }
             }

@@ -5,9 +5,8 @@ use std::ops::Range;
 use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
-use crate::encoding::MOST_AS_THEY_ARE;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Var, Walk};
-use crate::options::{Arithmetic, WeightFormat};
+use crate::options::WeightFormat;
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
@@ -213,7 +212,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     ) -> Vec<Stmt> {
         let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
         // where biases are apart, x terms alone read none but scales
-        let scaled = self.plan.format == WeightFormat::Int8;
+        let scaled = self.plan.format.has_scales();
         let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
         let first = |column: &Column| {
@@ -266,6 +265,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let second = |pair| op(LaneOp::ShiftLeft(16), vec![op(LaneOp::ToBits, vec![pair])]);
                 if row.is_multiple_of(2) { pair } else { op(LaneOp::FromBits, vec![second(pair)]) }
             }
+            WeightFormat::Int16 => op(LaneOp::ToBits, vec![load(rows.at(row * len + at), lanes)]),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => load(rows.at(row * len + at), lanes),
         }
     }
@@ -281,7 +281,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         terms: Expr,
         scale: Option<Place>,
     ) -> Expr {
-        if self.plan.format != WeightFormat::Int8 {
+        if !self.plan.format.has_scales() {
             return terms;
         }
         let scales = weights.biases.at(self.product().scale_row(part.sum, phase) * panels.columns);
@@ -304,11 +304,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         parts: &[SumVector],
     ) -> Vec<Vec<Option<Expr>>> {
         let product = self.product();
-        let operands = &vectors.rows(product.phase_rows(phase))[..];
+        let operands = &vectors.rows(self.taken_at_once(phase))[..];
+        let pairs = self.multiplies_pairs();
         let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
         let len = product.active(phase) * panels.columns;
-        let count = product.phase_rows(phase);
-        let chains = product.chains(phase);
+        let count = self.taken_at_once(phase);
+        // exact sums need no order
+        let chains = if pairs { 1 } else { product.chains(phase) };
         let name = match phase {
             Phase::Input => "x",
             Phase::Hidden => "h",
@@ -326,7 +328,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     if operands.len() > 1 {
                         name.push_str(&format!("_{row}"));
                     }
-                    self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes))
+                    match pairs {
+                        true => self.builder.integer_sum(body, &name, part.lanes),
+                        false => self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes)),
+                    }
                 });
                 let at = product.position(phase, part.sum) * panels.columns + part.lane;
                 all.push((at, part.lanes, vars.collect()));
@@ -351,7 +356,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     .map(|(at, lanes, _)| {
                         let weight = this.weight(rows, len, k, *at, *lanes);
                         match elements.len() {
-                            1 if this.isa().loads == 1 => weight,
+                            1 if this.isa().loads == 1 || pairs => weight,
+                            _ if pairs => this.builder.let_bits(&mut turn, "w", *lanes, weight),
                             _ => this.builder.let_(&mut turn, "w", *lanes, weight),
                         }
                     })
@@ -363,20 +369,28 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                             Some((_, element)) => element.clone(),
                             None => {
                                 let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
-                                let element = this.builder.let_(&mut turn, format!("{name}_k"), *lanes, splat);
+                                let name = format!("{name}_k");
+                                let element = match pairs {
+                                    true => {
+                                        let bits = op(LaneOp::ToBits, vec![splat]);
+                                        this.builder.let_bits(&mut turn, &name, *lanes, bits)
+                                    }
+                                    false => this.builder.let_(&mut turn, name, *lanes, splat),
+                                };
                                 splats.push((*lanes, element.clone()));
                                 element
                             }
                         };
                         let args = vec![weight.clone(), element, Expr::Var(vars[row])];
-                        turn.push(Stmt::Set { var: vars[row], value: op(LaneOp::MulAdd, args) });
+                        let operation = if pairs { LaneOp::DotPairs } else { LaneOp::MulAdd };
+                        turn.push(Stmt::Set { var: vars[row], value: op(operation, args) });
                     }
                 }
             }
             turn
         };
         let turn_rows = self.plan.turn_rows(chains, self.isa());
-        let packed = |rows: usize| self.plan.format.encoding().len(rows) * len;
+        let packed = |rows: usize| if pairs { rows * len } else { self.plan.format.encoding().len(rows) * len };
         let turns = count / turn_rows;
         if turns > 1 {
             let (row, walk) = self.builder.walk("row", rows, packed(turn_rows), false);
@@ -402,7 +416,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             while chains.len() > 1 {
                 chains = chains.chunks(2).map(|pair| add(pair[0].clone(), pair[1].clone())).collect();
             }
-            chains.pop()
+            let sum = chains.pop()?;
+            Some(if pairs { op(LaneOp::FromSigned, vec![sum]) } else { sum })
         };
         let row = |row: usize| {
             let mut taking_part = 0..;
@@ -493,21 +508,30 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vectors.iter().enumerate().flat_map(of_vector).collect()
     }
 
+    /// Whether two terms are added at once, of weights and elements that stand in one word.
+    fn multiplies_pairs(&self) -> bool {
+        self.plan.format == WeightFormat::Int16
+    }
+
+    /// How many words or elements of a vector multiply the rows of a phase.
+    fn taken_at_once(&self, phase: Phase) -> usize {
+        let rows = self.product().phase_rows(phase);
+        if self.multiplies_pairs() { rows.div_ceil(2) } else { rows }
+    }
+
     /// The vectors at a place as they multiply the weights of a phase.
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
-        match self.plan.arithmetic {
-            Arithmetic::Int8 if len > MOST_AS_THEY_ARE => {
-                let (to, scales) = self.builder.quantised_room(phase, count, len);
-                body.push(Stmt::Comment(format!("{} in 8 bits", operand_name(phase))));
-                let rows = [("given", elements, len, false), ("rounded", to, len, true), ("scale", scales, 1, true)];
-                body.extend(for_rows(self.builder, count, &rows, |builder, places| {
-                    builder.quantise(len, places[0], places[1], places[2])
-                }));
-                Vectors { elements: to, count, scales: Some(scales) }
-            }
-            Arithmetic::F32 | Arithmetic::Int8 => Vectors { elements, count, scales: None },
-        }
+        let Some(range) = self.plan.arithmetic.largest(len) else { return Vectors { elements, count, scales: None } };
+        let (to, scales) = self.builder.quantised_room(phase, count, len);
+        let words = self.multiplies_pairs().then(|| self.builder.words_room(phase, count, len.div_ceil(2)));
+        body.push(Stmt::Comment(format!("{} as whole numbers up to {range}", operand_name(phase))));
+        let mut rows = vec![("given", elements, len, false), ("rounded", to, len, true), ("scale", scales, 1, true)];
+        rows.extend(words.map(|words| ("words", words, len.div_ceil(2), true)));
+        body.extend(for_rows(self.builder, count, &rows, |builder, places| {
+            builder.quantise((len, range), places[0], places[1], places.get(3).copied(), places[2])
+        }));
+        Vectors { elements: words.unwrap_or(to), count, scales: Some(scales) }
     }
 
     /// The early phases of all panels: `finish` is given the sums of some vectors of columns at a time.

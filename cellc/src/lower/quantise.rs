@@ -1,7 +1,7 @@
 //! Vectors that are rounded to integers before they multiply weights: `v` becomes a whole number times a scale, that of the largest element.
 
 use super::builder::{KernelBuilder, load, op};
-use crate::encoding::{LARGEST_INT8, LEAST_LARGEST};
+use crate::encoding::LEAST_LARGEST;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::plan;
 
@@ -9,8 +9,16 @@ use crate::plan;
 const ROUNDING: f32 = 12_582_912.0;
 
 impl KernelBuilder<'_, '_> {
-    /// One vector: its whole numbers, and its scale.
-    pub(super) fn quantise(&mut self, len: usize, from: Place, to: Place, scale: Place) -> Vec<Stmt> {
+    /// One vector: its whole numbers of a range as f32, or, in `words`, two of them in the bits of each f32; and its scale.
+    pub(super) fn quantise(
+        &mut self,
+        (len, range): (usize, u16),
+        from: Place,
+        to: Place,
+        words: Option<Place>,
+        scale: Place,
+    ) -> Vec<Stmt> {
+        let range = Expr::f32(f32::from(range), 1);
         let mut body = Vec::new();
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
         // the largest magnitude, and 0 unless one is not finite: lane by lane
@@ -48,15 +56,31 @@ impl KernelBuilder<'_, '_> {
         }
         let most = op(LaneOp::Max, vec![Expr::f32(LEAST_LARGEST, 1), load(all, 1)]);
         let most = self.let_(&mut body, "most", 1, most);
-        let step = op(LaneOp::Div, vec![most.clone(), Expr::f32(LARGEST_INT8, 1)]);
+        let step = op(LaneOp::Div, vec![most.clone(), range.clone()]);
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, load(bad, 1)]) });
         // its inverse, for every lane
-        body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![Expr::f32(LARGEST_INT8, 1), most]) });
+        body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![range, most]) });
         self.vectors(&mut body, len, from, to, |_, value, lanes| {
             let scaled = op(LaneOp::Mul, vec![value, Expr::Splat { from: all, lanes }]);
             let rounded = op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)]);
-            op(LaneOp::Sub, vec![rounded, Expr::f32(ROUNDING, lanes)])
+            // the low bits of that are the whole number
+            if words.is_some() { rounded } else { op(LaneOp::Sub, vec![rounded, Expr::f32(ROUNDING, lanes)]) }
         });
+        let Some(words) = words else { return body };
+        let bits = |place: Place| op(LaneOp::ToBits, vec![load(place, 1)]);
+        let low = |place: Place| op(LaneOp::And, vec![bits(place), Expr::u32(0xffff, 1)]);
+        let (pair, walk) = self.walk("pair", to, 2, false);
+        let (word, walk_word) = self.walk("word", words, 1, true);
+        let both = op(LaneOp::Or, vec![low(pair), op(LaneOp::ShiftLeft(16), vec![bits(pair.at(1))])]);
+        let turn = vec![Stmt::Store { to: word, value: op(LaneOp::FromBits, vec![both]) }];
+        if len > 1 {
+            let walks = vec![walk, walk_word];
+            body.push(Stmt::For { count: len / 2, turn: None, backwards: None, walks, body: turn });
+        }
+        if !len.is_multiple_of(2) {
+            let value = op(LaneOp::FromBits, vec![low(to.at(len - 1))]);
+            body.push(Stmt::Store { to: words.at(len / 2), value });
+        }
         body
     }
 }

@@ -127,7 +127,7 @@ impl ProductPlan {
     pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
         let least = match self.format {
             WeightFormat::Bf16Pair => 2.max(chains),
-            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
+            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 | WeightFormat::Int16 => chains,
         };
         isa.rows.next_multiple_of(least)
     }
@@ -626,7 +626,7 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
     let whole = |n: usize| n.next_multiple_of((alignment / encoding.element().size()).max(1));
     let rows = |phase, columns| whole(encoding.len(product.phase_rows(phase)) * product.active(phase) * columns);
     let biases = |late, columns: usize| {
-        (product.bias_rows(late, format == WeightFormat::Int8) * columns).next_multiple_of((alignment / 4).max(1))
+        (product.bias_rows(late, format.has_scales()) * columns).next_multiple_of((alignment / 4).max(1))
     };
     // among the rows, if they are of one kind
     let among = |biases: usize| if apart { 0 } else { biases };

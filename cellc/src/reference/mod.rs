@@ -3,7 +3,7 @@
 //! `evaluate` goes through the operations and through time; here stands what they compute.
 
 use crate::activation::exact;
-use crate::encoding::{MOST_AS_THEY_ARE, Stored, quantise};
+use crate::encoding::{Stored, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
@@ -81,7 +81,8 @@ impl Arithmetic for Float64 {
     fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[f64]) -> f64 {
         match self.products {
             options::Arithmetic::F32 => weights.zip(values).map(|(w, v)| w * v).sum(),
-            options::Arithmetic::Int8 => int8(&weights.map(|w| w as f32).collect::<Vec<_>>(), values),
+            options::Arithmetic::Int8 => self.integers(WeightFormat::Int8, weights, values),
+            options::Arithmetic::Int16 => self.integers(WeightFormat::Int16, weights, values),
         }
     }
 
@@ -175,17 +176,16 @@ pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
     all
 }
 
-/// A row of weights times a vector, both in integers of 8 bits.
-fn int8(weights: &[f32], values: &[f64]) -> f64 {
-    let Stored { values: weights, scale } = Stored::new(WeightFormat::Int8, weights);
-    let sum =
-        |values: &mut dyn Iterator<Item = f64>| weights.iter().zip(values).map(|(w, v)| f64::from(*w) * v).sum::<f64>();
-    let of_row = f64::from(scale.unwrap_or(1.0));
-    if values.len() <= MOST_AS_THEY_ARE {
-        return sum(&mut values.iter().copied()) * of_row;
+impl Float64 {
+    /// A row of weights times a vector, both as integers.
+    fn integers(&self, format: WeightFormat, weights: impl Iterator<Item = f64>, values: &[f64]) -> f64 {
+        let Stored { values: weights, scale } = Stored::new(format, &weights.map(|w| w as f32).collect::<Vec<_>>());
+        let of_row = f64::from(scale.unwrap_or(1.0));
+        let sum = |values: &[f64]| weights.iter().zip(values).map(|(w, v)| f64::from(*w) * v).sum::<f64>();
+        let Some(range) = self.products.largest(values.len()) else { return sum(values) * of_row };
+        let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>(), range);
+        sum(&whole.into_iter().map(f64::from).collect::<Vec<_>>()) * of_row * f64::from(scale)
     }
-    let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>());
-    sum(&mut whole.into_iter().map(f64::from)) * of_row * f64::from(scale)
 }
 
 /// The cells, one row of one step at a time.

@@ -8,11 +8,14 @@ impl Validation<'_> {
     /// Refuses weights that are known at run time only, and those that the format cannot hold.
     pub(super) fn weight_format(&mut self) {
         let format = self.options.stored();
-        if self.options.arithmetic != Arithmetic::F32
-            && !matches!(self.options.weight_format, WeightFormat::F32 | WeightFormat::Int8)
-        {
-            let (arithmetic, format) = (self.options.arithmetic.name(), self.options.weight_format.name());
-            let found = format!("weights stored as {format} cannot be multiplied in {arithmetic}");
+        let given = self.options.weight_format;
+        let fits = match self.options.arithmetic {
+            Arithmetic::F32 => given != WeightFormat::Int16,
+            _ => given == WeightFormat::F32 || given == format,
+        };
+        if !fits {
+            let (arithmetic, given) = (self.options.arithmetic.name(), given.name());
+            let found = format!("weights stored as {given} cannot be multiplied in {arithmetic}");
             self.diagnostics.push(self.at_layer(None, found).valid("leave out one of the two"));
         }
         if format == WeightFormat::F32 {

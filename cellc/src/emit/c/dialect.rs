@@ -260,7 +260,10 @@ impl Dialect for C<'_> {
             (Some(sign), _) => return self.infix(sign, ty, args),
             (None, _) => {}
         }
-        let operand = if operation == O::FromBits { bits } else { Type::f32(lanes) };
+        let operand = match operation {
+            O::FromBits | O::FromSigned | O::DotPairs => bits,
+            _ => Type::f32(lanes),
+        };
         let mut args: Vec<_> = args.into_iter().map(|a| self.value(a, operand)).collect();
         let name = function_name(operation);
         let template: fn(&CVector) -> &'static str = match operation {
@@ -271,6 +274,11 @@ impl Dialect for C<'_> {
             }
             O::Max => |v| v.max,
             O::Min => |v| v.min,
+            O::FromSigned => |v| v.from_signed,
+            O::DotPairs => {
+                let sum = self.template(|v| v.dot_pairs, name, lanes, args).text;
+                return Text::atom(if lanes == 1 { sum } else { format!("(({}){sum})", self.ty(ty)) });
+            }
             O::SelectLess => |v| v.select_less,
             O::ToBits | O::FromBits if lanes > 1 => {
                 return Text::atom(format!("({}){}", self.ty(ty), args.remove(0).operand()));
@@ -479,9 +487,11 @@ mod tests {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
+            let others =
+                [(vector.from_signed, 1), (vector.dot_pairs, 3)].into_iter().filter(|(text, _)| !text.is_empty());
             let two = [vector.store, vector.max, vector.min, vector.flush];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
-            for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]) {
+            for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others) {
                 let args: Vec<_> = ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();
                 let text = fill(template, &args);
                 let used = |arg: &String| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == arg);

@@ -36,7 +36,7 @@ impl VectorFunction {
     pub(super) fn new(name: &str, lanes: usize, isa: Option<&'static Isa>) -> Self {
         let order = VECTORS.iter().position(|(other, _)| *other == name).expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
-        let lanes = if has("FLOAT") { lanes } else { 0 };
+        let lanes = if has("FLOAT") || has("BITS") { lanes } else { 0 };
         Self { order, lanes, count: 0, element: Element::F32, isa: isa.filter(|_| has("ATTRIBUTE")) }
     }
 
@@ -112,6 +112,7 @@ impl VectorFunction {
         let lane = match kind {
             "splat" => "x",
             "load_i8_" => "(float)from[LANE]",
+            "from_signed" => "(float)(int32_t)bits[LANE]",
             "load_f16_" => "from[LANE]",
             _ => "__builtin_fmaf(a[LANE], b[LANE], c[LANE])",
         };

@@ -152,6 +152,7 @@ impl Dialect for Rust {
             match operation {
                 O::ToBits => return self.helper("to_bits_of_one", &join(args)),
                 O::FromBits => return Text::atom(format!("[f32::from_bits({})]", join(args))),
+                O::FromSigned => return Text::atom(format!("[{} as i32 as f32]", first(args))),
                 _ => {}
             }
         }
@@ -171,7 +172,8 @@ impl Dialect for Rust {
                 let mut next = || parts.next().unwrap_or_default();
                 Text::compound(format!("if {} < {} {{ {} }} else {{ {} }}", next(), next(), next(), next()))
             }
-            O::Flush => unreachable!("emit: values are flushed in kernels only"),
+            O::Flush | O::FromSigned => unreachable!("emit: that stands in kernels only"),
+            O::DotPairs => self.helper("dot_pairs_lane", &join(args)),
             O::ToBits => method("to_bits", args),
             O::FromBits => Text::atom(format!("f32::from_bits({})", join(args))),
             O::WrappingAdd => method("wrapping_add", args),

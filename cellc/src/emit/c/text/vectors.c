@@ -88,6 +88,34 @@ UPPER_INLINE float NAME(uint32_t bits) {
     } same = {bits};
     return same.value;
 }
+//: from_signed of one
+
+/* The number in two's complement, rounded. */
+UPPER_INLINE float NAME(uint32_t bits) {
+    return bits >> 31 ? -(float)(0u - bits) : (float)bits;
+}
+//: from_signed
+
+/* The numbers in two's complement, rounded. */
+UPPER_INLINE FLOAT NAME(BITS bits) {
+    return (FLOAT){EACH};
+}
+//: dot_pairs of one
+
+/* Adds the products of the halves of a with those of b: 16 bits each, with a sign. */
+UPPER_INLINE uint32_t NAME(uint32_t a, uint32_t b, uint32_t sum) {
+    const int32_t low = (int32_t)(int16_t)(uint16_t)a * (int16_t)(uint16_t)b;
+    const int32_t high = (int32_t)(int16_t)(uint16_t)(a >> 16) * (int16_t)(uint16_t)(b >> 16);
+    return sum + (uint32_t)low + (uint32_t)high;
+}
+//: dot_pairs
+
+/* Adds the products of the halves of a with those of b: 16 bits each, with a sign. */
+UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
+    const BITS low = (((a & 0xffffu) ^ 0x8000u) - 0x8000u) * (((b & 0xffffu) ^ 0x8000u) - 0x8000u);
+    const BITS high = (((a >> 16) ^ 0x8000u) - 0x8000u) * (((b >> 16) ^ 0x8000u) - 0x8000u);
+    return sum + low + high;
+}
 //: load_f16_ of one
 
 /* Values of IEEE 754 binary16. Normal numbers: the exponent is moved. Denormals, multiples of 2^-24: by a subtraction, which

@@ -252,6 +252,36 @@ fn flush<const L: usize>(mut a: [f32; L]) -> [f32; L] {
     a
 }
 
+//: from_signed
+/// The numbers in two's complement, rounded to f32.
+#[inline]
+fn from_signed<const L: usize>(bits: [u32; L]) -> [f32; L] {
+    let mut a = [0.0; L];
+    for (a, bits) in a.iter_mut().pairs(&bits) {
+        *a = *bits as i32 as f32;
+    }
+    a
+}
+
+//: dot_pairs
+/// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
+#[inline]
+fn dot_pairs<const L: usize>(a: [u32; L], b: [u32; L], mut sum: [u32; L]) -> [u32; L] {
+    for ((sum, a), b) in sum.iter_mut().pairs(&a).pairs(&b) {
+        *sum = dot_pairs_lane(*a, *b, *sum);
+    }
+    sum
+}
+
+//: dot_pairs_lane
+/// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
+#[inline]
+fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
+    let low = (a as i16 as i32).wrapping_mul(b as i16 as i32);
+    let high = (a as i32 >> 16).wrapping_mul(b as i32 >> 16);
+    sum.wrapping_add(low as u32).wrapping_add(high as u32)
+}
+
 //: shift_left
 /// The bits of every lane, shifted left.
 #[inline]
