@@ -355,8 +355,10 @@ mod tests {
                 }
             }
         }
-        let pairs = encode(Encoding::Int16Pair, &[1.0, -1.0, 0.5]);
-        assert_eq!(pairs.iter().map(|word| word.to_bits()).collect::<Vec<_>>(), [0x8001_7fff, 0x4000]);
+        let words =
+            |line: &[f32]| encode(Encoding::Int16Pair, line).iter().map(|word| word.to_bits()).collect::<Vec<_>>();
+        assert_eq!(words(&[1.0, -1.0]), [0x8001_7fff]);
+        assert_eq!(words(&[-1.0]), [0x8001]);
         assert_eq!(int16(&[0.0; 5]), (vec![0.0; 5], 0.0));
     }
 
@@ -373,8 +375,8 @@ mod tests {
         assert_eq!(found(&tensor(&|_| 1.0, 1040), 1040), None);
         assert_eq!(found(&tensor(&|k| if k < 1041 { 0.0 } else { -1.0 }, 1041), 1041), Some((1, 1041.0 * 16129.0)));
         assert_eq!(
-            found(&tensor(&|k| if k % 2000 == 0 { 1.0 } else { 0.5 }, 2000), 2000),
-            Some((0, 127.0 * (127.0 + 1999.0 * 64.0)))
+            found(&tensor(&|k| if k % 2000 == 0 { 1.0 } else { 0.75 }, 2000), 2000),
+            Some((0, 127.0 * (127.0 + 1999.0 * 95.0)))
         );
         assert_eq!(found(&tensor(&|k| if k % 2000 == 0 { 1.0 } else { 0.25 }, 2000), 2000), None);
     }
