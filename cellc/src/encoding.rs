@@ -14,9 +14,6 @@ const INT8_MOST: f32 = 127.0;
 /// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
 
-/// Up to here f32 holds every whole number.
-const LARGEST_EXACT: f64 = 16_777_216.0;
-
 /// The smallest magnitude, 2^-64, of the high one of a pair, in its upper 16 bits: with the bits of the other one below it,
 /// zero would be a denormal, on which processors are slow.
 const LEAST_HIGH: u32 = (127 - 64) << 7;
@@ -30,6 +27,7 @@ impl WeightFormat {
             Self::Bf16Pair => Encoding::Bf16Pair,
             Self::Int8 => Encoding::Int8,
             Self::Int16 => Encoding::Int16Pair,
+            Self::Int8Pair => Encoding::Int8Pair,
         }
     }
 
@@ -39,7 +37,7 @@ impl WeightFormat {
             Self::F32 => true,
             Self::F16 => F16::from_f32(weight).is_finite(),
             Self::Bf16Pair => Bf16::from_f32(weight).is_finite(),
-            Self::Int8 | Self::Int16 => weight.is_finite(),
+            Self::Int8 | Self::Int16 | Self::Int8Pair => weight.is_finite(),
         }
     }
 }
@@ -59,11 +57,8 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
             line.iter().map(|w| whole(w).clamp(-INT8_MOST, INT8_MOST)).collect()
         }
         Encoding::Int8Scale => vec![int8_scale(line)],
-        Encoding::Int16Pair => {
-            let half = |whole: Option<&f32>| u32::from((whole.copied().unwrap_or(0.0) as i16).cast_unsigned());
-            let pairs = int16(line).0;
-            pairs.chunks(2).map(|pair| f32::from_bits(half(pair.first()) | half(pair.get(1)) << 16)).collect()
-        }
+        Encoding::Int16Pair => pairs(&int16(line).0),
+        Encoding::Int8Pair => pairs(&encode(Encoding::Int8, line)),
         Encoding::Int16Scale => vec![int16(line).1],
     }
 }
@@ -71,6 +66,16 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
 /// What is left of the largest weight of a line where that is [`INT8_MOST`].
 fn int8_scale(line: &[f32]) -> f32 {
     line.iter().fold(0.0, |most: f32, w| most.max(w.abs())) / INT8_MOST
+}
+
+/// Two whole numbers in the bits of one f32.
+pub(crate) fn pair([low, high]: [i16; 2]) -> f32 {
+    f32::from_bits(u32::from(low.cast_unsigned()) | u32::from(high.cast_unsigned()) << 16)
+}
+
+fn pairs(whole: &[f32]) -> Vec<f32> {
+    let half = |whole: Option<&f32>| whole.copied().unwrap_or(0.0) as i16;
+    whole.chunks(2).map(|two| pair([half(two.first()), half(two.get(1))])).collect()
 }
 
 /// A line in 16 bits: whole numbers and their scale. The largest magnitude is the largest for which no sum with a vector leaves 32 bits.
@@ -112,18 +117,6 @@ pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
     let inverse = range / largest;
     let whole = |v: &f32| (v * inverse).round_ties_even();
     (values.iter().map(whole).collect(), largest / range + poison)
-}
-
-/// The first row of a model's matrices in eight bits whose sums may leave the whole numbers that f32 holds, and how far they may go.
-pub(crate) fn beyond_f32<'a>(matrices: &'a [Matrix<'a>]) -> Option<(&'a Matrix<'a>, usize, f64)> {
-    let largest = |matrix: &Matrix<'_>, row: usize| {
-        let sum: f64 =
-            Stored::new(WeightFormat::Int8, &matrix.row(row)).values.iter().map(|w| f64::from(w.abs())).sum();
-        f64::from(INT8_MOST) * sum
-    };
-    let long = |matrix: &&Matrix<'_>| matrix.columns as f64 * f64::from(INT8_MOST).powi(2) > LARGEST_EXACT;
-    let rows = matrices.iter().filter(long).flat_map(|matrix| (0..matrix.rows).map(move |row| (matrix, row)));
-    rows.map(|(matrix, row)| (matrix, row, largest(matrix, row))).find(|(.., sum)| *sum > LARGEST_EXACT)
 }
 
 /// How far the matrices of a model, as they are stored, are from what they are in the model.
@@ -247,10 +240,11 @@ impl Stored {
                 packed.iter().flat_map(both).take(row.len()).collect()
             }
             WeightFormat::Int16 => int16(row).0,
+            WeightFormat::Int8Pair => encode(Encoding::Int8, row),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => packed,
         };
         let scale = match format {
-            WeightFormat::Int8 => Some(int8_scale(row)),
+            WeightFormat::Int8 | WeightFormat::Int8Pair => Some(int8_scale(row)),
             WeightFormat::Int16 => Some(int16(row).1),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
         };
@@ -360,25 +354,6 @@ mod tests {
         assert_eq!(words(&[1.0, -1.0]), [0x8001_7fff]);
         assert_eq!(words(&[-1.0]), [0x8001]);
         assert_eq!(int16(&[0.0; 5]), (vec![0.0; 5], 0.0));
-    }
-
-    #[test]
-    fn rows_whose_sums_f32_may_not_hold_are_found() {
-        let tensor = |value: &dyn Fn(usize) -> f32, len: usize| {
-            Tensor::from_f32(vec![2, len], &(0..2 * len).map(value).collect::<Vec<_>>()).unwrap()
-        };
-        let found = |tensor: &Tensor, len: usize| {
-            let strides = [len, 1];
-            let matrix = Matrix { of: "a", name: "W", tensor, first: 0, rows: 2, columns: len, strides };
-            beyond_f32(&[matrix]).map(|(_, row, sum)| (row, sum))
-        };
-        assert_eq!(found(&tensor(&|_| 1.0, 1040), 1040), None);
-        assert_eq!(found(&tensor(&|k| if k < 1041 { 0.0 } else { -1.0 }, 1041), 1041), Some((1, 1041.0 * 16129.0)));
-        assert_eq!(
-            found(&tensor(&|k| if k % 2000 == 0 { 1.0 } else { 0.75 }, 2000), 2000),
-            Some((0, 127.0 * (127.0 + 1999.0 * 95.0)))
-        );
-        assert_eq!(found(&tensor(&|k| if k % 2000 == 0 { 1.0 } else { 0.25 }, 2000), 2000), None);
     }
 
     #[test]

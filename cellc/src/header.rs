@@ -132,9 +132,14 @@ pub(crate) fn integers(arithmetic: Arithmetic) -> Option<&'static str> {
     match arithmetic {
         Arithmetic::F32 => None,
         Arithmetic::Int8 => Some(
-            "Matrices are multiplied as integers of 8 bits: x, h and what a dense layer reads are rounded to 127 times their largest \
-             magnitude, at every step, each row of a batch with a scale of its own; up to 4 elements stay f32. Their sums with the weights are \
-             exact. Biases, activations and states are f32.",
+            "Matrices are multiplied as integers of 8 bits: x, h and what a dense layer reads are rounded to whole numbers up to 127, at every \
+             step, each row of a batch with a scale of its own; up to 4 elements have 16 bits. Sums are exact. Biases, activations and states \
+             are f32.",
+        ),
+        Arithmetic::Int8x16 => Some(
+            "Matrices are multiplied as integers of 8 bits with integers of up to 16 bits: x, h and what a dense layer reads are rounded to \
+             whole numbers of a range that their length sets, at every step, each row of a batch with a scale of its own. Sums are exact. \
+             Biases, activations and states are f32.",
         ),
         Arithmetic::Int16 => Some(
             "Matrices are multiplied as integers of up to 16 bits: x, h and what a dense layer reads are rounded to whole numbers of a range \

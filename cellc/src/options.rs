@@ -120,6 +120,9 @@ pub enum WeightFormat {
     Bf16Pair,
     /// 8 bits, and a scale for each row.
     Int8,
+    /// What [`Arithmetic::Int8`] stores: as Int8, two weights side by side.
+    #[cfg_attr(feature = "cli", value(skip))]
+    Int8Pair,
     /// What [`Arithmetic::Int16`] stores: 16 bits, and a scale for each row.
     #[cfg_attr(feature = "cli", value(skip))]
     Int16,
@@ -135,14 +138,19 @@ impl WeightFormat {
             Self::F32 => "f32",
             Self::F16 => "f16",
             Self::Bf16Pair => "bf16-pair",
-            Self::Int8 => "int8",
+            Self::Int8 | Self::Int8Pair => "int8",
             Self::Int16 => "int16",
         }
     }
 
+    /// Whether two weights multiply two elements at once.
+    pub(crate) fn is_of_pairs(self) -> bool {
+        matches!(self, Self::Int8Pair | Self::Int16)
+    }
+
     /// Whether each row has a scale.
     pub(crate) fn has_scales(self) -> bool {
-        matches!(self, Self::Int8 | Self::Int16)
+        matches!(self, Self::Int8 | Self::Int8Pair | Self::Int16)
     }
 
     /// What it is called in macros.
@@ -154,8 +162,8 @@ impl WeightFormat {
     }
 }
 
-/// Vectors of so many elements are not rounded to 8 bits.
-const MOST_AS_THEY_ARE: usize = 4;
+/// Vectors of so many elements are rounded to 16 bits rather than to 8.
+const MOST_IN_16_BITS: usize = 4;
 
 /// What the matrices of cells and dense layers are multiplied in. Biases, activations and states stay f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,28 +175,35 @@ pub enum Arithmetic {
     F32,
     /// Weights, x and h as integers of 8 bits: a scale for each row of weights, and one for x and for h at every step; exact sums.
     Int8,
+    /// Weights of 8 bits, x and h of up to 16.
+    #[cfg_attr(feature = "cli", value(name = "int8x16"))]
+    Int8x16,
     /// Weights, x and h as integers of up to 16 bits, of ranges such that no sum leaves 32 bits.
     Int16,
 }
 
 impl Arithmetic {
     /// Every arithmetic.
-    pub const ALL: [Self; 3] = [Self::F32, Self::Int8, Self::Int16];
+    pub const ALL: [Self; 4] = [Self::F32, Self::Int8, Self::Int8x16, Self::Int16];
 
     /// What it is called on the command line and in macros.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::Int8 => "int8",
+            Self::Int8x16 => "int8x16",
             Self::Int16 => "int16",
         }
     }
 
-    /// The largest whole number that an element of a vector of that length becomes; `None`: it stays f32.
+    /// The largest whole number that an element of a vector of that length becomes, so that no sum leaves 32 bits; `None`: it stays f32.
     pub(crate) fn largest(self, len: usize) -> Option<u16> {
+        // weights of 8 bits are at most 127
+        let beside_bytes = (i32::MAX as usize / 127 / len.max(1)).clamp(1, 32_767) as u16;
         match self {
             Self::F32 => None,
-            Self::Int8 => (len > MOST_AS_THEY_ARE).then_some(127),
+            Self::Int8 if len > MOST_IN_16_BITS => Some(beside_bytes.min(127)),
+            Self::Int8 | Self::Int8x16 => Some(beside_bytes),
             // a row of weights whose mean magnitude is half its largest then has as large a range
             Self::Int16 => Some((4_294_967_296.0 / len.max(1) as f64).sqrt().min(32_767.0) as u16),
         }
@@ -413,7 +428,7 @@ impl Options {
     pub(crate) fn stored(&self) -> WeightFormat {
         match self.arithmetic {
             Arithmetic::F32 => self.weight_format,
-            Arithmetic::Int8 => WeightFormat::Int8,
+            Arithmetic::Int8 | Arithmetic::Int8x16 => WeightFormat::Int8Pair,
             Arithmetic::Int16 => WeightFormat::Int16,
         }
     }

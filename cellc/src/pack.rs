@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::model::half::F16;
 
 use crate::encoding::encode;
+#[cfg(test)]
+use crate::encoding::pair;
 use crate::kernel::{BufferId, Copied, CopiedDim, Element, Encoding, Program, Role};
 use crate::model::{Tensor, ValidModel};
 
@@ -48,6 +50,7 @@ impl Packed {
         let value = |b: &[u8]| match element {
             Element::F16 => F16::from_le_bytes([b[0], b[1]]).to_f32(),
             Element::I8 => f32::from(b[0].cast_signed()),
+            Element::I8Pair => pair([b[0].cast_signed(), b[1].cast_signed()].map(i16::from)),
             _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
         };
         Some(bytes.chunks_exact(element.size()).map(value).collect())
@@ -157,6 +160,8 @@ fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
     match element {
         Element::F16 => to.copy_from_slice(&F16::from_f32(value).to_le_bytes()),
         Element::I8 => to.copy_from_slice(&(value as i8).to_le_bytes()),
+        // the halves are 16 bits of which the upper ones are the sign
+        Element::I8Pair => to.copy_from_slice(&[value.to_bits() as u8, (value.to_bits() >> 16) as u8]),
         _ => {
             let before = to.first_chunk().filter(|_| add).map(|bytes| f32::from_le_bytes(*bytes));
             to.copy_from_slice(&before.map_or(value, |before| before + value).to_le_bytes());

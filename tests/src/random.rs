@@ -52,6 +52,7 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
         _ => WeightFormat::F32,
     };
     options.arithmetic = match recipe.options[2] / 12 % 8 {
+        2 if !at_run_time => Arithmetic::Int8x16,
         3 if !at_run_time => Arithmetic::Int16,
         4 if !at_run_time => Arithmetic::Int8,
         _ => Arithmetic::F32,

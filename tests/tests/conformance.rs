@@ -78,7 +78,7 @@ fn formats() -> Vec<Subject> {
             let ending = format!("_{}", weight_format.name().replace('-', "_"));
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
-        for arithmetic in [Arithmetic::Int8, Arithmetic::Int16] {
+        for arithmetic in [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16] {
             let options = Options { arithmetic, ..Options::default() };
             let ending = format!("_in_{}", arithmetic.name());
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));

@@ -217,6 +217,8 @@ pub struct CVector {
     pub select_less: &'static str,
     /// [`Flush`](crate::kernel::LaneOp::Flush).
     pub flush: &'static str,
+    /// The lanes of as many pairs of bytes with a sign, as 16 bits each; empty: what the language has.
+    pub load_i8_pairs: &'static str,
     /// [`FromSigned`](crate::kernel::LaneOp::FromSigned); empty: what the language has.
     pub from_signed: &'static str,
     /// [`DotPairs`](crate::kernel::LaneOp::DotPairs); empty: what the language has.

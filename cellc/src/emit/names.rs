@@ -266,7 +266,7 @@ pub(crate) fn c_type(element: Element) -> &'static str {
         Element::I64 => "int64_t",
         Element::Bool => "uint8_t",
         Element::U32 => "uint32_t",
-        Element::F16 => "uint16_t",
+        Element::F16 | Element::I8Pair => "uint16_t",
         Element::I8 => "int8_t",
     }
 }

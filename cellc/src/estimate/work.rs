@@ -244,7 +244,7 @@ impl Counting<'_> {
             Expr::Load { from, .. } => {
                 let work = match self.element(*from) {
                     Element::F16 => Work::LoadHalf,
-                    Element::I8 => Work::LoadByte,
+                    Element::I8 | Element::I8Pair => Work::LoadByte,
                     _ => Work::Load,
                 };
                 sum.add(work, vectors);

@@ -83,6 +83,8 @@ pub enum Element {
     F16,
     /// Two's complement: as F16.
     I8,
+    /// Two of 8 bits in two's complement: weights only, which [`Expr::Load`] gives as 16 bits each, in the low and the high half of the bits.
+    I8Pair,
 }
 
 impl Display for Type {
@@ -105,6 +107,7 @@ impl Display for Element {
             Self::U32 => "u32",
             Self::F16 => "f16",
             Self::I8 => "i8",
+            Self::I8Pair => "i8x2",
         })
     }
 }
@@ -114,7 +117,7 @@ impl Element {
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::Bool => 1,
-            Self::F16 => 2,
+            Self::F16 | Self::I8Pair => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::I64 => 8,
         }
@@ -122,7 +125,7 @@ impl Element {
 
     /// Whether [`Expr::Load`] reads it.
     pub fn is_loaded(self) -> bool {
-        matches!(self, Self::F32 | Self::F16 | Self::I8)
+        matches!(self, Self::F32 | Self::F16 | Self::I8 | Self::I8Pair)
     }
 }
 
@@ -148,6 +151,8 @@ pub enum Encoding {
     Int8,
     /// That scale: one f32.
     Int8Scale,
+    /// Whole numbers as for `Int8`, two in each element of a buffer of [`Element::I8Pair`]; an odd number is followed by 0.
+    Int8Pair,
     /// Elements 2k and 2k + 1 as whole numbers in 16 bits each, in the low and the high half of the k-th f32's bits; an odd number is
     /// followed by 0. The line's scale times each is about the element.
     Int16Pair,
@@ -160,7 +165,7 @@ impl Encoding {
     pub fn len(self, line: usize) -> usize {
         match self {
             Self::F32 | Self::F16 | Self::Int8 => line,
-            Self::Bf16Pair | Self::Int16Pair => line.div_ceil(2),
+            Self::Bf16Pair | Self::Int8Pair | Self::Int16Pair => line.div_ceil(2),
             Self::Int8Scale | Self::Int16Scale => 1,
         }
     }
@@ -171,6 +176,7 @@ impl Encoding {
             Self::F32 | Self::Bf16Pair | Self::Int16Pair | Self::Int8Scale | Self::Int16Scale => Element::F32,
             Self::F16 => Element::F16,
             Self::Int8 => Element::I8,
+            Self::Int8Pair => Element::I8Pair,
         }
     }
 }

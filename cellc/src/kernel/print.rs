@@ -19,6 +19,7 @@ impl Display for Encoding {
             Self::Bf16Pair => ", lines as pairs of bf16",
             Self::Int8 => ", lines as i8",
             Self::Int8Scale => ", the scales of lines as i8",
+            Self::Int8Pair => ", lines as pairs of i8",
             Self::Int16Pair => ", lines as pairs of i16",
             Self::Int16Scale => ", the scales of lines as pairs of i16",
         })

@@ -9,7 +9,7 @@ use crate::plan::{Blocks, Phase, Product, ProductPlan};
 /// How the scales of rows are packed, if there are any.
 fn scales(format: WeightFormat) -> Option<Encoding> {
     match format {
-        WeightFormat::Int8 => Some(Encoding::Int8Scale),
+        WeightFormat::Int8 | WeightFormat::Int8Pair => Some(Encoding::Int8Scale),
         WeightFormat::Int16 => Some(Encoding::Int16Scale),
         WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
     }

@@ -265,7 +265,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let second = |pair| op(LaneOp::ShiftLeft(16), vec![op(LaneOp::ToBits, vec![pair])]);
                 if row.is_multiple_of(2) { pair } else { op(LaneOp::FromBits, vec![second(pair)]) }
             }
-            WeightFormat::Int16 => op(LaneOp::ToBits, vec![load(rows.at(row * len + at), lanes)]),
+            WeightFormat::Int8Pair | WeightFormat::Int16 => {
+                op(LaneOp::ToBits, vec![load(rows.at(row * len + at), lanes)])
+            }
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => load(rows.at(row * len + at), lanes),
         }
     }
@@ -510,7 +512,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// Whether two terms are added at once, of weights and elements that stand in one word.
     fn multiplies_pairs(&self) -> bool {
-        self.plan.format == WeightFormat::Int16
+        self.plan.format.is_of_pairs()
     }
 
     /// How many words or elements of a vector multiply the rows of a phase.

@@ -127,7 +127,8 @@ impl ProductPlan {
     pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
         let least = match self.format {
             WeightFormat::Bf16Pair => 2.max(chains),
-            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 | WeightFormat::Int16 => chains,
+            WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
+            WeightFormat::Int8Pair | WeightFormat::Int16 => chains,
         };
         isa.rows.next_multiple_of(least)
     }

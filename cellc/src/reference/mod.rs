@@ -81,7 +81,9 @@ impl Arithmetic for Float64 {
     fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[f64]) -> f64 {
         match self.products {
             options::Arithmetic::F32 => weights.zip(values).map(|(w, v)| w * v).sum(),
-            options::Arithmetic::Int8 => self.integers(WeightFormat::Int8, weights, values),
+            options::Arithmetic::Int8 | options::Arithmetic::Int8x16 => {
+                self.integers(WeightFormat::Int8, weights, values)
+            }
             options::Arithmetic::Int16 => self.integers(WeightFormat::Int16, weights, values),
         }
     }

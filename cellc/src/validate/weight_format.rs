@@ -1,7 +1,7 @@
 //! Whether the matrices of a model can be stored as the options say.
 
 use super::Validation;
-use crate::encoding::{beyond_f32, matrices};
+use crate::encoding::matrices;
 use crate::options::{Arithmetic, WeightFormat};
 
 impl Validation<'_> {
@@ -10,8 +10,9 @@ impl Validation<'_> {
         let format = self.options.stored();
         let given = self.options.weight_format;
         let fits = match self.options.arithmetic {
-            Arithmetic::F32 => given != WeightFormat::Int16,
-            _ => given == WeightFormat::F32 || given == format,
+            Arithmetic::F32 => !matches!(given, WeightFormat::Int16 | WeightFormat::Int8Pair),
+            Arithmetic::Int16 => given == WeightFormat::F32,
+            Arithmetic::Int8 | Arithmetic::Int8x16 => matches!(given, WeightFormat::F32 | WeightFormat::Int8),
         };
         if !fits {
             let (arithmetic, given) = (self.options.arithmetic.name(), given.name());
@@ -32,20 +33,7 @@ impl Validation<'_> {
             let problem = self.at_layer(Some(&self.model.nodes[node].name), found).valid("f32");
             problems.push(problem.help("leave out the weight format, or make the weights constants of the model"));
         }
-        let matrices = matrices(&self.valid);
-        if self.options.arithmetic == Arithmetic::Int8
-            && let Some((matrix, row, sum)) = beyond_f32(&matrices)
-        {
-            let found = format!(
-                "row {row} of {} of {:?} has sums of up to {sum:.0} in int8: they are exact up to 16777216",
-                matrix.name, matrix.of
-            );
-            let problem = self
-                .at_layer(Some(matrix.of), found)
-                .valid("rows of up to 1040 weights, or longer ones with small weights");
-            problems.push(problem.help("leave out the arithmetic: f32"));
-        }
-        for matrix in matrices {
+        for matrix in matrices(&self.valid) {
             let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
             if let Some(k) = too_large {
                 let value = matrix.tensor.get_f32(k);

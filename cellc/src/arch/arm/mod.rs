@@ -19,6 +19,7 @@ const LANES_4: CVector = CVector {
     min: "vbslq_f32(vcltq_f32({0}, {1}), {0}, {1})",
     select_less: "vbslq_f32(vcltq_f32({0}, {1}), {2}, {3})",
     flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, vdupq_n_f32({1}))))",
+    load_i8_pairs: "",
     from_signed: "",
     dot_pairs: "",
 };
@@ -36,6 +37,7 @@ const LANES_2: CVector = CVector {
     min: "vbsl_f32(vclt_f32({0}, {1}), {0}, {1})",
     select_less: "vbsl_f32(vclt_f32({0}, {1}), {2}, {3})",
     flush: "vreinterpret_f32_u32(vbic_u32(vreinterpret_u32_f32({0}), vcalt_f32({0}, vdup_n_f32({1}))))",
+    load_i8_pairs: "",
     from_signed: "",
     dot_pairs: "",
 };

@@ -15,6 +15,7 @@ const LANES_16: CVector = CVector {
     min: "_mm512_min_ps({0}, {1})",
     select_less: "_mm512_mask_blend_ps(_mm512_cmp_ps_mask({0}, {1}, _CMP_LT_OQ), {3}, {2})",
     flush: "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps({0}), _mm512_set1_ps({1}), _CMP_NLT_UQ), {0})",
+    load_i8_pairs: "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)({0}))))",
     from_signed: "_mm512_cvtepi32_ps((__m512i){0})",
     dot_pairs: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16((__m512i){0}, (__m512i){1}))",
 };
@@ -32,6 +33,7 @@ const LANES_8: CVector = CVector {
     min: "_mm256_min_ps({0}, {1})",
     select_less: "_mm256_blendv_ps({3}, {2}, _mm256_cmp_ps({0}, {1}, _CMP_LT_OQ))",
     flush: "_mm256_andnot_ps(\n        _mm256_cmp_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0}), _mm256_set1_ps({1}), _CMP_LT_OQ),\n        {0}\n    )",
+    load_i8_pairs: "_mm256_castsi256_ps(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)({0}))))",
     from_signed: "_mm256_cvtepi32_ps((__m256i){0})",
     dot_pairs: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16((__m256i){0}, (__m256i){1}))",
 };
@@ -49,6 +51,7 @@ const LANES_4: CVector = CVector {
     min: "_mm_min_ps({0}, {1})",
     select_less: "_mm_blendv_ps({3}, {2}, _mm_cmplt_ps({0}, {1}))",
     flush: "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), {0}), _mm_set1_ps({1})), {0})",
+    load_i8_pairs: "_mm_castsi128_ps(_mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)({0}))))",
     from_signed: "_mm_cvtepi32_ps((__m128i){0})",
     dot_pairs: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16((__m128i){0}, (__m128i){1}))",
 };

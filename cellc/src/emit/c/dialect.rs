@@ -210,6 +210,7 @@ impl Dialect for C<'_> {
         let place = || vec![Text::compound(plus(&from.name, offset))];
         match from.element {
             Element::F16 => return self.template(|v| v.load_f16, "load_f16_", lanes, place()),
+            Element::I8Pair => return self.template(|v| v.load_i8_pairs, "load_i8_pairs_", lanes, place()),
             Element::I8 => return self.template(|v| v.load_i8, "load_i8_", lanes, place()),
             _ => {}
         }
@@ -487,8 +488,9 @@ mod tests {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
-            let others =
-                [(vector.from_signed, 1), (vector.dot_pairs, 3)].into_iter().filter(|(text, _)| !text.is_empty());
+            let others = [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3)]
+                .into_iter()
+                .filter(|(text, _)| !text.is_empty());
             let two = [vector.store, vector.max, vector.min, vector.flush];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
             for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others) {

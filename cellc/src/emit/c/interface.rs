@@ -89,6 +89,8 @@ fn element(element: Element) -> &'static str {
         Element::I32 => "CELLC_INT32",
         Element::I64 => "CELLC_INT64",
         Element::Bool => "CELLC_BOOL",
-        Element::U32 | Element::F16 | Element::I8 => unreachable!("no argument of a step has such elements"),
+        Element::U32 | Element::F16 | Element::I8 | Element::I8Pair => {
+            unreachable!("no argument of a step has such elements")
+        }
     }
 }

@@ -113,7 +113,7 @@ impl VectorFunction {
             "splat" => "x",
             "load_i8_" => "(float)from[LANE]",
             "from_signed" => "(float)(int32_t)bits[LANE]",
-            "load_f16_" => "from[LANE]",
+            "load_f16_" | "load_i8_pairs_" => "from[LANE]",
             _ => "__builtin_fmaf(a[LANE], b[LANE], c[LANE])",
         };
         let each: Vec<_> = (0..lanes).map(|at| lane.replace("LANE", &at.to_string())).collect();
@@ -159,6 +159,7 @@ pub(super) fn write(out: &mut String, prefix: &str, extensions: bool, used: &BTr
         let others: &[&str] = match (function.kind(), function.lanes) {
             ("load_f16_", 1) => &["min", "to_bits", "from_bits"],
             ("load_f16_", _) => &["min", "type"],
+            ("load_i8_pairs_", 1) => &["from_bits"],
             ("copy_floats" | "zero_floats", _) => &[],
             _ => &["type"],
         };

@@ -40,6 +40,7 @@ pub(super) fn member(element: Element) -> &'static str {
     match element {
         Element::F16 => "halves",
         Element::I8 => "small",
+        Element::I8Pair => "pairs",
         _ => "values",
     }
 }

@@ -120,6 +120,7 @@ impl Dialect for Rust {
         let helper = match from.element {
             Element::F16 => "halves",
             Element::I8 => "small_integers",
+            Element::I8Pair => "pairs_of_bytes",
             _ if from.bytes => "weights",
             _ => "load",
         };
@@ -236,7 +237,7 @@ impl Dialect for Rust {
             (Element::Bool, _) => "length_bool",
             (Element::I32, _) => return self.helper("above_i32", &format!("{}, {offset}, {least}, {most}", from.name)),
             (Element::I64, _) => return self.helper("above_i64", &format!("{}, {offset}, {least}, {most}", from.name)),
-            (Element::F32 | Element::F16 | Element::I8, _) => {
+            (Element::F32 | Element::F16 | Element::I8 | Element::I8Pair, _) => {
                 unreachable!("emit: lengths are integers")
             }
         };

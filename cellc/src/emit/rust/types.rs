@@ -64,7 +64,7 @@ pub(in crate::emit) fn element(element: Element) -> &'static str {
         Element::I64 => "i64",
         Element::Bool => "bool",
         Element::U32 => "u32",
-        Element::F16 | Element::I8 => unreachable!("emit: narrow weights are bytes"),
+        Element::F16 | Element::I8 | Element::I8Pair => unreachable!("emit: narrow weights are bytes"),
     }
 }
 

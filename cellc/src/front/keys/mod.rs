@@ -397,7 +397,7 @@ keys! {
     Arithmetic {
         name: "arithmetic",
         takes: Takes::Word(|| Arithmetic::ALL.map(|arithmetic| (arithmetic.name(), arithmetic.into())).into()),
-        valid: |_| "f32, int8 or int16: arithmetic = int8",
+        valid: |_| "f32, int8, int8x16 or int16: arithmetic = int8",
         sets: Some(|options, value| set(&mut options.arithmetic, value)),
     }
     Threads {

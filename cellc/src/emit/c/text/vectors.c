@@ -108,6 +108,19 @@ UPPER_INLINE uint32_t NAME(uint32_t a, uint32_t b, uint32_t sum) {
     const int32_t high = (int32_t)(int16_t)(uint16_t)(a >> 16) * (int16_t)(uint16_t)(b >> 16);
     return sum + (uint32_t)low + (uint32_t)high;
 }
+//: dot_pairs of four
+
+/* Adds the products of the halves of a with those of b: 16 bits each, with a sign. */
+UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
+#if defined(__SSE2__)
+    typedef short halves __attribute__((vector_size(16)));
+    return (BITS)__builtin_ia32_pmaddwd128((halves)a, (halves)b) + sum;
+#else
+    const BITS low = (((a & 0xffffu) ^ 0x8000u) - 0x8000u) * (((b & 0xffffu) ^ 0x8000u) - 0x8000u);
+    const BITS high = (((a >> 16) ^ 0x8000u) - 0x8000u) * (((b >> 16) ^ 0x8000u) - 0x8000u);
+    return sum + low + high;
+#endif
+}
 //: dot_pairs
 
 /* Adds the products of the halves of a with those of b: 16 bits each, with a sign. */
@@ -162,6 +175,40 @@ UPPER_INLINE FLOAT NAME(const int8_t *from) {
 
 UPPER_INLINE FLOAT NAME(const int8_t *from) {
     return (FLOAT){EACH};
+}
+//: load_i8_pairs_ of one
+
+/* Two weights of 8 bits in the halves of the bits. */
+UPPER_INLINE float NAME(const uint16_t *from) {
+    const uint32_t pair = *from;
+    const uint32_t low = ((pair & 0xffu) ^ 0x80u) - 0x80u, high = ((pair >> 8) ^ 0x80u) - 0x80u;
+    return PREFIX_from_bits((low & 0xffffu) | high << 16);
+}
+//: load_i8_pairs_ of four
+
+/* Two weights of 8 bits in the halves of the bits of each lane. */
+UPPER_INLINE FLOAT NAME(const uint16_t *from) {
+#if defined(__SSE2__) && (defined(__clang__) || __GNUC__ >= 12)
+    typedef int8_t bytes __attribute__((vector_size(16)));
+    typedef int16_t halves __attribute__((vector_size(16)));
+    typedef uint64_t words __attribute__((vector_size(16)));
+    uint64_t word;
+    __builtin_memcpy(&word, from, 8);
+    const bytes all = (bytes)(words){word, 0};
+    return (FLOAT)((halves)__builtin_shufflevector(all, all, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7) >> 8);
+#else
+    const BITS pair = {EACH};
+    const BITS low = ((pair & 0xffu) ^ 0x80u) - 0x80u, high = ((pair >> 8) ^ 0x80u) - 0x80u;
+    return (FLOAT)((low & 0xffffu) | high << 16);
+#endif
+}
+//: load_i8_pairs_
+
+/* Two weights of 8 bits in the halves of the bits of each lane. */
+UPPER_INLINE FLOAT NAME(const uint16_t *from) {
+    const BITS pair = {EACH};
+    const BITS low = ((pair & 0xffu) ^ 0x80u) - 0x80u, high = ((pair >> 8) ^ 0x80u) - 0x80u;
+    return (FLOAT)((low & 0xffffu) | high << 16);
 }
 //: loads
 /* COUNT values that are neighbours in memory. */

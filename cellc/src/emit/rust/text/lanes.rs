@@ -90,6 +90,20 @@ fn small_integers<const L: usize, const N: usize>(from: &[[u8; 1]; N], at: usize
     lanes
 }
 
+//: pairs_of_bytes
+/// `L` consecutive pairs of weights of 8 bits from index `at` on, as 16 bits each in the halves of the bits.
+#[inline]
+fn pairs_of_bytes<const L: usize, const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; L] {
+    let mut lanes = [0.0; L];
+    if let Some(from) = from.get(at..).and_then(|from| from.first_chunk::<L>()) {
+        for (lane, [low, high]) in lanes.iter_mut().pairs(from) {
+            let [low, high] = [*low as i8 as i16 as u16, *high as i8 as i16 as u16];
+            *lane = f32::from_bits(low as u32 | (high as u32) << 16);
+        }
+    }
+    lanes
+}
+
 //: splat
 /// Element `at` in every lane.
 #[inline]
