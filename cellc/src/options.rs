@@ -304,6 +304,8 @@ pub struct Options {
     pub shapes: Vec<(String, Vec<Option<usize>>)>,
     /// Sizes of dimensions that the model leaves open and names, as ONNX files do.
     pub dims: Vec<(String, usize)>,
+    /// The most iterations of a loop that ends by its condition, where the model does not say it.
+    pub max_steps: Option<usize>,
     /// Inputs that are constants, and the number of each as text.
     pub constants: Vec<(String, String)>,
     /// For the error bound.
@@ -346,6 +348,7 @@ impl Options {
             batch,
             shapes,
             dims,
+            max_steps,
             constants,
             range,
             weights_as: _,
@@ -389,6 +392,9 @@ impl Options {
             option("--shape", &format!("{input}={}", joined(sizes)));
         }
         dims.iter().for_each(|(name, size)| option("--dim", &format!("{name}={size}")));
+        if let Some(most) = max_steps {
+            option("--max-steps", &most.to_string());
+        }
         constants.iter().for_each(|(name, value)| option("--const", &format!("{name}={value}")));
         if *range != default.range {
             option("--range", &format!("{},{}", range.x, range.h));

@@ -10,11 +10,6 @@ pub fn exact(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
     values.iter().map(|all| all.iter().map(|v| f64::from(*v)).collect()).collect()
 }
 
-/// Every value without its sign.
-pub fn magnitudes(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    values.iter().map(|all| all.iter().map(|v| v.abs()).collect()).collect()
-}
-
 /// A step of one instruction set beside the reference and its bound.
 #[derive(Debug)]
 pub struct Compared {
@@ -34,7 +29,7 @@ impl Compared {
         let results = subject.interpret_from(isa, parameters, variables);
         let right = reference(subject.model(), &given, &before);
         let profile = Profile::new(fused, &subject.compilation.options);
-        let limits = bound(subject.model(), profile, &magnitudes(&given), &magnitudes(&before));
+        let limits = bound(subject.model(), profile, &given, &before);
         Self { found: Outcome { results: exact(&results), variables: exact(variables) }, right, limits }
     }
 

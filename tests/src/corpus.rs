@@ -174,6 +174,7 @@ enum ElementType {
     F64,
     I32,
     I64,
+    Boolean,
 }
 
 #[derive(Deserialize)]
@@ -213,6 +214,7 @@ impl Tensor {
             ElementType::F32 => bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
             ElementType::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
             ElementType::I32 => bytes.as_chunks().0.iter().map(|b| f64::from(i32::from_le_bytes(*b))).collect(),
+            ElementType::Boolean => bytes.iter().map(|b| f64::from(*b)).collect(),
             ElementType::I64 => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
         };
         assert_eq!(numbers.len(), self.shape.iter().product::<usize>(), "{}", self.file);

@@ -274,6 +274,7 @@ pub fn subject(name: &str) -> Subject {
         shape: shape.to_vec(),
         element: ElementType::F32,
         source: Source::Constant(0),
+        parts: None,
     };
     let variable = |name: &str, shape: &[usize], initial| Variable {
         name: name.to_owned(),

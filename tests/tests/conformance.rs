@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::encoding::Loss;
 use cellc::{Accuracy, Arithmetic, Fma, Options, WeightFormat, WeightsAs};
-use cellc_tests::agreement::{Compared, exact, magnitudes};
+use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
@@ -190,8 +190,7 @@ fn what_a_format_of_weights_costs_is_within_the_bound() {
             let given = exact(call);
             let right = subject.reference(call);
             for (isa, (name, fused)) in subject.isas().enumerate() {
-                let limits =
-                    bound(subject.model(), Profile::new(fused, options), &magnitudes(&given), &magnitudes(&variables));
+                let limits = bound(subject.model(), Profile::new(fused, options), &given, &variables);
                 let found = subject.interpret(isa, call);
                 let values = found.iter().zip(&right).zip(&limits.results);
                 for ((found, right), limit) in values.flat_map(|((f, r), l)| f.iter().zip(r).zip(l)) {

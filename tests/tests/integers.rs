@@ -3,7 +3,7 @@
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::reference::reference_in;
 use cellc::{Arithmetic, Options};
-use cellc_tests::agreement::{Compared, exact, magnitudes};
+use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::subject::Subject;
 
@@ -70,12 +70,8 @@ fn programs_multiply_the_integers_of_the_reference() {
 fn bounds_include_what_integers_lose() {
     let f32_bound = |subject: &Subject, call: &[Vec<f32>]| {
         let profile = Profile::new(true, &Options::default());
-        let before = magnitudes(&exact(&subject.variables()));
-        bound(subject.model(), profile, &magnitudes(&exact(call)), &before)
-            .parts()
-            .flatten()
-            .copied()
-            .fold(0.0, f64::max)
+        let before = exact(&subject.variables());
+        bound(subject.model(), profile, &exact(call), &before).parts().flatten().copied().fold(0.0, f64::max)
     };
     for (arithmetic, subject) in
         INTEGERS.iter().flat_map(|(arithmetic, _)| subjects(*arithmetic).map(|s| (*arithmetic, s)))

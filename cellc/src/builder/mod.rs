@@ -483,6 +483,11 @@ impl Builder {
         self
     }
 
+    /// The most iterations of a loop that ends by its condition, where the model does not say it.
+    pub fn max_steps(self, most: usize) -> Self {
+        self.option(|options| options.max_steps = Some(most))
+    }
+
     /// The shape of an input, if the model leaves sizes open.
     pub fn shape(self, input: impl Into<String>, shape: impl Into<Vec<usize>>) -> Self {
         self.open_shape(input, shape.into().into_iter().map(Some).collect::<Vec<_>>())
@@ -745,6 +750,7 @@ const WORDING: Wording = Wording(|setting| match setting {
         format!("`.{}`", method(setting).unwrap_or_default())
     }
     Setting::Isa => "`Builder::isa`".to_owned(),
+    Setting::MaxSteps => "`Builder::max_steps`".to_owned(),
     Setting::Constant => "`Builder::constant`".to_owned(),
     Setting::Key { name: "cell", .. } => "the cell".to_owned(),
     Setting::Key { name, .. } => format!("`Builder::{name}`"),

@@ -168,6 +168,10 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "NAME=SIZE", value_parser = dim)]
     dim: Vec<(String, usize)>,
 
+    /// The most iterations of a loop that ends by its condition, where the model does not say it
+    #[arg(long, value_name = "N", value_parser = positive)]
+    max_steps: Option<usize>,
+
     /// An input that is a constant: every element is this number. What only other numbers need is not compiled
     #[arg(long = "const", value_name = "NAME=NUMBER", value_parser = constant)]
     constant: Vec<(String, String)>,
@@ -602,6 +606,7 @@ impl ModelArguments {
             batch: self.batch.filter(|_| !self.is_weights_file()),
             shapes: self.shape.clone(),
             dims: self.dim.clone(),
+            max_steps: self.max_steps,
             constants: self.constant.clone(),
             arch: Arch::from_name(&self.target).unwrap_or_default(),
             unroll: self.unroll,
@@ -803,7 +808,7 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --dim n=2 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
+                    --shape a=b=1,16 --dim n=2 --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
                     --accuracy=audio --arithmetic=int8 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
@@ -829,6 +834,7 @@ mod tests {
                 batch: Some(3),
                 shapes: vec![("a=b".into(), vec![Some(1), Some(16)])],
                 dims: vec![("n".into(), 2)],
+                max_steps: Some(9),
                 constants: vec![("sr".into(), "16000".into())],
                 range: Range { x: 2.0, h: 1.0 },
                 weights_as: WeightsAs::File,

@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         if !keeps {
             programs.retain(|&at, _| at == shape);
         }
-        let Running { harness, interface } = match programs.entry(shape) {
+        let Running { harness, interface, parts } = match programs.entry(shape) {
             Entry::Occupied(running) => running.into_mut(),
             Entry::Vacant(place) => {
                 progress.stage("compiling");
@@ -83,7 +83,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                 wanted = wanted_outputs(&compilation, &arguments.output)?;
                 let harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
                 progress.stage("running");
-                place.insert(Running { harness, interface: compilation.interface })
+                let parts = compilation.model.results.iter().map(|result| result.parts).collect();
+                place.insert(Running { harness, interface: compilation.interface, parts })
             }
         };
         let read = |(path, expected): (&PathBuf, &Expected)| Ok(Numbers::of(&calls::read(path, expected)?));
@@ -95,7 +96,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         };
         let outcome = harness.call(&parameters, true, variables)?;
         for (field, values) in interface.outputs.iter().zip(&outcome.results) {
-            let bytes = Arc::new(npy::write(field.element, &field.shape, values));
+            let parts = parts[field.index].and_then(|said| outcome.results[said].first().copied());
+            let (shape, values) = first_parts(&field.shape, values, parts);
+            let bytes = Arc::new(npy::write(field.element, &shape, values));
             let mut write = |path| results.push(NewFile { path, bytes: Arc::clone(&bytes) });
             if let Some(folder) = &arguments.outputs {
                 write(folder.join(format!("r{k}_out{}.npy", field.index)));
@@ -138,6 +141,16 @@ fn wanted_outputs(compilation: &Compilation, given: &[(String, PathBuf)]) -> Res
 struct Running {
     harness: Harness,
     interface: Interface,
+    /// By output: which output says how many of its parts there are.
+    parts: Vec<Option<usize>>,
+}
+
+/// The parts of an output, along its first axis, that there are.
+fn first_parts<'v>(shape: &[usize], values: &'v [f32], parts: Option<f32>) -> (Vec<usize>, &'v [f32]) {
+    let (Some(parts), [most, rest @ ..]) = (parts, shape) else { return (shape.to_vec(), values) };
+    let parts = (parts as usize).min(*most);
+    let len = parts * rest.iter().product::<usize>();
+    ([&[parts], rest].concat(), &values[..len])
 }
 
 /// The variables that another program left, if they are those of this one.

@@ -14,6 +14,8 @@ pub enum Setting<'a> {
     ShapeOf(&'a str, &'a [Option<usize>]),
     /// Inputs that are constants.
     Constant,
+    /// The most iterations of a loop.
+    MaxSteps,
     /// Which inputs and outputs are states.
     State,
     /// These are: names of inputs and outputs.
@@ -68,6 +70,7 @@ fn option(setting: Setting<'_>) -> String {
             format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))
         }
         Setting::Constant => "--const".to_owned(),
+        Setting::MaxSteps => "--max-steps".to_owned(),
         Setting::State => "--state".to_owned(),
         Setting::StateOf(pairs) => {
             let pairs =

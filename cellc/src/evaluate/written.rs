@@ -71,7 +71,7 @@ impl Written {
 
     pub(crate) fn result(&mut self, source: Source) {
         let (names, shape) = (Vec::new(), self.0.shape(source).to_vec());
-        self.0.results.push(ResultValue { names, shape, element: ElementType::F32, source });
+        self.0.results.push(ResultValue { names, shape, element: ElementType::F32, source, parts: None });
     }
 }
 

@@ -76,19 +76,32 @@ impl<'m> KernelBuilder<'_, 'm> {
             turn.push(Stmt::Set { var: at, value: op(LaneOp::Add, vec![at_now, number(1.0)]) });
             let walks = vec![walk];
             body.push(Stmt::For { count: top.size, turn: None, backwards: None, walks, body: turn });
+            let is_last = k + 1 == top.count;
+            if is_last && values.is_none() {
+                self.store_place(&mut body, places, k, place_now);
+                continue;
+            }
             let chosen = self.let_(&mut body, "chosen", 1, best_now);
-            let chosen_at = self.let_(&mut body, "chosen_at", 1, place_now);
             if let Some(to) = values {
                 let value = self.made(top.values.unwrap_or_default(), chosen.clone());
                 body.push(Stmt::Store { to: to.at(k), value });
             }
-            if let Some(to) = places {
-                // a row of NaN has no best one
-                let value = select_less(&chosen_at, &number(0.0), number(0.0), chosen_at.clone());
-                body.push(Stmt::Store { to: to.at(k), value });
+            if is_last {
+                self.store_place(&mut body, places, k, place_now);
+                continue;
             }
+            let chosen_at = self.let_(&mut body, "chosen_at", 1, place_now);
+            self.store_place(&mut body, places, k, chosen_at.clone());
             before = Some((chosen, chosen_at));
         }
         body
+    }
+
+    /// A row of NaN has no best element: its place is 0.
+    fn store_place(&self, body: &mut Vec<Stmt>, to: Option<Place>, k: usize, at: Expr) {
+        if let Some(to) = to {
+            let value = select_less(&at, &number(0.0), number(0.0), at.clone());
+            body.push(Stmt::Store { to: to.at(k), value });
+        }
     }
 }

@@ -271,6 +271,7 @@ mod tests {
                 shape: vec![1, 2],
                 element: ElementType::F16,
                 source: Source::Value(0),
+                parts: None,
             }],
             states: vec![StatePair { parameter: 1, result: 0 }],
             ..ValidModel::default()

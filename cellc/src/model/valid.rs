@@ -64,6 +64,8 @@ pub struct ResultValue {
     pub element: ElementType,
     /// What it is.
     pub source: Source,
+    /// The result that says how many of its parts along the first axis there are, where only a call knows.
+    pub parts: Option<usize>,
 }
 
 /// A parameter that a struct around the function holds between steps, and the result that it becomes.

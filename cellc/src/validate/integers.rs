@@ -208,6 +208,12 @@ impl Validation<'_> {
                 return None;
             }
         };
+        // what is no arithmetic rounds nothing
+        if matches!(function, E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign) {
+            let known = Known::Source(source, element);
+            self.set_range(&known, range);
+            return Some(known);
+        }
         self.exact_integers(node, source, element, range)
     }
 

@@ -15,15 +15,15 @@ const MOST_WRITTEN_OUT: usize = 64;
 
 /// Where pieces of an axis lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pieces {
-    axis: usize,
+pub(super) struct Pieces {
+    pub(super) axis: usize,
     /// The first element of any piece.
-    start: usize,
-    trips: usize,
-    part: usize,
+    pub(super) start: usize,
+    pub(super) trips: usize,
+    pub(super) part: usize,
     /// From one piece to the next.
-    stride: usize,
-    reverse: bool,
+    pub(super) stride: usize,
+    pub(super) reverse: bool,
 }
 
 /// A loop under construction.
@@ -43,7 +43,7 @@ struct Carried {
 }
 
 /// The pieces of each input of a loop.
-type Cut = Vec<Option<Pieces>>;
+pub(super) type Cut = Vec<Option<Pieces>>;
 
 impl<'a> Validation<'a> {
     pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
@@ -52,6 +52,7 @@ impl<'a> Validation<'a> {
         let before = (self.diagnostics.0.len(), self.nodes.len());
         let around = std::mem::take(&mut self.wants_unrolling);
         let done = match trips {
+            _ if self.wants_condition => None,
             Some(trips) => self.rolled(node, body, &inputs, &cut, trips),
             // only the condition says when to stop
             None => {
@@ -60,11 +61,23 @@ impl<'a> Validation<'a> {
             }
         };
         let done = match done {
-            None if self.wants_unrolling && trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT) => {
+            None if !self.wants_condition
+                && self.wants_unrolling
+                && trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT) =>
+            {
                 self.diagnostics.0.truncate(before.0);
                 self.nodes.truncate(before.1);
                 self.wants_unrolling = false;
                 self.written_out(node, body, &inputs, &cut, trips)
+            }
+            done => done,
+        };
+        let done = match done {
+            None if self.wants_unrolling || self.wants_condition => {
+                self.diagnostics.0.truncate(before.0);
+                self.nodes.truncate(before.1);
+                (self.wants_unrolling, self.wants_condition) = (false, false);
+                self.until(node, body, &inputs, &cut, trips)
             }
             done => done,
         };
@@ -164,6 +177,7 @@ impl<'a> Validation<'a> {
                 None => true,
                 Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
                 Some(_) => {
+                    self.wants_condition = true;
                     self.condition_unknown(node);
                     return None;
                 }
@@ -211,7 +225,14 @@ impl<'a> Validation<'a> {
         let mut counted = None;
         if body.counted {
             let count = self.integer(node, 0, "the trip count")?;
-            let go = self.integer(node, 1, "the condition")?;
+            let go = match &inputs[1] {
+                // perhaps there is no iteration
+                Known::Source(_, ElementType::Bool) if self.shape_of(&inputs[1]).is_empty() => {
+                    self.wants_condition = true;
+                    1
+                }
+                _ => self.integer(node, 1, "the condition")?,
+            };
             if count == 0 || go == 0 {
                 self.error(node, &node.origin, "a loop of 0 iterations", "1 or more", "remove the loop");
                 return None;
@@ -289,7 +310,7 @@ impl<'a> Validation<'a> {
                 None
             }
             (Some(pieces), None) => {
-                self.all_floats(node, std::slice::from_ref(known))?;
+                self.floats_in_a_loop(node, known)?;
                 let whole = self.only_pieces(node, known, pieces)?;
                 let mut shape = self.shape_of(&whole);
                 shape[pieces.axis] = pieces.part;
@@ -303,7 +324,7 @@ impl<'a> Validation<'a> {
                     iteration.constant.push((result, known.clone()));
                     return Some(known.clone());
                 }
-                self.all_floats(node, std::slice::from_ref(known))?;
+                self.floats_in_a_loop(node, known)?;
                 let shape = self.shape_of(known);
                 self.computable(node, &shape)?;
                 let initial = self.source(known)?;
@@ -315,8 +336,14 @@ impl<'a> Validation<'a> {
         }
     }
 
+    /// Refuses integers, which a loop whose iterations all do the same does not hand on; other loops do.
+    fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
+        self.wants_unrolling |= !known.element().is_float();
+        self.all_floats(node, std::slice::from_ref(known))
+    }
+
     /// A tensor that holds the pieces and nothing else along their axis.
-    fn only_pieces(&mut self, node: &Node, known: &Known, pieces: Pieces) -> Option<Known> {
+    pub(super) fn only_pieces(&mut self, node: &Node, known: &Known, pieces: Pieces) -> Option<Known> {
         let Pieces { axis, start, trips, part, stride, .. } = pieces;
         let mut shape = self.shape_of(known);
         let own: Vec<isize> = strides(&shape).into_iter().map(|stride| stride as isize).collect();
@@ -384,7 +411,7 @@ impl<'a> Validation<'a> {
             Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => return Some(()),
             // once is all
             Known::Constant(..) => self.wants_unrolling = true,
-            Known::Source(..) | Known::Iteration(..) => {}
+            Known::Source(..) | Known::Iteration(..) => self.wants_condition = true,
         }
         self.condition_unknown(node);
         None
@@ -434,10 +461,10 @@ impl<'a> Validation<'a> {
             if let Known::Constant(..) = known {
                 return Some(known.clone());
             }
-            self.all_floats(node, std::slice::from_ref(known))?;
+            self.floats_in_a_loop(node, known)?;
             return Some(self.loop_result(known, None, shape, results));
         };
-        self.all_floats(node, std::slice::from_ref(known))?;
+        self.floats_in_a_loop(node, known)?;
         let (axis, size) = self.concatenated(node, slicing, &shape, trips)?;
         shape[axis] = size;
         self.computable(node, &shape)?;
@@ -445,7 +472,13 @@ impl<'a> Validation<'a> {
     }
 
     /// The axis along which pieces are put together, and their size together.
-    fn concatenated(&mut self, node: &Node, slicing: Slicing, shape: &[usize], trips: usize) -> Option<(usize, usize)> {
+    pub(super) fn concatenated(
+        &mut self,
+        node: &Node,
+        slicing: Slicing,
+        shape: &[usize],
+        trips: usize,
+    ) -> Option<(usize, usize)> {
         let axis = self.axis(node, slicing.axis, shape.len())?;
         let part = shape[axis];
         let size = part.saturating_mul(trips);
@@ -478,7 +511,7 @@ impl<'a> Validation<'a> {
 }
 
 /// The shape and the element type of the Parameter that is the number of the iteration.
-fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, ElementType) {
+pub(super) fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, ElementType) {
     let stated = &body.body.values[value.0];
     (vec![1; stated.shape.as_ref().map_or(0, Vec::len)], stated.element)
 }

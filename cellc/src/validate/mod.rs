@@ -34,6 +34,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod until;
 mod uses;
 mod variables;
 mod weight_format;
@@ -162,10 +163,16 @@ struct Validation<'a> {
     looked_at: usize,
     /// Whether a loop failed for being one, not for what it computes.
     wants_unrolling: bool,
+    /// Whether a loop failed for its condition, which only a call knows.
+    wants_condition: bool,
     /// How many operations there are, those of bodies too.
     operations: usize,
     /// How many elements operations on constants have given.
     folded: usize,
+    /// By value: what a call says of the outputs of loops that end by a condition.
+    endings: HashMap<usize, until::Ending>,
+    /// What an operation hands on of what it reads of that.
+    hands_on: Option<until::Ending>,
     /// By value: between which numbers the integers are.
     ranges: HashMap<usize, integers::Range>,
     /// By value: the input of integers of which it has elements, and whether it is all of them in their order.
@@ -196,8 +203,11 @@ impl<'a> Validation<'a> {
             depth: 0,
             looked_at: 0,
             wants_unrolling: false,
+            wants_condition: false,
             operations: 0,
             folded: 0,
+            endings: HashMap::new(),
+            hands_on: None,
             ranges: HashMap::new(),
             parameter_of: HashMap::new(),
             valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
@@ -249,6 +259,7 @@ impl<'a> Validation<'a> {
         }
         assert_eq!(results.len(), self.model.results.len(), "validate: an output is missing and nothing was said");
         self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
+        self.say_endings();
         let outputs: Vec<Vec<usize>> = self.valid.results.iter().map(|result| result.shape.clone()).collect();
         if !self.interface_size(&outputs.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
             return;
@@ -279,9 +290,10 @@ impl<'a> Validation<'a> {
                 Op::Result => result(self, index, node),
                 // whoever looks at the graph knows what they are
                 Op::Parameter => {}
-                _ if self.reads_iteration(node) => {}
+                _ if self.reads_iteration(node) || self.reads_open_end(node) => {}
                 op => self.operation(node, op),
             }
+            self.hands_on = None;
             // folded weights are large: they go when nothing needs them any more
             for input in &node.inputs {
                 readers[input.0] -= 1;
@@ -443,7 +455,7 @@ impl<'a> Validation<'a> {
         }
         let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
         let names = names(&[own, &value.names], &node.name);
-        Some(ResultValue { names, shape, element, source: self.source(&known)? })
+        Some(ResultValue { names, shape, element, source: self.source(&known)?, parts: None })
     }
 
     /// What an input of a node is; `None` after an error.
@@ -460,6 +472,11 @@ impl<'a> Validation<'a> {
     fn set(&mut self, node: &Node, port: usize, known: Known) {
         let Some(output) = node.outputs.get(port) else { return };
         self.check_stated(node, *output, &self.shape_of(&known));
+        if let (Some(ending), Known::Source(Source::Value(value), _)) = (self.hands_on, &known)
+            && !matches!(node.op, Op::ShapeOf)
+        {
+            self.endings.insert(*value, ending);
+        }
         self.known[output.0] = Some(known);
     }
 

@@ -227,7 +227,7 @@ pub static SUPPORTED: &[Supported] = &[
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],
         0..=ANY,
         bodies::iterate,
-        "the trip count, or when the condition ends the loop, must be constant",
+        "a constant trip count, or --max-steps; a condition of run time leaves the largest count of iterations, of which outputs <name>_len and <name>_truncated tell",
     ),
     row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis"),
 ];

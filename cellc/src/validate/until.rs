@@ -1,0 +1,304 @@
+//! Loops that end when a condition says so, which only a call knows, and loops that carry integers or read the number of the iteration.
+//!
+//! Every iteration up to the largest count is computed; from the one on that the condition ends, values stay what they are.
+
+use super::loops::{Cut, iteration_number};
+use super::shape::Geometry;
+use super::{Known, Validation};
+use crate::diagnostic::Setting;
+use crate::model::{
+    ElementType, Elementwise as E, LARGEST_INTEGER, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Node, Op,
+    ResultValue, Source, Tensor, ValidLoop, ValidOp, shape_text,
+};
+
+/// How often a body is looked at to find the ranges of integers that are carried.
+const MOST_ATTEMPTS: usize = 4;
+
+/// What a call says of an output of a loop that ends by its condition.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    /// How many iterations there were.
+    count: Source,
+    /// Whether there would have been more; `None` where the model itself says how many there are at most.
+    truncated: Option<Source>,
+    /// The axis along which the output has a part for each iteration.
+    parts_along: Option<usize>,
+}
+
+/// What is handed on from one iteration to the next.
+struct Handed {
+    initial: Known,
+    value: Known,
+    next: Known,
+}
+
+/// Ranges of integers, one for each back edge.
+type Ranges = Vec<[f64; 2]>;
+
+/// A constant of one element.
+fn number(value: i64, element: ElementType) -> Known {
+    Known::Constant(Tensor::from_i64(Vec::new(), &[value]).expect("one number"), element)
+}
+
+impl<'a> Validation<'a> {
+    /// The loop; `None` after an error.
+    pub(super) fn until(
+        &mut self,
+        node: &'a Node,
+        body: &'a Loop,
+        inputs: &[Known],
+        cut: &Cut,
+        trips: Option<usize>,
+    ) -> Option<Vec<Known>> {
+        let Some(most) = trips.or(self.options.max_steps) else {
+            let found = "a loop that ends when its condition says so, without a largest count";
+            let help = format!("give one: {}", self.options.wording.of(Setting::MaxSteps));
+            self.error(node, &node.origin, found, "a largest count", help);
+            return None;
+        };
+        let is_handed_on = |input: &&LoopInput| input.back_edge.is_some() && input.back_edge != body.condition;
+        let back_edges = body.inputs.iter().filter(is_handed_on);
+        let mut ranges: Ranges = back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
+        for attempt in 1..=MOST_ATTEMPTS {
+            let before = (self.diagnostics.0.len(), self.nodes.len());
+            match self.attempt(node, body, inputs, cut, (most, trips.is_none()), &ranges)? {
+                Ok(outputs) => return Some(outputs),
+                // integers left the range that was assumed
+                Err(wider) => {
+                    self.diagnostics.0.truncate(before.0);
+                    self.nodes.truncate(before.1);
+                    let largest = f64::from(LARGEST_INTEGER);
+                    let any = attempt + 1 == MOST_ATTEMPTS;
+                    ranges = if any { vec![[-largest, largest]; ranges.len()] } else { wider };
+                }
+            }
+        }
+        let found = "integers that grow from iteration to iteration";
+        let valid = format!("integers that stay between -{LARGEST_INTEGER} and {LARGEST_INTEGER}");
+        self.error(node, &node.origin, found, valid, "clip them in the body, or carry floating point");
+        None
+    }
+
+    /// The loop with integers in these ranges, or the ranges in which they are.
+    fn attempt(
+        &mut self,
+        node: &'a Node,
+        body: &'a Loop,
+        inputs: &[Known],
+        cut: &Cut,
+        (most, may_cut): (usize, bool),
+        ranges: &Ranges,
+    ) -> Option<Result<Vec<Known>, Ranges>> {
+        let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
+        let (mut slices, mut handed, mut edges) = (Vec::new(), Vec::new(), Vec::new());
+        let mut assumed = ranges.iter();
+        for (input, pieces) in body.inputs.iter().zip(cut) {
+            let outside = &inputs[input.input];
+            let inside = match (pieces, input.back_edge) {
+                (None, None) => outside.clone(),
+                (Some(pieces), _) => {
+                    let whole = self.only_pieces(node, outside, *pieces)?;
+                    let mut shape = self.shape_of(&whole);
+                    shape[pieces.axis] = pieces.part;
+                    let (of, piece) = (self.source(&whole)?, self.value(shape));
+                    slices.push(LoopSlice { of, axis: pieces.axis, reverse: pieces.reverse, piece });
+                    let piece = Known::Source(Source::Value(piece), outside.element());
+                    self.set_range(&piece, self.range_of(outside));
+                    piece
+                }
+                // what is computed is computed where it is true
+                (None, Some(result)) if body.condition == Some(result) => {
+                    self.selected(node, &number(1, ElementType::Bool), self.shape_of(outside))?
+                }
+                (None, Some(result)) => {
+                    self.all_exact(node, std::slice::from_ref(outside))?;
+                    let shape = self.shape_of(outside);
+                    let value = self.handed_on(node, shape, outside.element(), *assumed.next()?)?;
+                    edges.push((outside.clone(), value.clone(), result));
+                    value
+                }
+            };
+            known[body.parameter(input.parameter)?.0] = Some(inside);
+        }
+        let up_to = [0.0, most as f64];
+        let counter = match body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
+            None => None,
+            Some(value) => {
+                let (shape, element) = iteration_number(body, value);
+                let counter = self.handed_on(node, shape, element, up_to)?;
+                known[value.0] = Some(counter.clone());
+                Some(counter)
+            }
+        };
+        let (results, nodes) = self.body(&body.body, known)?;
+        for (_, value, result) in &edges {
+            let (shapes, next) = ([self.shape_of(&results[*result]), self.shape_of(value)], &results[*result]);
+            if shapes[0] != shapes[1] || next.element().is_float() != value.element().is_float() {
+                let [from, to] = shapes.map(|shape| shape_text(&shape));
+                let types = [next.element().name(), value.element().name()];
+                let found =
+                    format!("a back edge from a {} tensor of shape {from} to a {} one of {to}", types[0], types[1]);
+                let valid = "one type and shape in every iteration";
+                self.error(node, &node.origin, found, valid, "correct the body, or the initial value");
+                return None;
+            }
+        }
+        let left: Ranges = edges.iter().map(|(_, _, result)| self.range_of(&results[*result])).collect();
+        let stays = |((edge, left), assumed): ((&(Known, Known, usize), &[f64; 2]), &[f64; 2])| {
+            edge.1.element().is_float() || assumed[0] <= left[0] && left[1] <= assumed[1]
+        };
+        if !edges.iter().zip(&left).zip(ranges).all(stays) {
+            let both = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
+            return Some(Err(ranges.iter().zip(&left).map(both).collect()));
+        }
+        let ends = !matches!(body.condition.map(|result| &results[result]), None | Some(Known::Constant(..)));
+        let count = self.handed_on(node, Vec::new(), ElementType::I64, up_to)?;
+        let running = self.handed_on(node, Vec::new(), ElementType::Bool, [0.0, 1.0])?;
+        // what follows stands at the end of the body
+        let outer = std::mem::replace(&mut self.nodes, nodes);
+        let kept = |this: &mut Self, new: &Known, old: Known| match ends {
+            true => this.computed(node, E::Select, vec![running.clone(), new.clone(), old]),
+            false => Some(new.clone()),
+        };
+        for (initial, value, result) in edges {
+            let next = kept(self, &results[result], value.clone())?;
+            handed.push((result, Handed { initial, value, next }));
+        }
+        if let Some(counter) = counter {
+            let next = self.computed(node, E::Add, vec![counter.clone(), number(1, counter.element())])?;
+            let zeros = self.shape_of(&counter);
+            let initial = self.selected(node, &number(0, counter.element()), zeros)?;
+            handed.push((usize::MAX, Handed { initial, value: counter, next }));
+        }
+        let mut endings = Vec::new();
+        if let (true, Some(condition)) = (ends, body.condition) {
+            let condition = self.view(node, &results[condition], Geometry::reshaped(Vec::new()))?;
+            let more = self.converted(node, &running, ElementType::I64)?;
+            let next_count = self.computed(node, E::Add, vec![count.clone(), more])?;
+            let next = self.computed(node, E::LogicalAnd, vec![running.clone(), condition])?;
+            let go = match inputs.get(1).filter(|_| body.counted) {
+                Some(go @ Known::Source(..)) => go.clone(),
+                _ => number(1, ElementType::Bool),
+            };
+            endings = vec![next_count.clone(), next.clone()];
+            handed.push((usize::MAX, Handed { initial: number(0, ElementType::I64), value: count, next: next_count }));
+            handed.push((usize::MAX, Handed { initial: go, value: running.clone(), next }));
+        }
+        let mut pieces = Vec::new();
+        for output in &body.outputs {
+            let own = handed.iter().find(|(result, _)| *result == output.result && output.concatenation.is_none());
+            let value = match (own, ends, output.concatenation) {
+                (Some((_, handed)), ..) => handed.next.clone(),
+                (None, true, Some(_)) => {
+                    let of = &results[output.result];
+                    let zero = self.number_like(of, 0.0)?;
+                    self.computed(node, E::Select, vec![running.clone(), of.clone(), zero])?
+                }
+                _ => results[output.result].clone(),
+            };
+            pieces.push(value);
+        }
+        let nodes = std::mem::replace(&mut self.nodes, outer);
+        let (mut carried, mut out, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, Handed { initial, value, next }) in &handed {
+            let Known::Source(Source::Value(value), _) = value else { return None };
+            carried.push(LoopCarried { initial: self.source(initial)?, value: *value, next: self.source(next)? });
+        }
+        for (output, piece) in body.outputs.iter().zip(&pieces) {
+            let mut shape = self.shape_of(piece);
+            let along = match output.concatenation {
+                None => None,
+                Some(slicing) => {
+                    let (axis, size) = self.concatenated(node, slicing, &shape, most)?;
+                    shape[axis] = size;
+                    Some((axis, slicing.stride < 0))
+                }
+            };
+            outputs.push(self.left(node, &mut out, piece, along, shape)?);
+        }
+        let mut said = Vec::new();
+        for ending in &endings {
+            let known = self.left(node, &mut out, ending, None, Vec::new())?;
+            said.push(self.source(&known)?);
+        }
+        if let [count, still] = said[..] {
+            for (known, output) in outputs.iter().zip(&body.outputs) {
+                let Known::Source(Source::Value(value), _) = known else { continue };
+                let axis = output.concatenation.and_then(|slicing| {
+                    let rank = self.valid.values[*value].shape.len() as i64;
+                    usize::try_from(if slicing.axis < 0 { slicing.axis + rank } else { slicing.axis }).ok()
+                });
+                let truncated = may_cut.then_some(still);
+                self.endings.insert(*value, Ending { count, truncated, parts_along: axis });
+            }
+        }
+        self.emit(node, ValidOp::Loop(ValidLoop { trips: most, slices, carried, body: nodes, results: out }));
+        Some(Ok(outputs))
+    }
+
+    /// A value that an iteration sees as the one before left it.
+    fn handed_on(&mut self, node: &Node, shape: Vec<usize>, element: ElementType, range: [f64; 2]) -> Option<Known> {
+        self.computable(node, &shape)?;
+        let value = Known::Source(Source::Value(self.value(shape)), element);
+        self.set_range(&value, range);
+        Some(value)
+    }
+
+    /// What a loop leaves of a value of its body.
+    fn left(
+        &mut self,
+        node: &Node,
+        out: &mut Vec<LoopResult>,
+        of: &Known,
+        pieces: Option<(usize, bool)>,
+        shape: Vec<usize>,
+    ) -> Option<Known> {
+        self.computable(node, &shape)?;
+        self.all_exact(node, std::slice::from_ref(of))?;
+        let (source, value) = (self.source(of)?, self.value(shape));
+        out.push(LoopResult { of: source, pieces, out: value });
+        let left = Known::Source(Source::Value(value), of.element());
+        let range = self.range_of(of);
+        self.set_range(&left, if pieces.is_some() { [range[0].min(0.0), range[1].max(0.0)] } else { range });
+        Some(left)
+    }
+
+    /// Refuses what takes all parts of a value for parts that there are; what does not hands the ending on.
+    pub(super) fn reads_open_end(&mut self, node: &Node) -> bool {
+        let ending = node.inputs.iter().find_map(|input| self.ending_of(self.known[input.0].as_ref()?));
+        let Some(ending) = ending.filter(|ending| ending.parts_along.is_some()) else { return false };
+        if matches!(node.op, Op::Result | Op::Convert | Op::Elementwise(_) | Op::ShapeOf) {
+            self.hands_on = Some(ending);
+            return false;
+        }
+        let found = "an output of a loop that ends by its condition is read: how many parts it has only a call knows";
+        let valid = "an output of the model, or operations element by element";
+        self.error(node, &node.origin, found, valid, "compute this part outside of the model");
+        true
+    }
+
+    pub(super) fn ending_of(&self, known: &Known) -> Option<Ending> {
+        match known {
+            Known::Source(Source::Value(value), _) => self.endings.get(value).copied(),
+            _ => None,
+        }
+    }
+
+    /// Adds the outputs that say how many parts another has, and whether there would have been more.
+    pub(super) fn say_endings(&mut self) {
+        for at in 0..self.valid.results.len() {
+            let result = &self.valid.results[at];
+            let Source::Value(value) = result.source else { continue };
+            let Some(ending) = self.endings.get(&value) else { continue };
+            let called =
+                |ending: &str| -> Vec<String> { result.names.iter().map(|name| format!("{name}_{ending}")).collect() };
+            let said = |names, element, source| ResultValue { names, shape: Vec::new(), element, source, parts: None };
+            let len = ending.parts_along.map(|_| said(called("len"), ElementType::I64, ending.count));
+            let truncated = ending.truncated.map(|source| said(called("truncated"), ElementType::Bool, source));
+            if ending.parts_along == Some(0) {
+                self.valid.results[at].parts = Some(self.valid.results.len());
+            }
+            self.valid.results.extend(len.into_iter().chain(truncated));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+"""Cases of loops that end by a condition, of branches, comparisons, rounding, look-up and integers, with ONNX Runtime's numbers.
+
+    pip install onnx onnxruntime numpy
+    python decisions.py FOLDER           # writes the cases
+
+An output of a loop that ends by itself is as long as the loop may be: what lies beyond its end is zero. How many parts there are is one more output.
+"""
+import json
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto as T, helper as h, numpy_helper
+
+DTYPES = {'float32': 'f32', 'int64': 'i64', 'int32': 'i32', 'bool': 'boolean'}
+
+
+def info(name, kind, shape):
+    return h.make_tensor_value_info(name, kind, shape)
+
+
+def constants(**values):
+    return [numpy_helper.from_array(np.asarray(value), name) for name, value in values.items()]
+
+
+def draw(rng, *shape, by=1.0):
+    return (rng.standard_normal(shape) * by).astype(np.float32)
+
+
+def scan_until(rng):
+    """A state that fades, until its largest element is small."""
+    body = h.make_graph(
+        [h.make_node('MatMul', ['state', 'W'], ['sum']), h.make_node('Tanh', ['sum'], ['next']),
+         h.make_node('ReduceMax', ['next'], ['most'], keepdims=0), h.make_node('Less', ['least', 'most'], ['goes_on']),
+         h.make_node('Identity', ['next'], ['part'])],
+        'body', [info('k', T.INT64, []), info('go', T.BOOL, []), info('state', T.FLOAT, [1, 6])],
+        [info('goes_on', T.BOOL, []), info('next', T.FLOAT, [1, 6]), info('part', T.FLOAT, [1, 6])])
+    graph = h.make_graph(
+        [h.make_node('Loop', ['most_steps', 'yes', 'x'], ['last', 'parts'], body=body)], 'scan_until',
+        [info('x', T.FLOAT, [1, 6])], [info('last', T.FLOAT, [1, 6]), info('parts', T.FLOAT, ['n', 1, 6])],
+        constants(W=draw(rng, 6, 6, by=0.3), least=np.float32(0.05), most_steps=np.int64(20), yes=np.bool_(True)))
+    return graph, [[draw(rng, 1, 6, by=2)] for _ in range(3)], [None, 20]
+
+
+def decode_until(rng):
+    """A greedy decoder: the token with the largest score is the next input, until it is token 0."""
+    body = h.make_graph(
+        [h.make_node('Gather', ['table', 'token'], ['row']), h.make_node('Concat', ['row', 'state'], ['both'], axis=1),
+         h.make_node('Gemm', ['both', 'W', 'b'], ['sum']), h.make_node('Tanh', ['sum'], ['next_state']),
+         h.make_node('MatMul', ['next_state', 'head'], ['scores']),
+         h.make_node('ArgMax', ['scores'], ['next_token'], axis=1, keepdims=0), h.make_node('Equal', ['next_token', 'end'], ['ends']),
+         h.make_node('Not', ['ends'], ['not_yet']), h.make_node('Squeeze', ['not_yet', 'first'], ['goes_on']),
+         h.make_node('Identity', ['next_token'], ['part'])],
+        'body', [info('k', T.INT64, []), info('go', T.BOOL, []), info('token', T.INT64, [1]), info('state', T.FLOAT, [1, 8])],
+        [info('goes_on', T.BOOL, []), info('next_token', T.INT64, [1]), info('next_state', T.FLOAT, [1, 8]), info('part', T.INT64, [1])])
+    graph = h.make_graph(
+        [h.make_node('Loop', ['most_steps', 'yes', 'start', 'state0'], ['last', 'left', 'tokens'], body=body)], 'decode_until',
+        [info('state0', T.FLOAT, [1, 8]), info('start', T.INT64, [1])],
+        [info('tokens', T.INT64, ['n', 1]), info('left', T.FLOAT, [1, 8])],
+        constants(table=draw(rng, 7, 5), W=draw(rng, 13, 8, by=0.8), b=draw(rng, 8), head=draw(rng, 8, 7), end=np.array([0]),
+                  first=np.array([0]), most_steps=np.int64(12), yes=np.bool_(True)))
+    return graph, [[draw(rng, 1, 8), np.array([k])] for k in (3, 1, 6, 2)], [12, None]
+
+
+def counting_loop(rng):
+    """More iterations than are written out, each with its number and a counter that is handed on."""
+    body = h.make_graph(
+        [h.make_node('Add', ['counter', 'two'], ['more']), h.make_node('Mod', ['more', 'seven'], ['next']),
+         h.make_node('Gather', ['table', 'next'], ['row']), h.make_node('Mul', ['sum', 'half'], ['less']),
+         h.make_node('Add', ['less', 'row'], ['next_sum']), h.make_node('Identity', ['go'], ['goes_on']),
+         h.make_node('Cast', ['k'], ['number'], to=T.FLOAT), h.make_node('Add', ['row', 'number'], ['part'])],
+        'body', [info('k', T.INT64, []), info('go', T.BOOL, []), info('counter', T.INT64, []), info('sum', T.FLOAT, [3])],
+        [info('goes_on', T.BOOL, []), info('next', T.INT64, []), info('next_sum', T.FLOAT, [3]), info('part', T.FLOAT, [3])])
+    graph = h.make_graph(
+        [h.make_node('Loop', ['steps', 'yes', 'one', 'x'], ['counter_left', 'y', 'parts'], body=body)], 'counting_loop',
+        [info('x', T.FLOAT, [3])], [info('counter_left', T.INT64, []), info('y', T.FLOAT, [3]), info('parts', T.FLOAT, [70, 3])],
+        constants(two=np.int64(2), seven=np.int64(7), table=draw(rng, 7, 3), half=np.float32(0.5), steps=np.int64(70), yes=np.bool_(True), one=np.int64(1)))
+    return graph, [[draw(rng, 3)]], [None, None, None]
+
+
+def if_at_run_time(rng):
+    """Two branches, of which the sign of a sum chooses one."""
+    branch = lambda node, out: h.make_graph([h.make_node(node, ['x'], [out])], out, [], [info(out, T.FLOAT, [4])])
+    graph = h.make_graph(
+        [h.make_node('ReduceSum', ['x'], ['sum'], keepdims=0), h.make_node('Greater', ['sum', 'zero'], ['is_above']),
+         h.make_node('If', ['is_above'], ['y'], then_branch=branch('Tanh', 'high'), else_branch=branch('Neg', 'low'))],
+        'if_at_run_time', [info('x', T.FLOAT, [4])], [info('y', T.FLOAT, [4])], constants(zero=np.float32(0)))
+    return graph, [[np.array(x, np.float32)] for x in ([1, 2, 3, -1], [1, -2, -3, -1])], [None]
+
+
+def decisions(rng):
+    """Comparisons, logic, rounding, the best of a row, look-up by what is computed, integer arithmetic, outputs of all types."""
+    nodes = [
+        h.make_node('Less', ['x', 'y'], ['less']), h.make_node('Greater', ['x', 'half'], ['large']), h.make_node('And', ['less', 'large'], ['both']),
+        h.make_node('Or', ['less', 'large'], ['any']), h.make_node('Xor', ['less', 'large'], ['one']), h.make_node('Where', ['any', 'x', 'y'], ['chosen']),
+        h.make_node('Mul', ['x', 'three'], ['wide']), h.make_node('Floor', ['wide'], ['floor']), h.make_node('Ceil', ['wide'], ['ceil']),
+        h.make_node('Round', ['wide'], ['round']), h.make_node('Sign', ['y'], ['sign']), h.make_node('Add', ['floor', 'ceil'], ['f1']),
+        h.make_node('Sub', ['f1', 'round'], ['f2']), h.make_node('Add', ['f2', 'sign'], ['rounded']),
+        h.make_node('TopK', ['x', 'k'], ['best', 'places'], axis=1), h.make_node('ArgMin', ['y'], ['least'], axis=0, keepdims=0),
+        h.make_node('GatherElements', ['y', 'places'], ['others'], axis=1), h.make_node('Cast', ['round'], ['whole'], to=T.INT64),
+        h.make_node('Clip', ['whole', 'minus', 'plus'], ['small']), h.make_node('Mod', ['small', 'five'], ['rest']),
+        h.make_node('Div', ['small', 'two'], ['halved']), h.make_node('Mul', ['halved', 'rest'], ['product']),
+        h.make_node('Gather', ['table', 'rest'], ['rows'], axis=0), h.make_node('ReduceSum', ['rest', 'last_axis'], ['total'], keepdims=0),
+        h.make_node('Gather', ['table', 'tokens'], ['found'], axis=1), h.make_node('Equal', ['tokens', 'two'], ['twos']),
+        h.make_node('Where', ['mask', 'best', 'others'], ['masked']),
+    ]
+    outputs = [('both', T.BOOL, [3, 6]), ('one', T.BOOL, [3, 6]), ('chosen', T.FLOAT, [3, 6]), ('rounded', T.FLOAT, [3, 6]), ('best', T.FLOAT, [3, 2]),
+               ('places', T.INT64, [3, 2]), ('least', T.INT64, [6]), ('others', T.FLOAT, [3, 2]), ('product', T.INT64, [3, 6]), ('rows', T.FLOAT, [3, 6, 4]),
+               ('total', T.INT64, [3]), ('found', T.FLOAT, [5, 4]), ('twos', T.BOOL, [4]), ('masked', T.FLOAT, [3, 2])]
+    graph = h.make_graph(
+        nodes, 'decisions', [info('x', T.FLOAT, [3, 6]), info('y', T.FLOAT, [3, 6]), info('tokens', T.INT64, [4]), info('mask', T.BOOL, [3, 2])],
+        [info(*output) for output in outputs],
+        constants(half=np.float32(0.5), three=np.float32(3), k=np.array([2]), minus=np.int64(-20), plus=np.int64(20), five=np.int64(5), two=np.int64(2),
+                  table=draw(rng, 5, 4), last_axis=np.array([1])))
+    runs = [[draw(rng, 3, 6), draw(rng, 3, 6), rng.integers(-4, 4, 4), rng.random((3, 2)) < 0.5] for _ in range(3)]
+    return graph, runs, [None] * len(outputs)
+
+
+def write(folder, make, seed):
+    graph, runs, lengths = make(np.random.default_rng(seed))
+    model = h.make_model(graph, opset_imports=[h.make_opsetid('', 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    folder = os.path.join(folder, graph.name)
+    os.makedirs(folder, exist_ok=True)
+    onnx.save(model, os.path.join(folder, 'model.onnx'))
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    case = {'name': graph.name, 'family': 'decisions', 'about': make.__doc__, 'origin': 'tests/models/decisions.py', 'model': 'model.onnx',
+            'stateful': False, 'golden': 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
+
+    def save(name, values):
+        values.tofile(os.path.join(folder, name))
+        return {'file': name, 'dtype': DTYPES.get(str(values.dtype), 'f64'), 'shape': list(values.shape)}
+
+    for r, feed in enumerate(runs):
+        results = session.run(None, {given.name: value for given, value in zip(graph.input, feed)})
+        counts = []
+        for k, length in enumerate(lengths):
+            if length is not None:
+                counts.append(np.array(len(results[k])))
+                padded = np.zeros((length,) + results[k].shape[1:], results[k].dtype)
+                padded[:len(results[k])] = results[k]
+                results[k] = padded
+        results += counts
+        names = [output.name for output in graph.output] + [graph.output[k].name + '_len' for k, n in enumerate(lengths) if n is not None]
+        inputs = [save(f'r{r}_in{i}.bin', np.asarray(value)) for i, value in enumerate(feed)]
+        oracle = [save(f'r{r}_ref{i}.bin', np.asarray(value).astype(np.float64)) for i, value in enumerate(results)]
+        case['runs'].append({'inputs': inputs, 'openvino': oracle, 'oracle': oracle})
+        if r == 0:
+            case['inputs'] = [{'index': i, 'parameter': given.name, 'names': [given.name], 'dtype': inputs[i]['dtype'], 'shape': inputs[i]['shape'],
+                               'dims': inputs[i]['shape']} for i, given in enumerate(graph.input)]
+            case['outputs'] = [{'index': i, 'result': name, 'names': [name], 'dtype': DTYPES[str(np.asarray(results[i]).dtype)],
+                                'shape': oracle[i]['shape']} for i, name in enumerate(names)]
+            case['tolerance'] = [{'abs': 2e-6 if results[i].dtype == np.float32 else 0.0, 'rule': '|out-oracle| <= abs'} for i in range(len(results))]
+    json.dump(case, open(os.path.join(folder, 'case.json'), 'w'), indent=1)
+
+
+for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions], 1):
+    write(sys.argv[1], make, seed)
