@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path, dims: &[(String, usize)]) -> Result<(Model, Diag
 ///
 /// # Errors
 /// If the bytes are no ONNX model.
-#[cfg(any(test, feature = "internals"))]
+#[cfg(feature = "internals")]
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
     read_from(name, bytes, None, &[])
 }
