@@ -104,9 +104,13 @@ UPPER_INLINE FLOAT NAME(BITS bits) {
 
 /* Adds the products of the halves of a with those of b: 16 bits each, with a sign. */
 UPPER_INLINE uint32_t NAME(uint32_t a, uint32_t b, uint32_t sum) {
+#if defined(__ARM_FEATURE_SIMD32) && defined(__GNUC__)
+    return (uint32_t)__builtin_arm_smlad((int)a, (int)b, (int)sum);
+#else
     const int32_t low = (int32_t)(int16_t)(uint16_t)a * (int16_t)(uint16_t)b;
     const int32_t high = (int32_t)(int16_t)(uint16_t)(a >> 16) * (int16_t)(uint16_t)(b >> 16);
     return sum + (uint32_t)low + (uint32_t)high;
+#endif
 }
 //: dot_pairs of four
 
@@ -180,8 +184,7 @@ UPPER_INLINE FLOAT NAME(const int8_t *from) {
 
 /* Two weights of 8 bits in the halves of the bits. */
 UPPER_INLINE float NAME(const uint16_t *from) {
-    const uint32_t pair = *from;
-    const uint32_t low = ((pair & 0xffu) ^ 0x80u) - 0x80u, high = ((pair >> 8) ^ 0x80u) - 0x80u;
+    const uint32_t low = (uint32_t)(int8_t)(uint8_t)*from, high = (uint32_t)(int8_t)(uint8_t)(*from >> 8);
     return PREFIX_from_bits((low & 0xffffu) | high << 16);
 }
 //: load_i8_pairs_ of four
