@@ -143,10 +143,12 @@ impl VectorFunction {
                 guarded(out, isa.condition().map(|condition| condition.c), &text);
             }
             // lists that are long
-            None if kind == "load_i8_" && lanes != 4 => text.lines().for_each(|line| {
-                let statement = line.trim_start();
-                wrap::statement(out, line.len() - statement.len(), statement);
-            }),
+            None if (kind == "load_i8_" && lanes != 4) || (kind == "from_signed" && lanes > 1) => {
+                text.lines().for_each(|line| {
+                    let statement = line.trim_start();
+                    wrap::statement(out, line.len() - statement.len(), statement);
+                })
+            }
             None => out.push_str(&text),
         }
     }

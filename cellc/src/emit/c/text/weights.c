@@ -1,6 +1,6 @@
 //: narrow
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "weights narrower than a float are laid out for little-endian machines: generate this file with --weight-format f32"
+#error "weights narrower than a float are laid out for little-endian machines: generate this file with f32 weights"
 #endif
 //: array
 /* The weights in the order in which the kernels read them, as bits: exact, and fast to compile.
