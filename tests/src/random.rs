@@ -3,7 +3,7 @@
 use cellc::internals::compile::compile;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
-use cellc::internals::model::{Parameter, ResetGate, ValidModel, ValidOp};
+use cellc::internals::model::{ElementType, Parameter, ResetGate, ValidModel, ValidOp};
 use cellc::internals::random::Random;
 use cellc::{Accuracy, Arithmetic, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
 
@@ -134,8 +134,11 @@ fn calls(random: &mut Random, model: &ValidModel) -> Vec<Vec<Vec<f32>>> {
         f32::from_bits(1),
     ];
     let mut parameter = |call: usize, parameter: &Parameter| -> Vec<f32> {
-        let Parameter { shape, weight, length, .. } = parameter;
-        if let Some(steps) = *length {
+        let Parameter { shape, weight, element, .. } = parameter;
+        if *element == ElementType::Bool {
+            return (0..shape.iter().product()).map(|_| random.below(2) as f32).collect();
+        }
+        if let Some(steps) = parameter.largest_drawn() {
             // too small and too large ones as well
             let any = |random: &mut Random| random.below(steps + 5) as f32 - 2.0;
             return (0..shape.iter().product()).map(|_| any(random)).collect();

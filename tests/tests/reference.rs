@@ -128,7 +128,7 @@ fn by_the_oracle() -> String {
             let parameters = subject.model().parameters.iter();
             parameters
                 .zip(call)
-                .map(|(p, values)| json!({"shape": p.shape, "integer": p.length.is_some(), "values": values}))
+                .map(|(p, values)| json!({"shape": p.shape, "integer": !p.element.is_float(), "values": values}))
                 .collect()
         };
         let calls: Vec<_> = subject.calls.iter().map(tensors).collect();

@@ -144,10 +144,8 @@ impl<'a> Validation<'a> {
             }
         }
         let left: Ranges = edges.iter().map(|(_, _, result)| self.range_of(&results[*result])).collect();
-        let stays = |((edge, left), assumed): ((&(Known, Known, usize), &[f64; 2]), &[f64; 2])| {
-            edge.1.element().is_float() || assumed[0] <= left[0] && left[1] <= assumed[1]
-        };
-        if !edges.iter().zip(&left).zip(ranges).all(stays) {
+        let stays = left.iter().zip(ranges).map(|(left, assumed)| assumed[0] <= left[0] && left[1] <= assumed[1]);
+        if !edges.iter().zip(stays).all(|((_, value, _), stays)| value.element().is_float() || stays) {
             let both = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
             return Some(Err(ranges.iter().zip(&left).map(both).collect()));
         }
