@@ -157,6 +157,8 @@ impl Integers {
     pub fn limits(element: ElementType) -> [i32; 2] {
         match element {
             ElementType::Bool => [0, 1],
+            ElementType::I4 => [-8, 7],
+            ElementType::U4 => [0, 15],
             ElementType::I8 => [i8::MIN.into(), i8::MAX.into()],
             ElementType::U8 => [0, u8::MAX.into()],
             ElementType::I16 => [i16::MIN.into(), i16::MAX.into()],

@@ -59,7 +59,9 @@ impl Validation<'_> {
         self.emit(node, ValidOp::TopK(TopK { input: source, rows, values: values_out, places: places_out, ..top }));
         let values = Known::Source(Source::Value(values), input.element());
         self.set_range(&values, self.range_of(input));
-        let places = Known::Source(Source::Value(places), ElementType::I64);
+        let element = node.outputs.get(1).map(|output| self.model.values[output.0].element);
+        let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
+        let places = Known::Source(Source::Value(places), element);
         self.set_range(&places, [0.0, (size - 1) as f64]);
         // and back to its place
         let own = strides(&best);

@@ -303,7 +303,16 @@ impl Validation<'_> {
         }
         if before.is_float() {
             let whole = PointwiseFunction::Activation(Activation::Truncate);
-            return Some(Known::Source(self.pointwise(node, whole, &[source], &shape)?, element));
+            let whole = self.pointwise(node, whole, &[source], &shape)?;
+            if element.bits() > 16 {
+                return Some(Known::Source(whole, element));
+            }
+            // what a narrow type does not hold has no rule: the nearest that it holds
+            let [least, most] = Integers::limits(element);
+            let inside = self.clamp(node, whole, least as f32, most as f32, &shape)?;
+            let converted = Known::Source(inside, element);
+            self.set_range(&converted, [least.into(), most.into()]);
+            return Some(converted);
         }
         let holds = |v: f64| super::fold::to_integers(&whole_number(v), element).is_ok_and(|t| t.get_f64(0) == v);
         if range.iter().all(|end| end.is_finite()) && !range.into_iter().all(holds) {

@@ -235,6 +235,34 @@ impl GraphReader<'_, '_> {
                 let groups = usize::try_from(groups?).ok()?;
                 ReadOperation::new(Op::Normalize(Normalization::Group { groups, eps }))
             }
+            LayerType::Round => {
+                let modes = [("half_to_even", true), ("half_away_from_zero", false)];
+                if !self.word(index, data, "mode", "half_to_even", &modes)? {
+                    let found = "halves that are rounded away from zero";
+                    let help = "round to even, or compute this part outside of the model";
+                    self.error(index, self.origin(index), found, "half_to_even", help);
+                    return None;
+                }
+                ReadOperation::new(Op::Elementwise(Elementwise::Round))
+            }
+            LayerType::GatherElements => {
+                ReadOperation::new(Op::GatherElements { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? })
+            }
+            LayerType::TopK => {
+                let axis = self.whole(index, data, "axis", None, ANY_INTEGER);
+                self.required(index, data, "mode", "max, min")?;
+                let largest = self.word(index, data, "mode", "", &[("max", true), ("min", false)]);
+                // without an order, any order is right
+                let orders = [("value", false), ("none", false), ("index", true)];
+                let sorted_by_place = self.word(index, data, "sort", "value", &orders);
+                // what the port says holds
+                let types = [("i32", ()), ("i64", ())];
+                self.word(index, data, "index_element_type", "i32", &types)?;
+                // the first of equal elements comes first
+                self.boolean(index, data, "stable", Some(false))?;
+                let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
+                ReadOperation::new(Op::TopK { axis, largest, last: false, sorted_by_place }).ports(Ports::Exactly(2))
+            }
             LayerType::Concat => {
                 ReadOperation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? })
             }
