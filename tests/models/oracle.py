@@ -43,6 +43,10 @@ ACTIVATIONS = {
 }
 
 
+def erf(v):
+    return np.reshape([math.erf(x) for x in np.ravel(v)], np.shape(v)).astype(np.float64)
+
+
 class Cell:
     """One step of a recurrent cell of hidden size h; weights as the layer has them."""
 
@@ -321,6 +325,14 @@ def compute(layer, v):
         return np.sqrt(v[0])
     if kind == 'Mish':
         return v[0] * np.tanh(np.logaddexp(0, v[0]))
+    if kind in ('Sin', 'Cos'):
+        return getattr(np, kind.lower())(v[0])
+    if kind == 'Erf':
+        return erf(v[0])
+    if kind == 'Gelu' and a.get('approximation_mode', 'erf').lower() == 'tanh':
+        return v[0] / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (v[0] + 0.044715 * v[0] ** 3)))
+    if kind == 'Gelu':
+        return v[0] / 2 * (1 + erf(v[0] / np.sqrt(2)))
     if kind == 'HSwish':
         return v[0] * np.clip(v[0] + 3, 0, 6) / 6
     if kind == 'MVN':

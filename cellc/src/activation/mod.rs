@@ -10,6 +10,7 @@
 
 mod affine;
 mod elu;
+mod erf;
 mod exp;
 mod floor;
 mod hard_sigmoid;
@@ -19,6 +20,7 @@ mod relu;
 mod round;
 mod scaled_tanh;
 mod sigmoid;
+mod sin;
 mod softplus;
 mod softsign;
 mod sqrt;
@@ -68,6 +70,9 @@ fn definition(activation: Activation) -> (Definition, [f32; 2]) {
         Activation::Floor => floor::DEFINITION,
         Activation::Round => round::DEFINITION,
         Activation::Truncate => truncate::DEFINITION,
+        Activation::Erf => erf::DEFINITION,
+        Activation::Sin => sin::SIN,
+        Activation::Cos => sin::COS,
     };
     let mut parameters = activation.parameters().into_iter();
     (definition, [(); 2].map(|()| parameters.next().unwrap_or_default()))

@@ -13,7 +13,7 @@ use crate::pass;
 const CHUNK: usize = 4096;
 
 /// The ones without parameters and elu as it is by default: their errors are measured.
-const MEASURED: [Activation; 13] = [
+const MEASURED: [Activation; 16] = [
     Activation::Relu,
     Activation::Sigmoid,
     Activation::Tanh,
@@ -27,6 +27,9 @@ const MEASURED: [Activation; 13] = [
     Activation::Floor,
     Activation::Round,
     Activation::Truncate,
+    Activation::Erf,
+    Activation::Sin,
+    Activation::Cos,
 ];
 
 /// What of the others has parts that are measured.
@@ -158,7 +161,9 @@ fn sample() -> Vec<f32> {
     let seams = (0..310).map(|k| k as f32 * half_ln2 / 2.0).chain((155..310).map(|k| k as f32 * half_ln2));
     let clamps = [
         0.88,
+        0.93,
         1.0,
+        4.0,
         6.2,
         7.0,
         9.0,
@@ -351,6 +356,9 @@ fn special_values() {
         (Activation::Square, [0.0, 0.0, INF, INF, 10816.0, 0.0, 0.0]),
         (Activation::Sqrt, [0.0, -0.0, INF, NAN, NAN, 3.743_392e-23, NAN]),
         (Activation::Log, [-INF, -INF, INF, NAN, NAN, -103.278_93, NAN]),
+        (Activation::Erf, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
+        (Activation::Sin, [0.0, -0.0, NAN, NAN, 0.321_622_4, 1e-45, -1e-45]),
+        (Activation::Cos, [1.0, 1.0, NAN, NAN, -0.946_868, 1.0, 1.0]),
     ] {
         for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
             let what = named((activation, accuracy, fused));
@@ -399,6 +407,17 @@ fn exact_values() {
             assert!((exact(activation, v) - value).abs() < 1e-14, "{activation}({v})");
         }
         assert!((exact(Activation::Log, e) - v).abs() < 1e-14);
+    }
+    // to sixteen digits
+    for (v, value) in [
+        (0.1, 0.112_462_916_018_284_9),
+        (-0.5, -0.520_499_877_813_046_5),
+        (1.0, 0.842_700_792_949_714_9),
+        (2.0, 0.995_322_265_018_952_7),
+        (3.5, 0.999_999_256_901_627_7),
+        (7.0, 1.0),
+    ] {
+        assert!((exact(Activation::Erf, v) - value).abs() < 1e-14, "erf({v})");
     }
 }
 
@@ -461,7 +480,13 @@ fn tails_go_down_to_the_smallest_number() {
 fn odd_functions_are_odd() {
     let points: Vec<f32> = sample().into_iter().step_by(7).collect();
     let negative: Vec<f32> = points.iter().map(|p| -p).collect();
-    let odd = [Activation::Tanh, Activation::Softsign, Activation::ScaledTanh { alpha: 1.7, beta: 0.6 }];
+    let odd = [
+        Activation::Tanh,
+        Activation::Softsign,
+        Activation::ScaledTanh { alpha: 1.7, beta: 0.6 },
+        Activation::Erf,
+        Activation::Sin,
+    ];
     for (activation, accuracy, fused) in profiles().filter(|(a, ..)| odd.contains(a)) {
         let function = expansion(activation, accuracy, fused);
         let (a, b) = (evaluate(&function, &[&points]), evaluate(&function, &[&negative]));

@@ -95,6 +95,12 @@ activations! {
         Round "round"
         /// v without its fraction: not for cells
         Truncate "truncate"
+        /// the error function of v: not for cells
+        Erf "erf"
+        /// the sine of v: not for cells
+        Sin "sin"
+        /// the cosine of v: not for cells
+        Cos "cos"
     }
 }
 
@@ -185,6 +191,9 @@ impl Activation {
             "floor" => Some(Self::Floor),
             "round" => Some(Self::Round),
             "truncate" => Some(Self::Truncate),
+            "erf" => Some(Self::Erf),
+            "sin" => Some(Self::Sin),
+            "cos" => Some(Self::Cos),
             _ => label.parse().ok(),
         }
     }

@@ -286,6 +286,8 @@ pub enum Elementwise {
     },
     /// v / 2 (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3)))
     GeluTanh,
+    /// v / 2 (1 + erf(v / sqrt(2)))
+    Gelu,
     Exp,
     Log,
     Negative,
@@ -330,7 +332,7 @@ impl Elementwise {
         match self {
             E::Activation(_) | E::Clamp { .. } | E::Exp | E::Log | E::Negative | E::Abs => 1,
             E::Floor | E::Ceiling | E::Round | E::Truncate | E::Sign | E::LogicalNot => 1,
-            E::Mish | E::HardSwish | E::Celu { .. } | E::GeluTanh => 1,
+            E::Mish | E::HardSwish | E::Celu { .. } | E::GeluTanh | E::Gelu => 1,
             E::Swish { scaled } => 1 + usize::from(scaled),
             E::HardSigmoid | E::Select | E::Selu => 3,
             E::PRelu | E::Add | E::Subtract | E::Multiply | E::Divide | E::Maximum | E::Minimum | E::Power => 2,

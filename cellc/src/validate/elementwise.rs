@@ -42,7 +42,10 @@ impl Validation<'_> {
             return self.hard_sigmoid(node, &inputs);
         }
         use Elementwise as E;
-        if matches!(function, E::Swish { .. } | E::Mish | E::HardSwish | E::Selu | E::Celu { .. } | E::GeluTanh) {
+        if matches!(
+            function,
+            E::Swish { .. } | E::Mish | E::HardSwish | E::Selu | E::Celu { .. } | E::GeluTanh | E::Gelu
+        ) {
             self.all_floats(node, &inputs)?;
             return self.composed(node, function, &inputs);
         }
@@ -124,6 +127,13 @@ impl Validation<'_> {
                 let scaled = self.computed(node, E::Add, vec![scaled, least?])?;
                 let inner = self.computed(node, E::Multiply, vec![scaled, x.clone()])?;
                 self.computed(node, E::Activation(A::Sigmoid), vec![inner])?
+            }
+            E::Gelu => {
+                let [scale, one, half] = [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| self.number_like(x, v));
+                let scaled = self.computed(node, E::Multiply, vec![x.clone(), scale?])?;
+                let error = self.computed(node, E::Activation(A::Erf), vec![scaled])?;
+                let above = self.computed(node, E::Add, vec![error, one?])?;
+                self.computed(node, E::Multiply, vec![above, half?])?
             }
             E::Celu { alpha } => {
                 if !(alpha.is_finite() && alpha != 0.0) {

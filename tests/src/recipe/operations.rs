@@ -107,6 +107,10 @@ impl Drawing {
             "Sqrt",
             "Mish",
             "HSwish",
+            "Erf",
+            "Sin",
+            "Cos",
+            "Gelu",
         ];
         let kind = choices.pick("kind", &kinds);
         let set = "opset9";
@@ -145,6 +149,12 @@ impl Drawing {
                 let (least, positive) = (self.number(0.125), self.plain("Abs", &port));
                 let positive = self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
                 (self.plain(kind, &positive), 3.0)
+            }
+            "Erf" | "Sin" | "Cos" => (self.plain(kind, &port), 1.0),
+            "Gelu" => {
+                let data =
+                    choices.pick("approximation", &["", "approximation_mode=\"ERF\"", "approximation_mode=\"TANH\""]);
+                (self.file.operation(kind, "opset7", data, &[&port], &shape), most + 1.0)
             }
             _ => {
                 let least = if matches!(kind, "Tanh" | "Sigmoid" | "SoftSign") { 1.0 } else { most + 1.0 };

@@ -560,12 +560,19 @@ pub(super) fn swish(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
 }
 
 pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    if call.attributes.text("approximate").as_deref() == Some("tanh") {
-        return unary(reader, call, Elementwise::GeluTanh);
-    }
-    let help = "export the model with approximate=tanh, or compute this part outside of the model";
-    reader.error("Gelu by the error function", "approximate=tanh", help);
-    None
+    let function = match call.attributes.text("approximate").as_deref() {
+        None | Some("none") => Elementwise::Gelu,
+        Some("tanh") => Elementwise::GeluTanh,
+        Some(_) => {
+            reader.error(
+                "Gelu with another approximation",
+                "approximate=none or tanh",
+                "export the model with one of them",
+            );
+            return None;
+        }
+    };
+    unary(reader, call, function)
 }
 
 pub(super) fn is_nan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {

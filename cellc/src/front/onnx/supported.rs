@@ -139,7 +139,10 @@ pub static SUPPORTED: &[Supported] = &[
     row("Swish", &[24], 1..=1, o::swish, "elementwise"),
     row("Selu", &[6, 22], 1..=1, o::selu, "elementwise"),
     row("Celu", &[12], 1..=1, o::celu, "elementwise"),
-    row("Gelu", &[20], 1..=1, o::gelu, "approximate=tanh"),
+    row("Gelu", &[20], 1..=1, o::gelu, "elementwise; exact, or approximate=tanh"),
+    row("Erf", &[9, 13], 1..=1, |r, c| o::activation(r, c, Activation::Erf), "elementwise"),
+    row("Sin", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Sin), "elementwise; up to 6.5e6"),
+    row("Cos", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Cos), "elementwise; up to 6.5e6"),
     row("Sqrt", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sqrt), "elementwise; correctly rounded"),
     row("Reciprocal", &[6, 13], 1..=1, o::reciprocal, "elementwise"),
     row(

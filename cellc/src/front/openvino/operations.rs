@@ -194,13 +194,8 @@ impl GraphReader<'_, '_> {
             }
             LayerType::Gelu => {
                 let modes = [("erf", false), ("tanh", true)];
-                if !self.word(index, data, "approximation_mode", "erf", &modes)? {
-                    let found = "Gelu by the error function";
-                    let help = "export the model with approximation_mode=\"tanh\", or compute this part outside";
-                    self.error(index, self.origin(index), found, "approximation_mode tanh", help);
-                    return None;
-                }
-                ReadOperation::new(Op::Elementwise(Elementwise::GeluTanh))
+                let by_tanh = self.word(index, data, "approximation_mode", "erf", &modes)?;
+                ReadOperation::new(Op::Elementwise(if by_tanh { Elementwise::GeluTanh } else { Elementwise::Gelu }))
             }
             LayerType::Reduce(reduction) => {
                 let keep = self.boolean(index, data, "keep_dims", Some(false))?;

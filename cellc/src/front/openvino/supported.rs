@@ -255,7 +255,10 @@ pub const SUPPORTED: &[Supported] = {
         row("Mish", &["opset4"], K::Elementwise(E::Mish), "elementwise"),
         row("Swish", &["opset4"], K::Swish, "beta may be computed"),
         row("Selu", ONE, K::Elementwise(E::Selu), "constant alpha and lambda"),
-        row("Gelu", &["opset7"], K::Gelu, "approximation_mode tanh"),
+        row("Gelu", &["opset2", "opset7"], K::Gelu, "exact, or approximation_mode tanh"),
+        row("Erf", ONE, K::Elementwise(E::Activation(Activation::Erf)), "elementwise"),
+        row("Sin", ONE, K::Elementwise(E::Activation(Activation::Sin)), "elementwise; up to 6.5e6"),
+        row("Cos", ONE, K::Elementwise(E::Activation(Activation::Cos)), "elementwise; up to 6.5e6"),
         row("Sqrt", ONE, K::Elementwise(E::Activation(Activation::Sqrt)), "elementwise; correctly rounded"),
         row(
             "Power",

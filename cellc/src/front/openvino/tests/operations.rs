@@ -174,6 +174,8 @@ fn cases() -> Vec<Case> {
         ("Swish", "opset4", "", (1, 1), Op::Elementwise(E::Swish { scaled: false })),
         ("Swish", "opset4", "", (2, 1), Op::Elementwise(E::Swish { scaled: true })),
         ("Gelu", "opset7", "approximation_mode=\"TANH\"", (1, 1), Op::Elementwise(E::GeluTanh)),
+        ("Gelu", "opset7", "approximation_mode=\"ERF\"", (1, 1), Op::Elementwise(E::Gelu)),
+        ("Gelu", "opset2", "", (1, 1), Op::Elementwise(E::Gelu)),
         ("HSwish", "opset4", "", (1, 1), Op::Elementwise(E::HardSwish)),
         ("Mish", "opset4", "", (1, 1), Op::Elementwise(E::Mish)),
         (
@@ -265,6 +267,9 @@ fn cases() -> Vec<Case> {
         ("Floor", E::Floor, 1),
         ("Ceiling", E::Ceiling, 1),
         ("Sqrt", E::Activation(Activation::Sqrt), 1),
+        ("Erf", E::Activation(Activation::Erf), 1),
+        ("Sin", E::Activation(Activation::Sin), 1),
+        ("Cos", E::Activation(Activation::Cos), 1),
         ("Selu", E::Selu, 3),
     ];
     cases.extend(plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), Op::Elementwise(op))));
