@@ -11,6 +11,8 @@ mod quantized;
 mod recurrent;
 mod supported;
 mod tensors;
+#[cfg(test)]
+mod tests;
 mod windows;
 
 use std::fs;

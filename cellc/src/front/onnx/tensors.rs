@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -213,6 +214,15 @@ fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec
         let found = format!("{held} elements of {} for a tensor of shape {:?}", element.name(), tensor.dims);
         return Err(Wrong::new(found, format!("{wanted} elements"), SAVE_AGAIN));
     }
+    let wide = || tensor.int32_data.iter().map(|&v| i64::from(v));
+    let beyond = match element {
+        ElementType::U32 => tensor.uint64_data.iter().find(|&&v| v > u64::from(u32::MAX)).map(u64::to_string),
+        _ => range_in_i32(element).and_then(|range| wide().find(|v| !range.contains(v))).map(|v| v.to_string()),
+    };
+    if let Some(value) = beyond {
+        let valid = format!("values that {} holds", element.name());
+        return Err(Wrong::new(format!("an element {value} of a tensor of {}", element.name()), valid, SAVE_AGAIN));
+    }
     let of_i32 =
         |size: usize| tensor.int32_data.iter().flat_map(move |v| v.to_le_bytes().into_iter().take(size)).collect();
     Ok(match element {
@@ -224,5 +234,19 @@ fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec
         ElementType::I32 => of_i32(4),
         ElementType::I16 | ElementType::U16 | ElementType::F16 | ElementType::Bf16 => of_i32(2),
         ElementType::I8 | ElementType::U8 | ElementType::Bool | ElementType::I4 | ElementType::U4 => of_i32(1),
+    })
+}
+
+/// What `int32_data` may hold of an element, or of a byte with two of them; `None` where it is another field, or anything.
+fn range_in_i32(element: ElementType) -> Option<RangeInclusive<i64>> {
+    Some(match element {
+        ElementType::Bool => 0..=1,
+        ElementType::I8 => -(1 << 7)..=(1 << 7) - 1,
+        ElementType::I16 => -(1 << 15)..=(1 << 15) - 1,
+        ElementType::U8 | ElementType::U4 | ElementType::I4 => 0..=(1 << 8) - 1,
+        // as bits
+        ElementType::U16 | ElementType::F16 | ElementType::Bf16 => 0..=(1 << 16) - 1,
+        ElementType::I32 | ElementType::U32 | ElementType::I64 | ElementType::U64 => return None,
+        ElementType::F32 | ElementType::F64 => return None,
     })
 }

@@ -1,0 +1,417 @@
+//! What may vary in the bytes of a file that holds the same model, and what may be wrong with them.
+
+use std::fs;
+use std::path::Path;
+
+use super::read_from;
+use super::supported::{LATEST, OLDEST};
+use crate::diagnostic::Diagnostics;
+use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor};
+use crate::options::Options;
+use crate::validate::validate;
+
+/// An integer in groups of 7 bits, the lowest first.
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 128 {
+        bytes.push(value as u8 | 128);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// A field: its number and wire type, then its bytes.
+fn field(number: u64, wire_type: u64, bytes: &[u8]) -> Vec<u8> {
+    [varint(number << 3 | wire_type), bytes.to_vec()].concat()
+}
+
+fn int(number: u64, value: i64) -> Vec<u8> {
+    field(number, 0, &varint(value as u64))
+}
+
+/// A text, bytes, a message, or repeated values in one piece.
+fn long(number: u64, bytes: &[u8]) -> Vec<u8> {
+    field(number, 2, &[varint(bytes.len() as u64), bytes.to_vec()].concat())
+}
+
+fn ints(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|value| varint(*value as u64)).collect()
+}
+
+fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// A tensor `w` of a number of elements: its type's number and its data.
+fn tensor(number: i64, len: i64, data: &[u8]) -> Vec<u8> {
+    [int(1, len), int(2, number), long(8, b"w"), data.to_vec()].concat()
+}
+
+fn node(operator: &str, inputs: &[&str], output: &str, rest: &[u8]) -> Vec<u8> {
+    let inputs = inputs.iter().map(|name| long(1, name.as_bytes()));
+    let parts: Vec<u8> = inputs.chain([long(2, output.as_bytes()), long(4, operator.as_bytes())]).flatten().collect();
+    [parts, rest.to_vec()].concat()
+}
+
+/// An input or output of f32.
+fn value(name: &str, len: i64) -> Vec<u8> {
+    let shape = long(1, &int(1, len));
+    [long(1, name.as_bytes()), long(2, &long(1, &[int(1, 1), long(2, &shape)].concat()))].concat()
+}
+
+/// y = x + Cast(w).
+fn graph(tensor: &[u8], len: i64) -> Vec<u8> {
+    let to = long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat());
+    [
+        long(1, &node("Cast", &["w"], "f", &to)),
+        long(1, &node("Add", &["x", "f"], "y", &[])),
+        long(5, tensor),
+        long(11, &value("x", len)),
+        long(12, &value("y", len)),
+    ]
+    .concat()
+}
+
+fn file(graph: &[u8], set: i64) -> Vec<u8> {
+    [int(1, 8), long(7, graph), long(8, &int(2, set))].concat()
+}
+
+fn read(bytes: &[u8], folder: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
+    let (model, problems) = read_from("net.onnx", bytes, folder, &[])?;
+    if problems.has_errors() { Err(problems) } else { Ok((model, problems)) }
+}
+
+/// The first constant of a file: the tensor `w`.
+fn w_of(bytes: &[u8], folder: Option<&Path>) -> Tensor {
+    let (model, _) = read(bytes, folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let constant = |op: &Op| if let Op::Constant(tensor) = op { Some(tensor.clone()) } else { None };
+    let found = model.nodes.iter().find_map(|node| constant(&node.op)).expect("w is a constant");
+    validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    found
+}
+
+fn values(tensor: &Tensor) -> Vec<f64> {
+    (0..tensor.len()).map(|i| tensor.get_f64(i)).collect()
+}
+
+/// What is said of a file with this tensor, which must be refused.
+fn refused(number: i64, len: i64, data: &[u8], folder: Option<&Path>) -> String {
+    read(&file(&graph(&tensor(number, len, data), len), 21), folder).expect_err("the tensor is wrong").to_string()
+}
+
+/// Elements of every type: its number in a file, the bytes of `raw_data`, the typed field, and what they stand for.
+fn types() -> Vec<(i64, ElementType, Vec<u8>, Vec<u8>, [f64; 3])> {
+    let of = |number: u64, values: [i64; 3]| long(number, &ints(&values));
+    let bytes = |size: usize, values: [i64; 3]| -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(size)).collect()
+    };
+    let whole = |values: [i64; 3]| values.map(|value| value as f64);
+    let mut all = vec![
+        (
+            1,
+            ElementType::F32,
+            floats(&[1.5, -2.0, 1e-3]),
+            long(4, &floats(&[1.5, -2.0, 1e-3])),
+            [1.5, -2.0, f64::from(1e-3f32)],
+        ),
+        (
+            11,
+            ElementType::F64,
+            [1.5f64, -2.0, 1e-3].iter().flat_map(|v| v.to_le_bytes()).collect(),
+            long(10, &[1.5f64, -2.0, 1e-3].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>()),
+            [1.5, -2.0, 1e-3],
+        ),
+        // two elements a byte: 7, -8 and 3; 15, 0 and 9
+        (22, ElementType::I4, vec![0x87, 0x03], long(5, &ints(&[0x87, 0x03])), [7.0, -8.0, 3.0]),
+        (21, ElementType::U4, vec![0x0f, 0x09], long(5, &ints(&[0x0f, 0x09])), [15.0, 0.0, 9.0]),
+        // 1, -2 and the smallest above 0, as bits
+        (10, ElementType::F16, bytes(2, [0x3c00, 0xc000, 1]), of(5, [0x3c00, 0xc000, 1]), [1.0, -2.0, 2f64.powi(-24)]),
+        (
+            16,
+            ElementType::Bf16,
+            bytes(2, [0x3f80, 0xc000, 0x0080]),
+            of(5, [0x3f80, 0xc000, 0x0080]),
+            [1.0, -2.0, 2f64.powi(-126)],
+        ),
+    ];
+    for (number, element, size, typed, held) in [
+        (2, ElementType::U8, 1, 5, [0, 7, 255]),
+        (3, ElementType::I8, 1, 5, [-128, 7, 127]),
+        (4, ElementType::U16, 2, 5, [0, 7, 65535]),
+        (5, ElementType::I16, 2, 5, [-32768, 7, 32767]),
+        (6, ElementType::I32, 4, 5, [-(1 << 31), 7, (1 << 31) - 1]),
+        (7, ElementType::I64, 8, 7, [-(1 << 52), 7, 1 << 52]),
+        (9, ElementType::Bool, 1, 5, [1, 0, 1]),
+        (12, ElementType::U32, 4, 11, [0, 7, (1 << 32) - 1]),
+        (13, ElementType::U64, 8, 11, [0, 7, 1 << 52]),
+    ] {
+        all.push((number, element, bytes(size, held), of(typed, held), whole(held)));
+    }
+    assert_eq!(all.len(), ElementType::ALL.len());
+    all
+}
+
+#[test]
+fn tensors_of_every_type_from_their_bytes_and_from_their_own_field() {
+    for (number, element, raw, typed, expected) in types() {
+        for (form, data) in [("raw", long(9, &raw)), ("typed", typed)] {
+            let found = w_of(&file(&graph(&tensor(number, 3, &data), 3), 21), None);
+            assert_eq!((found.element(), found.shape()), (element, &[3][..]), "{form}");
+            assert_eq!(values(&found), expected, "{form} data of {}", element.name());
+        }
+    }
+}
+
+#[test]
+fn repeated_fields_in_one_piece_one_by_one_and_in_pieces() {
+    let each = |number: u64, wire_type: u64, pieces: &[Vec<u8>]| -> Vec<u8> {
+        pieces.iter().flat_map(|piece| field(number, wire_type, piece)).collect()
+    };
+    let f = [0.5f32, -1.5, 3.0].map(|value| value.to_le_bytes().to_vec());
+    let d = [0.5f64, -1.5, 3.0].map(|value| value.to_le_bytes().to_vec());
+    let i = [5i64, -6, 7].map(|value| varint(value as u64));
+    let u = [5i64, 6, 7].map(|value| varint(value as u64));
+    let cases = [
+        (1, 4, 5, f, [0.5, -1.5, 3.0]),
+        (11, 10, 1, d, [0.5, -1.5, 3.0]),
+        (6, 5, 0, i.clone(), [5.0, -6.0, 7.0]),
+        (7, 7, 0, i, [5.0, -6.0, 7.0]),
+        (13, 11, 0, u, [5.0, 6.0, 7.0]),
+    ];
+    for (element, number, wire_type, pieces, expected) in cases {
+        let forms = [
+            long(number, &pieces.concat()),
+            each(number, wire_type, &pieces),
+            [long(number, &pieces[0]), field(number, wire_type, &pieces[1]), long(number, &pieces[2])].concat(),
+            [field(number, wire_type, &pieces[0]), long(number, &[]), long(number, &pieces[1..].concat())].concat(),
+        ];
+        for (at, data) in forms.iter().enumerate() {
+            // the sizes of the shape are repeated, too
+            for dims in [[int(1, 1), int(1, 3)].concat(), long(1, &ints(&[1, 3]))] {
+                let tensor = [dims, int(2, element), long(8, b"w"), data.clone()].concat();
+                let found = w_of(&file(&graph(&tensor, 3), 21), None);
+                assert_eq!((found.shape(), values(&found)), (&[1, 3][..], expected.to_vec()), "form {at}, {element}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_typed_element_outside_of_its_type_is_refused() {
+    let cases: [(i64, u64, &[i64]); 12] = [
+        (2, 5, &[256, -1]),
+        (3, 5, &[128, -129]),
+        (4, 5, &[65536, -1]),
+        (5, 5, &[32768, -32769]),
+        (9, 5, &[2, -1]),
+        (10, 5, &[65536, -1]),
+        (12, 11, &[1 << 32, 1 << 40]),
+        (16, 5, &[65536, -1]),
+        (21, 5, &[256, -1]),
+        (22, 5, &[256, -1]),
+        (6, 5, &[]),
+        (13, 11, &[]),
+    ];
+    for (number, typed, wrong) in cases {
+        for value in wrong {
+            let said = refused(number, 1, &long(typed, &ints(&[*value])), None);
+            assert!(said.contains(&format!("an element {value}")), "type {number}: {said}");
+        }
+        // and what is right in this place is read
+        assert_eq!(w_of(&file(&graph(&tensor(number, 1, &long(typed, &ints(&[1]))), 1), 21), None).len(), 1);
+    }
+}
+
+#[test]
+fn data_that_do_not_fit_are_refused() {
+    let one = 1f32.to_le_bytes();
+    let cases = [
+        ("no data", vec![], "0 elements"),
+        ("one element too few", long(4, &[one, one].concat()), "2 elements"),
+        ("another field", long(5, &ints(&[1, 2, 3])), "0 elements"),
+        ("two forms", [long(4, &one), long(9, &one)].concat(), "more than one form"),
+        ("a byte too many", long(9, &[0; 13]), "13 bytes"),
+        ("half a float", long(4, &one[..2]), "damaged"),
+        ("floats as integers", int(4, 1), "damaged"),
+    ];
+    for (case, data, word) in cases {
+        let said = refused(1, 3, &data, None);
+        assert!(said.contains(word), "{case}: {said}");
+    }
+    for (number, word) in [(0, "no element type"), (8, "string"), (14, "complex"), (17, "8-bit"), (99, "type 99")] {
+        assert!(refused(number, 3, &[], None).contains(word), "{number}");
+    }
+    assert!(refused(1, -3, &[], None).contains("[-3]"));
+}
+
+#[test]
+fn messages_in_pieces_are_one_message() {
+    let graph = graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1);
+    // before the initializer: where its field begins
+    let cast = long(1, &node("Cast", &["w"], "f", &long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat())));
+    let add = long(1, &node("Add", &["x", "f"], "y", &[]));
+    let at = cast.len() + add.len();
+    let pieces = [long(8, &int(2, 21)), long(7, &graph[at..]), int(1, 3), int(1, 8), long(7, &graph[..at])].concat();
+    assert_eq!(values(&w_of(&pieces, None)), [0.25]);
+    assert_eq!(read(&pieces, None).unwrap().0.parameters.len(), 1);
+}
+
+#[test]
+fn fields_that_are_not_known_are_skipped() {
+    let unknown = [
+        int(1000, -1),
+        field(1001, 1, &[1; 8]),
+        long(1002, b"\xff\xfe"),
+        field(1003, 5, &[1; 4]),
+        field(1004, 3, &[int(1, 5), field(1004, 4, &[])].concat()),
+    ]
+    .concat();
+    let tensor = [unknown.clone(), tensor(1, 1, &long(4, &floats(&[0.25]))), unknown.clone()].concat();
+    let graph = [unknown.clone(), graph(&tensor, 1), unknown.clone()].concat();
+    let bytes = [unknown.clone(), file(&graph, 21), unknown].concat();
+    assert_eq!(values(&w_of(&bytes, None)), [0.25]);
+}
+
+#[test]
+fn damaged_bytes_are_refused() {
+    let whole = file(&graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1), 21);
+    assert!(read(&whole, None).is_ok());
+    for end in 0..whole.len() {
+        assert!(read(&whole[..end], None).is_err(), "the first {end} of {} bytes are read", whole.len());
+    }
+    let cases = [
+        ("a group in place of the graph", field(7, 3, &field(7, 4, &[]))),
+        ("the end of a group that did not begin", field(1000, 4, &[])),
+        ("a group that does not end", field(1000, 3, &int(1, 5))),
+        ("a group that ends as another", field(1000, 3, &field(1001, 4, &[]))),
+        ("groups inside each other", varint(1000 << 3 | 3).repeat(100_000)),
+        ("field 0", int(0, 1)),
+        ("wire type 6", field(1000, 6, &[0])),
+        ("wire type 7", field(1000, 7, &[0])),
+        ("an integer of 11 bytes", field(1000, 0, &[255; 11])),
+        ("a length beyond the end", field(1000, 2, &varint(1 << 40))),
+        ("a length beyond any memory", field(1000, 2, &varint(u64::MAX))),
+    ];
+    for (case, bytes) in cases {
+        let problems = read(&[whole.clone(), bytes].concat(), None).err();
+        let said = problems.unwrap_or_else(|| panic!("{case} is read")).to_string();
+        assert!(said.contains("\"net.onnx\" is damaged"), "{case}: {said}");
+    }
+}
+
+#[test]
+fn an_initializer_that_is_an_input_as_well_is_a_constant() {
+    let tensor = tensor(1, 1, &long(4, &floats(&[0.25])));
+    let graph = [long(11, &value("w", 1)), graph(&tensor, 1)].concat();
+    let bytes = [int(1, 3), long(7, &graph), long(8, &int(2, 9))].concat();
+    let (model, _) = read(&bytes, None).unwrap();
+    assert_eq!(model.parameters.len(), 1);
+    assert_eq!(values(&w_of(&bytes, None)), [0.25]);
+    // IR version 2 and none at all
+    for version in [int(1, 2), vec![]] {
+        let bytes = [version, long(7, &graph), long(8, &int(2, 9))].concat();
+        assert!(read(&bytes, None).unwrap_err().to_string().contains("IR version"));
+    }
+}
+
+#[test]
+fn tensors_in_files_beside_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    let stored = [vec![9; 4], floats(&[0.25, -8.0])].concat();
+    fs::write(folder.path().join("data/w.bin"), &stored).unwrap();
+    fs::write(folder.path().join("secret"), &stored).unwrap();
+    let entry = |key: &str, value: &str| long(13, &[long(1, key.as_bytes()), long(2, value.as_bytes())].concat());
+    let external = |entries: &[(&str, &str)]| -> Vec<u8> {
+        [entries.iter().flat_map(|(key, value)| entry(key, value)).collect(), int(14, 1)].concat()
+    };
+    let right: [&[(&str, &str)]; 3] = [
+        &[("location", "data/w.bin"), ("offset", "4"), ("length", "8")],
+        &[("offset", "4"), ("location", "./data/w.bin"), ("checksum", "0")],
+        &[("location", "data/w.bin"), ("offset", " 4 ")],
+    ];
+    for entries in right {
+        let bytes = file(&graph(&tensor(1, 2, &external(entries)), 2), 21);
+        assert_eq!(values(&w_of(&bytes, Some(folder.path()))), [0.25, -8.0], "{entries:?}");
+    }
+    let model = folder.path().join("data");
+    let up = folder.path().join("secret");
+    let wrong: [(&[(&str, &str)], &str); 10] = [
+        (&[], "external data at \"\""),
+        (&[("location", "w.bin"), ("offset", "8")], "8 bytes from byte 8"),
+        (&[("location", "w.bin"), ("length", "12")], "12 bytes from byte 0"),
+        (&[("location", "w.bin"), ("offset", "18446744073709551615")], "from byte 18446744073709551615"),
+        (&[("location", "w.bin"), ("offset", "-4")], "offset \"-4\""),
+        (&[("location", "w.bin"), ("length", "many")], "length \"many\""),
+        (&[("location", "../secret")], "external data at \"../secret\""),
+        (&[("location", up.to_str().unwrap())], "external data at"),
+        (&[("location", ".")], "external data at \".\""),
+        (&[("location", "absent")], "external data at \"absent\""),
+    ];
+    for (entries, word) in wrong {
+        let said = refused(1, 2, &external(entries), Some(&model));
+        assert!(said.contains(word), "{entries:?}: {said}");
+    }
+    // from memory there is nothing beside it
+    let said = refused(1, 2, &external(&[("location", "w.bin"), ("offset", "4")]), None);
+    assert!(said.contains("a model in one piece"), "{said}");
+    // data in the file as well
+    let both = [external(&[("location", "w.bin"), ("offset", "4")]), long(9, &[0; 8])].concat();
+    assert!(refused(1, 2, &both, Some(&model)).contains("more than one form"));
+}
+
+/// A file whose function `F(a) = LeakyRelu(a, alpha)` takes `alpha` from the call, or else from its own default.
+fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
+    let alpha = |value: f32| [long(1, b"alpha"), field(2, 5, &value.to_le_bytes()), int(20, 1)].concat();
+    let reference = long(5, &[long(1, b"alpha"), int(20, 1), long(21, b"alpha")].concat());
+    let own = match default {
+        Some(value) => long(11, &alpha(value)),
+        None => long(6, b"alpha"),
+    };
+    let function = [
+        long(1, b"F"),
+        long(4, b"a"),
+        long(5, b"b"),
+        own,
+        long(7, &node("LeakyRelu", &["a"], "b", &reference)),
+        long(9, &int(2, 21)),
+        long(10, b"own"),
+    ]
+    .concat();
+    let call = [given.map(|value| long(5, &alpha(value))).unwrap_or_default(), long(7, b"own")].concat();
+    let graph = [long(1, &node("F", &["x"], "y", &call)), long(11, &value("x", 1)), long(12, &value("y", 1))].concat();
+    let sets = [long(8, &int(2, 21)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
+    [int(1, 8), long(7, &graph), sets, long(25, &function)].concat()
+}
+
+#[test]
+fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
+    let activation = |bytes: &[u8]| -> Activation {
+        let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+        validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        let of = |op: &Op| if let Op::Elementwise(Elementwise::Activation(a)) = op { Some(*a) } else { None };
+        model.nodes.iter().find_map(|node| of(&node.op)).expect("the function's node")
+    };
+    let leaky = |alpha| Activation::new("leakyrelu", alpha, None).unwrap();
+    assert_eq!(activation(&with_function(Some(0.5), None)), leaky(Some(0.5)));
+    assert_eq!(activation(&with_function(Some(0.5), Some(0.25))), leaky(Some(0.5)));
+    assert_eq!(activation(&with_function(None, Some(0.25))), leaky(Some(0.25)));
+    // an attribute that the call leaves out is left out of the node, whose own default holds
+    assert_eq!(activation(&with_function(None, None)), leaky(None));
+    assert_ne!(leaky(None), leaky(Some(0.25)));
+}
+
+#[test]
+fn operator_sets_from_the_oldest_to_newer_than_the_newest() {
+    let of = |set: i64| read(&file(&graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1), set), None);
+    for set in OLDEST..=LATEST {
+        let (_, problems) = of(set).unwrap_or_else(|problems| panic!("{set}: {problems}"));
+        assert!(problems.0.is_empty(), "{set}: {problems}");
+    }
+    let (_, problems) = of(LATEST + 1).expect("a newer one is read with a warning");
+    assert!(problems.to_string().contains(&format!("operator set {} is read as {LATEST}", LATEST + 1)), "{problems}");
+    for set in [OLDEST - 1, 1, 0, -1] {
+        assert!(of(set).unwrap_err().to_string().contains(&format!("operator set {set}")), "{set}");
+    }
+}
