@@ -8,7 +8,7 @@ use super::nodes::{Functions, OnnxNode, TooMany, domain, expanded, needed, versi
 use super::proto::{FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto};
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
-use crate::diagnostic::{Diagnostics, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Dim, ElementType, Model, ValueId};
 
 impl<'f> GraphReader<'f> {
@@ -40,6 +40,7 @@ impl<'f> GraphReader<'f> {
         }
         reader.version(message.ir_version.unwrap_or(0));
         reader.define_functions(message.functions);
+        reader.warn_of_newer();
         match message.graph {
             Some(graph) => {
                 reader.level().graph.model.name = graph.name.clone().filter(|name| !name.is_empty());
@@ -67,6 +68,17 @@ impl<'f> GraphReader<'f> {
                 let help = "convert the model: onnx.version_converter.convert_version(model, 17)";
                 self.refuse(Wrong::new(found, valid, help));
             }
+        }
+    }
+
+    /// Warns of an operator set, the file's or a function's, that is newer than what is known.
+    fn warn_of_newer(&mut self) {
+        let of_functions = self.functions.values().flat_map(|function| versions(&function.opset_import).0);
+        let all = self.versions.clone().into_iter().chain(of_functions);
+        let newest = all.filter(|(name, _)| name.is_empty()).map(|(_, version)| version).max();
+        if let Some(version) = newest.filter(|&version| version > LATEST) {
+            let found = format!("operator set {version} is read as {LATEST}, the newest that is known");
+            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
         }
     }
 
@@ -237,14 +249,10 @@ impl<'f> GraphReader<'f> {
             self.error("this operator is not read", valid, supported::advice(&op_type));
             return;
         };
-        if of.is_empty() && (node.version < OLDEST || node.version > LATEST) && node.version != 0 {
-            if node.version > LATEST && row.versions.last().is_some() {
-                self.warning(format!("operator set {} is read as {LATEST}, the newest that is known", node.version));
-            } else {
-                let found = format!("operator set {}", node.version);
-                self.error(found, format!("{OLDEST} to {LATEST}"), "convert the model to a newer operator set");
-                return;
-            }
+        if of.is_empty() && node.version < OLDEST && node.version != 0 {
+            let found = format!("operator set {}", node.version);
+            self.error(found, format!("{OLDEST} to {LATEST}"), "convert the model to a newer operator set");
+            return;
         }
         let Some(version) = row.definition(node.version) else {
             let found = format!("{shown} in operator set {}, which does not have it", node.version);

@@ -411,6 +411,7 @@ fn operator_sets_from_the_oldest_to_newer_than_the_newest() {
     }
     let (_, problems) = of(LATEST + 1).expect("a newer one is read with a warning");
     assert!(problems.to_string().contains(&format!("operator set {} is read as {LATEST}", LATEST + 1)), "{problems}");
+    assert_eq!(problems.0.len(), 1, "said once, not for each node");
     for set in [OLDEST - 1, 1, 0, -1] {
         assert!(of(set).unwrap_err().to_string().contains(&format!("operator set {set}")), "{set}");
     }
