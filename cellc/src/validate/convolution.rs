@@ -391,8 +391,14 @@ impl<'a> Validation<'a> {
                     (OutputSizes::Input, Padding::SameLower) => less,
                     (OutputSizes::Input, _) => begin,
                     (_, Padding::SameUpper) => less,
-                    _ => total - less,
+                    _ => total.max(0) - less,
                 };
+                if matches!(of.output_sizes, OutputSizes::Given(_)) && -total >= axis.stride as i64 {
+                    let found = format!("an output of {wanted} elements along an axis");
+                    let valid = format!("at most {}, {full} and less than a stride more", full + axis.stride - 1);
+                    self.error(node, &node.origin, found, valid, "correct output_shape");
+                    return None;
+                }
                 end = total - begin;
             }
             let out = full as i64 - begin - end;

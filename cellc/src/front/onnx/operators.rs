@@ -534,7 +534,12 @@ pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let axes = reader.integers(&[axis]);
     let x = call.x();
     let length = reader.op(Op::Reduce { reduction, keep: true, none_is_none: false }, vec![x, axes]);
-    Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length])])
+    let quotient = reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length]);
+    // where all elements are 0, so is the result
+    let zero = reader.number_like(x, 0.0);
+    let none = reader.op_of(Op::Elementwise(Elementwise::Equal), vec![length, zero], ElementType::Bool);
+    let element = reader.element(x);
+    Some(vec![reader.op_of(Op::Elementwise(Elementwise::Select), vec![none, zero, quotient], element)])
 }
 
 pub(super) fn selu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
