@@ -1,4 +1,5 @@
-"""Cases of loops that end by a condition, of branches, comparisons, rounding, look-up and integers, with ONNX Runtime's numbers.
+"""Cases of loops that end by a condition, of branches, comparisons, rounding, look-up and integers, of sums and elements by a pattern, with ONNX
+Runtime's numbers.
 
     pip install onnx onnxruntime numpy
     python decisions.py FOLDER           # writes the cases
@@ -118,6 +119,58 @@ def decisions(rng):
     return graph, runs, [None] * len(outputs)
 
 
+def arrangements(rng):
+    """Running sums, rows with a single one, triangles, nearest elements, equations of letters, a longer transposed convolution, lengths of rows of zeros."""
+    nodes, outputs, given = [], [], {}
+
+    def add(op, inputs, name, kind, shape, **attributes):
+        nodes.append(h.make_node(op, inputs, [name], **attributes))
+        outputs.append((name, kind, shape))
+
+    for name, axis, attributes in [('sum', 1, {}), ('sum_before', -1, {'exclusive': 1}), ('sum_after', 2, {'reverse': 1}),
+                                   ('sum_behind', 0, {'exclusive': 1, 'reverse': 1})]:
+        given[name + '_axis'] = np.int64(axis)
+        add('CumSum', ['x', name + '_axis'], name, T.FLOAT, [2, 5, 7], **attributes)
+    given.update(one_axis=np.int64(0), depth=np.int64(6), off_on=np.array([-1, 2], np.float32), off_on_whole=np.array([3, 5]))
+    add('CumSum', ['tokens', 'one_axis'], 'token_sums', T.INT64, [4])
+    add('OneHot', ['tokens', 'depth', 'off_on'], 'rows', T.FLOAT, [4, 6])
+    add('OneHot', ['tokens', 'depth', 'off_on_whole'], 'columns', T.INT64, [6, 4], axis=0)
+    given.update(above=np.int64(1), below=np.int64(-2), one_each=np.ones((5, 7), np.float32))
+    add('Trilu', ['x'], 'upper', T.FLOAT, [2, 5, 7])
+    add('Trilu', ['x', 'above'], 'lower', T.FLOAT, [2, 5, 7], upper=0)
+    add('Trilu', ['x', 'below'], 'upper_below', T.FLOAT, [2, 5, 7], upper=1)
+    nodes.append(h.make_node('EyeLike', ['one_each'], ['eye'], k=2, dtype=T.FLOAT))
+    add('Mul', ['x', 'eye'], 'diagonal', T.FLOAT, [2, 5, 7])
+    sizes = {'twice': ([1, 2, 3], {'coordinate_transformation_mode': 'asymmetric', 'nearest_mode': 'floor'}), 'larger': ([1, 1.5, 1.6], {}),
+             'smaller': ([1, 0.6, 0.5], {'nearest_mode': 'ceil'}), 'corners': ([1, 2, 1.3], {'coordinate_transformation_mode': 'align_corners'}),
+             'as_pytorch': ([1, 0.2, 0.8], {'coordinate_transformation_mode': 'pytorch_half_pixel', 'nearest_mode': 'round_prefer_ceil'})}
+    for name, (scales, attributes) in sizes.items():
+        given[name + '_scales'] = np.array(scales, np.float32)
+        shape = [int(np.floor(np.float32(s) * np.float32(n))) for s, n in zip(scales, [2, 5, 7])]
+        add('Resize', ['x', '', name + '_scales'], name, T.FLOAT, shape, mode='nearest', **attributes)
+    given['wanted'] = np.array([2, 8, 3])
+    add('Resize', ['x', '', '', 'wanted'], 'by_size', T.FLOAT, [2, 8, 3], mode='nearest')
+    given.update(W=draw(rng, 7, 3), V=draw(rng, 3, 5))
+    for name, equation, inputs, shape in [
+            ('product', 'btk,kn->btn', ['x', 'W'], [2, 5, 3]), ('attention', 'b i k, b j k -> b i j', ['x', 'x'], [2, 5, 5]),
+            ('chain', 'btk,kn,nt->bk', ['x', 'W', 'V'], [2, 7]), ('turned', 'abc->ca', ['x'], [7, 2]), ('scaled', '...c,cn->...cn', ['x', 'W'], [2, 5, 7, 3]),
+            ('implied', 'btk,kn', ['x', 'W'], [2, 3, 5]), ('inner', 'btk,btk->', ['x', 'x'], [])]:
+        if name == 'implied':
+            shape = [2, 3, 5]
+        add('Einsum', inputs, name, T.FLOAT, shape, equation=equation)
+    given['C'] = draw(rng, 5, 2, 3)
+    add('ConvTranspose', ['x', 'C'], 'longer', T.FLOAT, [2, 2, 16], strides=[2], output_shape=[16])
+    add('ConvTranspose', ['x', 'C'], 'shorter', T.FLOAT, [2, 2, 14], strides=[2], output_shape=[14])
+    given.update(keeps=np.array([[0], [1], [0], [1], [1]], np.float32))
+    nodes.append(h.make_node('Mul', ['x', 'keeps'], ['some_zero']))
+    add('LpNormalization', ['some_zero'], 'unit_rows', T.FLOAT, [2, 5, 7])
+    add('LpNormalization', ['some_zero'], 'unit_sums', T.FLOAT, [2, 5, 7], axis=2, p=1)
+    graph = h.make_graph(nodes, 'arrangements', [info('x', T.FLOAT, [2, 5, 7]), info('tokens', T.INT64, [4])],
+                         [info(*output) for output in outputs], constants(**given))
+    runs = [[draw(rng, 2, 5, 7), rng.integers(-6, 6, 4)] for _ in range(2)]
+    return graph, runs, [None] * len(outputs)
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     model = h.make_model(graph, opset_imports=[h.make_opsetid('', 17)], ir_version=8)
@@ -152,9 +205,9 @@ def write(folder, make, seed):
                                'dims': inputs[i]['shape']} for i, given in enumerate(graph.input)]
             case['outputs'] = [{'index': i, 'result': name, 'names': [name], 'dtype': DTYPES[str(np.asarray(results[i]).dtype)],
                                 'shape': oracle[i]['shape']} for i, name in enumerate(names)]
-            case['tolerance'] = [{'abs': 2e-6 if results[i].dtype == np.float32 else 0.0, 'rule': '|out-oracle| <= abs'} for i in range(len(results))]
+            case['tolerance'] = [{'abs': 2e-6 * max(1.0, float(np.abs(results[i]).max())) if results[i].dtype == np.float32 else 0.0, 'rule': '|out-oracle| <= abs'} for i in range(len(results))]
     json.dump(case, open(os.path.join(folder, 'case.json'), 'w'), indent=1)
 
 
-for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions], 1):
+for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements], 1):
     write(sys.argv[1], make, seed)

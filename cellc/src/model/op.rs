@@ -116,6 +116,37 @@ pub enum Op {
     Broadcast(BroadcastMode),
     /// Inputs: data, how often it stands along each axis.
     Tile,
+    /// The sum of all elements up to each along an axis. Inputs: data, axis.
+    RunningSum {
+        /// Whether each is left out of its own sum.
+        exclusive: bool,
+        /// Whether sums begin at the end.
+        reverse: bool,
+    },
+    /// A row for each index: `on` there, `off` elsewhere. Inputs: indices, how long a row is, on, off.
+    OneHot {
+        /// Where the rows stand in the result, from the end where negative.
+        axis: i64,
+        /// Whether negative indices count from the end; else they are nowhere.
+        from_end: bool,
+    },
+    /// Matrices with zeros on one side of a diagonal. Inputs: data, and the diagonal where it is not the main one.
+    Triangle {
+        /// Whether zeros stand below.
+        upper: bool,
+    },
+    /// Ones on a diagonal, in the shape of the input.
+    EyeLike {
+        /// How far it is above the main one.
+        diagonal: i64,
+    },
+    /// Sums of products. Inputs: the factors.
+    Einsum {
+        /// The letters of their dimensions and of the result's, as NumPy writes them.
+        equation: String,
+    },
+    /// The nearest elements at other places along axes. Inputs: data, factors or sizes, and the axes where those are not all.
+    Resize(Resize),
     /// The shape, as integers.
     ShapeOf,
     /// Integers from the first input to before the second, the third apart.
@@ -535,4 +566,43 @@ impl Loop {
         let node = *self.body.parameters.get(index)?;
         self.body.nodes.get(node)?.outputs.first().copied()
     }
+}
+
+/// What [`Op::Resize`] takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resize {
+    /// Whether the second input is sizes, not factors.
+    pub by_size: bool,
+    /// Where an element of the result stands.
+    pub scaling: Scaling,
+    /// Which element is taken there.
+    pub nearest: Nearest,
+}
+
+/// How places of a resized axis are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaling {
+    /// From the middle of the first element.
+    Asymmetric,
+    /// From the edge of the first element.
+    HalfPixel,
+    /// As [`Self::HalfPixel`]; a single element stands at 0.
+    PytorchHalfPixel,
+    /// So that the first and last elements stay in their places.
+    AlignCorners,
+}
+
+/// Which element is nearest to a place between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nearest {
+    /// The nearest; of two, the first.
+    RoundPreferFloor,
+    /// The nearest; of two, the second.
+    RoundPreferCeil,
+    /// The one before.
+    Floor,
+    /// The one after.
+    Ceil,
+    /// The one before; where the axis becomes shorter, the one after.
+    Simple,
 }

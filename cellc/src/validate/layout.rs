@@ -500,14 +500,29 @@ impl Validation<'_> {
             self.error(node, &node.origin, found, valid, "correct the indices");
             return;
         };
-        let to: Vec<usize> = [&shape[..axis], &of_indices, &shape[axis + 1..]].concat();
+        if let Some(taken) = self.gathered(node, &data, axis, &places, &of_indices) {
+            self.set(node, 0, taken);
+        }
+    }
+
+    /// The elements at places along an axis, whose dimension becomes those that are given.
+    pub(super) fn gathered(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        axis: usize,
+        places: &[usize],
+        dimensions: &[usize],
+    ) -> Option<Known> {
+        let shape = self.shape_of(data);
+        let to: Vec<usize> = [&shape[..axis], dimensions, &shape[axis + 1..]].concat();
         let own = strides(&shape);
         let step = match places[..] {
             [] | [_] => 0,
             [first, second, ..] => second as isize - first as isize,
         };
         if places.windows(2).all(|w| w[1] as isize - w[0] as isize == step) {
-            let along = signed(strides(&of_indices)).into_iter().map(|s| s * step * own[axis] as isize);
+            let along = signed(strides(dimensions)).into_iter().map(|s| s * step * own[axis] as isize);
             let before = own[..axis].iter().map(|&s| s as isize);
             let after = own[axis + 1..].iter().map(|&s| s as isize);
             let geometry = Geometry {
@@ -515,21 +530,25 @@ impl Validation<'_> {
                 strides: before.chain(along).chain(after).collect(),
                 shape: to,
             };
-            self.set_view(node, 0, &data, geometry);
-            return;
+            return self.view(node, data, geometry);
         }
-        match &data {
+        match data {
             Known::Constant(tensor, element) => {
-                if self.foldable(node, &to, *element).is_some() {
-                    let gathered = fold::gather(tensor, axis, &places, to);
-                    self.set(node, 0, Known::Constant(gathered, *element));
-                }
+                self.foldable(node, &to, *element)?;
+                Some(Known::Constant(fold::gather(tensor, axis, places, to), *element))
             }
-            Known::Source(..) | Known::Iteration(..) => self.gather_one_by_one(node, &data, axis, &places, to),
+            Known::Source(..) | Known::Iteration(..) => self.gather_one_by_one(node, data, axis, places, to),
         }
     }
 
-    fn gather_one_by_one(&mut self, node: &Node, data: &Known, axis: usize, places: &[usize], to: Vec<usize>) {
+    fn gather_one_by_one(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        axis: usize,
+        places: &[usize],
+        to: Vec<usize>,
+    ) -> Option<Known> {
         // neighbours are taken together: the first place of each run, and how many there are
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for &place in places {
@@ -542,26 +561,24 @@ impl Validation<'_> {
             let found = format!("{} runs of indices in no order", runs.len());
             let valid = format!("{MOST_GATHERED} or fewer, or a progression");
             self.error(node, &node.origin, found, valid, "gather from a constant, or fewer at once");
-            return;
+            return None;
         }
         let shape = self.shape_of(data);
         let mut inputs = Vec::new();
         for (start, count) in runs {
             let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
             along[axis] = Along { start, count, step: 1 };
-            let Some(part) = self.view(node, data, geometry(&shape, &along)) else { return };
+            let part = self.view(node, data, geometry(&shape, &along))?;
             inputs.extend(self.source(&part));
         }
         let mut all = shape;
         all[axis] = places.len();
-        if self.computable(node, &all).is_none() {
-            return;
-        }
+        self.computable(node, &all)?;
         let out = self.value(all);
         self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
         let side_by_side = Known::Source(Source::Value(out), data.element());
         self.set_range(&side_by_side, self.range_of(data));
-        self.set_view(node, 0, &side_by_side, Geometry::reshaped(to));
+        self.view(node, &side_by_side, Geometry::reshaped(to))
     }
 
     pub(super) fn scatter_update(&mut self, node: &Node) {

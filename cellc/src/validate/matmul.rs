@@ -39,16 +39,27 @@ impl Factor {
 impl<'a> Validation<'a> {
     pub(super) fn matmul(&mut self, node: &'a Node, transpose_a: bool, transpose_b: bool) {
         let Some(inputs) = self.inputs(node) else { return };
+        if let Some(product) = self.product(node, &inputs, transpose_a, transpose_b) {
+            self.set(node, 0, product);
+        }
+    }
+
+    /// The product of two tensors of matrices.
+    pub(super) fn product(
+        &mut self,
+        node: &'a Node,
+        inputs: &[Known],
+        transpose_a: bool,
+        transpose_b: bool,
+    ) -> Option<Known> {
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
         let valid = "a [.., M, K] and b [.., K, N], the dimensions before them broadcast";
         let help = "transpose or reshape one of them";
         if shapes.iter().any(Vec::is_empty) {
             self.shapes_differ(node, &shapes, valid, help);
-            return;
+            return None;
         }
-        if self.all_floats(node, &inputs).is_none() {
-            return;
-        }
+        self.all_floats(node, inputs)?;
         let factor = |i: usize, transposed: bool, vector: fn(usize) -> Vec<usize>| match shapes[i][..] {
             [n] => Factor { known: inputs[i].clone(), shape: vector(n), transposed: false, vector: true },
             _ => Factor { known: inputs[i].clone(), shape: shapes[i].clone(), transposed, vector: false },
@@ -59,14 +70,12 @@ impl<'a> Validation<'a> {
         let batch = broadcast([a.batch(), b.batch()]).filter(|_| inner == b_rows);
         let Some(batch) = batch else {
             self.shapes_differ(node, &shapes, valid, help);
-            return;
+            return None;
         };
         let mut shape = batch.clone();
         shape.extend((!a.vector).then_some(rows));
         shape.extend((!b.vector).then_some(columns));
-        if self.computable(node, &shape).is_none() {
-            return;
-        }
+        self.computable(node, &shape)?;
         let element = inputs[0].element();
         let product = if let Some(w) = b.matrix() {
             // b is one matrix: the batch is a's, and its rows are all rows
@@ -80,9 +89,7 @@ impl<'a> Validation<'a> {
         } else {
             self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape)
         };
-        if let Some(source) = product {
-            self.set(node, 0, Known::Source(source, element));
-        }
+        Some(Known::Source(product?, element))
     }
 
     fn dense(

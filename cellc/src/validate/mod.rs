@@ -2,6 +2,7 @@
 //!
 //! This is the only place where legality is decided: after it, nothing can fail.
 
+mod arrange;
 mod best;
 mod branches;
 mod cell;
@@ -9,6 +10,7 @@ mod choices;
 mod common_interface;
 mod convolution;
 mod dependence;
+mod einsum;
 mod elementwise;
 mod flow;
 mod fold;
@@ -333,6 +335,12 @@ impl<'a> Validation<'a> {
             Op::ScatterElements { axis } => self.scatter_elements(node, *axis),
             Op::GatherElements { axis } => self.gather_elements(node, *axis),
             Op::Tile => self.tile(node),
+            Op::RunningSum { exclusive, reverse } => self.running_sum(node, *exclusive, *reverse),
+            Op::OneHot { axis, from_end } => self.one_hot(node, *axis, *from_end),
+            Op::Triangle { upper } => self.triangle(node, *upper),
+            Op::EyeLike { diagonal } => self.eye_like(node, *diagonal),
+            Op::Einsum { equation } => self.einsum(node, equation),
+            Op::Resize(of) => self.resize(node, *of),
             Op::ShapeOf => self.shape_of_op(node),
             Op::Range => self.range(node),
             Op::ReadValue { variable, shape, element } => {

@@ -157,7 +157,14 @@ impl Validation<'_> {
     }
 
     /// 0, 1, .. along an axis.
-    fn numbers_along(&mut self, like: &Known, axis: usize, rank: usize, size: usize, step: usize) -> Option<Known> {
+    pub(super) fn numbers_along(
+        &mut self,
+        like: &Known,
+        axis: usize,
+        rank: usize,
+        size: usize,
+        step: usize,
+    ) -> Option<Known> {
         let mut shape = vec![1; rank];
         shape[axis] = size;
         let numbers: Vec<i64> = (0..size).map(|k| (k * step) as i64).collect();

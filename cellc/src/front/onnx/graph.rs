@@ -160,6 +160,12 @@ impl<'f> GraphReader<'f> {
         self.constant(&tensor)
     }
 
+    /// A constant list of numbers.
+    pub(super) fn numbers(&mut self, values: &[f32]) -> ValueId {
+        let tensor = Tensor::from_f32(vec![values.len()], values).expect("as many values as the shape has");
+        self.constant(&tensor)
+    }
+
     /// A constant integer without dimensions.
     pub(super) fn integer(&mut self, value: i64) -> ValueId {
         let tensor = Tensor::from_i64(Vec::new(), &[value]).expect("one value");

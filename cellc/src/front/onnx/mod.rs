@@ -1,5 +1,6 @@
 //! ONNX: one file, and the files of tensors beside it that it names.
 
+mod arrange;
 mod attributes;
 mod bodies;
 mod graph;

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
-use super::{bodies, operators as o, quantized as q, recurrent, windows};
+use super::{arrange as a, bodies, operators as o, quantized as q, recurrent, windows};
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
 /// The oldest operator set that is read.
@@ -184,6 +184,13 @@ pub static SUPPORTED: &[Supported] = &[
     row("Tile", &[6, 13], 2..=2, o::tile, "constant repeats"),
     row("Range", &[11, 27], 3..=3, o::range, "computed when compiling; integers"),
     row("ReverseSequence", &[10], 2..=2, o::reverse_sequence, "every length must be the length of the axis"),
+    row("CumSum", &[11, 14], 2..=2, a::running_sum, "a constant axis"),
+    row("OneHot", &[9, 11], 3..=3, a::one_hot, "a constant depth"),
+    row("Trilu", &[14], 1..=2, a::triangle, "a constant diagonal"),
+    row("EyeLike", &[9, 22], 1..=1, a::eye_like, "computed when compiling"),
+    row("Einsum", &[12], 1..=ANY, a::einsum, "any equation; products of two by two"),
+    row("Resize", &[10, 11, 13, 18, 19], 1..=4, a::resize, "mode=nearest; constant scales or sizes"),
+    row("Upsample", &[7, 9], 1..=2, a::resize, "mode=nearest; constant scales"),
     row("Where", &[9, 16], 3..=3, o::select, "NumPy broadcasting"),
     row("ArgMax", &[1, 11, 12, 13], 1..=1, |r, c| o::arg_best(r, c, true), "any axis"),
     row("ArgMin", &[1, 11, 12, 13], 1..=1, |r, c| o::arg_best(r, c, false), "any axis"),

@@ -6,8 +6,8 @@ use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Normalization, Op, PadMode, Value,
-    ValueId,
+    Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Nearest, Normalization, Op, PadMode,
+    Resize, Scaling, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -50,6 +50,8 @@ pub(super) enum Then {
     Scaled,
     /// Data is the third input, scale and shift the first two.
     DataFirst,
+    /// Sizes are the second input and scales the third, of which one is read.
+    SizesOrScales(bool),
     /// There is a second output, indices of this type.
     Indices(ElementType),
 }
@@ -258,6 +260,20 @@ impl GraphReader<'_, '_> {
                 let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
                 ReadOperation::new(Op::TopK { axis, largest, last: false, sorted_by_place }).ports(Ports::Exactly(2))
             }
+            LayerType::CumSum => {
+                let [exclusive, reverse] =
+                    ["exclusive", "reverse"].map(|name| self.boolean(index, data, name, Some(false)));
+                ReadOperation::new(Op::RunningSum { exclusive: exclusive?, reverse: reverse? })
+            }
+            LayerType::OneHot => {
+                let axis = self.whole(index, data, "axis", None, ANY_INTEGER)?;
+                ReadOperation::new(Op::OneHot { axis, from_end: false }).of(OutputTypes::Of(2))
+            }
+            LayerType::Einsum => {
+                let equation = self.required(index, data, "equation", "letters for each dimension")?.text.to_owned();
+                ReadOperation::new(Op::Einsum { equation })
+            }
+            LayerType::Interpolate => self.interpolate(index, set, data)?,
             LayerType::Concat => {
                 ReadOperation::new(Op::Concat { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? })
             }
@@ -384,6 +400,45 @@ impl GraphReader<'_, '_> {
         Some(given.text.to_owned())
     }
 
+    /// Another size by the nearest elements.
+    fn interpolate(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
+        self.required(index, data, "mode", "nearest")?;
+        self.word(index, data, "mode", "", &[("nearest", ())])?;
+        let by = [("sizes", true), ("scales", false)];
+        self.required(index, data, "shape_calculation_mode", "sizes, scales")?;
+        let by_size = self.word(index, data, "shape_calculation_mode", "", &by);
+        let scalings = [
+            ("half_pixel", Scaling::HalfPixel),
+            ("pytorch_half_pixel", Scaling::PytorchHalfPixel),
+            ("asymmetric", Scaling::Asymmetric),
+            ("align_corners", Scaling::AlignCorners),
+        ];
+        let scaling = self.word(index, data, "coordinate_transformation_mode", "half_pixel", &scalings);
+        let modes = [
+            ("round_prefer_floor", Nearest::RoundPreferFloor),
+            ("round_prefer_ceil", Nearest::RoundPreferCeil),
+            ("floor", Nearest::Floor),
+            ("ceil", Nearest::Ceil),
+            ("simple", Nearest::Simple),
+        ];
+        let nearest = self.word(index, data, "nearest_mode", "round_prefer_floor", &modes);
+        self.word(index, data, "antialias", "false", &[("false", ()), ("0", ())])?;
+        // for another mode
+        data.take(self.document, "cube_coeff");
+        for name in ["pads_begin", "pads_end"] {
+            let pads = self.integers(index, data, name, false)?;
+            if pads.iter().any(|&pad| pad != 0) {
+                let found = format!("{name} that are not 0");
+                self.error(index, self.origin(index), found, "0", "pad by a layer of its own");
+                return None;
+            }
+        }
+        let by_size = by_size?;
+        let resize = Resize { by_size, scaling: scaling?, nearest: nearest? };
+        let then = if set < 11 { Then::SizesOrScales(by_size) } else { Then::Nothing };
+        Some(ReadOperation::new(Op::Resize(resize)).then(then))
+    }
+
     /// Refuses a variable in a body: OpenVINO has none there.
     fn no_variables_here(&mut self, index: usize) -> Option<()> {
         if self.is_body() {
@@ -421,6 +476,11 @@ impl GraphReader<'_, '_> {
                 if inputs.len() == 5 {
                     inputs[..3].rotate_right(1);
                     operation.element = OutputTypes::Is(self.graph.model.values[inputs[0].0].element);
+                }
+            }
+            &Then::SizesOrScales(sizes) => {
+                if inputs.len() > 2 {
+                    inputs.remove(if sizes { 2 } else { 1 });
                 }
             }
             &Then::Indices(indices) => {

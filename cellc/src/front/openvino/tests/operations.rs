@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Normalization,
-    OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Rounding, WeightLayout, Window,
+    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Nearest,
+    Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, Rounding, Scaling, WeightLayout,
+    Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -197,6 +198,16 @@ fn cases() -> Vec<Case> {
         ("Gather", "opset1", "", (3, 1), Op::Gather { batch_dims: 0 }),
         ("Gather", "opset7", "batch_dims=\"1\"", (3, 1), Op::Gather { batch_dims: 1 }),
         ("Gather", "opset8", "batch_dims=\"-1\"", (3, 1), Op::Gather { batch_dims: -1 }),
+        ("CumSum", "opset3", "exclusive=\"true\"", (2, 1), Op::RunningSum { exclusive: true, reverse: false }),
+        ("OneHot", "opset1", "axis=\"-1\"", (4, 1), Op::OneHot { axis: -1, from_end: false }),
+        ("Einsum", "opset7", "equation=\"ij,jk->ik\"", (2, 1), Op::Einsum { equation: "ij,jk->ik".to_owned() }),
+        (
+            "Interpolate",
+            "opset11",
+            "mode=\"nearest\" shape_calculation_mode=\"scales\" nearest_mode=\"floor\" pads_begin=\"0\" antialias=\"false\"",
+            (3, 1),
+            Op::Resize(Resize { by_size: false, scaling: Scaling::HalfPixel, nearest: Nearest::Floor }),
+        ),
         ("GatherElements", "opset6", "axis=\"-1\"", (2, 1), Op::GatherElements { axis: -1 }),
         (
             "TopK",
@@ -565,6 +576,15 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("SoftMax", "opset1", "axis=\"-1\"".to_owned(), (1, 1)),
         ("SoftMax", "opset8", "axis=\"\"".to_owned(), (1, 1)),
         ("LogSoftmax", "opset4", "axis=\"1\"".to_owned(), (1, 1)),
+        ("OneHot", "opset1", String::new(), (4, 1)),
+        ("Einsum", "opset7", String::new(), (2, 1)),
+        ("Interpolate", "opset11", "mode=\"cubic\" shape_calculation_mode=\"sizes\"".to_owned(), (2, 1)),
+        (
+            "Interpolate",
+            "opset11",
+            "mode=\"nearest\" shape_calculation_mode=\"sizes\" pads_end=\"0, 1\"".to_owned(),
+            (2, 1),
+        ),
         ("Round", "opset5", "mode=\"half_away_from_zero\"".to_owned(), (1, 1)),
         ("TopK", "opset3", "axis=\"1\" mode=\"middle\" sort=\"value\"".to_owned(), (2, 2)),
         ("TopK", "opset3", "axis=\"1\" sort=\"value\"".to_owned(), (2, 2)),
