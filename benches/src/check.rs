@@ -153,7 +153,7 @@ impl Bounds {
             parameters[0] = rows[place(call, rows.len(), workload.lead_in())].to_vec();
             kernel.call()?;
             let outputs = kernel.outputs();
-            let (expected, bounds) = self.step(profile, &parameters);
+            let (expected, bounds) = self.step(&profile, &parameters);
             for (r, (got, (expected, bounds))) in outputs.iter().zip(expected.iter().zip(bounds)).enumerate() {
                 for (j, (got, (expected, bound))) in got.iter().zip(expected.iter().zip(bounds)).enumerate() {
                     let error = (f64::from(*got) - expected).abs();
@@ -179,12 +179,12 @@ impl Bounds {
     }
 
     /// The results, and their bounds.
-    fn step(&mut self, profile: Profile, parameters: &[Vec<f64>]) -> (&[Vec<f64>], &[Vec<f64>]) {
-        let same = |known: &Known| known.profile == profile && known.parameters == parameters;
+    fn step(&mut self, profile: &Profile, parameters: &[Vec<f64>]) -> (&[Vec<f64>], &[Vec<f64>]) {
+        let same = |known: &Known| known.profile == *profile && known.parameters == parameters;
         let at = self.known.iter().position(same).unwrap_or_else(|| {
             let expected = reference(&self.model, parameters, &[]);
             let bounds = bound(&self.model, profile, parameters, &[]);
-            self.known.push(Known { profile, parameters: parameters.to_vec(), expected, bounds });
+            self.known.push(Known { profile: profile.clone(), parameters: parameters.to_vec(), expected, bounds });
             self.known.len() - 1
         });
         let known = &self.known[at];

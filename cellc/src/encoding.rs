@@ -6,7 +6,7 @@ use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::model::{Tensor, ValidModel, ValidOp, WeightSource};
-use crate::options::{Arithmetic, WeightFormat};
+use crate::options::{Arithmetic, Options, WeightFormat};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
 const INT8_MOST: f32 = 127.0;
@@ -133,10 +133,26 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Of all matrices that cells and dense layers multiply with.
-    pub fn of(model: &ValidModel, format: WeightFormat) -> Self {
-        let mut loss = Self { format, ..Self::default() };
-        for row in matrices(model).iter().flat_map(|matrix| (0..matrix.rows).map(|row| matrix.row(row))) {
+    /// Of all matrices that cells and dense layers multiply with, those of each format but f32 by themselves.
+    pub fn of(model: &ValidModel, options: &Options) -> Vec<Self> {
+        let mut formats: Vec<Self> = Vec::new();
+        for matrix in matrices(model) {
+            let format = options.stored(matrix.of);
+            if format == WeightFormat::F32 {
+                continue;
+            }
+            let at = formats.iter().position(|loss| loss.format == format).unwrap_or_else(|| {
+                formats.push(Self { format, ..Self::default() });
+                formats.len() - 1
+            });
+            formats[at].add(&matrix);
+        }
+        formats
+    }
+
+    fn add(&mut self, matrix: &Matrix<'_>) {
+        let (format, loss) = (self.format, self);
+        for row in (0..matrix.rows).map(|row| matrix.row(row)) {
             let most = row.iter().fold(0.0, |most: f64, w| most.max(f64::from(w.abs())));
             for error in Stored::new(format, &row).errors(&row) {
                 loss.weights += 1;
@@ -145,7 +161,6 @@ impl Loss {
                 loss.largest = loss.largest.max(if error > 0.0 { error / most.max(f64::MIN_POSITIVE) } else { 0.0 });
             }
         }
-        loss
     }
 }
 

@@ -11,7 +11,7 @@ use crate::model::{
     CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
     WeightSource, counted, equations,
 };
-use crate::options::{Accuracy, Arithmetic, Fma, Options, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Options};
 use crate::plan::Plan;
 use crate::summary::{denormals, escape, title};
 
@@ -114,21 +114,44 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         }
         Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
     });
-    lines.extend(integers(options.arithmetic).map(str::to_owned));
+    lines.extend(integers(model, options));
     lines.push(denormals(options).to_string());
     lines.push(NOT_FINITE.to_owned());
     lines.extend(activations(model, plan.accuracy));
     lines.push(String::new());
-    if options.stored() != WeightFormat::F32 {
-        lines.push(Loss::of(model, options.stored()).to_string());
+    let losses = Loss::of(model, options);
+    if !losses.is_empty() {
+        lines.extend(losses.iter().map(Loss::to_string));
         lines.push(String::new());
     }
     lines.extend(bounds(model, plan, options, interface));
     lines.into_iter().flat_map(wrap).collect()
 }
 
-/// How matrices are multiplied, unless in f32.
-pub(crate) fn integers(arithmetic: Arithmetic) -> Option<&'static str> {
+/// How matrices are multiplied, unless all are in f32; where that is not the same for all layers, which.
+pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
+    let nodes = model.all_nodes().into_iter();
+    let nodes = nodes.filter(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_)));
+    let mut layers: Vec<(Arithmetic, Vec<String>)> = Vec::new();
+    for node in nodes {
+        let (arithmetic, name) = (options.arithmetic_in(&node.name), format!("\"{}\"", escape(&node.name)));
+        match layers.iter_mut().find(|(other, _)| *other == arithmetic) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => layers.push((arithmetic, vec![name])),
+        }
+    }
+    let mut lines = Vec::new();
+    if layers.len() > 1 {
+        let each =
+            |(arithmetic, names): &(Arithmetic, Vec<String>)| format!("{} in {}", names.join(", "), arithmetic.name());
+        lines.push(format!("Layers: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
+    }
+    lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
+    lines
+}
+
+fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
     match arithmetic {
         Arithmetic::F32 => None,
         Arithmetic::Int8 => Some(
@@ -173,7 +196,7 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
     let mut profiles: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
     profiles.dedup();
     for fused in profiles {
-        let profile = Profile::new(fused, options);
+        let profile = &Profile::new(fused, options);
         let isas: Vec<_> = plan.isas.iter().filter(|(_, f)| *f == fused).map(|(isa, _)| isa.name).collect();
         lines.push(format!("  {}, {}:", if fused { "fused" } else { "unfused" }, isas.join(" and ")));
         if known && bound::work(model) > MOST_WORK {

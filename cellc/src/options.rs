@@ -210,6 +210,46 @@ impl Arithmetic {
     }
 }
 
+impl Arithmetic {
+    /// How matrices are stored for it, where f32 arithmetic has them in that format.
+    pub(crate) fn stored(self, format: WeightFormat) -> WeightFormat {
+        match self {
+            Self::F32 => format,
+            Self::Int8 | Self::Int8x16 => WeightFormat::Int8Pair,
+            Self::Int16 => WeightFormat::Int16,
+        }
+    }
+
+    /// Reads the arithmetic of one layer: its name, '=' and the arithmetic.
+    pub(crate) fn of_layer(text: &str) -> Result<(String, Self), String> {
+        // the last one: a name may hold '=', an arithmetic cannot
+        let named = text.rsplit_once('=').and_then(|(layer, name)| {
+            let arithmetic = Self::ALL.into_iter().find(|arithmetic| arithmetic.name() == name.trim())?;
+            (!layer.is_empty()).then(|| (layer.to_owned(), arithmetic))
+        });
+        named.ok_or_else(|| "a layer's name, '=' and f32, int8, int8x16 or int16 are needed: head=f32".to_owned())
+    }
+}
+
+/// What the matrices of every layer are multiplied in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Products {
+    /// Of those that have none of their own.
+    all: Arithmetic,
+    /// Of layers, by name.
+    own: Vec<(String, Arithmetic)>,
+}
+
+impl Products {
+    /// All in f32.
+    pub(crate) const F32: Self = Self { all: Arithmetic::F32, own: Vec::new() };
+
+    /// Those of a layer of that name.
+    pub fn of(&self, layer: &str) -> Arithmetic {
+        self.own.iter().find(|(own, _)| own == layer).map_or(self.all, |(_, arithmetic)| *arithmetic)
+    }
+}
+
 /// Which parameters are states that the struct holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -316,6 +356,8 @@ pub struct Options {
     pub weight_format: WeightFormat,
     /// What matrices are multiplied in.
     pub arithmetic: Arithmetic,
+    /// The same for single layers, by name.
+    pub arithmetic_of: Vec<(String, Arithmetic)>,
     /// The number of threads of a step.
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
@@ -354,6 +396,7 @@ impl Options {
             weights_as: _,
             weight_format,
             arithmetic,
+            arithmetic_of,
             threads,
             runtime,
             interface: _,
@@ -405,6 +448,9 @@ impl Options {
         if *arithmetic != default.arithmetic {
             option("--arithmetic", arithmetic.name());
         }
+        for (layer, arithmetic) in arithmetic_of {
+            option("--arithmetic-of", &format!("{layer}={}", arithmetic.name()));
+        }
         match threads {
             Threads::One => {}
             Threads::Two => option("--threads", "2"),
@@ -430,13 +476,20 @@ impl Options {
         self.language == Language::C && !self.arch.c_extensions
     }
 
-    /// How matrices are stored for their arithmetic.
-    pub(crate) fn stored(&self) -> WeightFormat {
-        match self.arithmetic {
-            Arithmetic::F32 => self.weight_format,
-            Arithmetic::Int8 | Arithmetic::Int8x16 => WeightFormat::Int8Pair,
-            Arithmetic::Int16 => WeightFormat::Int16,
-        }
+    /// What matrices are multiplied in.
+    pub fn products(&self) -> Products {
+        Products { all: self.arithmetic, own: self.arithmetic_of.clone() }
+    }
+
+    /// What the matrices of a layer are multiplied in.
+    pub(crate) fn arithmetic_in(&self, layer: &str) -> Arithmetic {
+        let own = self.arithmetic_of.iter().find(|(own, _)| own == layer);
+        own.map_or(self.arithmetic, |(_, arithmetic)| *arithmetic)
+    }
+
+    /// How the matrices of a layer are stored for their arithmetic.
+    pub(crate) fn stored(&self, layer: &str) -> WeightFormat {
+        self.arithmetic_in(layer).stored(self.weight_format)
     }
 
     /// The instruction sets to write, the baseline first, the best last.

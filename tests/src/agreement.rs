@@ -28,7 +28,7 @@ impl Compared {
         let (given, before) = (exact(parameters), exact(variables));
         let results = subject.interpret_from(isa, parameters, variables);
         let right = reference(subject.model(), &given, &before);
-        let profile = Profile::new(fused, &subject.compilation.options);
+        let profile = &Profile::new(fused, &subject.compilation.options);
         let limits = bound(subject.model(), profile, &given, &before);
         Self { found: Outcome { results: exact(&results), variables: exact(variables) }, right, limits }
     }

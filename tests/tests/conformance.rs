@@ -190,7 +190,7 @@ fn what_a_format_of_weights_costs_is_within_the_bound() {
             let given = exact(call);
             let right = subject.reference(call);
             for (isa, (name, fused)) in subject.isas().enumerate() {
-                let limits = bound(subject.model(), Profile::new(fused, options), &given, &variables);
+                let limits = bound(subject.model(), &Profile::new(fused, options), &given, &variables);
                 let found = subject.interpret(isa, call);
                 let values = found.iter().zip(&right).zip(&limits.results);
                 for ((found, right), limit) in values.flat_map(|((f, r), l)| f.iter().zip(r).zip(l)) {
@@ -213,7 +213,8 @@ fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
             Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
         };
         for (whole, half) in subjects(WeightFormat::F32).zip(subjects(WeightFormat::F16)) {
-            let loss = Loss::of(half.model(), WeightFormat::F16);
+            let losses = Loss::of(half.model(), &half.compilation.options);
+            let [loss] = &losses[..] else { panic!("{name}: {losses:?}") };
             assert!(loss.exact == loss.weights && loss.weights > 0 && loss.largest == 0.0, "{name}: {loss}");
             let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
             assert!(bytes(&half) * 10 < bytes(&whole) * 7, "{name}: {} of {} bytes", bytes(&half), bytes(&whole));

@@ -56,7 +56,7 @@ fn every_stage(file: ModelFile) {
     let exact: Vec<Vec<f64>> = inputs.iter().map(|values| values.iter().map(|v| f64::from(*v)).collect()).collect();
     let wanted = reference(model, &exact, &[]).results;
     let errors =
-        bound(model, Profile::new(subject.isas().next().expect("generic").1, &compilation.options), &exact, &[]);
+        bound(model, &Profile::new(subject.isas().next().expect("generic").1, &compilation.options), &exact, &[]);
     for ((given, wanted), most) in subject.interpret(0, &inputs).iter().zip(&wanted).zip(&errors.results) {
         for ((given, wanted), most) in given.iter().zip(wanted).zip(most) {
             assert!((f64::from(*given) - wanted).abs() <= *most, "{given} for {wanted}, at most {most} off");

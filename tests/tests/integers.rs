@@ -23,8 +23,79 @@ const INTEGERS: [(Arithmetic, f64); 3] =
     [(Arithmetic::Int8, 1e-3), (Arithmetic::Int8x16, 1e-3), (Arithmetic::Int16, 1e-5)];
 
 fn subjects(arithmetic: Arithmetic) -> impl Iterator<Item = Subject> {
-    let options = Options { arithmetic, ..Options::default() };
-    CASES.iter().flat_map(move |name| Case::subjects(&corpus::case(name), &options, "")).map(|(subject, _)| subject)
+    with_options(&CASES, Options { arithmetic, ..Options::default() })
+}
+
+fn with_options<'a>(cases: &'a [&str], options: Options) -> impl Iterator<Item = Subject> + use<'a> {
+    cases.iter().flat_map(move |name| Case::subjects(&corpus::case(name), &options, "")).map(|(subject, _)| subject)
+}
+
+/// Two cells and a head, and their names.
+const LAYERS: [&str; 3] =
+    ["__module.r/aten::gru/GRUSequence", "__module.r/aten::gru/GRUSequence_1", "__module.head/aten::linear/MatMul"];
+
+/// The same model with an arithmetic for each layer.
+fn mixtures() -> impl Iterator<Item = Subject> {
+    let mixtures = [
+        (Arithmetic::Int8, vec![(LAYERS[1], Arithmetic::Int16), (LAYERS[2], Arithmetic::F32)]),
+        (Arithmetic::F32, vec![(LAYERS[0], Arithmetic::Int8x16)]),
+    ];
+    mixtures.into_iter().flat_map(|(arithmetic, layers)| {
+        let arithmetic_of = layers.into_iter().map(|(name, arithmetic)| (name.to_owned(), arithmetic)).collect();
+        with_options(&["torch_gru2_head_static"], Options { arithmetic, arithmetic_of, ..Options::default() })
+    })
+}
+
+/// Each layer multiplies what was asked for it: programs and bounds, and the weights that are stored.
+#[test]
+fn layers_have_an_arithmetic_of_their_own() {
+    let mut sizes = Vec::new();
+    for subject in mixtures() {
+        let options = &subject.compilation.options;
+        let own: Vec<_> = subject.compilation.plan.products.iter().map(|product| product.arithmetic).collect();
+        let [first, second, head] = own[..] else { panic!("{own:?}") };
+        match options.arithmetic {
+            Arithmetic::Int8 => {
+                assert_eq!([first, second, head], [Arithmetic::Int8, Arithmetic::Int16, Arithmetic::F32])
+            }
+            _ => assert_eq!([first, second, head], [Arithmetic::Int8x16, Arithmetic::F32, Arithmetic::F32]),
+        }
+        sizes.push(subject.compilation.plan.products.iter().map(|product| product.bytes()).collect::<Vec<_>>());
+        for call in &subject.calls {
+            for isa in 0..subject.isas().count() {
+                let mut variables = subject.variables();
+                let before = exact(&variables);
+                let compared = Compared::step(&subject, isa, call, &mut variables);
+                let right = reference_in(&options.products(), subject.model(), &exact(call), &before);
+                for (found, right) in compared.found.parts().flatten().zip(right.parts().flatten()) {
+                    assert!((found - right).abs() <= 4e-6 * right.abs().max(1.0), "{found} {right}");
+                }
+                for (at, found, right, limit) in compared.elements() {
+                    assert!((found - right).abs() <= limit, "{at:?}: {found} {right}, bound {limit:e}");
+                }
+            }
+        }
+    }
+    assert!(sizes[0][0] == sizes[1][0] && sizes[0][1] < sizes[1][1] && sizes[0][2] == sizes[1][2], "{sizes:?}");
+}
+
+/// A layer that is not there, one that multiplies nothing, and one that is named twice.
+#[test]
+fn layers_without_a_matrix_are_refused() {
+    let refused = |layers: &[&str]| {
+        let arithmetic_of = layers.iter().map(|layer| ((*layer).to_owned(), Arithmetic::Int8)).collect();
+        let options = Options { arithmetic_of, ..Options::default() };
+        let case = corpus::case("torch_gru2_head_static");
+        let Err(problems) = cellc::internals::compile::compile(&case.model, &options) else { panic!("{layers:?}") };
+        problems.to_string()
+    };
+    let said = refused(&["gru", "__module.r/aten::gru/Squeeze"]);
+    for part in
+        ["--arithmetic-of names \"gru\", which is no cell and no dense layer", "aten::gru/Squeeze\", which", LAYERS[2]]
+    {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(refused(&[LAYERS[0], LAYERS[0]]).contains("twice"));
 }
 
 /// An element that lies between two integers may be rounded to the other one after another rounding before it: what one step of one element
@@ -39,7 +110,8 @@ fn programs_multiply_the_integers_of_the_reference() {
                     let mut variables = subject.variables();
                     let before = exact(&variables);
                     let compared = Compared::step(&subject, isa, call, &mut variables);
-                    let right = reference_in(arithmetic, subject.model(), &exact(call), &before);
+                    let right =
+                        reference_in(&subject.compilation.options.products(), subject.model(), &exact(call), &before);
                     let found = compared
                         .found
                         .parts()
@@ -69,7 +141,7 @@ fn programs_multiply_the_integers_of_the_reference() {
 #[test]
 fn bounds_include_what_integers_lose() {
     let f32_bound = |subject: &Subject, call: &[Vec<f32>]| {
-        let profile = Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Options::default());
         let before = exact(&subject.variables());
         bound(subject.model(), profile, &exact(call), &before).parts().flatten().copied().fold(0.0, f64::max)
     };

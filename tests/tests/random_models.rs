@@ -95,7 +95,9 @@ fn check(subject: &Subject, seen: &mut Seen) {
 /// Whether matrices are what they are in the model.
 fn stored_exactly(subject: &Subject) -> bool {
     let options = &subject.compilation.options;
-    options.weight_format == WeightFormat::F32 && options.arithmetic == Arithmetic::F32
+    options.weight_format == WeightFormat::F32
+        && options.arithmetic == Arithmetic::F32
+        && options.arithmetic_of.is_empty()
 }
 
 /// Whether a model is one step of one cell whose activations have bounded results.

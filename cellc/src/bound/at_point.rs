@@ -64,7 +64,7 @@ pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
 impl AtOneInput {
     /// The arithmetic that the exact values are defined in.
     fn exact(&self) -> Float64 {
-        Float64 { products: self.0.profile.products }
+        Float64 { products: self.0.profile.products.clone() }
     }
 }
 
@@ -125,17 +125,17 @@ impl Arithmetic for AtOneInput {
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
-    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[AtPoint]) -> AtPoint {
+    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[AtPoint]) -> AtPoint {
         let (weights, (exact, known)) = (weights.collect::<Vec<_>>(), apart(values));
         let of = || weights.iter().copied();
         if known.iter().all(|v| v.is_exact())
             && self.0.profile.weights == WeightFormat::F32
-            && self.0.profile.products == options::Arithmetic::F32
+            && self.0.profile.products.of(layer) == options::Arithmetic::F32
             && is_whole(of().zip(exact.iter().copied()))
         {
-            return self.constant(self.exact().row(of(), &exact));
+            return self.constant(self.exact().row(layer, of(), &exact));
         }
-        AtPoint::new(self.exact().row(of(), &exact), self.0.row(of(), &known))
+        AtPoint::new(self.exact().row(layer, of(), &exact), self.0.row(layer, of(), &known))
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (AtPoint, AtPoint)>) -> AtPoint {

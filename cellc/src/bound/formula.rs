@@ -8,7 +8,7 @@ use crate::model::{Activation, CellKind, ResetGate, ValidModel, ValidOp};
 /// not exceed in one step.
 ///
 /// Simpler and wider than [`super::bound`]: the gates' ranges are not used. There is one for single steps of RNN and GRU.
-pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
+pub fn formula(model: &ValidModel, profile: &Profile) -> Vec<String> {
     let covered = |op: &ValidOp| match op {
         ValidOp::Cell(cell) => cell.sequence.is_none() && matches!(cell.kind, CellKind::Rnn | CellKind::Gru(_)),
         _ => false,
@@ -73,7 +73,7 @@ pub fn formula(model: &ValidModel, profile: Profile) -> Vec<String> {
 }
 
 /// What an activation of a sum makes of the sum's error E, as text.
-fn error_text(activation: Activation, profile: Profile) -> String {
+fn error_text(activation: Activation, profile: &Profile) -> String {
     let image = activation::image(activation, f64::from(f32::MAX));
     let own = activation::error(activation, profile.accuracy, profile.fused);
     let mut text = match image.slope {
@@ -109,7 +109,7 @@ fn error_text(activation: Activation, profile: Profile) -> String {
 }
 
 /// What the computed activation of a sum does not exceed in magnitude, as text.
-fn range_text(activation: Activation, profile: Profile) -> String {
+fn range_text(activation: Activation, profile: &Profile) -> String {
     let image = activation::image(activation, f64::from(f32::MAX));
     let limit = image.least.abs().max(image.most.abs());
     if limit.is_finite() {

@@ -37,7 +37,7 @@ use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
     ValidModel, ValidNode, ValidOp,
 };
-use crate::options::{self, Accuracy, Options, WeightFormat};
+use crate::options::{Accuracy, Options, Products, WeightFormat};
 use crate::plan;
 use at_point::AtOneInput;
 
@@ -57,7 +57,7 @@ const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
 const MARGIN: f64 = 1.0 + 1e-9;
 
 /// What generated code does to the numbers beside rounding them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// Whether a multiply-add rounds once.
     pub fused: bool,
@@ -65,17 +65,17 @@ pub struct Profile {
     pub accuracy: Accuracy,
     /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
     pub flush_below: Option<f32>,
-    /// How matrices that are constants are stored.
+    /// How matrices that are constants are stored where they are multiplied in f32.
     pub weights: WeightFormat,
     /// What they are multiplied in.
-    pub products: options::Arithmetic,
+    pub products: Products,
 }
 
 impl Profile {
     /// What the options say, on an instruction set that fuses or does not.
     pub fn new(fused: bool, options: &Options) -> Self {
-        let Options { accuracy, arithmetic: products, .. } = *options;
-        Self { fused, accuracy, flush_below: plan::flush_below(options), weights: options.stored(), products }
+        let Options { accuracy, weight_format: weights, .. } = *options;
+        Self { fused, accuracy, flush_below: plan::flush_below(options), weights, products: options.products() }
     }
 }
 
@@ -87,8 +87,8 @@ impl Profile {
 ///
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
-pub fn bound(model: &ValidModel, profile: Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
-    let analysis = ErrorAnalysis { profile, any_length: false };
+pub fn bound(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+    let analysis = ErrorAnalysis { profile: profile.clone(), any_length: false };
     let decides = |node: &&ValidNode| match &node.op {
         ValidOp::Pointwise(pointwise) => pointwise.function.decides(),
         ValidOp::Cell(cell) => {
@@ -134,7 +134,7 @@ pub fn work(model: &ValidModel) -> usize {
 /// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a
 /// cell's h or c, `|v| <= x` in every other one, and any sequence lengths; infinite where there is none, and where weights
 /// are parameters (see `formula`).
-pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f64> {
+pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<f64> {
     if model.parameters.iter().any(|p| p.weight) {
         return vec![f64::INFINITY; model.results.len()];
     }
@@ -143,7 +143,7 @@ pub fn over_range(model: &ValidModel, profile: Profile, x: f64, h: f64) -> Vec<f
     let parameter = |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
     let magnitudes: Vec<_> = model.parameters.iter().enumerate().map(parameter).collect();
     let variables: Vec<_> = model.variables.iter().map(|v| fill(&v.shape, h)).collect();
-    let analysis = ErrorAnalysis { profile, any_length: true };
+    let analysis = ErrorAnalysis { profile: profile.clone(), any_length: true };
     let bounds = errors(evaluate(&analysis, model, &magnitudes, &variables), |v| *v);
     bounds.results.iter().map(|b| b.iter().copied().fold(0.0, f64::max)).collect()
 }
@@ -262,21 +262,23 @@ impl Arithmetic for ErrorAnalysis {
         }
     }
 
-    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
+    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
+        let arithmetic = self.profile.products.of(layer);
+        let format = arithmetic.stored(self.profile.weights);
         let most = weights.len() + JOINS + usize::from(!self.profile.fused);
         let known = |w: f64| Value::within(w.abs());
-        if self.profile.weights == WeightFormat::F32 {
+        if format == WeightFormat::F32 {
             return Value::terms(weights.map(known).zip(values.iter().copied()), most);
         }
         // what is stored, then how far that is from the model
         let weights: Vec<f32> = weights.map(|w| w as f32).collect();
-        let stored = Stored::new(self.profile.weights, &weights);
+        let stored = Stored::new(format, &weights);
         let numbers = stored.values.iter().map(|w| known(f64::from(*w)));
         let sum = Value::terms(numbers.zip(values.iter().copied()), most);
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
         let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
         let sum = sum.off_by(off);
-        match self.profile.products.largest(values.len()) {
+        match arithmetic.largest(values.len()) {
             Some(range) => sum.off_by(quantised(&stored, values, range)).rounded(),
             None => sum,
         }
@@ -328,7 +330,7 @@ impl Arithmetic for ErrorAnalysis {
     }
 
     fn softmax(&self, values: &[Value], log: bool) -> Vec<Value> {
-        softmax::softmax(values, log, self.profile)
+        softmax::softmax(values, log, &self.profile)
     }
 }
 
@@ -345,7 +347,7 @@ fn quantised(row: &Stored, values: &[Value], range: u16) -> f64 {
 
 impl ErrorAnalysis {
     fn activation(&self, activation: Activation, v: Value) -> Value {
-        v.activated(activation, self.profile)
+        v.activated(activation, &self.profile)
     }
 }
 
@@ -446,7 +448,7 @@ impl Gates<'_> {
 
     /// The terms of one row of a matrix, once they have become part of a sum.
     fn terms(&self, row: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
-        self.analysis.row(row, values)
+        self.analysis.row(&self.cell.name, row, values)
     }
 
     /// A bias, once it has become part of a sum.

@@ -6,7 +6,7 @@ use crate::activation;
 use crate::model::Activation;
 
 /// `e_i / s`, or `(v_i - m) - log s`, with `m = max v`, `e_k = exp(v_k - m)` and `s = e_0 + e_1 + ..` in this order.
-pub(super) fn softmax(values: &[Value], log: bool, profile: Profile) -> Vec<Value> {
+pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Value> {
     let nothing = Value::within(f64::INFINITY);
     if !values.iter().all(|v| v.is_bounded()) {
         return vec![nothing; values.len()];
@@ -77,7 +77,7 @@ mod tests {
     fn the_time_for_an_element_does_not_grow_with_its_row() {
         let mut row = vec![Value::within(1.0); 1 << 16];
         row[7] = Value::within(30.0);
-        let profile = Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Options::default());
         let begin = Instant::now();
         let shares = softmax(&row, false, profile);
         let taken = begin.elapsed();

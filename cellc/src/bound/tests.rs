@@ -341,7 +341,7 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
                 outputs.push((*fused, found));
             }
             for (fused, found) in outputs {
-                let profile = Profile::new(fused, &options);
+                let profile = &Profile::new(fused, &options);
                 let bounds = all(bound(model, profile, &exact, &before));
                 assert_eq!((expected.len(), expected.len()), (found.len(), bounds.len()));
                 for (i, ((expected, found), bound)) in expected.iter().zip(found).zip(bounds).enumerate() {
@@ -444,7 +444,7 @@ fn over_a_range() {
     let mut reached = 0;
     for k in 0..80 {
         let model = if k % 2 == 0 { random_cells(&mut random) } else { random_graph(&mut random) };
-        let profile = Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Options::default());
         let stated = over_range(&model, profile, 2.0, 2.0);
         let mut at = vec![0.0f64; stated.len()];
         for _ in 0..8 {
@@ -475,7 +475,7 @@ fn over_a_range_is_the_corner() {
         let input = std::mem::replace(&mut cell.h, Source::Value(view));
         model.values[view].shape = shape;
         model.nodes.insert(0, written::node(ValidOp::View(View { input, offset: 0, strides, out })));
-        let profile = Profile::new(false, &Options::default());
+        let profile = &Profile::new(false, &Options::default());
         let size = |shape: &[usize]| shape.iter().product::<usize>();
         let corner = |(i, p): (usize, &Parameter)| vec![if i == 0 { -2.0 } else { 0.5 }; size(&p.shape)];
         let corner: Vec<_> = model.parameters.iter().enumerate().map(corner).collect();
@@ -504,7 +504,7 @@ fn quotients_and_logarithms() {
         model.result(root);
         let call = (vec![vec![-3.0, 0.1, 1.0, 2.5]], Vec::new());
         compare(&model.0, &[call], !bounded);
-        let profile = Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Options::default());
         for bound in over_range(&model.0, profile, 3.0, 1.0) {
             assert_eq!(bound < 1e-5, bounded, "{bound:e}");
         }
@@ -529,7 +529,7 @@ fn grows_no_further_than_the_range() {
         cell.h_out = Some(out);
         drawn.model.push(ValidOp::Cell(cell));
         drawn.model.result(Source::Value(out));
-        let profile = Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Options::default());
         let bound = over_range(&drawn.model.0, profile, 1.0, 1.0)[0];
         assert!((1.0..2.001).contains(&bound), "{kind:?}: {bound}");
     }
@@ -546,7 +546,7 @@ fn is_no_larger_than_the_range() {
     let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[1]);
     model.result(sigmoid);
     model.result(tanh);
-    let profile = Profile::new(true, &Options::default());
+    let profile = &Profile::new(true, &Options::default());
     assert_eq!(over_range(&model.0, profile, 1.0, 1.0), [1.0, 2.0]);
 }
 
@@ -554,7 +554,7 @@ fn is_no_larger_than_the_range() {
 fn weights_that_are_inputs_have_a_formula() {
     let mut random = Random::new(4);
     let mut model = random_cells(&mut random);
-    let profile = Profile::new(true, &Options::default());
+    let profile = &Profile::new(true, &Options::default());
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| b.is_finite()));
     model.parameters.push(Parameter { weight: true, ..model.parameters[0].clone() });
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| *b == f64::INFINITY));
@@ -603,7 +603,7 @@ fn the_formula_holds() {
                 for ((_, fused), body) in plan.isas.iter().zip(program.bodies()) {
                     let found = run(&model, body, &parameters, &[]).concat();
                     let accuracy = Options { accuracy: options.accuracy, ..Options::default() };
-                    let lines = formula(&model, Profile::new(*fused, &accuracy));
+                    let lines = formula(&model, &Profile::new(*fused, &accuracy));
                     let call = [&parameters[0], &parameters[h_at], &weights[0], &weights[1], &weights[2]];
                     let stated = stated(&lines, &cell, call);
                     for ((expected, found), stated) in expected.iter().zip(found).zip(stated) {

@@ -218,12 +218,12 @@ impl Value {
         Self::new(-magnitude, magnitude, error)
     }
 
-    pub(super) fn activated(self, activation: Activation, profile: Profile) -> Self {
+    pub(super) fn activated(self, activation: Activation, profile: &Profile) -> Self {
         if !self.is_bounded() {
             return ANYTHING;
         }
         let magnitude = self.magnitude();
-        let Profile { accuracy, fused, .. } = profile;
+        let Profile { accuracy, fused, .. } = *profile;
         let error = |value: f64| activation::error(activation, accuracy, fused).within(magnitude, value);
         let (image, own) = match activation {
             // steep at one end: better than what is known of the magnitude alone

@@ -533,6 +533,11 @@ impl Builder {
         self.option(|options| options.arithmetic = arithmetic)
     }
 
+    /// What the matrices of one layer are multiplied in, by its name in the model.
+    pub fn arithmetic_of(self, layer: impl Into<String>, arithmetic: Arithmetic) -> Self {
+        self.option(|options| options.arithmetic_of.push((layer.into(), arithmetic)))
+    }
+
     /// The number of threads. Two threads share a cell of one step if the planner expects that to be faster. Generated Rust then needs
     /// std, generated C pthreads. Sequences, loops, and cells with the reset gate before the product are not supported.
     pub fn threads(self, threads: Threads) -> Self {

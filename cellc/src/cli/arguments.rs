@@ -217,6 +217,10 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "ARITHMETIC", value_enum, default_value = "f32")]
     arithmetic: Arithmetic,
 
+    /// What to multiply the matrices of one layer in, by its name in the model: f32, int8, int8x16 or int16
+    #[arg(long, value_name = "NAME=ARITHMETIC", value_parser = Arithmetic::of_layer)]
+    arithmetic_of: Vec<(String, Arithmetic)>,
+
     /// The number of threads. With 2, the caller and a helper thread each compute half of a cell, if that is faster. The results have the same bits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
     threads: u8,
@@ -619,6 +623,7 @@ impl ModelArguments {
             keep_denormals: self.keep_denormals,
             weight_format: self.weight_format,
             arithmetic: self.arithmetic,
+            arithmetic_of: self.arithmetic_of.clone(),
             threads: if self.threads == 2 { Threads::Two } else { Threads::One },
             ..Options::default()
         }
@@ -809,7 +814,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --dim n=2 --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
-                    --accuracy=audio --arithmetic=int8 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
+                    --accuracy=audio --arithmetic=int8 --arithmetic-of a=b=int16 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -844,6 +849,7 @@ mod tests {
                 wording: Options::default().wording,
                 weight_format: WeightFormat::Bf16Pair,
                 arithmetic: Arithmetic::Int8,
+                arithmetic_of: vec![("a=b".into(), Arithmetic::Int16)],
                 threads: Threads::Two,
             }
         );
@@ -855,7 +861,14 @@ mod tests {
             Options { name: None, weights_as: WeightsAs::Auto, interface: None, ..all }
         );
         assert_eq!(Options::default().given(), [""; 0]);
-        for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--weight-format=f16", "--arithmetic=int8"] {
+        for line in [
+            "--no-state",
+            "--unroll=full",
+            "--accuracy=fast",
+            "--weight-format=f16",
+            "--arithmetic=int8",
+            "--arithmetic-of=a=f32",
+        ] {
             let options = compile(&[line]).unwrap();
             assert_eq!(options.given().join("="), line);
         }

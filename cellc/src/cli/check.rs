@@ -9,7 +9,7 @@ use crate::encoding::Loss;
 use crate::harness::{Executable, Numbers, Variables};
 use crate::header::integers;
 use crate::model::{ElementType, Model, ValidModel};
-use crate::options::{Language, Options, Range, Threads, WeightFormat};
+use crate::options::{Language, Options, Range, Threads};
 use crate::random::Random;
 use crate::reference::{Outcome, initial_variables, reference};
 
@@ -38,7 +38,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&compilation.warnings));
     let mut harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
     let fused = compilation.plan.isas.iter().any(|(isa, fused)| isa.name == harness.isa() && *fused);
-    let profile = Profile::new(fused, &options);
+    let profile = &Profile::new(fused, &options);
 
     let model = &compilation.model;
     let steps = inputs.steps(arguments.steps)?;
@@ -261,11 +261,11 @@ fn print(
     );
     let model = &compilation.model;
     let interface = &compilation.interface;
-    if let Some(arithmetic) = integers(compilation.options.arithmetic) {
-        text += &format!("{arithmetic}\n");
+    for line in integers(model, &compilation.options) {
+        text += &format!("{line}\n");
     }
-    if compilation.options.stored() != WeightFormat::F32 {
-        text += &format!("{}\n", Loss::of(model, compilation.options.stored()));
+    for loss in Loss::of(model, &compilation.options) {
+        text += &format!("{loss}\n");
     }
     let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
     let elements = floats.chain(model.results.iter().map(|r| r.element));

@@ -57,8 +57,8 @@ pub(crate) trait Arithmetic {
         steps_of(self, cell, weights, row, length)
     }
 
-    /// The products of a fixed row of a matrix with as many values, summed up in order.
-    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[Self::Value]) -> Self::Value;
+    /// The products of a fixed row of a matrix of that layer with as many values, summed up in order.
+    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[Self::Value]) -> Self::Value;
 
     /// The sum of products, in order.
     fn dot(&self, terms: impl ExactSizeIterator<Item = (Self::Value, Self::Value)>) -> Self::Value;
@@ -318,7 +318,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 }
                 ValidOp::Integers(integers) => (integers.out, self.integers(integers)),
                 ValidOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
-                ValidOp::Dense(dense) => (dense.out, self.dense(dense)),
+                ValidOp::Dense(dense) => (dense.out, self.dense(&node.name, dense)),
                 ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
                 ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
                 ValidOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
@@ -386,12 +386,12 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     }
 
     /// `y[r, j] = sum_i x[r, i] W[i, j]`
-    fn dense(&self, dense: &Dense) -> Vec<A::Value> {
+    fn dense(&self, layer: &str, dense: &Dense) -> Vec<A::Value> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let at = |i: usize, j: usize| if dense.transposed { j * inputs + i } else { i * outputs + j };
         let row = |j: usize| (0..inputs).map(move |i| w.at(at(i, j)));
-        let element = |r: usize, j: usize| self.arithmetic.row(row(j), &x[r * inputs..][..inputs]);
+        let element = |r: usize, j: usize| self.arithmetic.row(layer, row(j), &x[r * inputs..][..inputs]);
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }
 

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
-use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidOp, counted};
+use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unroll, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
@@ -437,14 +437,15 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let spelled = |isa: &Isa| options.language == Language::C || !isa.rust_mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.fma == Fma::Auto && spelled(isa);
     let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, fused(isa))).collect();
-    let product = |op: &ValidOp| {
+    let product = |node: &ValidNode| {
+        let (op, layer) = (&node.op, &node.name[..]);
         let mut reasons = Vec::new();
         let product = match op {
             ValidOp::Cell(cell) => Product::from(cell),
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
-        let threads = threads(op, &product, options);
+        let threads = threads(op, &product, (options, layer));
         // each of two threads has panels of its own
         let share = match threads {
             Ok(_) if product.rows == 1 => product.units.div_ceil(2).next_multiple_of(arch.line / 4).min(product.units),
@@ -460,11 +461,11 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             None => panel_columns(op, &product, share, arch),
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
-        Some(plan_product(product, columns, threads, reasons, options, &isas))
+        Some(plan_product(product, columns, threads, reasons, (options, layer), &isas))
     };
     let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
     for node in model.all_nodes() {
-        let Some(product) = product(&node.op) else { continue };
+        let Some(product) = product(node) else { continue };
         halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
         products.push(product);
     }
@@ -476,13 +477,13 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
 }
 
 /// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
-fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String, String> {
+fn threads(op: &ValidOp, product: &Product, (options, layer): (&Options, &str)) -> Result<String, String> {
     match (options.threads, op) {
         (Threads::One, _) => Err(String::new()),
         (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
             Some(false) => Err(format!("{ONE_THREAD}asked for")),
-            None => cost::two_threads(product, options.stored(), &options.arch.costs),
+            None => cost::two_threads(product, options.stored(layer), &options.arch.costs),
         },
         (Threads::Two, _) => Err(format!("{ONE_THREAD}no cell")),
     }
@@ -505,10 +506,10 @@ fn plan_product(
     width: usize,
     threads: Result<String, String>,
     mut reasons: Vec<String>,
-    options: &Options,
+    (options, layer): (&Options, &str),
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
-    let (arch, format) = (options.arch, options.stored());
+    let (arch, format) = (options.arch, options.stored(layer));
     let cut = threads.is_ok() && product.rows == 1;
     let PanelLayout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
@@ -581,7 +582,7 @@ fn plan_product(
         product,
         panels,
         format,
-        arithmetic: options.arithmetic,
+        arithmetic: options.arithmetic_in(layer),
         weights,
         biases,
         unroll,

@@ -7,7 +7,7 @@ use crate::encoding::{Stored, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
-use crate::options::{self, WeightFormat};
+use crate::options::{self, Products, WeightFormat};
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
 ///
@@ -16,7 +16,7 @@ use crate::options::{self, WeightFormat};
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
 pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
-    reference_in(options::Arithmetic::F32, model, parameters, variables)
+    reference_in(&Products::F32, model, parameters, variables)
 }
 
 /// The same where matrices are multiplied in another arithmetic: with its weights and its vectors, and nothing else that rounds.
@@ -24,12 +24,12 @@ pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f
 /// # Panics
 /// As [`reference`].
 pub fn reference_in(
-    products: options::Arithmetic,
+    products: &Products,
     model: &ValidModel,
     parameters: &[Vec<f64>],
     variables: &[Vec<f64>],
 ) -> Outcome<f64> {
-    evaluate(&Float64 { products }, model, parameters, variables)
+    evaluate(&Float64 { products: products.clone() }, model, parameters, variables)
 }
 
 /// What every variable is before the first step.
@@ -46,11 +46,11 @@ pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
 
 pub(crate) struct Float64 {
     /// What matrices are multiplied in.
-    pub(crate) products: options::Arithmetic,
+    pub(crate) products: Products,
 }
 
 /// All of it in float64.
-pub(crate) const FLOAT64: Float64 = Float64 { products: options::Arithmetic::F32 };
+pub(crate) const FLOAT64: Float64 = Float64 { products: Products::F32 };
 
 impl Arithmetic for Float64 {
     type Value = f64;
@@ -78,13 +78,11 @@ impl Arithmetic for Float64 {
         State { h, c }
     }
 
-    fn row(&self, weights: impl ExactSizeIterator<Item = f64>, values: &[f64]) -> f64 {
-        match self.products {
+    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[f64]) -> f64 {
+        let products = self.products.of(layer);
+        match products {
             options::Arithmetic::F32 => weights.zip(values).map(|(w, v)| w * v).sum(),
-            options::Arithmetic::Int8 | options::Arithmetic::Int8x16 => {
-                self.integers(WeightFormat::Int8, weights, values)
-            }
-            options::Arithmetic::Int16 => self.integers(WeightFormat::Int16, weights, values),
+            _ => integers(products, weights, values),
         }
     }
 
@@ -178,16 +176,15 @@ pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
     all
 }
 
-impl Float64 {
-    /// A row of weights times a vector, both as integers.
-    fn integers(&self, format: WeightFormat, weights: impl Iterator<Item = f64>, values: &[f64]) -> f64 {
-        let Stored { values: weights, scale } = Stored::new(format, &weights.map(|w| w as f32).collect::<Vec<_>>());
-        let of_row = f64::from(scale.unwrap_or(1.0));
-        let sum = |values: &[f64]| weights.iter().zip(values).map(|(w, v)| f64::from(*w) * v).sum::<f64>();
-        let Some(range) = self.products.largest(values.len()) else { return sum(values) * of_row };
-        let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>(), range);
-        sum(&whole.into_iter().map(f64::from).collect::<Vec<_>>()) * of_row * f64::from(scale)
-    }
+/// A row of weights times a vector, both as integers.
+fn integers(arithmetic: options::Arithmetic, weights: impl Iterator<Item = f64>, values: &[f64]) -> f64 {
+    let row: Vec<_> = weights.map(|w| w as f32).collect();
+    let Stored { values: weights, scale } = Stored::new(arithmetic.stored(WeightFormat::F32), &row);
+    let of_row = f64::from(scale.unwrap_or(1.0));
+    let sum = |values: &[f64]| weights.iter().zip(values).map(|(w, v)| f64::from(*w) * v).sum::<f64>();
+    let Some(range) = arithmetic.largest(values.len()) else { return sum(values) * of_row };
+    let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>(), range);
+    sum(&whole.into_iter().map(f64::from).collect::<Vec<_>>()) * of_row * f64::from(scale)
 }
 
 /// The cells, one row of one step at a time.
@@ -274,11 +271,11 @@ impl Gates<'_> {
     }
 
     fn wx(&self, gate: usize, j: usize) -> f64 {
-        self.arithmetic.row(self.weights.w(gate, j), self.x)
+        self.arithmetic.row(&self.cell.name, self.weights.w(gate, j), self.x)
     }
 
     fn rv(&self, gate: usize, j: usize, v: &[f64]) -> f64 {
-        self.arithmetic.row(self.weights.r(gate, j), v)
+        self.arithmetic.row(&self.cell.name, self.weights.r(gate, j), v)
     }
 }
 

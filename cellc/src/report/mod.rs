@@ -13,6 +13,7 @@ use crate::compile::Compilation;
 use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
+use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
 use cost::{Cost, formula};
 pub use measured::Measured;
@@ -271,7 +272,7 @@ impl Report {
             weights_at_run_time: packed.run_time_len > 0,
             state_bytes,
             block_bytes,
-            weight_format: compilation.options.stored().name(),
+            weight_format: weight_format(&compilation.plan),
             flash_bytes: packed.bytes.len() as u64,
             memory_bytes: state_bytes + block_bytes + bytes(packed.run_time_len),
             source_bytes: source.map(|file| file.bytes.len() as u64).sum(),
@@ -595,4 +596,11 @@ fn collect_folded<'a>(
             _ => gone.entry(kind).or_default().push(node.name.clone()),
         }
     }
+}
+
+/// How the matrices of all layers are stored, if in the same way.
+fn weight_format(plan: &Plan) -> &'static str {
+    let mut names = plan.products.iter().map(|product| product.format.name());
+    let first = names.next().unwrap_or(WeightFormat::F32.name());
+    if names.all(|name| name == first) { first } else { "mixed" }
 }

@@ -1,42 +1,45 @@
-//! Whether the matrices of a model can be stored as the options say.
+//! Whether the matrices of a model can be stored and multiplied as the options say.
 
 use super::Validation;
+use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
 use crate::encoding::matrices;
+use crate::model::{ValidOp, WeightSource};
 use crate::options::{Arithmetic, WeightFormat};
 
 impl Validation<'_> {
     /// Refuses weights that are known at run time only, and those that the format cannot hold.
     pub(super) fn weight_format(&mut self) {
-        let format = self.options.stored();
+        self.named_layers();
         let given = self.options.weight_format;
-        let fits = match self.options.arithmetic {
-            Arithmetic::F32 => !matches!(given, WeightFormat::Int16 | WeightFormat::Int8Pair),
-            Arithmetic::Int16 => given == WeightFormat::F32,
-            Arithmetic::Int8 | Arithmetic::Int8x16 => matches!(given, WeightFormat::F32 | WeightFormat::Int8),
-        };
-        if !fits {
-            let (arithmetic, given) = (self.options.arithmetic.name(), given.name());
-            let found = format!("weights stored as {given} cannot be multiplied in {arithmetic}");
-            self.diagnostics.push(self.at_layer(None, found).valid("leave out one of the two"));
+        let asked = self.options.arithmetic_of.iter().map(|(_, arithmetic)| *arithmetic);
+        let mut arithmetics: Vec<_> = std::iter::once(self.options.arithmetic).chain(asked).collect();
+        arithmetics.dedup();
+        for arithmetic in arithmetics {
+            let fits = match arithmetic {
+                Arithmetic::F32 => !matches!(given, WeightFormat::Int16 | WeightFormat::Int8Pair),
+                Arithmetic::Int16 => given == WeightFormat::F32,
+                Arithmetic::Int8 | Arithmetic::Int8x16 => matches!(given, WeightFormat::F32 | WeightFormat::Int8),
+            };
+            if !fits {
+                let (arithmetic, given) = (arithmetic.name(), given.name());
+                let found = format!("weights stored as {given} cannot be multiplied in {arithmetic}");
+                self.diagnostics.push(self.at_layer(None, found).valid("leave out one of the two"));
+            }
         }
-        if format == WeightFormat::F32 {
-            return;
-        }
-        let name = match self.options.arithmetic {
-            Arithmetic::F32 => format.name().to_owned(),
-            other => format!("{} arithmetic", other.name()),
-        };
         let mut problems = Vec::new();
-        let inputs = self.valid.parameters.iter().zip(&self.model.parameters);
-        for (parameter, &node) in inputs.filter(|(parameter, _)| parameter.weight) {
-            let found = format!("{name} for weights that are given at run time, as {:?} is", parameter.names[0]);
+        let inputs = self.valid.parameters.iter().zip(&self.model.parameters).enumerate();
+        for (i, (parameter, &node)) in inputs.filter(|(_, (parameter, _))| parameter.weight) {
+            let Some(format) = self.stored_of(WeightSource::Parameter(i)) else { continue };
+            let found = format!("{format} for weights that are given at run time, as {:?} is", parameter.names[0]);
             let problem = self.at_layer(Some(&self.model.nodes[node].name), found).valid("f32");
             problems.push(problem.help("leave out the weight format, or make the weights constants of the model"));
         }
         for matrix in matrices(&self.valid) {
+            let format = self.options.stored(matrix.of);
             let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
             if let Some(k) = too_large {
                 let value = matrix.tensor.get_f32(k);
+                let name = self.stored_as(matrix.of).unwrap_or_default();
                 let found =
                     format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, matrix.of);
                 let problem = self.at_layer(Some(matrix.of), found);
@@ -50,4 +53,54 @@ impl Validation<'_> {
         }
         problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
     }
+
+    /// What messages call how a layer's matrices are stored; `None`: as f32.
+    fn stored_as(&self, layer: &str) -> Option<String> {
+        match (self.options.arithmetic_in(layer), self.options.stored(layer)) {
+            (_, WeightFormat::F32) => None,
+            (Arithmetic::F32, format) => Some(format.name().to_owned()),
+            (arithmetic, _) => Some(format!("{} arithmetic", arithmetic.name())),
+        }
+    }
+
+    /// The same of the first layer that reads the weights and does not store them as f32.
+    fn stored_of(&self, weights: WeightSource) -> Option<String> {
+        self.valid.all_nodes().into_iter().find_map(|node| {
+            let reads = match &node.op {
+                ValidOp::Cell(cell) => {
+                    [cell.w, cell.r].contains(&weights) || cell.b.contains(&weights) || cell.p == Some(weights)
+                }
+                ValidOp::Dense(dense) => dense.w == weights,
+                _ => false,
+            };
+            reads.then(|| self.stored_as(&node.name)).flatten()
+        })
+    }
+
+    /// Refuses an arithmetic for a layer that multiplies no matrix, and two for one layer.
+    fn named_layers(&mut self) {
+        let mut known: Vec<_> = self.valid.all_nodes().into_iter().filter(|node| is_product(&node.op)).collect();
+        known.dedup_by(|a, b| a.name == b.name);
+        let known: Vec<_> = known.into_iter().map(|node| node.name.clone()).collect();
+        let option = self.options.wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
+        let mut problems = Vec::new();
+        for (i, (layer, _)) in self.options.arithmetic_of.iter().enumerate() {
+            let found = match self.options.arithmetic_of[..i].iter().any(|(before, _)| before == layer) {
+                true => format!("{option} names {} twice", quoted(layer)),
+                false if known.contains(layer) => continue,
+                false => format!("{option} names {}, which is no cell and no dense layer", quoted(layer)),
+            };
+            let valid = match known.len() {
+                0 => "the model has no cell and no dense layer".to_owned(),
+                _ => known.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+            };
+            problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}")));
+        }
+        problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
+    }
+}
+
+/// Whether an operation has matrices that can be stored in other formats.
+fn is_product(op: &ValidOp) -> bool {
+    matches!(op, ValidOp::Cell(_) | ValidOp::Dense(_))
 }

@@ -13,7 +13,7 @@ use crate::front::keys::{CLIP, Key, Macro, Takes, Value, is_clip};
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, Direction};
-use crate::options::Threads;
+use crate::options::{Arithmetic, Threads};
 
 /// Reads the value of one key.
 pub(super) struct Reader<'a> {
@@ -59,6 +59,7 @@ impl Reader<'_> {
             Takes::Text => self.text(value).map(Value::Text),
             Takes::Path => self.path(value),
             Takes::Isas => self.isas(value),
+            Takes::ArithmeticOf => self.arithmetic_of(value),
             Takes::Threads => self.threads(value),
         }
     }
@@ -179,6 +180,23 @@ impl Reader<'_> {
                 self.refuse(origin, format!("`{}`: {error}", element.source()), format!("{name}(alpha, beta)"))
             }
         }
+    }
+
+    fn arithmetic_of(&mut self, value: &ValueTokens) -> Option<Value> {
+        let elements = self.list(value)?;
+        let mut layers = Vec::new();
+        for element in &elements {
+            let text = if let Some(Lit::Str(text)) = element.literal() { text.value() } else { String::new() };
+            match Arithmetic::of_layer(&text) {
+                Ok(layer) => layers.push(layer),
+                Err(valid) => {
+                    let origin = self.tokens.add(element);
+                    let found = format!("`{}` does not say the arithmetic of a layer", element.source());
+                    self.refuse::<()>(origin, found, valid);
+                }
+            }
+        }
+        (layers.len() == elements.len()).then_some(Value::ArithmeticOf(layers))
     }
 
     fn isas(&mut self, value: &ValueTokens) -> Option<Value> {

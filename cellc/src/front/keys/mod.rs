@@ -400,6 +400,12 @@ keys! {
         valid: |_| "f32, int8, int8x16 or int16: arithmetic = int8",
         sets: Some(|options, value| set(&mut options.arithmetic, value)),
     }
+    ArithmeticOf {
+        name: "arithmetic_of",
+        takes: Takes::ArithmeticOf,
+        valid: |_| "a list of layers and their arithmetic, f32, int8, int8x16 or int16: arithmetic_of = [\"head=f32\"]",
+        sets: Some(|options, value| set(&mut options.arithmetic_of, value)),
+    }
     Threads {
         name: "threads",
         takes: Takes::Threads,

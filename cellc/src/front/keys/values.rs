@@ -78,6 +78,8 @@ pub(crate) enum Takes {
     Path,
     /// A list of instruction sets.
     Isas,
+    /// A list of texts: the name of a layer, '=' and an arithmetic.
+    ArithmeticOf,
     /// 1 or 2.
     Threads,
 }
@@ -129,6 +131,7 @@ values! {
     Accuracy(Accuracy),
     WeightFormat(WeightFormat),
     Arithmetic(Arithmetic),
+    ArithmeticOf(Vec<(String, Arithmetic)>),
     Threads(Threads),
 }
 
@@ -164,7 +167,7 @@ impl KeyValue {
             Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
             Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             // no file has such keys
-            Takes::Path | Takes::Isas | Takes::Threads => None,
+            Takes::Path | Takes::Isas | Takes::ArithmeticOf | Takes::Threads => None,
         };
         value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
     }
