@@ -63,9 +63,12 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
     }
 }
 
-/// What is left of the largest weight of a line where that is [`INT8_MOST`].
+/// What is left of the largest weight of a line where that is [`INT8_MOST`]; 1 for a line of whole numbers up to that, which a quantised model has and
+/// which are kept as they are.
 fn int8_scale(line: &[f32]) -> f32 {
-    line.iter().fold(0.0, |most: f32, w| most.max(w.abs())) / INT8_MOST
+    let most = line.iter().fold(0.0, |most: f32, w| most.max(w.abs()));
+    let is_whole = most > 0.0 && most <= INT8_MOST && line.iter().all(|w| w.fract() == 0.0);
+    if is_whole { 1.0 } else { most / INT8_MOST }
 }
 
 /// Two whole numbers in the bits of one f32.
@@ -287,6 +290,17 @@ mod tests {
         let drawn = std::iter::repeat_with(next).filter(|v| v.is_finite() && v.abs() < 1e30 && v.abs() > 1e-30);
         let ordinary = (0..500).map(|k| ((k * 7919) % 1000) as f32 / 1000.0 - 0.5);
         drawn.take(500).chain(ordinary).chain([0.0, -0.0, 1.0, -1.0, 1.0 + f32::EPSILON, 3e-39, -1e-45]).collect()
+    }
+
+    #[test]
+    fn whole_numbers_are_kept_in_8_bits() {
+        let line = [3.0, -90.0, 0.0, 17.0];
+        assert_eq!(encode(Encoding::Int8, &line), line);
+        assert_eq!(encode(Encoding::Int8Scale, &line), [1.0]);
+        for other in [[3.0, -90.5, 0.0, 17.0], [3.0, -128.0, 0.0, 17.0]] {
+            assert_ne!(encode(Encoding::Int8Scale, &other), [1.0]);
+        }
+        assert_eq!(encode(Encoding::Int8Scale, &[0.0; 4]), [0.0]);
     }
 
     #[test]
