@@ -100,8 +100,11 @@ fn refused(number: i64, len: i64, data: &[u8], folder: Option<&Path>) -> String 
     read(&file(&graph(&tensor(number, len, data), len), 21), folder).expect_err("the tensor is wrong").to_string()
 }
 
-/// Elements of every type: its number in a file, the bytes of `raw_data`, the typed field, and what they stand for.
-fn types() -> Vec<(i64, ElementType, Vec<u8>, Vec<u8>, [f64; 3])> {
+/// A type's number in a file, the type, three elements as the bytes of `raw_data` and as the typed field, and what they stand for.
+type Elements = (i64, ElementType, Vec<u8>, Vec<u8>, [f64; 3]);
+
+/// Elements of every type.
+fn types() -> Vec<Elements> {
     let of = |number: u64, values: [i64; 3]| long(number, &ints(&values));
     let bytes = |size: usize, values: [i64; 3]| -> Vec<u8> {
         values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(size)).collect()
