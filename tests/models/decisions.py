@@ -1,13 +1,15 @@
 """Cases of loops that end by a condition, of branches, comparisons, rounding, look-up and integers, of sums and elements by a pattern, with ONNX
 Runtime's numbers.
 
-    pip install onnx onnxruntime numpy
+    pip install onnx onnxruntime numpy openvino
     python decisions.py FOLDER           # writes the cases
+    python decisions.py FOLDER CORPUS    # and the branches as OpenVINO's own file too
 
 An output of a loop that ends by itself is as long as the loop may be: what lies beyond its end is zero. How many parts there are is one more output.
 """
 import json
 import os
+import shutil
 import sys
 
 import numpy as np
@@ -209,5 +211,20 @@ def write(folder, make, seed):
     json.dump(case, open(os.path.join(folder, 'case.json'), 'w'), indent=1)
 
 
+def write_ir(folder, name, corpus):
+    """The same case as OpenVINO's own file, with the same values and results."""
+    import openvino
+    source, target = os.path.join(folder, name), os.path.join(corpus, name)
+    shutil.copytree(source, target, dirs_exist_ok=True)
+    os.remove(os.path.join(target, 'model.onnx'))
+    openvino.save_model(openvino.convert_model(os.path.join(source, 'model.onnx')), os.path.join(target, 'model.xml'), compress_to_fp16=False)
+    path = os.path.join(target, 'case.json')
+    case = json.load(open(path))
+    case.update(model='model.xml', weights='model.bin', openvino=openvino.get_version())
+    json.dump(case, open(path, 'w'), indent=1)
+
+
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements], 1):
     write(sys.argv[1], make, seed)
+if len(sys.argv) > 2:
+    write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -1,4 +1,4 @@
-//! TensorIterator and Loop: a body, which is a graph of its own, and the ports that connect it with what is around it.
+//! TensorIterator, Loop and If: bodies, which are graphs of their own, and the ports that connect them with what is around them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,13 +7,13 @@ use super::supported::LayerType;
 use super::text::{parse_integer, parse_signed};
 use super::xml::ElementId;
 use crate::diagnostic::{Origin, quoted};
-use crate::model::{ElementType, Loop, LoopInput, LoopOutput, Model, Slicing};
+use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Model, Slicing};
 
 /// How deep bodies may stand inside each other.
 const MOST_LEVELS: usize = 8;
 
 /// A body that has been read.
-struct LoopBody {
+struct Body {
     model: Model,
     /// Where the Parameter of that id stands among the body's.
     parameters: HashMap<u64, usize>,
@@ -40,7 +40,7 @@ struct Repeated {
     index: usize,
     /// Whether it is a Loop.
     counted: bool,
-    body: LoopBody,
+    body: Body,
     /// Its ports by id.
     inputs: HashMap<u64, usize>,
     outputs: HashMap<u64, usize>,
@@ -57,25 +57,8 @@ impl GraphReader<'_, '_> {
     ) -> Option<(Loop, Vec<ElementType>)> {
         let document = self.document;
         let element = self.layers[index].element;
-        if self.around.len() >= MOST_LEVELS {
-            let found = format!("more than {MOST_LEVELS} bodies inside each other");
-            let valid = format!("at most {MOST_LEVELS} levels");
-            self.error(index, self.origin(index), found, valid, "unroll the innermost loops before saving the model");
-            return None;
-        }
-        let [port_map, back_edges, body] =
-            ["port_map", "back_edges", "body"].map(|name| document.children_named(element, name).next());
-        for (name, section) in [("port_map", port_map), ("body", body)] {
-            if section.is_none() {
-                let found = format!("the layer has no element {name}");
-                self.error(index, self.origin(index), found, format!("one element {name}"), SAVE_AGAIN);
-            }
-        }
-        let (port_map, body) = (port_map?, body?);
-        let body = self.body(index, body, read)?;
-        let [inputs, outputs] = ["input", "output"]
-            .map(|side| self.port_ids(index, side).into_iter().enumerate().map(|(place, id)| (id, place)).collect());
-        let of = Repeated { index, counted, body, inputs, outputs };
+        let back_edges = document.children_named(element, "back_edges").next();
+        let (port_map, of) = self.inside(index, counted, ["port_map", "body"], read)?;
         let before = self.errors;
         let map = self.port_map(port_map, &of);
         if self.errors > before {
@@ -102,13 +85,91 @@ impl GraphReader<'_, '_> {
         Some((Loop { body: body.model, counted, inputs, outputs, current_iteration, condition }, elements))
     }
 
+    /// A body of a layer and the ports around it, and the port map that connects them, by the names of their elements.
+    fn inside(
+        &mut self,
+        index: usize,
+        counted: bool,
+        names: [&str; 2],
+        read: fn(&mut GraphReader<'_, '_>, ElementId),
+    ) -> Option<(ElementId, Repeated)> {
+        let element = self.layers[index].element;
+        if self.around.len() >= MOST_LEVELS {
+            let found = format!("more than {MOST_LEVELS} bodies inside each other");
+            let valid = format!("at most {MOST_LEVELS} levels");
+            self.error(index, self.origin(index), found, valid, "unroll the innermost loops before saving the model");
+            return None;
+        }
+        let sections = names.map(|name| self.document.children_named(element, name).next());
+        for (name, section) in names.iter().zip(sections) {
+            if section.is_none() {
+                let found = format!("the layer has no element {name}");
+                self.error(index, self.origin(index), found, format!("one element {name}"), SAVE_AGAIN);
+            }
+        }
+        let [Some(port_map), Some(body)] = sections else { return None };
+        let body = self.body(index, body, read)?;
+        let [inputs, outputs] = ["input", "output"]
+            .map(|side| self.port_ids(index, side).into_iter().enumerate().map(|(place, id)| (id, place)).collect());
+        Some((port_map, Repeated { index, counted, body, inputs, outputs }))
+    }
+
+    /// The branches of an If, and the element types of the layer's outputs. `None` after an error.
+    pub(super) fn either(
+        &mut self,
+        index: usize,
+        read: fn(&mut GraphReader<'_, '_>, ElementId),
+    ) -> Option<(If, Vec<ElementType>)> {
+        let then = self.branch(index, ["then_port_map", "then_body"], read);
+        let otherwise = self.branch(index, ["else_port_map", "else_body"], read);
+        let ((then, elements), (otherwise, _)) = (then?, otherwise?);
+        Some((If { then, otherwise }, elements))
+    }
+
+    fn branch(
+        &mut self,
+        index: usize,
+        names: [&str; 2],
+        read: fn(&mut GraphReader<'_, '_>, ElementId),
+    ) -> Option<(Branch, Vec<ElementType>)> {
+        let (port_map, of) = self.inside(index, false, names, read)?;
+        let before = self.errors;
+        let mut map = self.port_map(port_map, &of);
+        if self.errors > before {
+            return None;
+        }
+        let sliced = map.inputs.values().any(|input| input.slice.is_some())
+            || map.outputs.values().any(|output| output.concatenation.is_some());
+        if sliced {
+            let found = format!("an axis in {}", names[0]);
+            self.error(index, self.document.origin(port_map), found, "ports that are whole", SAVE_AGAIN);
+        }
+        // the first input is the condition, and the others need not be read by both
+        map.used.extend(of.inputs.values());
+        self.nothing_is_left(&of, &map);
+        if self.errors > before {
+            return None;
+        }
+        let mut body = of.body.model;
+        let outputs: Vec<usize> =
+            (0..of.outputs.len()).filter_map(|k| Some(body.results[map.outputs.get(&k)?.result])).collect();
+        let inputs = (0..body.parameters.len()).filter_map(|p| Some(map.inputs.get(&p)?.input)).collect();
+        let elements = outputs.iter().map(|&node| {
+            let value = body.nodes[node].inputs.first();
+            value.map_or(ElementType::F32, |value| body.values[value.0].element)
+        });
+        let elements = elements.collect();
+        body.results = outputs;
+        Some((Branch { body, inputs }, elements))
+    }
+
     /// Reads a body. Its ids are its own; the file of weights is the model's.
     fn body(
         &mut self,
         index: usize,
         element: ElementId,
         read: fn(&mut GraphReader<'_, '_>, ElementId),
-    ) -> Option<LoopBody> {
+    ) -> Option<Body> {
         let document = self.document;
         for child in document.children(element) {
             if !matches!(document.name(child), "layers" | "edges" | "rt_info") {
@@ -131,11 +192,7 @@ impl GraphReader<'_, '_> {
         }
         let ids = |kind: LayerType| layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some());
         let places = |kind: LayerType| ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect();
-        Some(LoopBody {
-            parameters: places(LayerType::Parameter),
-            results: places(LayerType::Result),
-            model: graph.model,
-        })
+        Some(Body { parameters: places(LayerType::Parameter), results: places(LayerType::Result), model: graph.model })
     }
 
     fn port_map(&mut self, port_map: ElementId, of: &Repeated) -> Map {

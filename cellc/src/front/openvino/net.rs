@@ -236,8 +236,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let kind = self.layers[index].kind;
         let operation = if kind.has_body() && set.is_some() {
             let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
-            self.repeated(index, kind == LayerType::Loop, read)
-                .map(|(body, elements)| ReadOperation::repeated(body, elements))
+            if kind == LayerType::If {
+                self.either(index, read)
+                    .map(|(either, elements)| ReadOperation::with_body(Op::If(Box::new(either)), elements))
+            } else {
+                self.repeated(index, kind == LayerType::Loop, read)
+                    .map(|(body, elements)| ReadOperation::with_body(Op::Loop(Box::new(body)), elements))
+            }
         } else {
             set.and_then(|set| self.operation(index, set, &mut data))
         };
@@ -359,10 +364,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 }
             }
         }
-        // a body may stand in layers that repeat one only
-        let sections = ["data", "input", "output", "port_map", "back_edges", "body"];
-        let sections = if row.kind.has_body() { &sections[..] } else { &sections[..3] };
-        let mut seen: [bool; 6] = [false; 6];
+        // bodies may stand in layers that repeat one or choose one only
+        let sections: &[&str] = match row.kind {
+            LayerType::If => &["data", "input", "output", "then_port_map", "else_port_map", "then_body", "else_body"],
+            kind if kind.has_body() => &["data", "input", "output", "port_map", "back_edges", "body"],
+            _ => &["data", "input", "output"],
+        };
+        let mut seen = [false; 7];
         for child in document.children(element) {
             let name = document.name(child);
             match sections.iter().position(|&n| n == name) {

@@ -6,8 +6,8 @@ use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Loop, Nearest, Normalization, Op, PadMode,
-    Resize, Scaling, Value, ValueId,
+    Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Nearest, Normalization, Op, PadMode, Resize,
+    Scaling, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -63,10 +63,10 @@ impl ReadOperation {
         Self { op, element, shape: None, ports, ledger: Vec::new(), then: Then::Nothing }
     }
 
-    /// TensorIterator or Loop, with the types of its outputs.
-    pub(super) fn repeated(body: Loop, elements: Vec<ElementType>) -> Self {
+    /// TensorIterator, Loop or If, with the types of its outputs.
+    pub(super) fn with_body(op: Op, elements: Vec<ElementType>) -> Self {
         let ports = Ports::Exactly(elements.len());
-        Self::new(Op::Loop(Box::new(body))).of(OutputTypes::Each(elements)).ports(ports)
+        Self::new(op).of(OutputTypes::Each(elements)).ports(ports)
     }
 
     fn of(self, element: OutputTypes) -> Self {
@@ -360,7 +360,7 @@ impl GraphReader<'_, '_> {
                 ReadOperation::new(Op::Assign { variable: variable? })
             }
             // their bodies are graphs
-            LayerType::TensorIterator | LayerType::Loop | LayerType::Unknown => return None,
+            LayerType::TensorIterator | LayerType::Loop | LayerType::If | LayerType::Unknown => return None,
         };
         Some(operation)
     }
@@ -442,7 +442,7 @@ impl GraphReader<'_, '_> {
     /// Refuses a variable in a body: OpenVINO has none there.
     fn no_variables_here(&mut self, index: usize) -> Option<()> {
         if self.is_body() {
-            let found = "a variable inside the body of a TensorIterator or Loop";
+            let found = "a variable inside the body of a TensorIterator, Loop or If";
             let help = "carry the value from iteration to iteration by a back edge";
             self.error(index, self.origin(index), found, "ReadValue and Assign outside of bodies", help);
             return None;

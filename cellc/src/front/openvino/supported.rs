@@ -91,6 +91,7 @@ pub(super) enum LayerType {
     Interpolate,
     TensorIterator,
     Loop,
+    If,
     /// Not read.
     Unknown,
 }
@@ -105,7 +106,7 @@ impl LayerType {
 
     /// Whether a body stands inside the layer.
     pub(super) fn has_body(self) -> bool {
-        matches!(self, Self::TensorIterator | Self::Loop)
+        matches!(self, Self::TensorIterator | Self::Loop | Self::If)
     }
 
     /// Whether every attribute may change what is computed.
@@ -188,6 +189,7 @@ pub const SUPPORTED: &[Supported] = {
             "slices in both directions, back edges; any of these operations in the body",
         ),
         row("Loop", FIVE, K::Loop, "the trip count, or when the condition ends the loop, must be constant"),
+        row("If", &["opset8"], K::If, "where the condition is known at run time only, both branches are computed"),
         row("ReadValue", &["opset3", "opset6"], K::ReadValue, "a variable; its initial value must be constant"),
         row("Assign", &["opset3", "opset6"], K::Assign, "the value of the variable in the next call"),
         row("MatMul", ONE, K::MatMul, "any number of dimensions; either side can be transposed"),

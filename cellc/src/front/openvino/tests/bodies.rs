@@ -1,7 +1,7 @@
-//! TensorIterator and Loop.
+//! TensorIterator, Loop and If.
 
 use super::*;
-use crate::model::{Dim, Loop, LoopInput, LoopOutput, Slicing};
+use crate::model::{Dim, If, Loop, LoopInput, LoopOutput, Slicing};
 
 /// A body with Parameters 0 and 1, the sum of both, its tanh as Result 4 and itself as Result 5, all of `[1, 1, 3]`.
 fn body() -> Graph {
@@ -308,6 +308,87 @@ fn what_is_wrong_inside_a_body_is_said_there() {
             "more than layers and edges",
             iterator(&inside(PORT_MAP, BACK_EDGES, &body()).replace("<body>", "<body><z/>")),
         ),
+    ];
+    insta::assert_snapshot!(said_by_the_reader(cases));
+}
+
+/// A branch with one Parameter, and the sum of it and what it is given as Result 3.
+fn branch(kind: &str) -> Graph {
+    let mut body = Graph::default();
+    let x = body.parameter("1,3", "f32");
+    let sum = body.layer((kind, "opset1"), "", &[(x, 0), (x, 0)], 1, "");
+    body.result(sum, 2);
+    body
+}
+
+/// The ports of one branch of an If, whose own inputs and outputs are 0 to 3.
+fn ports(branch: &str, input: usize) -> String {
+    format!(
+        "<{branch}_port_map><input external_port_id=\"{input}\" internal_layer_id=\"0\"/>\
+         <output external_port_id=\"3\" internal_layer_id=\"2\"/></{branch}_port_map>"
+    )
+}
+
+fn branches() -> String {
+    let (then, otherwise) = (branch("Add").inside(), branch("Multiply").inside());
+    let (ports, bodies) = (
+        format!("{}{}", ports("else", 2), ports("then", 1)),
+        format!("<then_body>{then}</then_body><else_body>{otherwise}</else_body>"),
+    );
+    format!("\n{ports}{bodies}")
+}
+
+fn either(inside: &str) -> String {
+    let mut graph = Graph::default();
+    let (x, y) = (graph.parameter("1,3", "f32"), graph.parameter("1,3", "f32"));
+    // in the weights, byte 7 is not 0
+    let which =
+        graph.layer(("Const", "opset1"), "element_type=\"boolean\" shape=\"\" offset=\"7\" size=\"1\"", &[], 1, "");
+    let layer = graph.layer(("If", "opset8"), "", &[(which, 0), (x, 0), (y, 0)], 1, inside);
+    graph.result(layer, 3);
+    graph.text()
+}
+
+/// An If that the reader takes.
+pub(super) fn either_model() -> String {
+    either(&branches())
+}
+
+#[test]
+fn branches_take_their_inputs_and_give_their_outputs() {
+    let (model, said) = lowered(&either(&branches()));
+    assert_eq!(said, Diagnostics::default(), "{said}");
+    let found = model.nodes.into_iter().find_map(|node| match node.op {
+        Op::If(inner) => Some(*inner),
+        _ => None,
+    });
+    let If { then, otherwise } = found.expect("an If");
+    assert_eq!((&then.inputs[..], &otherwise.inputs[..]), (&[1][..], &[2][..]));
+    for (branch, kind) in [(&then, "Add"), (&otherwise, "Multiply")] {
+        assert_eq!((branch.body.parameters.len(), branch.body.results.len()), (1, 1));
+        let result = &branch.body.nodes[branch.body.results[0]];
+        let made = branch.body.nodes.iter().find(|node| node.outputs.first() == result.inputs.first());
+        assert!(made.expect("the value is made").kind.starts_with(kind));
+    }
+}
+
+#[test]
+fn branches_that_do_not_fit() {
+    let with = |from: &str, to: &str| either(&edit(&branches(), from, to));
+    let input = "<input external_port_id=\"1\" internal_layer_id=\"0\"/>";
+    let output = "<output external_port_id=\"3\" internal_layer_id=\"2\"/>";
+    let then = ports("then", 1);
+    let cases = [
+        ("no ports of a branch", with(&then, "")),
+        ("no else", either(&branches()[..branches().find("<else_body>").unwrap()])),
+        ("a body of a Loop", with("</else_body>", "</else_body><body/>")),
+        ("an input that is not there", with(input, &input.replace('1', "7"))),
+        ("a Parameter left out", with(input, "")),
+        ("an output left out", with(&then, &then.replace(output, ""))),
+        ("an axis", with(input, &input.replace("<input ", "<input axis=\"0\" "))),
+        ("an output with an axis", with(&then, &then.replace("<output ", "<output axis=\"0\" "))),
+        ("a purpose", with(input, &input.replace("<input ", "<input purpose=\"current_iteration\" "))),
+        ("an unknown type", with("\"Multiply\"", "\"Acos\"")),
     ];
     insta::assert_snapshot!(said_by_the_reader(cases));
 }

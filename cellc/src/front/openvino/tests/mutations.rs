@@ -176,6 +176,7 @@ fn mutated_files_are_refused_or_right() {
     files.push((whole_model().into_bytes(), weights()));
     files.push((bodies::iterator_model().into_bytes(), weights()));
     files.push((bodies::loop_model().into_bytes(), weights()));
+    files.push((bodies::either_model().into_bytes(), weights()));
 
     let mut random = Random::new(2026);
     let (mut right, mut wrong) = (0, 0);
@@ -213,7 +214,7 @@ fn mutated_files_are_refused_or_right() {
 
 #[test]
 fn the_models_that_are_mutated_are_right() {
-    for text in [whole_model(), bodies::iterator_model(), bodies::loop_model()] {
+    for text in [whole_model(), bodies::iterator_model(), bodies::loop_model(), bodies::either_model()] {
         let (valid, _) = compile(&text).unwrap_or_else(|e| panic!("{e}"));
         check_valid(&valid);
     }

@@ -448,7 +448,7 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
 #[test]
 fn every_type_of_layer_that_is_read() {
     // these stand in every model, and bodies have tests of their own
-    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop"];
+    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If"];
     let typed = cases().into_iter().map(|case| (case, ElementType::F32)).chain(typed_cases());
     for ((name, set, data, (inputs, outputs), op), element) in typed {
         if name == "ConvertLike" {
