@@ -103,13 +103,16 @@ fn about(key: &str, value: &Json) -> LedgerEntry {
 
 /// All of its keys are about the model; the `listed` ones, which a host adjusts rate and levels by, are entries of their own.
 fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
-    let mut entries = vec![about("metadata", &metadata)];
-    if let Some(mut metadata) = Object::of(metadata) {
-        let entry = |key: &&str| {
-            let value = metadata.take(key).filter(|value| *value != Json::Null)?;
-            Some(about(&format!("metadata.{key}"), &value))
-        };
-        entries.extend(listed.iter().filter_map(entry));
+    let whole = about("metadata", &metadata);
+    let Some(mut metadata) = Object::of(metadata) else { return vec![whole] };
+    let entry = |key: &&str| {
+        let value = metadata.take(key).filter(|value| *value != Json::Null)?;
+        Some(about(&format!("metadata.{key}"), &value))
+    };
+    let mut entries: Vec<_> = listed.iter().filter_map(entry).collect();
+    // where the entries say all, that it is there need not be said too
+    if entries.is_empty() || metadata.rest().next().is_some() {
+        entries.insert(0, whole);
     }
     entries
 }

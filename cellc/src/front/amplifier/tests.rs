@@ -88,6 +88,9 @@ fn what_is_not_computed_with_is_listed_or_warned_about() {
     let rtneural =
         RTNEURAL.replacen("\"in_gain\"", "\"samplerate\": \"48000\", \"esr\": 0.5, \"out_gain\": -95, \"in_gain\"", 1);
     insta::assert_snapshot!(ledger(&nam) + "\n" + &ledger(&rtneural));
+    // what its entries say is not said twice
+    let rate = RTNEURAL.replacen("\"in_gain\"", "\"metadata\": {\"samplerate\": 48000}, \"in_gain\"", 1);
+    assert_eq!(ledger(&rate).matches("samplerate").count(), 1);
 }
 
 #[test]
