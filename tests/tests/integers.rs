@@ -98,6 +98,17 @@ fn layers_without_a_matrix_are_refused() {
     assert!(refused(&[LAYERS[0], LAYERS[0]]).contains("twice"));
 }
 
+/// The help speaks of the option that was given.
+#[test]
+fn weights_of_run_time_are_refused() {
+    let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
+    let case = corpus::case("gru_cell_params");
+    let Err(problems) = cellc::internals::compile::compile(&case.model, &options) else { panic!("it compiles") };
+    let said = problems.to_string();
+    assert!(said.contains("int8 arithmetic for weights that are given at run time"), "{said}");
+    assert!(!said.contains("weight format"), "{said}");
+}
+
 /// An element that lies between two integers may be rounded to the other one after another rounding before it: what one step of one element
 /// of a late vector does. All else is f32's own rounding.
 #[test]

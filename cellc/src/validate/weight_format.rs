@@ -35,7 +35,7 @@ impl Validation<'_> {
             let Some(format) = self.stored_of(WeightSource::Parameter(i)) else { continue };
             let found = format!("{format} for weights that are given at run time, as {:?} is", parameter.names[0]);
             let problem = self.at_layer(Some(&self.model.nodes[node].name), found).valid("f32");
-            problems.push(problem.help("leave out the weight format, or make the weights constants of the model"));
+            problems.push(problem.help("leave the option out, or make the weights constants of the model"));
         }
         for matrix in matrices(&self.valid) {
             let format = self.options.stored(matrix.of);
@@ -50,7 +50,7 @@ impl Validation<'_> {
                     WeightFormat::F16 => {
                         problem.valid("-65504 to 65504").help("the other formats have the range of f32")
                     }
-                    _ => problem.valid("finite numbers").help("leave out the weight format, or correct the model"),
+                    _ => problem.valid("finite numbers").help("leave the option out, or correct the model"),
                 });
             }
         }
