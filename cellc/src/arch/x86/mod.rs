@@ -169,6 +169,7 @@ SETS
 }
 #endif
 ",
+    // Older Rust (1.89) has __cpuid unsafe, newer has it safe, where `unsafe` would be warned of; the style is as of all bodies
     rust: "/// Whether the processor and the operating system have all of these features (masks of cpuid and XCR0).
 #[cfg(target_arch = \"x86_64\")]
 #[allow(unused_unsafe, clippy::all)]
