@@ -67,7 +67,7 @@ fn copy(from: impl Into<Place>, to: impl Into<Place>, dims: &[(usize, isize, usi
 
 fn window(id: usize, name: &str, of: impl Into<Place>, len: usize) -> Walk {
     let name = name.to_owned();
-    Walk { window: WindowId(id), name, of: of.into(), len, written: false, reverse: false }
+    Walk { window: WindowId(id), name, of: of.into(), len, step: len, written: false, reverse: false }
 }
 
 fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {

@@ -100,7 +100,7 @@ fn subjects() -> Vec<Subject> {
 fn generated_c_is_the_interpreter_bit_for_bit() {
     let (mut subjects, isas) = (subjects(), driver::isas());
     subjects.retain(|subject| {
-        ["recurrent_", "lstm_", "gru_", "decisions", "decode_until", "counting_loop", "if_at"]
+        ["recurrent_", "lstm_", "gru_", "decisions", "decode_until", "counting_loop", "if_at", "tcn", "conv_"]
             .iter()
             .any(|part| subject.name.starts_with(part))
     });
@@ -125,6 +125,8 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
         "gru_relu_bi",
         "gru_lens_bi_dyn",
         "if_shape",
+        "tcn",
+        "conv_planes",
     ];
     let mut subjects = subjects();
     subjects.retain(|subject| only.iter().any(|name| subject.name.starts_with(name)));

@@ -9,7 +9,7 @@ use cellc::internals::front::openvino;
 use cellc::{Language, Options};
 use cellc_tests::corpus;
 use cellc_tests::driver::{self, run};
-use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::subject::{Subject, bits};
 
 /// Two GRU layers and a dense head, which PyTorch exported with every size open.
@@ -206,6 +206,130 @@ fn convolutions_over_time_give_the_bits_of_all_at_once() {
 fn convolutions_that_look_ahead_are_refused() {
     let problem = convolutions("ahead", 3, None).expect_err("it is refused");
     assert!(problem.contains("looks 3 steps ahead"), "{problem}");
+}
+
+/// The TCN of the ONNX cases; of an input `[1, 3, steps]`.
+fn tcn(name: &str, steps: Option<usize>) -> Subject {
+    let case = corpus::case_in(&corpus::onnx_folder().join("tcn")).unwrap_or_else(|problems| panic!("{problems}"));
+    let shape = vec![Some(1), Some(3), steps];
+    let options = Options { name: Some(name.to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems}"));
+    Subject { name: name.to_owned(), compilation, calls: Vec::new() }
+}
+
+/// Whether steps `[1, channels, 1]`, one after the other, give the bits of all of them, `[1, channels, steps]`, at once.
+fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
+    let channels = one.model().parameters[0].shape.iter().product::<usize>();
+    let outputs = one.model().results[0].shape.iter().product::<usize>();
+    let x = x(steps, channels);
+    let whole: Vec<f32> = (0..channels * steps).map(|i| x[i % steps * channels + i / steps]).collect();
+    for (isa, (name, _)) in all.isas().enumerate() {
+        let expected = &all.interpret(isa, std::slice::from_ref(&whole))[0];
+        let mut variables = one.variables();
+        for (t, step) in x.chunks(channels).enumerate() {
+            let found = &one.interpret_from(isa, &[step.to_vec()], &mut variables)[0];
+            let found: Vec<u32> = found.iter().copied().map(bits).collect();
+            let expected: Vec<u32> = (0..outputs).map(|m| bits(expected[m * steps + t])).collect();
+            assert_eq!(found, expected, "{name}, step {t}");
+        }
+        assert!(expected.windows(2).any(|pair| pair[0] != pair[1]), "{name}");
+    }
+}
+
+/// Residual blocks of convolutions with several channels, a convolution of each channel, and pools: what each needs of earlier steps is kept.
+#[test]
+fn a_tcn_gives_the_bits_of_all_steps_at_once() {
+    let one = tcn("stepwise", None);
+    assert_eq!(one.model().variables.len(), 9, "six convolutions of blocks, one of each channel, two pools");
+    for steps in [5, 41] {
+        assert_stepwise(&one, &tcn("at_once", Some(steps)), steps);
+    }
+}
+
+/// Layers of an IR over time, of an input `[1, 4, steps]`.
+fn layer(steps: Option<usize>, build: impl FnOnce(&mut ModelFile, &Port) -> Port) -> Result<Subject, String> {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, 4, OPEN]);
+    let y = build(&mut file, &x);
+    file.result(&y);
+    let mut text = file.text();
+    for more in OPEN - 8..OPEN + 8 {
+        text = text.replace(&more.to_string(), "-1");
+    }
+    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .map_err(|said| format!("{said:?}"))?;
+    let shape = vec![Some(1), Some(4), steps];
+    let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
+    Ok(Subject { name: "layer".to_owned(), compilation, calls: Vec::new() })
+}
+
+fn drawn(file: &mut ModelFile, shape: &[usize]) -> Port {
+    let count = shape.iter().product::<usize>();
+    file.constant(shape, Stored::F32, (0..count).map(|i| ((i * 29 % 31) as f32 - 15.0) / 16.0))
+}
+
+/// A convolution of an IR, of four channels to three.
+fn convolved(file: &mut ModelFile, x: &Port, data: &str, steps: usize) -> Port {
+    let w = drawn(file, &[3, 4, 3]);
+    file.operation("Convolution", "opset1", data, &[x, &w], &[1, 3, steps])
+}
+
+#[test]
+fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
+    let steps = 19;
+    let causal = "strides=\"1\" dilations=\"2\" pads_begin=\"4\" pads_end=\"0\"";
+    let pool = "strides=\"1\" kernel=\"3\" pads_begin=\"2\" pads_end=\"0\" rounding_type=\"floor\"";
+    let each = "strides=\"1\" dilations=\"1\" pads_begin=\"2\" pads_end=\"0\"";
+    let built = |of: usize, steps| {
+        layer(steps, |file, x| match of {
+            0 => convolved(file, x, causal, OPEN),
+            1 => file.operation("MaxPool", "opset1", pool, &[x], &[1, 4, OPEN]),
+            2 => {
+                let data = format!("{pool} exclude-pad=\"false\"");
+                file.operation("AvgPool", "opset1", &data, &[x], &[1, 4, OPEN])
+            }
+            _ => {
+                // two outputs of each of two groups
+                let w = drawn(file, &[2, 2, 2, 3]);
+                file.operation("GroupConvolution", "opset1", each, &[x, &w], &[1, 4, OPEN])
+            }
+        })
+        .unwrap_or_else(|problems| panic!("{of}: {problems}"))
+    };
+    for of in 0..4 {
+        assert_stepwise(&built(of, None), &built(of, Some(steps)), steps);
+    }
+}
+
+/// What needs later steps, and how many.
+#[test]
+fn what_looks_ahead_is_refused_with_the_number_of_steps() {
+    let data = |begin: usize, end: usize, stride: usize| {
+        format!("strides=\"{stride}\" dilations=\"1\" pads_begin=\"{begin}\" pads_end=\"{end}\"")
+    };
+    let pool = |kernel: usize, end: usize| {
+        format!("strides=\"1\" kernel=\"{kernel}\" pads_begin=\"0\" pads_end=\"{end}\" rounding_type=\"floor\"")
+    };
+    let refused = |wanted: &str, build: &dyn Fn(&mut ModelFile, &Port) -> Port| {
+        let problem = layer(None, build).err().unwrap_or_else(|| panic!("it is not refused: {wanted}"));
+        assert!(problem.contains(wanted), "{problem} does not say {wanted}");
+    };
+    refused("looks 1 step ahead", &|file, x| convolved(file, x, &data(1, 1, 1), OPEN));
+    refused("looks 2 steps ahead", &|file, x| convolved(file, x, &data(0, 0, 1), OPEN - 2));
+    refused("looks 2 steps ahead", &|file, x| file.operation("MaxPool", "opset1", &pool(3, 2), &[x], &[1, 4, OPEN]));
+    refused("moves 2 steps at a time: for an output at every step, it looks 1 step ahead", &|file, x| {
+        convolved(file, x, &data(2, 0, 2), OPEN / 2 + 1)
+    });
+    refused("reflects steps at a side: it looks 2 steps ahead", &|file, x| {
+        let [begin, end] = [[0, 0, 2], [0; 3]].map(|pads| file.integers(&[3], &pads));
+        let padded = file.operation("Pad", "opset1", "pad_mode=\"reflect\"", &[x, &begin, &end], &[1, 4, OPEN + 2]);
+        convolved(file, &padded, &data(0, 0, 1), OPEN)
+    });
+    refused("looks as many steps ahead as there are", &|file, x| {
+        let axes = file.integers(&[1], &[2]);
+        file.operation("ReduceMean", "opset1", "keep_dims=\"true\"", &[x, &axes], &[1, 4, 1])
+    });
 }
 
 /// Several rows would stand between a step and the next.

@@ -79,6 +79,8 @@ pub struct Costs {
     pub hidden_from: f64,
     /// The most rows that are computed at once: as many sums as any instruction set has registers for.
     pub most_rows: usize,
+    /// Output channels of a convolution that are computed at once: as many as leave registers for two vectors of positions each, and more.
+    pub most_channels: usize,
     /// Lines of sums that a pass holds at most: as many as every instruction set with vectors has registers for.
     pub most_sums: usize,
     /// Columns of a panel of which several rows share each weight, at most.

@@ -115,6 +115,7 @@ pub fn work(model: &ValidModel) -> usize {
             }
             ValidOp::Dense(dense) => dense.rows.saturating_mul(dense.inputs).saturating_mul(dense.outputs),
             ValidOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
+            ValidOp::Convolve(c) => c.multiply_adds(),
             ValidOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
             ValidOp::Reduce(reduce) => model.len(reduce.input).saturating_mul(ELEMENT),
             ValidOp::TopK(top) => model.len(top.input).saturating_mul(top.count).saturating_mul(ELEMENT),

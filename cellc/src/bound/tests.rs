@@ -882,7 +882,7 @@ impl<'a> Roundings<'a> {
                             let (buffer, start) = self.at(walk.of.base);
                             self.windows.resize(self.windows.len().max(walk.window.0 + 1), (0, 0));
                             let turn = if walk.reverse { count - 1 - turn } else { turn };
-                            self.windows[walk.window.0] = (buffer, start + walk.of.offset + turn * walk.len);
+                            self.windows[walk.window.0] = (buffer, start + walk.of.offset + turn * walk.step);
                         }
                         self.block(body);
                     }

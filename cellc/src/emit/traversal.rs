@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
     Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, LaneOp, Local, Place, Program,
-    Role, Stmt, Type, Var, WindowId,
+    Role, Stmt, Type, Var, Walk, WindowId,
 };
 
 /// The text of an expression.
@@ -75,9 +75,24 @@ pub(super) struct Walking<'a> {
     pub(super) of: &'a Block,
     /// Where the first window starts in `of`.
     pub(super) offset: usize,
+    /// Elements between windows.
+    pub(super) step: usize,
     pub(super) written: bool,
     /// From the last window to the first.
     pub(super) reverse: bool,
+}
+
+/// Whether a loop takes vectors from windows that overlap: LLVM would take the iterations together, and put vectors together from each other.
+fn takes_overlapping(walks: &[Walk], body: &[Stmt]) -> bool {
+    let plain = |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Comment(_));
+    walks.iter().any(|walk| walk.step < walk.len) && body.iter().all(plain)
+}
+
+impl Walking<'_> {
+    /// Whether its windows overlap or leave something out.
+    pub(super) fn is_apart(&self) -> bool {
+        self.step != self.window.len
+    }
 }
 
 /// The innermost loop of a copy.
@@ -468,6 +483,7 @@ impl Traversal<'_> {
                             window,
                             of: self.base(w.of.base),
                             offset: w.of.offset,
+                            step: w.step,
                             written: w.written,
                             reverse: w.reverse,
                         })
@@ -478,7 +494,7 @@ impl Traversal<'_> {
                     for (walk, window) in walks.iter().zip(windows) {
                         self.enter(walk.window, window);
                     }
-                    if self.has_only_vectors(body) {
+                    if self.has_only_vectors(body) || takes_overlapping(walks, body) {
                         dialect.only_vectors();
                     }
                     self.block(body, dialect);
@@ -492,8 +508,8 @@ impl Traversal<'_> {
                     let name = self.scope.unique(&walk.name);
                     let of = self.base(walk.of.base);
                     let window = Block { name, len: walk.len, ..of.clone() };
-                    let walking =
-                        Walking { window: &window, of, offset: walk.of.offset, written: false, reverse: false };
+                    let (offset, step) = (walk.of.offset, walk.step);
+                    let walking = Walking { window: &window, of, offset, step, written: false, reverse: false };
                     dialect.begin_pick(at, *count, &walking);
                     self.enter(walk.window, window);
                     self.block(body, dialect);

@@ -133,6 +133,7 @@ pub(crate) fn multiply_adds(model: &ValidModel, plan: &Plan) -> Vec<u64> {
                 product.multiply_adds() as u64 * (product.rows * product.steps) as u64 * runs
             }
             ValidOp::MatMul(m) => (m.batch * m.rows * m.inner * m.columns) as u64 * runs,
+            ValidOp::Convolve(c) => c.multiply_adds() as u64 * runs,
             ValidOp::Loop(body) => {
                 rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
                 0

@@ -4,8 +4,8 @@
 //! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
 
 use crate::model::{
-    Concat, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce,
-    Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
+    Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction,
+    Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
     WeightLayout, WeightSource,
 };
 
@@ -320,6 +320,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 ValidOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
                 ValidOp::Dense(dense) => (dense.out, self.dense(&node.name, dense)),
                 ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
+                ValidOp::Convolve(convolve) => (convolve.out, self.convolve(convolve)),
                 ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
                 ValidOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
                 ValidOp::Reduce(reduce) => (reduce.out, self.reduce(reduce)),
@@ -404,6 +405,26 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             self.arithmetic.dot((0..inner).map(term))
         };
         (0..batch * rows * columns).map(|k| element(k / columns / rows, k / columns % rows, k % columns)).collect()
+    }
+
+    fn convolve(&self, convolve: &Convolve) -> Vec<A::Value> {
+        let (x, w) = (self.get(convolve.x), self.get(convolve.w));
+        let (offsets, given) = (convolve.offsets(), convolve.given());
+        let Convolve { groups, inputs, outputs, positions, .. } = convolve;
+        let terms = inputs * offsets.len();
+        let element = |n: usize, m: usize, q: usize| {
+            let first = (n * groups + m / outputs) * inputs;
+            let term = |k: usize| {
+                let (channel, tap) = (first + k / offsets.len(), k % offsets.len());
+                let at = (convolve.start + q + offsets[tap]).checked_sub(convolve.pads.0);
+                let inside = at.filter(|at| *at < given).map(|at| x[channel * given + at].clone());
+                (inside.unwrap_or_else(|| self.arithmetic.constant(0.0)), w[m * terms + k].clone())
+            };
+            self.arithmetic.dot((0..terms).map(term))
+        };
+        let channels = groups * outputs;
+        let all = 0..convolve.batch * channels * positions;
+        all.map(|k| element(k / positions / channels, k / positions % channels, k % positions)).collect()
     }
 
     fn pointwise(&self, pointwise: &Pointwise) -> Vec<A::Value> {

@@ -186,7 +186,7 @@ impl<'a> Machine<'a> {
     /// Binds a window to the k-th place.
     fn walk(&mut self, walk: &Walk, k: usize) {
         let base = self.view(walk.of.base);
-        let offset = walk.of.offset + k * walk.len;
+        let offset = walk.of.offset + k * walk.step;
         assert!(offset + walk.len <= base.len, "window {} leaves its base", walk.name);
         if self.windows.len() <= walk.window.0 {
             self.windows.resize(walk.window.0 + 1, base);

@@ -212,7 +212,7 @@ pub enum Base {
     Window(WindowId),
 }
 
-/// How one loop moves one window: in turn `k` it covers `len` elements of `of.base` from `of.offset + k * len`.
+/// How one loop moves one window: in turn `k` it covers `len` elements of `of.base` from `of.offset + k * step`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Walk {
     /// The window, bound inside the loop.
@@ -223,6 +223,8 @@ pub struct Walk {
     pub of: Place,
     /// Elements a turn.
     pub len: usize,
+    /// Elements between the window of one turn and that of the next: `len` but where windows overlap or leave something out.
+    pub step: usize,
     /// Whether the body stores into it.
     pub written: bool,
     /// Whether it starts with the last window and moves towards the first.
@@ -714,6 +716,13 @@ impl Copied {
             line.extent = self.encoding.len(line.extent);
         }
         dims
+    }
+}
+
+impl Walk {
+    /// The elements that so many windows reach over.
+    pub fn reach(&self, count: usize) -> Option<usize> {
+        count.checked_sub(1)?.checked_mul(self.step)?.checked_add(self.len)
     }
 }
 

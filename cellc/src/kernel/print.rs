@@ -260,7 +260,8 @@ impl<'a> Printer<'a> {
         let (window, of) = (self.base(Base::Window(walk.window)), self.base(walk.of.base));
         let (mutable, reverse) =
             (if walk.written { "mut " } else { "" }, if walk.reverse { " from the last" } else { "" });
-        format!("{mutable}{window} = {of}[{}; {}]..{reverse}", walk.of.offset, walk.len)
+        let step = if walk.step == walk.len { String::new() } else { format!(" by {}", walk.step) };
+        format!("{mutable}{window} = {of}[{}; {}]..{step}{reverse}", walk.of.offset, walk.len)
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {

@@ -27,7 +27,7 @@ fn buffer(name: &str, role: Role, len: usize) -> Buffer {
 }
 
 fn window(window: usize, name: &str, of: impl Into<Place>, len: usize, written: bool) -> Walk {
-    Walk { window: WindowId(window), name: name.to_owned(), of: of.into(), len, written, reverse: false }
+    Walk { window: WindowId(window), name: name.to_owned(), of: of.into(), len, step: len, written, reverse: false }
 }
 
 fn store(to: impl Into<Place>, value: Expr) -> Stmt {
@@ -256,7 +256,12 @@ fn wrong_programs_are_found() {
         ("is not in reach", |p| body(p).push(store(CONSTANT, Expr::f32(0.0, 1)))),
         ("is not in reach", |p| body(p).push(store(OUT, load(WindowId(0), 1)))),
         ("elements 2+4", |p| body(p)[3] = store(place(Base::Buffer(SCRATCH), 2), Expr::Var(Var(0)))),
-        ("elements 0+15", |p| turn(p).0[0].len = 5),
+        ("elements 0+15", |p| {
+            let walk = &mut turn(p).0[0];
+            (walk.len, walk.step) = (5, 5);
+        }),
+        ("elements 0+13", |p| turn(p).0[0].len = 5),
+        ("elements 0+14", |p| turn(p).0[0].step = 5),
         ("elements", |p| turn(p).0[0].of.offset = usize::MAX),
         ("too long", |p| turn(p).0[0].len = usize::MAX),
         ("is empty", |p| turn(p).0[0].len = 0),

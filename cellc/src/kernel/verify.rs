@@ -530,7 +530,7 @@ impl<'a> Checker<'a> {
             if walk.len == 0 {
                 return Err(format!("window {name:?} is empty"));
             }
-            let n = count.checked_mul(walk.len).ok_or("a loop that is too long")?;
+            let n = walk.reach(count).ok_or("a loop that is too long")?;
             let base = self.place(walk.of, n).map_err(|e| format!("window {name:?}: {e}"))?;
             if walk.written && (!base.writable || base.walked > 0) {
                 return Err(format!("window {name:?} writes {:?}, which is read only or walked already", base.name));

@@ -44,6 +44,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             ValidOp::Cell(cell) => self.cell(cell),
             ValidOp::Dense(dense) => self.dense(dense),
             ValidOp::MatMul(matmul) => self.matmul(matmul),
+            ValidOp::Convolve(convolve) => self.convolve(convolve),
             ValidOp::Pointwise(pointwise) => self.pointwise(pointwise),
             ValidOp::Softmax(softmax) => self.softmax(softmax),
             ValidOp::Reduce(reduce) => self.reduce(reduce),
@@ -74,8 +75,19 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// A new window, and how it moves.
     pub(super) fn walk(&mut self, name: &str, of: Place, len: usize, written: bool) -> (Place, Walk) {
+        self.stride(name, of, (len, len), written)
+    }
+
+    /// The same of windows of `len` elements that are `step` apart.
+    pub(super) fn stride(
+        &mut self,
+        name: &str,
+        of: Place,
+        (len, step): (usize, usize),
+        written: bool,
+    ) -> (Place, Walk) {
         let window = self.window();
-        (window.into(), Walk { window, name: name.into(), of, len, written, reverse: false })
+        (window.into(), Walk { window, name: name.into(), of, len, step, written, reverse: false })
     }
 
     /// A buffer that only this kernel uses.

@@ -1,9 +1,11 @@
 //! The memory that the bodies of all instruction sets share: tensors of the model, tables, packed weights.
 
+use std::collections::BTreeMap;
+
 use super::builder::params;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role};
 use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource};
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 
 /// Where the packed weights of a product are.
 #[derive(Clone, Copy)]
@@ -25,6 +27,8 @@ pub(super) struct Memory {
     pub(super) backwards: Option<BufferId>,
     /// By product of the plan: its packed weights.
     pub(super) weights: Vec<PackedWeights>,
+    /// By the value of a convolution: its packed weights.
+    pub(super) convolutions: BTreeMap<usize, BufferId>,
     /// Tables of sequence lengths, by contents.
     tables: Vec<(Vec<usize>, BufferId)>,
 }
@@ -54,6 +58,7 @@ impl Memory {
             results: Vec::new(),
             backwards: None,
             weights: Vec::new(),
+            convolutions: BTreeMap::new(),
             tables: Vec::new(),
         };
         for (i, parameter) in model.parameters.iter().enumerate() {
@@ -92,6 +97,14 @@ impl Memory {
         for (node, product) in nodes.iter().filter(|node| is_product(node)).zip(&plan.products) {
             let weights = memory.pack(model, &node.op, product);
             memory.weights.push(weights);
+        }
+        for node in &nodes {
+            let ValidOp::Convolve(of) = &node.op else { continue };
+            let Source::Constant(w) = of.w else { unreachable!("validate: weights of a convolution are constants") };
+            let (from, index) = (memory.constant(w), memory.convolutions.len());
+            let to = memory.buffer(format!("taps{index}"), Role::Weights, model.len(of.w));
+            memory.convolutions.insert(of.out, to);
+            memory.pack_convolution(of, plan::window_channels(of.outputs, plan.arch), from.into(), to.into());
         }
         let packing = &mut memory.program.packing;
         packing.name = "pack".to_owned();

@@ -7,6 +7,7 @@
 mod block;
 mod builder;
 mod cell;
+mod convolve;
 mod dense;
 mod gru;
 mod integers;
@@ -196,6 +197,7 @@ impl<'m> Lowering<'m> {
             ValidOp::Cell(_) => "sequence",
             ValidOp::Dense(_) => "dense",
             ValidOp::MatMul(_) => "matmul",
+            ValidOp::Convolve(_) => "convolve",
             ValidOp::Pointwise(_) => "pointwise",
             ValidOp::Softmax(_) => "softmax",
             ValidOp::Reduce(_) => "reduce",

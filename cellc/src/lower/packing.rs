@@ -2,9 +2,9 @@
 
 use super::memory::{Memory, PackedWeights};
 use crate::kernel::{Copied, CopiedDim, Encoding, Place, Role, Stmt};
-use crate::model::{BiasPart, ValidCell, ValidModel, ValidOp};
+use crate::model::{BiasPart, Convolve, ValidCell, ValidModel, ValidOp};
 use crate::options::WeightFormat;
-use crate::plan::{Blocks, Phase, Product, ProductPlan};
+use crate::plan::{self, Blocks, Phase, Product, ProductPlan};
 
 /// How the scales of rows are packed, if there are any.
 fn scales(format: WeightFormat) -> Option<Encoding> {
@@ -104,6 +104,20 @@ impl Memory {
             }
         }
         weights
+    }
+
+    /// The weights of a convolution: the output channels of a tile side by side.
+    pub(super) fn pack_convolution(&mut self, of: &Convolve, channels: usize, from: Place, to: Place) {
+        let terms = of.inputs * of.offsets().len();
+        let dim = |extent, from: usize, to| CopiedDim { extent, from_stride: from.cast_signed(), to_stride: to };
+        let mut at = 0;
+        for (turns, count) in plan::equal_parts(of.outputs, channels) {
+            let (group, tile) = (of.outputs * terms, count * terms);
+            let dims =
+                vec![dim(of.groups, group, group), dim(turns, tile, tile), dim(count, terms, 1), dim(terms, 1, count)];
+            self.copy(Copied::new(from.at(at), to.at(at), dims));
+            at += turns * tile;
+        }
     }
 
     fn copy(&mut self, copied: Copied) {

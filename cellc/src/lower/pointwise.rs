@@ -22,6 +22,11 @@ impl Epilogue<'_> {
         self.operands.iter().map(|(_, along)| matches!(along, Along::Both | Along::Columns)).collect()
     }
 
+    /// By operand: how it lies along rows and columns.
+    pub(super) fn along(&self) -> Vec<Along> {
+        self.operands.iter().map(|(_, along)| *along).collect()
+    }
+
     /// What is done, for the reader: `, add, relu`.
     pub(super) fn names(&self) -> String {
         self.links.iter().map(|link| format!(", {}", link.function.name())).collect()

@@ -26,9 +26,9 @@ pub use op::{
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
-    Concat, Dense, Integers, LARGEST_INTEGER, Lengths, Lookup, LoopCarried, LoopResult, LoopSlice, MatMul, Parameter,
-    Pointwise, PointwiseFunction, Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps, TopK,
-    ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View, WeightSource,
+    Concat, Convolve, Dense, Integers, LARGEST_INTEGER, Lengths, Lookup, LoopCarried, LoopResult, LoopSlice, MatMul,
+    Parameter, Pointwise, PointwiseFunction, Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps,
+    TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View, WeightSource, offsets,
 };
 
 use std::fmt;

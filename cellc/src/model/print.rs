@@ -69,6 +69,16 @@ impl ValidModel {
                     let (batch, rows, inner, columns) = (m.batch, m.rows, m.inner, m.columns);
                     writeln!(f, "{} times {}, {batch} of [{rows}, {inner}] [{inner}, {columns}]", m.a, m.b)?;
                 }
+                ValidOp::Convolve(c) => {
+                    let taps: Vec<String> = c.taps.iter().map(|(count, step)| format!("{count} by {step}")).collect();
+                    let (n, q, groups) = (c.batch * c.groups, c.positions, c.groups);
+                    let (groups, taps) = (counted(groups, "group"), taps.join(", "));
+                    writeln!(
+                        f,
+                        "convolution of {} with {}, {n} of {} to {} channels in {groups}, {q} of {} elements, {} and {} pads, from {}, taps {taps}",
+                        c.x, c.w, c.inputs, c.outputs, c.length, c.pads.0, c.pads.1, c.start
+                    )?;
+                }
                 ValidOp::Pointwise(p) => writeln!(f, "{} of {}", p.function.name(), sources(&p.inputs))?,
                 ValidOp::Softmax(s) => {
                     let log = if s.log { "logarithm of " } else { "" };

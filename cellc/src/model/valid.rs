@@ -129,6 +129,8 @@ pub enum ValidOp {
     Dense(Dense),
     /// `y[b] = a[b] b[b]`, both computed.
     MatMul(MatMul),
+    /// Windows that move element by element, times fixed weights.
+    Convolve(Convolve),
     /// Element by element.
     Pointwise(Pointwise),
     /// Along one axis.
@@ -366,6 +368,67 @@ pub struct MatMul {
     pub b: Source,
     /// `[batch, rows, columns]`, as a value.
     pub out: usize,
+}
+
+/// A convolution whose windows move element by element over channels of `length` elements, in C order:
+/// `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs + c, start + q + offset of tap t]`, the terms one after the
+/// other from zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convolve {
+    /// How many rows of channels x has.
+    pub batch: usize,
+    /// How many groups of channels there are.
+    pub groups: usize,
+    /// Channels of x in a group.
+    pub inputs: usize,
+    /// Channels of the output in a group.
+    pub outputs: usize,
+    /// Elements of a channel of x, with its pads.
+    pub length: usize,
+    /// How many of those are zeros in front of what x has, and behind it.
+    pub pads: (usize, usize),
+    /// The first element that is read.
+    pub start: usize,
+    /// Elements of a channel of the output.
+    pub positions: usize,
+    /// How many of those are wanted: where windows move along several dimensions, some lie across the end of a line.
+    pub wanted: usize,
+    /// The taps by dimension: how many there are, and how far one is from the next.
+    pub taps: Vec<(usize, usize)>,
+    /// `[batch, groups * inputs, length]`, without pads.
+    pub x: Source,
+    /// `[groups * outputs, inputs, taps]`, a constant.
+    pub w: Source,
+    /// The output as a value, `[batch, groups * outputs, positions]`.
+    pub out: usize,
+}
+
+impl Convolve {
+    /// How far each tap is from the first, in order.
+    pub fn offsets(&self) -> Vec<usize> {
+        offsets(&self.taps)
+    }
+
+    /// Elements of a channel of x.
+    pub fn given(&self) -> usize {
+        self.length - self.pads.0 - self.pads.1
+    }
+
+    /// The multiply-adds that are wanted.
+    pub fn multiply_adds(&self) -> usize {
+        let taps: usize = self.taps.iter().map(|(count, _)| count).product();
+        let channels = self.batch.saturating_mul(self.groups).saturating_mul(self.inputs * self.outputs);
+        channels.saturating_mul(taps).saturating_mul(self.wanted)
+    }
+}
+
+/// How far the taps of some dimensions are from the first, in order.
+pub fn offsets(taps: &[(usize, usize)]) -> Vec<usize> {
+    let mut all = vec![0];
+    for &(count, step) in taps {
+        all = all.iter().flat_map(|at| (0..count).map(move |tap| at + tap * step)).collect();
+    }
+    all
 }
 
 /// An operation element by element; inputs broadcast to the shape of the output by NumPy's rules.
@@ -666,6 +729,7 @@ impl ValidOp {
             }
             Self::Dense(dense) => vec![dense.x],
             Self::MatMul(matmul) => vec![matmul.a, matmul.b],
+            Self::Convolve(convolve) => vec![convolve.x, convolve.w],
             Self::Pointwise(pointwise) => pointwise.inputs.clone(),
             Self::Softmax(softmax) => vec![softmax.input],
             Self::Reduce(reduce) => vec![reduce.input],
@@ -691,6 +755,7 @@ impl ValidOp {
             Self::Cell(cell) => [cell.y, cell.h_out, cell.c_out].into_iter().flatten().collect(),
             Self::Dense(dense) => vec![dense.out],
             Self::MatMul(matmul) => vec![matmul.out],
+            Self::Convolve(convolve) => vec![convolve.out],
             Self::Pointwise(pointwise) => vec![pointwise.out],
             Self::Softmax(softmax) => vec![softmax.out],
             Self::Reduce(reduce) => vec![reduce.out],

@@ -71,7 +71,7 @@ impl Unroll<'_> {
                     for k in 0..*count {
                         for walk in walks {
                             let window = if walk.reverse { *count - 1 - k } else { k };
-                            let place = self.place(walk.of).at(window * walk.len);
+                            let place = self.place(walk.of).at(window * walk.step);
                             self.windows.insert(walk.window, place);
                         }
                         if let Some(turn) = turn {

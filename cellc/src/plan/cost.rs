@@ -25,6 +25,43 @@ pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa, a
     Some(equal.next_multiple_of(line)).filter(|whole| *whole <= most).unwrap_or(equal)
 }
 
+/// So many things in parts of at most so many each, of equal size or nearly: how many parts of which size.
+pub fn equal_parts(all: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let parts = all.div_ceil(most.max(1)).max(1);
+    let (size, larger) = (all / parts, all % parts);
+    [(larger, size + 1), (parts - larger, size)].into_iter().filter(|(parts, size)| parts * size > 0)
+}
+
+/// Output channels of which a convolution holds sums at once. Their weights stand side by side, for every instruction set.
+pub fn window_channels(channels: usize, arch: &Arch) -> usize {
+    channels.min(arch.costs.most_channels)
+}
+
+/// Vectors of positions whose sums a convolution holds at once, for so many output channels of all. Beside them there are the vectors of x or the weights,
+/// whichever are fewer, one of the others, and two more, as for the rows of a product: with one, gcc takes 1.7 times as long with AVX2.
+pub fn window_vectors(at_once: usize, channels: usize, vectors: usize, isa: &Isa, arch: &Arch) -> usize {
+    let costs = &arch.costs;
+    // a vector lies across two lines of the cache as often as not, or always where it is as long as they are
+    let crossing = 1.0 + isa.lanes as f64 * 4.0 / arch.line as f64;
+    let cycles = |channels: usize, vectors: usize| {
+        let multiply_adds = (channels * vectors) as f64;
+        let loads = channels as f64 + vectors as f64 * crossing;
+        (multiply_adds.max(loads) / costs.begun).max(costs.hidden_from)
+    };
+    let columns = |vectors: usize| -> f64 {
+        equal_parts(channels, at_once).map(|(turns, count)| turns as f64 * cycles(count, vectors)).sum()
+    };
+    let total = |held: usize| {
+        let (full, rest) = (vectors / held, vectors % held);
+        full as f64 * columns(held) + if rest > 0 { columns(rest) } else { 0.0 }
+    };
+    // gcc loads what is multiplied twice from memory as often, so the vectors are held where there are several channels
+    let fits =
+        |held: &usize| at_once * held + at_once.min(*held) + 3 <= isa.registers && (*held <= at_once || at_once < 4);
+    let best = (1..=vectors.min(costs.most_sums)).filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b)));
+    best.unwrap_or(1)
+}
+
 /// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite where that has no registers.
 fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) -> (f64, f64) {
     let costs = &arch.costs;

@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Dense, Lengths, MatMul, Pointwise, Source, ValidCell, ValidModel, ValidNode, ValidOp, View};
+use crate::model::{
+    Convolve, Dense, Lengths, MatMul, Pointwise, Source, ValidCell, ValidModel, ValidNode, ValidOp, View,
+};
 
 /// The most pointwise operations of a chain.
 pub(super) const MOST_LINKS: usize = 64;
@@ -153,6 +155,9 @@ impl Fusion {
                     chain.map(|chain| Chain { early: true, ..chain }).unwrap_or_default()
                 }
                 ValidOp::Dense(Dense { outputs: columns, .. }) | ValidOp::MatMul(MatMul { columns, .. }) => {
+                    self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
+                }
+                ValidOp::Convolve(Convolve { positions: columns, .. }) => {
                     self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
                 }
                 ValidOp::Pointwise(_) if !self.is_linked(root) => {

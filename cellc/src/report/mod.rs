@@ -377,6 +377,7 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
             ValidOp::MatMul(m) => {
                 layer.multiply_adds = (m.batch * m.rows * m.inner * m.columns) as u64 * layer.runs;
             }
+            ValidOp::Convolve(c) => layer.multiply_adds = c.multiply_adds() as u64 * layer.runs,
             _ => {}
         }
         for source in own_reads(&node.op) {

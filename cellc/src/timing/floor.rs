@@ -99,6 +99,11 @@ impl Work {
                     self.multiply_adds += m.batch * m.rows * m.inner * m.columns * trips;
                     (0, trips)
                 }
+                ValidOp::Convolve(c) => {
+                    self.multiply_adds += c.multiply_adds() * trips;
+                    // what it convolves is as much to read as its weights are, or more, and what it makes is to be written
+                    (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, trips)
+                }
                 _ => (0, trips),
             };
             if weights + constants > 0 {

@@ -1,16 +1,24 @@
-//! Convolutions and pools: patches of the padded input, as rows of a product with a fixed matrix.
+//! Convolutions and pools: where windows move element by element, an operation of its own; else patches of the padded input, as rows of a product with a
+//! fixed matrix. Both give the same bits: a model of one step, whose windows have one position, is computed in the second way.
 //!
 //! The order of summation is that of the weights: input channel, then the taps of the kernel; of one channel for each output, the taps.
 
 use super::shape::{Geometry, signed, strides};
 use super::{Known, Validation};
 use crate::model::{
-    Convolution, Dense, ElementType, Groups, Node, Op, OutputSizes, PadMode, Padding, Pointwise, PointwiseFunction,
-    Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
+    Convolution, Convolve, Dense, ElementType, Groups, MatMul, Node, Op, OutputSizes, PadMode, Padding, Pointwise,
+    PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
 };
+use crate::options::WeightFormat;
 
-/// Above this many groups of one channel each, taps are added one after the other.
+/// Above this many groups of one channel each, patches are rows of a product for each group.
 const MOST_PRODUCTS: usize = 4;
+
+/// Positions of windows from which on lanes are along these.
+const LEAST_POSITIONS: usize = 8;
+
+/// How many positions are computed at most for four that are wanted, where lines are taken for one.
+const MOST_OF_FOUR: usize = 6;
 
 /// What one axis of a convolution does: all sizes are known.
 #[derive(Clone, Copy)]
@@ -40,6 +48,43 @@ impl Axis {
             Rounding::CeilInside => ((full * self.stride) as i64) < self.size as i64 + self.begin,
         };
         Some(full + usize::from(more && !rest.is_multiple_of(self.stride)))
+    }
+}
+
+/// Windows that move element by element along several axes, as if they moved along one.
+struct Lines {
+    /// The axes with the pads that are put: none behind a line, as those in front of the next serve.
+    padded: Vec<Axis>,
+    /// The first element that is read.
+    start: usize,
+    /// How many positions there are, those across the end of a line included.
+    positions: usize,
+    /// By axis: the taps, and how far apart they are.
+    taps: Vec<(usize, usize)>,
+    /// By axis: positions between neighbours.
+    strides: Vec<usize>,
+}
+
+impl Lines {
+    /// `None` where windows move by more than an element, or something is cut off.
+    fn new(axes: &[Axis], counts: &[usize]) -> Option<Self> {
+        if axes.iter().any(|axis| axis.stride != 1 || axis.begin < 0 || axis.end < 0) {
+            return None;
+        }
+        let mut padded = axes.to_vec();
+        let mut start = 0;
+        if let [.., before, last] = &mut padded[..] {
+            let gap = last.begin.max(last.end);
+            start = (gap - last.begin) as usize;
+            // behind the last line
+            before.end += i64::from(last.end > 0);
+            (last.begin, last.end) = (gap, 0);
+        }
+        let sizes: Vec<usize> = padded.iter().map(|axis| axis.size + (axis.begin + axis.end) as usize).collect();
+        let strides = strides(&sizes);
+        let positions = counts.iter().zip(&strides).map(|(count, stride)| (count - 1) * stride).sum::<usize>() + 1;
+        let taps = padded.iter().zip(&strides).map(|(axis, stride)| (axis.kernel, axis.dilation * stride)).collect();
+        Some(Self { padded, start, positions, taps, strides })
     }
 }
 
@@ -457,7 +502,6 @@ impl<'a> Validation<'a> {
         let (batch, channels) = (self.shape_of(x)[0], self.shape_of(x)[1]);
         let (outputs, inner) = (self.shape_of(w)[0], channels / groups);
         let element = x.element();
-        let x = self.padded(node, x, axes, 0.0)?;
         let Known::Constant(weights, _) = w else {
             let found = "weights that are computed at every step";
             self.error(node, &node.origin, found, "weights that are known when compiling", "connect a constant");
@@ -466,9 +510,19 @@ impl<'a> Validation<'a> {
         let (positions, count): (usize, usize) = (counts.iter().product(), kernel.iter().product());
         let to = [&[batch, outputs], &counts[..]].concat();
         self.computable(node, &to)?;
+        let apart = inner == 1 && groups > MOST_PRODUCTS;
+        // weights of fewer bits, and integer arithmetic, are those of products
+        let floats = self.options.stored(&node.name) == WeightFormat::F32;
+        if self.open.is_none() && (apart || floats) {
+            let line = Lines::new(axes, &counts).filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
+            if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
+                return self.along_lines(node, x, weights, [batch, groups, inner, outputs / groups], &lines, &counts);
+            }
+        }
+        let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);
-        let y = if inner == 1 && groups > MOST_PRODUCTS {
-            self.by_taps(node, &patches, weights, [batch, groups, outputs / groups, count], &counts)?
+        let y = if apart {
+            self.channel_by_channel(node, &patches, weights, [batch, groups, outputs / groups, count], &counts)?
         } else {
             let per_group = outputs / groups;
             let mut parts = Vec::new();
@@ -505,8 +559,59 @@ impl<'a> Validation<'a> {
         self.with_bias(node, y, 1)
     }
 
-    /// One channel for each group: the products of all taps, added in their order.
-    fn by_taps(
+    /// Windows that move element by element: over the last axis with gaps of zeros between its lines, as if all lines were one.
+    fn along_lines(
+        &mut self,
+        node: &'a Node,
+        x: &Known,
+        weights: &Tensor,
+        [batch, groups, inputs, outputs]: [usize; 4],
+        lines: &Lines,
+        counts: &[usize],
+    ) -> Option<Known> {
+        let element = x.element();
+        // of one axis, pads are put where the windows are read
+        let (x, pads) = match lines.padded[..] {
+            [axis] => (x.clone(), (axis.begin as usize, axis.end as usize)),
+            _ => (self.padded(node, x, &lines.padded, 0.0)?, (0, 0)),
+        };
+        let length = self.shape_of(&x)[2..].iter().product::<usize>() + pads.0 + pads.1;
+        let (source, channels) = (self.source(&x)?, groups * outputs);
+        let w = Source::Constant(self.intern(weights));
+        let flat = vec![batch, channels, lines.positions];
+        self.computable(node, &flat)?;
+        let out = self.value(flat);
+        self.layers.insert(out, node);
+        self.emit(
+            node,
+            ValidOp::Convolve(Convolve {
+                batch,
+                groups,
+                inputs,
+                outputs,
+                length,
+                pads,
+                start: lines.start,
+                positions: lines.positions,
+                wanted: counts.iter().product(),
+                taps: lines.taps.clone(),
+                x: source,
+                w,
+                out,
+            }),
+        );
+        let y = self.with_bias(node, Known::Source(Source::Value(out), element), 1)?;
+        let own = [channels * lines.positions, lines.positions].into_iter().chain(lines.strides.iter().copied());
+        let geometry = Geometry {
+            offset: 0,
+            strides: own.map(|stride| stride as isize).collect(),
+            shape: [&[batch, channels], counts].concat(),
+        };
+        self.view(node, &y, geometry)
+    }
+
+    /// One channel for each group: the patches of each channel times its own weights.
+    fn channel_by_channel(
         &mut self,
         node: &'a Node,
         patches: &Patches,
@@ -514,22 +619,29 @@ impl<'a> Validation<'a> {
         [batch, groups, each, taps]: [usize; 4],
         counts: &[usize],
     ) -> Option<Known> {
-        let rank = counts.len();
-        let mut sum: Option<Known> = None;
-        for tap in 0..taps {
-            let dims = [&[patches.batch, patches.channels, (1, 0)], &patches.positions[..]].concat();
-            let x = self.view(node, &patches.x, Patches::view(patches.offset(tap), dims))?;
-            let column: Vec<f32> = (0..groups * each).map(|m| weights.get_f32(m * taps + tap)).collect();
-            let w = Tensor::from_f32([&[groups, each][..], &vec![1; rank]].concat(), &column)?;
-            let w = Known::Constant(w, x.element());
-            let to = [&[batch, groups, each], counts].concat();
-            let product = self.pointwise_of(node, PointwiseFunction::Multiply, &[x, w], to.clone())?;
-            sum = Some(match sum {
-                None => product,
-                Some(sum) => self.pointwise_of(node, PointwiseFunction::Add, &[product, sum], to)?,
-            });
-        }
-        self.view(node, &sum?, Geometry::reshaped([&[batch, groups * each], counts].concat()))
+        let (element, rows) = (patches.x.element(), counts.iter().product());
+        let dims = [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
+        let rows_of_taps = self.view(node, &patches.x, Patches::view(0, dims))?;
+        // [groups, taps, outputs of a group], for every row of x
+        let of = |k: usize| weights.get_f32((k / (taps * each) % groups * each + k % each) * taps + k / each % taps);
+        let shape = vec![batch * groups, taps, each];
+        self.foldable(node, &shape, ElementType::F32)?;
+        let matrix: Vec<f32> = (0..batch * groups * taps * each).map(of).collect();
+        let b = self.source(&Known::Constant(Tensor::from_f32(shape, &matrix)?, element))?;
+        let a = self.source(&rows_of_taps)?;
+        let out = self.value([&[batch, groups], counts, &[each]].concat());
+        self.layers.insert(out, node);
+        let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
+        self.emit(node, ValidOp::MatMul(of));
+        // outputs of a group in front of the positions
+        let own = signed(strides(&[&[batch, groups], counts, &[each]].concat()));
+        let last = counts.len() + 2;
+        let order: Vec<usize> = [0, 1, last].into_iter().chain(2..last).collect();
+        let shape = [&[batch, groups, each], counts].concat();
+        let strides = order.iter().map(|&d| own[d]).collect();
+        let y = Known::Source(Source::Value(out), element);
+        let y = self.view(node, &y, Geometry { offset: 0, strides, shape })?;
+        self.view(node, &y, Geometry::reshaped([&[batch, groups * each], counts].concat()))
     }
 
     /// Adds the third input where there is one: a number for each channel, which `axis` counts.
@@ -630,11 +742,14 @@ impl<'a> Validation<'a> {
                     self.error(node, &node.origin, found, "one of the two", "pad the input by an operator of its own");
                     return None;
                 }
-                // an element that each window at the side holds anyway stands for the pad
+                // an element that each window at the side holds anyway stands for the pad; step by step, where it is not there yet, what is below all
+                let (mode, least) = match self.open {
+                    None => (PadMode::Edge, 0.0),
+                    Some(_) => (PadMode::Constant, f32::NEG_INFINITY),
+                };
                 let mut padded = x;
                 for (at, axis) in axes.iter().enumerate() {
-                    let pads = (axis.begin, axis.end);
-                    padded = self.pad_axis(node, &padded, 2 + at, pads, PadMode::Edge, 0.0)?;
+                    padded = self.pad_axis(node, &padded, 2 + at, (axis.begin, axis.end), mode, least)?;
                 }
                 let patches = self.patches(padded, &axes, &counts);
                 let mut most: Option<Known> = None;

@@ -124,7 +124,7 @@ impl<'m> Dependence<'m> {
             }
             ValidOp::Dense(dense) => (Rule::Product, [Some(dense.x), weight(&dense.w)].into_iter().flatten().collect()),
             ValidOp::View(_) | ValidOp::Concat(_) => (Rule::Linear, node.op.reads()),
-            ValidOp::MatMul(_) => (Rule::Product, node.op.reads()),
+            ValidOp::MatMul(_) | ValidOp::Convolve(_) => (Rule::Product, node.op.reads()),
             ValidOp::Pointwise(pointwise) => match pointwise.function {
                 PointwiseFunction::Multiply => (Rule::Product, pointwise.inputs.clone()),
                 PointwiseFunction::Subtract if pointwise.inputs[0] == pointwise.inputs[1] => (Rule::Linear, Vec::new()),

@@ -113,6 +113,7 @@ fn multiply_adds(nodes: &[ValidNode]) -> u128 {
         }
         ValidOp::Dense(d) => d.rows as u128 * d.inputs as u128 * d.outputs as u128,
         ValidOp::MatMul(m) => m.batch as u128 * m.rows as u128 * m.inner as u128 * m.columns as u128,
+        ValidOp::Convolve(c) => c.multiply_adds() as u128,
         ValidOp::Loop(body) => multiply_adds(&body.body),
         ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::Reduce(_) | ValidOp::View(_) | ValidOp::Concat(_) => 0,
         ValidOp::Integers(_) | ValidOp::Lookup(_) | ValidOp::TopK(_) => 0,

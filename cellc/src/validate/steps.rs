@@ -49,6 +49,15 @@ pub(super) fn validate<'a>(
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
         let asked = one.options.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
         let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
+        // what one step is too short for may be what looks ahead
+        if only_sizes
+            && asked
+            && !long.diagnostics.has_errors()
+            && long.most_lengths.is_none()
+            && let Err(why) = StepAnalysis::new(&long.valid, steps, time.clone()).run()
+        {
+            return Some(Err(Diagnostics(vec![not_stepwise(model, &why)])));
+        }
         return (only_sizes && (asked || recurrent)).then(|| Err(only_some(&long, &one, &time, steps)));
     }
     let (mut diagnostics, valid, mut one) = (one.diagnostics, long.valid, one.valid);
@@ -68,14 +77,18 @@ pub(super) fn validate<'a>(
             Ok((one, diagnostics))
         }
         Err(why) => {
-            let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
-            let diagnostic = Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
-                .valid(ONE_BY_ONE)
-                .help("give the whole shape, with the most steps there can be; the lengths of sequences may be less");
-            diagnostics.push(diagnostic);
+            diagnostics.push(not_stepwise(model, &why));
             Err(diagnostics)
         }
     })
+}
+
+/// A model whose steps cannot be taken one by one.
+fn not_stepwise(model: &Model, why: &str) -> Diagnostic {
+    let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
+    Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
+        .valid(ONE_BY_ONE)
+        .help("give the whole shape, with the most steps there can be; the lengths of sequences may be less")
 }
 
 /// What can be taken step by step.
@@ -146,8 +159,19 @@ type Found<T> = Result<T, String>;
 /// What is wrong with reading what stands in front of the first step for anything but windows.
 const PADDED: &str = "computes with elements in front of the first step, other than by windows that move over them";
 
+/// What is wrong with what no single step can do.
+const ACROSS: &str = "combines different steps";
+
+/// What is wrong with what needs all steps at once.
+const ALL: &str = "looks as many steps ahead as there are";
+
 /// What is wrong with reading a state for what it holds.
 const CHANGED: &str = "reads a state that steps change";
+
+/// Whether a tensor has several rows, each with steps of its own: channels in front of the axis of time are no rows, a step has all of them.
+fn has_rows(shape: &[usize], axis: usize) -> bool {
+    axis > 0 && shape.len() > 2 && shape[0] > 1
+}
 
 struct StepAnalysis<'a> {
     model: &'a ValidModel,
@@ -179,7 +203,7 @@ impl<'a> StepAnalysis<'a> {
         for (index, axis) in self.parameters.iter().enumerate() {
             let parameter = &self.model.parameters[index];
             if let Some(axis) = *axis
-                && parameter.shape[..axis].iter().any(|&n| n > 1)
+                && has_rows(&parameter.shape, axis)
             {
                 return Err(format!("input {index} has several rows: the steps of one row must follow each other"));
             }
@@ -197,7 +221,7 @@ impl<'a> StepAnalysis<'a> {
                 return Err(format!("output {index} has {before} elements in front of the first step"));
             }
             if let Time::Along(axis) = time
-                && result.shape[..axis].iter().any(|&n| n > 1)
+                && has_rows(&result.shape, axis)
             {
                 return Err(format!("output {index} has several rows: the steps of one row must follow each other"));
             }
@@ -251,7 +275,6 @@ impl<'a> StepAnalysis<'a> {
     }
 
     fn node(&mut self, at: usize, node: &ValidNode) -> Found<()> {
-        const ACROSS: &str = "combines different steps";
         let time = match &node.op {
             ValidOp::Cell(cell) => return self.cell(cell),
             ValidOp::Loop(_) => return Err("is a loop, which cannot continue where the previous call ended".to_owned()),
@@ -259,13 +282,22 @@ impl<'a> StepAnalysis<'a> {
                 Time::Along(axis) => {
                     let inside = &self.model.shape(dense.x)[axis + 1..];
                     if inside.is_empty() || inside.iter().product::<usize>() < dense.inputs {
-                        return Err(ACROSS.to_owned());
+                        return Err(format!("{ALL}: it combines them"));
                     }
                     Time::Along(axis)
                 }
                 time => time,
             },
+            // validate: of a model of one step, windows are rows of a product
+            ValidOp::Convolve(_) => return Err(ACROSS.to_owned()),
             ValidOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
+                (Time::Along(axis), Time::Fixed) => {
+                    let inside = &self.model.shape(matmul.a)[axis + 1..];
+                    if inside.is_empty() || inside.iter().product::<usize>() < matmul.inner {
+                        return Err(ACROSS.to_owned());
+                    }
+                    Time::Along(axis)
+                }
                 (time @ (Time::Fixed | Time::Last), Time::Fixed) | (Time::Fixed, time @ Time::Last) => time,
                 (Time::Last, Time::Last) => Time::Last,
                 _ => return Err("multiplies matrices that steps change".to_owned()),
@@ -286,11 +318,13 @@ impl<'a> StepAnalysis<'a> {
                 }
             }
             ValidOp::Softmax(softmax) => match self.time(softmax.input)? {
-                Time::Along(axis) if axis == softmax.axis => return Err(ACROSS.to_owned()),
+                Time::Along(axis) if axis == softmax.axis => return Err(format!("{ALL}: it combines them")),
                 time => time,
             },
             ValidOp::Reduce(reduce) => match self.time(reduce.input)? {
-                Time::Along(axis) if (reduce.first..reduce.end).contains(&axis) => return Err(ACROSS.to_owned()),
+                Time::Along(axis) if (reduce.first..reduce.end).contains(&axis) => {
+                    return Err(format!("{ALL}: it combines them"));
+                }
                 time => time,
             },
             ValidOp::Integers(integers) => self.time(Source::Parameter(integers.parameter))?,
@@ -304,9 +338,11 @@ impl<'a> StepAnalysis<'a> {
                 time => time,
             },
             ValidOp::View(view) => match self.time(view.input)? {
-                Time::Along(axis) => Time::Along(self.viewed(view, axis, 0).ok_or(ACROSS)?),
+                Time::Along(axis) => {
+                    Time::Along(self.viewed(view, axis, 0).ok_or_else(|| self.looks(node, view, axis, 0))?)
+                }
                 Time::Behind(axis, before) => {
-                    let along = self.viewed(view, axis, before).ok_or(ACROSS)?;
+                    let along = self.viewed(view, axis, before).ok_or_else(|| self.looks(node, view, axis, before))?;
                     let is_read =
                         |node: &ValidNode| node.op.outputs().into_iter().any(|out| view.input == Source::Value(out));
                     let memory = self.memories.iter_mut().find(|memory| is_read(&self.model.nodes[memory.node]));
@@ -354,7 +390,7 @@ impl<'a> StepAnalysis<'a> {
             return Err("is a recurrent cell that does not follow the steps".to_owned());
         };
         if sequence.reverse {
-            return Err("runs in reverse, so it needs the last step first".to_owned());
+            return Err(format!("runs in reverse, so it needs the last step first: it {ALL}"));
         }
         if sequence.lengths != Lengths::Full {
             return Err("has lengths of its own".to_owned());
@@ -395,6 +431,51 @@ impl<'a> StepAnalysis<'a> {
         let steps = all.iter().position(|time| *time == Time::Along(concat.axis))?;
         let behind = concat.inputs[steps + 1..].iter().map(|&input| self.model.shape(input)[concat.axis]);
         Some(behind.sum()).filter(|&ahead| ahead > 0 && all.iter().filter(|time| **time != Time::Fixed).count() == 1)
+    }
+
+    /// What is wrong with a view that does not follow the steps one by one: how far it looks ahead, where that can be said.
+    fn looks(&self, node: &ValidNode, view: &View, axis: usize, before: usize) -> String {
+        let input = self.model.shape(view.input);
+        let stride = input[axis + 1..].iter().product::<usize>().cast_signed();
+        let period = self.steps + before;
+        let shape = &self.model.values[view.out].shape;
+        let along: Vec<(usize, isize)> = shape
+            .iter()
+            .zip(&view.strides)
+            .filter(|&(&size, &step)| {
+                size > 1 && step != 0 && step % stride == 0 && step % (stride * period.cast_signed()) != 0
+            })
+            .map(|(&size, &step)| (size, step / stride))
+            .collect();
+        let start = view.offset / stride.unsigned_abs() % period;
+        let ahead = |steps: usize| {
+            let plural = if steps == 1 { "" } else { "s" };
+            format!("looks {steps} step{plural} ahead")
+        };
+        let reflected = along.iter().find(|(_, step)| *step < 0);
+        if let Some((size, _)) = reflected {
+            let steps = if start < self.steps / 2 { start } else { *size };
+            return format!("reflects steps at a side: it {}", ahead(steps));
+        }
+        // as many windows as there are steps over the stride
+        let strided = along.iter().find(|(size, step)| {
+            let windows = period / step.unsigned_abs();
+            *step > 1 && size.abs_diff(windows) * 4 <= windows && windows > 1
+        });
+        if let Some((_, step)) = strided {
+            let step = step.unsigned_abs();
+            return format!("moves {step} steps at a time: for an output at every step, it {}", ahead(step - 1));
+        }
+        let fewer = along.iter().find(|(size, step)| *step == 1 && *size < self.steps && size * 2 > self.steps);
+        match fewer {
+            Some((size, _)) => {
+                let missing = self.steps - size;
+                format!("{} or leaves as many out: it gives {missing} fewer than there are", ahead(missing))
+            }
+            None if node.kind == "Pad" => "repeats a step at a side: pad with a constant".to_owned(),
+            None if start * 2 < period => format!("{ALL}: it takes single steps out of them"),
+            None => ACROSS.to_owned(),
+        }
     }
 
     /// The axis of a view along which it follows the input's axis of time, if no other moves in time, but by `before` elements that stand in

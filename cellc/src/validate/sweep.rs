@@ -61,7 +61,7 @@ fn prune(nodes: Vec<ValidNode>, needed: &[bool]) -> Vec<ValidNode> {
                 body.results.retain(|result| needed[result.out]);
                 body.body = prune(std::mem::take(&mut body.body), needed);
             }
-            ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Pointwise(_) => {}
+            ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Convolve(_) | ValidOp::Pointwise(_) => {}
             ValidOp::Softmax(_) | ValidOp::Reduce(_) | ValidOp::View(_) | ValidOp::Concat(_) => {}
             ValidOp::Integers(_) | ValidOp::Lookup(_) => {}
             ValidOp::TopK(top) => {
@@ -161,6 +161,11 @@ fn each(nodes: &mut [ValidNode], visit: &mut impl FnMut(Name)) {
                 visit(Name::Source(&mut product.a));
                 visit(Name::Source(&mut product.b));
                 visit(Name::Value(&mut product.out));
+            }
+            ValidOp::Convolve(convolve) => {
+                visit(Name::Source(&mut convolve.x));
+                visit(Name::Source(&mut convolve.w));
+                visit(Name::Value(&mut convolve.out));
             }
             ValidOp::Pointwise(pointwise) => {
                 pointwise.inputs.iter_mut().for_each(|input| visit(Name::Source(input)));

@@ -79,6 +79,7 @@ pub static X86_64: Arch = Arch {
         // half a cycle more than the latency: eight in turn took 1.04 times as long as ten or twelve
         hidden_from: 4.5,
         most_rows: 8,
+        most_channels: 5,
         most_sums: 12,
         most_shared: 128,
         // 18 vectors of sums

@@ -407,7 +407,7 @@ impl Dialect for C<'_> {
         for walk in walks {
             let constant = if walk.written { "" } else { "const " };
             let k = if walk.reverse { format!("({} - {i})", count - 1) } else { i.clone() };
-            let k = if walk.window.len == 1 { k } else { format!("{k} * {}", walk.window.len) };
+            let k = if walk.step == 1 { k } else { format!("{k} * {}", walk.step) };
             let from = plus(&walk.of.name, walk.offset);
             let ty = c_type(walk.of.element);
             self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
@@ -422,7 +422,7 @@ impl Dialect for C<'_> {
         self.depth += 1;
         self.line(&format!("const uint32_t {i} = {};", at.text));
         let k = if count == 1 { "0".to_owned() } else { format!("({i} < {count}u ? {i} : {}u)", count - 1) };
-        let k = if window.len == 1 { k } else { format!("(size_t){k} * {}", window.len) };
+        let k = if walking.step == 1 { k } else { format!("(size_t){k} * {}", walking.step) };
         let (from, ty) = (plus(&walking.of.name, walking.offset), c_type(walking.of.element));
         self.line(&format!("const {ty} *{} = {from} + {k};", window.name));
     }

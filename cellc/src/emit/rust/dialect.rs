@@ -34,7 +34,10 @@ impl Rust {
             let mutable = if walk.written { "_mut" } else { "" };
             let at = if walk.reverse { format!("{} - at", count - 1) } else { "at".to_string() };
             names.push(format!("Some({})", walk.window.name));
-            gets.push(format!("{}.get{mutable}({at})", windows(count, walk)));
+            gets.push(match walk.is_apart() {
+                true => window_at(walk, &at),
+                false => format!("{}.get{mutable}({at})", windows(count, walk)),
+            });
         }
         let last = count - 1;
         let _ = writeln!(
@@ -270,11 +273,12 @@ impl Dialect for Rust {
             return self.begin_either_way(count, turn, backwards, walks);
         }
         let mut pattern = turn.unwrap_or("_").to_string();
-        let mut source = match (turn, walks) {
-            (None, []) => format!("0..{count}"),
-            (Some(_), []) => format!("0..{count}u32"),
-            (Some(_), _) => format!("(0..{count}u32)"),
-            (None, _) => String::new(),
+        let (apart, walks): (Vec<_>, Vec<_>) = walks.iter().partition(|walk| walk.is_apart());
+        let mut source = match (turn, walks.is_empty()) {
+            (None, true) => format!("0..{count}"),
+            (Some(_), true) => format!("0..{count}u32"),
+            (Some(_), false) => format!("(0..{count}u32)"),
+            (None, false) => String::new(),
         };
         for walk in walks {
             let mutable = if walk.written { "_mut" } else { "" };
@@ -288,7 +292,23 @@ impl Dialect for Rust {
                 let _ = write!(source, ".zip({windows})");
             }
         }
-        let _ = writeln!(self.out, "for {pattern} in {source} {{");
+        if apart.is_empty() {
+            let _ = writeln!(self.out, "for {pattern} in {source} {{");
+            return;
+        }
+        // windows that overlap are no chunks of what they look into
+        let _ = match turn.is_none() && pattern == "_" {
+            true => writeln!(self.out, "for at in 0..{count}usize {{"),
+            false => writeln!(self.out, "for (at, {pattern}) in (0..{count}usize).zip({source}) {{"),
+        };
+        for walk in apart {
+            let _ = writeln!(
+                self.out,
+                "let Some({}) = {} else {{ continue; }};",
+                walk.window.name,
+                window_at(walk, &if walk.reverse { format!("{} - at", count - 1) } else { "at".to_owned() })
+            );
+        }
     }
 
     fn only_vectors(&mut self) {
@@ -303,9 +323,13 @@ impl Dialect for Rust {
     }
 
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
-        let (window, windows) = (&walking.window.name, windows(count, walking));
+        let window = &walking.window.name;
         let at = format!("{}.min({}) as usize", at.operand(), count - 1);
-        let _ = writeln!(self.out, "if let Some({window}) = {windows}.get({at}) {{");
+        let place = match walking.is_apart() {
+            true => window_at(walking, &at),
+            false => format!("{}.get({at})", windows(count, walking)),
+        };
+        let _ = writeln!(self.out, "if let Some({window}) = {place} {{");
     }
 
     fn begin_if(&mut self, a: Text, b: Text) {
@@ -325,6 +349,15 @@ impl Dialect for Rust {
             let _ = writeln!(self.out, "// {line}");
         }
     }
+}
+
+/// The window of a turn, of windows that overlap or leave something out.
+fn window_at(walk: &Walking<'_>, at: &str) -> String {
+    let (of, len, mutable) = (&walk.of.name, walk.window.len, if walk.written { "_mut" } else { "" });
+    let start = if walk.offset == 0 { String::new() } else { format!("{} + ", walk.offset) };
+    let step = if walk.step == 1 { String::new() } else { format!(" * {}", walk.step) };
+    let at = if at == "at" || step.is_empty() { at.to_owned() } else { format!("({at})") };
+    format!("{of}.get{mutable}({start}{at}{step}..).and_then(|rest| rest.first_chunk{mutable}::<{len}>())")
 }
 
 /// The windows of a walk as a slice of arrays.

@@ -1,0 +1,165 @@
+"""Writes the cases of convolutions into tests/onnx/cases: `tcn`, residual blocks of causal convolutions with dilation, a convolution of each channel and
+two pools; `conv_planes`, convolutions of planes, in groups and with uneven pads. The goldens are computed here, in float64.
+
+python3 tests/models/convolutions.py
+"""
+
+import itertools
+import json
+import pathlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+FOLDER = pathlib.Path(__file__).parent.parent / "onnx" / "cases"
+
+
+class Graph:
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.weights, self.nodes = [], []
+
+    def draw(self, name, shape, size):
+        values = (self.random.uniform(-1, 1, shape) * size).astype(np.float32)
+        self.weights.append((name, values))
+        return name
+
+    def conv(self, x, y, shape, **attributes):
+        size = 1.5 / np.sqrt(np.prod(shape[1:]))
+        inputs = [x, self.draw(y + "_w", shape, size), self.draw(y + "_b", shape[:1], 0.3)]
+        self.nodes.append(helper.make_node("Conv", inputs, [y], name=y, **attributes))
+        return y
+
+    def node(self, kind, inputs, y, **attributes):
+        self.nodes.append(helper.make_node(kind, inputs, [y], name=y, **attributes))
+        return y
+
+    def model(self, name, x, y):
+        of = TensorProto.FLOAT
+        graph = helper.make_graph(
+            self.nodes,
+            name,
+            [helper.make_tensor_value_info("x", of, x)],
+            [helper.make_tensor_value_info("y", of, y)],
+            [numpy_helper.from_array(w, n) for n, w in self.weights],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        onnx.checker.check_model(model)
+        return model
+
+
+def windows(x, kernel, pads, dilations, value):
+    """Of `[N, C, ...]`: for each tap of the kernel, in order, the elements that it meets at every position."""
+    rank = len(kernel)
+    x = np.pad(x, [(0, 0), (0, 0)] + list(zip(pads[:rank], pads[rank:])), constant_values=value)
+    sizes = [n - (k - 1) * d for n, k, d in zip(x.shape[2:], kernel, dilations)]
+    for tap in itertools.product(*map(range, kernel)):
+        at = (slice(t * d, t * d + n) for t, d, n in zip(tap, dilations, sizes))
+        yield tap, x[(slice(None), slice(None), *at)]
+
+
+def evaluate(graph, x):
+    """In float64, as ONNX says; every stride is 1."""
+    known = {"x": x.astype(np.float64), **{name: w.astype(np.float64) for name, w in graph.weights}}
+    for node in graph.nodes:
+        given = [known[name] for name in node.input]
+        said = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        if node.op_type in ("Relu", "Tanh", "Add"):
+            y = {"Relu": lambda a: np.maximum(a, 0), "Tanh": np.tanh, "Add": np.add}[node.op_type](*given)
+        else:
+            kernel = said.get("kernel_shape") or given[1].shape[2:]
+            rank = len(kernel)
+            value = -np.inf if node.op_type == "MaxPool" else 0
+            taps = windows(
+                given[0], kernel, said.get("pads", [0] * 2 * rank), said.get("dilations", [1] * rank), value
+            )
+            if node.op_type == "MaxPool":
+                y = np.max([part for _, part in taps], axis=0)
+            elif node.op_type == "AveragePool":
+                assert said["count_include_pad"] == 1
+                y = np.mean([part for _, part in taps], axis=0)
+            else:
+                _, w, b = given
+                groups = said.get("group", 1)
+                each = w.shape[0] // groups
+                y = b.reshape([1, -1] + [1] * rank)
+                for tap, part in taps:
+                    parts = np.split(part, groups, axis=1)
+                    own = [w[(slice(g * each, (g + 1) * each), slice(None), *tap)] for g in range(groups)]
+                    y = y + np.concatenate([np.einsum("nc...,mc->nm...", p, w) for p, w in zip(parts, own)], axis=1)
+        known[node.output[0]] = y
+    return known["y"]
+
+
+def tcn():
+    graph = Graph(1)
+    x, channels = "x", 3
+    for i, dilation in enumerate((1, 2, 4)):
+        at = {"pads": [2 * dilation, 0], "dilations": [dilation]}
+        a = graph.node("Relu", [graph.conv(x, f"first{i}", (6, channels, 3), **at)], f"first_relu{i}")
+        b = graph.node("Relu", [graph.conv(a, f"second{i}", (6, 6, 3), **at)], f"second_relu{i}")
+        rest = graph.conv(x, f"rest{i}", (6, channels, 1)) if channels != 6 else x
+        x, channels = graph.node("Relu", [graph.node("Add", [b, rest], f"sum{i}")], f"block{i}"), 6
+    x = graph.conv(x, "each", (6, 1, 5), pads=[4, 0], group=6)
+    x = graph.node("MaxPool", [x], "most", kernel_shape=[3], pads=[2, 0])
+    x = graph.node("AveragePool", [x], "mean", kernel_shape=[2], pads=[1, 0], count_include_pad=1)
+    graph.conv(x, "y", (2, 6, 1))
+    return graph, [1, 3, "time"], [1, 2, "time"], [[1, 3, 37], [1, 3, 5]]
+
+
+def planes():
+    graph = Graph(2)
+    x = graph.conv("x", "wide", (7, 2, 3, 3), pads=[1, 1, 1, 1])
+    x = graph.node("Tanh", [x], "bent")
+    x = graph.conv(x, "uneven", (12, 7, 2, 3), pads=[0, 2, 1, 0], dilations=[1, 2])
+    x = graph.conv(x, "groups", (6, 4, 3, 2), pads=[2, 0, 0, 1], group=3)
+    graph.conv(x, "y", (12, 1, 3, 3), pads=[1, 1, 1, 1], group=6)
+    return graph, [1, 2, 9, 21], [1, 12, 9, 19], [[1, 2, 9, 21]]
+
+
+def write(name, about, made):
+    graph, x, y, shapes = made
+    folder = FOLDER / name
+    folder.mkdir(exist_ok=True)
+    model = graph.model(name, x, y)
+    onnx.save(model, folder / "model.onnx")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    runs, most = [], 0.0
+    for k, shape in enumerate(shapes):
+        given = np.random.default_rng(10 + k).uniform(-1, 1, shape).astype(np.float32)
+        oracle = evaluate(graph, given)
+        [ort] = session.run(None, {"x": given})
+        assert np.abs(ort - oracle).max() < 1e-5
+        most = max(most, float(np.abs(oracle).max()))
+        given.tofile(folder / f"r{k}_in0.bin")
+        ort.tofile(folder / f"r{k}_ort0.bin")
+        oracle.tofile(folder / f"r{k}_ref0.bin")
+        tensor = lambda file, dtype, shape: [{"file": file, "dtype": dtype, "shape": list(shape)}]
+        other = tensor(f"r{k}_ort0.bin", "f32", ort.shape)
+        runs.append(
+            {
+                "inputs": tensor(f"r{k}_in0.bin", "f32", shape),
+                "openvino": other,
+                "onnxruntime": other,
+                "oracle": tensor(f"r{k}_ref0.bin", "f64", oracle.shape),
+            }
+        )
+    case = {
+        "name": name,
+        "family": "convolutions",
+        "about": about,
+        "origin": "tests/models/convolutions.py",
+        "onnx": onnx.__version__,
+        "onnxruntime": onnxruntime.__version__,
+        "model": "model.onnx",
+        "golden": "numpy in float64, by this script",
+        "runs": runs,
+        "tolerance": [{"abs": 2e-6 * max(1.0, most), "rule": "|out-oracle| <= abs"}],
+    }
+    (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")
+
+
+write("tcn", "causal convolutions with dilation in residual blocks, pools over time", tcn())
+write("conv_planes", "convolutions of planes, in groups and with uneven pads", planes())
