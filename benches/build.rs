@@ -19,7 +19,7 @@ use cellc::internals::model::{CellKind, ResetGate};
 use cellc::{Language, Options, WeightsAs};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use trade::{Trade, trades};
-use workload::{FADING, Variant, WORKLOADS, Weights, Workload};
+use workload::{Cell, CellWeights, Convolution, FADING, Network, Variant, WORKLOADS, Workload};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -95,10 +95,43 @@ fn write(folder: &Path, files: Vec<OutputFile>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The model: x and the states in, the output and the states out.
+/// The model.
 fn file(workload: &Workload, variant: Variant) -> ModelFile {
-    let Workload { kind, input_size, hidden_size, batch, steps, .. } = *workload;
-    let Weights { w, r, b, head } = workload.weights(variant);
+    match &workload.network {
+        Network::Cell(cell) => cell_file(cell, variant),
+        Network::Convolution(convolution) => convolution_file(convolution),
+    }
+}
+
+/// x in, y out.
+fn convolution_file(convolution: &Convolution) -> ModelFile {
+    let (w, b) = convolution.weights();
+    let [from, to] = convolution.shapes();
+    let mut shape = convolution.weight_shape();
+    let depthwise = convolution.groups > 1;
+    if depthwise {
+        shape.splice(..1, [convolution.groups, convolution.channels.1 / convolution.groups]);
+    }
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &from);
+    let w = file.constant(&shape, Stored::F32, w.into_iter());
+    let bias = [&[1, b.len()][..], &vec![1; convolution.size.len()]].concat();
+    let b = file.constant(&bias, Stored::F32, b.into_iter());
+    let list = |values: &[usize]| values.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let (ones, (front, behind)) = (list(&vec![1; convolution.size.len()]), convolution.pads);
+    let (front, behind) = (list(front), list(behind));
+    let data = format!("strides=\"{ones}\" dilations=\"{ones}\" pads_begin=\"{front}\" pads_end=\"{behind}\"");
+    let operation = if depthwise { "GroupConvolution" } else { "Convolution" };
+    let sums = file.named(operation, "opset1", &data, &[&x, &w], &[("sums", &to)]).remove(0);
+    let y = file.named("Add", "opset1", "auto_broadcast=\"numpy\"", &[&sums, &b], &[("y", &to)]).remove(0);
+    file.result(&y);
+    file
+}
+
+/// x and the states in, the output and the states out.
+fn cell_file(cell: &Cell, variant: Variant) -> ModelFile {
+    let Cell { kind, input_size, hidden_size, batch, steps, .. } = *cell;
+    let CellWeights { w, r, b, head } = cell.weights(variant);
     let mut file = ModelFile::default();
     let rows = kind.gates() * hidden_size;
     let constant =
@@ -131,7 +164,7 @@ fn file(workload: &Workload, variant: Variant) -> ModelFile {
     inputs.push(constant(&mut file, &shaped(&[rows, input_size]), w));
     inputs.push(constant(&mut file, &shaped(&[rows, hidden_size]), r));
     inputs.push(constant(&mut file, &shaped(&[b.len()]), b));
-    let activations: Vec<_> = workload.activations(variant).iter().map(|a| a.name()).collect();
+    let activations: Vec<_> = cell.activations(variant).iter().map(|a| a.name()).collect();
     let mut attributes = format!("hidden_size=\"{hidden_size}\" activations=\"{}\"", activations.join(","));
     let (name, set) = match kind {
         CellKind::Rnn => ("RNN", "opset3"),

@@ -195,7 +195,7 @@ fn bench_trades(
         if threads && rows.iter().find(alone).is_none_or(|alone| alone.agreement.bits != agreement.bits) {
             return Err(format!("{} {}: two threads do not give the bits of one", workload.name, this.name));
         }
-        if workload.fades {
+        if workload.fades() {
             kernel.run(FADED)?;
         }
         rows.push(this);
@@ -208,7 +208,7 @@ fn bench_trades(
     let report = measure(workload, floors, arguments, &mut kernels, rows, absent)?;
     let remark = |kernel: &dyn Contender| {
         let denormal = || kernel.outputs().iter().flatten().filter(|value| value.is_subnormal()).count();
-        kernel.remark().or_else(|| workload.fades.then(|| format!("{} denormal at the end", denormal())))
+        kernel.remark().or_else(|| workload.fades().then(|| format!("{} denormal at the end", denormal())))
     };
     let rows = kernels.iter().zip(found).map(|(kernel, (trade, held))| (trade, held, remark(&**kernel))).collect();
     Ok(Traded { report, rows })
@@ -228,12 +228,12 @@ fn measure(
         let mut turns: Vec<Turn<'_>> =
             contenders.iter_mut().map(|c| -> Turn<'_> { Box::new(move |calls| c.run(calls)) }).collect();
         let (rounds, time) = (arguments.rounds, Duration::from_secs_f64(arguments.seconds));
-        runs.push(Run::measure(floors, &work, &mut turns, workload.steps, rounds, time)?);
+        runs.push(Run::measure(floors, &work, &mut turns, workload.steps(), rounds, time)?);
     }
     Ok(Report {
         name: workload.name.to_owned(),
         description: workload.describe(),
-        steps: workload.steps,
+        steps: workload.steps(),
         work,
         rows,
         runs,

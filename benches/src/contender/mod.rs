@@ -104,8 +104,8 @@ pub(crate) fn contenders(workload: &Workload) -> Vec<Box<dyn Contender>> {
     all.extend(c::kernels(workload));
     all.retain(|kernel| kernel.trade().is_none());
     // where a call takes tens of milliseconds, the rounds are better spent
-    if workload.multiply_adds() < 2_000_000 {
-        all.push(Box::new(naive::Naive::new(workload)));
+    if let Some(cell) = workload.cell().filter(|_| workload.multiply_adds() < 2_000_000) {
+        all.push(Box::new(naive::Naive::new(workload, cell)));
     }
     all
 }

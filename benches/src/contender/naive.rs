@@ -8,12 +8,14 @@ use cellc::internals::model::{CellKind, ResetGate};
 use cellc::internals::timing::turns::timed;
 
 use super::Contender;
-use crate::workload::{Variant, Weights, Workload};
+use crate::workload::{Cell, CellWeights, Variant, Workload};
 
 pub(super) struct Naive {
-    workload: Workload,
-    weights: Weights,
+    cell: Cell,
+    weights: CellWeights,
     inputs: Vec<f32>,
+    /// Elements of x in a call.
+    input_len: usize,
     /// Calls since the state was zero.
     calls: usize,
     /// Of every row.
@@ -26,16 +28,18 @@ pub(super) struct Naive {
 }
 
 impl Naive {
-    pub(super) fn new(workload: &Workload) -> Self {
-        let Workload { hidden_size, batch, .. } = *workload;
+    /// Of a workload that is that cell.
+    pub(super) fn new(workload: &Workload, cell: &Cell) -> Self {
+        let Cell { hidden_size, batch, .. } = *cell;
         let [h, c] = [(); 2].map(|()| vec![0.0; batch * hidden_size]);
         let [new, reset] = [(); 2].map(|()| vec![0.0; hidden_size]);
         let inputs = workload.inputs(Variant::Itself);
         let out = vec![0.0; workload.output_len(Variant::Itself)];
         Self {
-            workload: *workload,
-            weights: workload.weights(Variant::Itself),
+            cell: *cell,
+            weights: cell.weights(Variant::Itself),
             inputs,
+            input_len: workload.input_len(Variant::Itself),
             calls: 0,
             h,
             c,
@@ -46,9 +50,8 @@ impl Naive {
     }
 
     fn advance(&mut self) {
-        let Workload { input_size, hidden_size, batch, steps, .. } = self.workload;
-        let len = self.workload.input_len(Variant::Itself);
-        let first = self.calls % (self.inputs.len() / len) * len;
+        let Cell { input_size, hidden_size, batch, steps, .. } = self.cell;
+        let first = self.calls % (self.inputs.len() / self.input_len) * self.input_len;
         for row in 0..batch {
             for step in 0..steps {
                 let place = row * steps + step;
@@ -67,8 +70,8 @@ impl Naive {
     /// A step of the row whose x and whose state start there.
     #[expect(clippy::needless_range_loop, reason = "as one writes it down first")]
     fn step(&mut self, x: usize, state: usize) {
-        let Workload { kind, input_size, hidden_size, activations, .. } = self.workload;
-        let Weights { w, r, b, .. } = &self.weights;
+        let Cell { kind, input_size, hidden_size, activations, .. } = self.cell;
+        let CellWeights { w, r, b, .. } = &self.weights;
         let (x, h) = (black_box(&self.inputs[x..][..input_size]), &self.h[state..][..hidden_size]);
         // the element of W x and of R v for unit j of a gate
         let wx = |gate: usize, j: usize| dot(w, gate * hidden_size + j, x);

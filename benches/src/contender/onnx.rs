@@ -2,7 +2,7 @@
 
 use cellc::internals::model::{CellKind, ResetGate};
 
-use crate::workload::{Variant, Weights, Workload};
+use crate::workload::{Cell, CellWeights, Convolution, Network, Variant, Workload};
 
 /// The version of the operators, in which GRU, LSTM and RNN have had their present form since 7.
 const OPSET: u64 = 14;
@@ -68,14 +68,51 @@ fn whole(name: &str, value: u64) -> Message {
     Message::default().text(1, name).number(3, value).number(20, 2)
 }
 
+fn wholes(name: &str, values: impl Iterator<Item = usize>) -> Message {
+    values.fold(Message::default().text(1, name), |m, value| m.number(8, value as u64)).number(20, 7)
+}
+
 fn texts(name: &str, values: &[&str]) -> Message {
     values.iter().fold(Message::default().text(1, name), |m, value| m.text(9, value)).number(20, 8)
 }
 
-/// The model: x `[T, N, I]` and the states `[1, N, H]` in; the output that is compared, where it is no state, and the states out.
+/// The model.
 pub(super) fn model(workload: &Workload) -> Vec<u8> {
-    let Workload { kind, input_size, hidden_size, batch, steps, .. } = *workload;
-    let Weights { w, r, b, head } = workload.weights(Variant::Itself);
+    let graph = match &workload.network {
+        Network::Cell(cell) => cell_graph(workload.name, cell),
+        Network::Convolution(convolution) => convolution_graph(workload.name, convolution),
+    };
+    let opset = Message::default().text(1, "").number(2, OPSET);
+    Message::default().number(1, IR).text(2, "cellc-bench").message(7, &graph).message(8, &opset).0
+}
+
+/// The shape of x.
+pub(super) fn input_shape(workload: &Workload) -> Vec<usize> {
+    match &workload.network {
+        Network::Cell(cell) => vec![cell.steps, cell.batch, cell.input_size],
+        Network::Convolution(convolution) => convolution.shapes()[0].clone(),
+    }
+}
+
+fn convolution_graph(name: &str, convolution: &Convolution) -> Message {
+    let (w, b) = convolution.weights();
+    let [x, y] = convolution.shapes();
+    let (front, behind) = convolution.pads;
+    let pads = wholes("pads", front.iter().chain(behind).copied());
+    let attributes = [whole("group", convolution.groups as u64), pads];
+    Message::default()
+        .message(1, &node("Conv", &["x", "w", "b"], &["y"], &attributes))
+        .text(2, name)
+        .message(5, &tensor("w", &convolution.weight_shape(), &w))
+        .message(5, &tensor("b", &[b.len()], &b))
+        .message(11, &value("x", &x))
+        .message(12, &value("y", &y))
+}
+
+/// x `[T, N, I]` and the states `[1, N, H]` in; the output that is compared, where it is no state, and the states out.
+fn cell_graph(name: &str, cell: &Cell) -> Message {
+    let Cell { kind, input_size, hidden_size, batch, steps, .. } = *cell;
+    let CellWeights { w, r, b, head } = cell.weights(Variant::Itself);
     let gates = kind.gates();
     // OpenVINO's f, i, c, o is i, o, f, c here; those of a GRU are alike
     let order: &[usize] = if kind == CellKind::Lstm { &[1, 3, 0, 2] } else { &[0, 1, 2][..gates] };
@@ -94,7 +131,7 @@ pub(super) fn model(workload: &Workload) -> Vec<u8> {
         CellKind::Rnn => ("RNN", &["Tanh"]),
         CellKind::Lstm => ("LSTM", &["Sigmoid", "Tanh", "Tanh"]),
         CellKind::Gru(_) => {
-            let relu = workload.activations(Variant::Itself) != workload.activations(Variant::Tanh);
+            let relu = cell.activations(Variant::Itself) != cell.activations(Variant::Tanh);
             ("GRU", if relu { &["Sigmoid", "Relu"] } else { &["Sigmoid", "Tanh"] })
         }
         CellKind::Augru(_) => unreachable!("no workload is one"),
@@ -119,7 +156,7 @@ pub(super) fn model(workload: &Workload) -> Vec<u8> {
         let tensors = [tensor("head", &[hidden_size, 1], matrix), tensor("head_bias", &[1], &[*bias])];
         graph = graph.message(1, &product).message(1, &sum).message(5, &tensors[0]).message(5, &tensors[1]);
     }
-    graph = graph.text(2, workload.name);
+    graph = graph.text(2, name);
     for (name, shape, values) in [
         ("w", vec![1, gates * hidden_size, input_size], ordered(&w, input_size)),
         ("r", vec![1, gates * hidden_size, hidden_size], ordered(&r, hidden_size)),
@@ -139,8 +176,7 @@ pub(super) fn model(workload: &Workload) -> Vec<u8> {
     for state_out in &outputs[1..] {
         graph = graph.message(12, &value(state_out, &state));
     }
-    let opset = Message::default().text(1, "").number(2, OPSET);
-    Message::default().number(1, IR).text(2, "cellc-bench").message(7, &graph).message(8, &opset).0
+    graph
 }
 
 #[cfg(test)]

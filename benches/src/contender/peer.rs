@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::{Contender, onnx};
 use crate::contender::model_file;
-use crate::workload::{Variant, Workload};
+use crate::workload::{Network, Variant, Workload};
 
 /// What `peers/install` may have installed: the name, the program in `peers/built`, and its first arguments, of which files are in `peers`.
 const PEERS: [(&str, &str, &[&str]); 9] = [
@@ -43,33 +43,46 @@ impl Files {
             fs::write(folder.path().join(name), values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())
         };
         floats("x", &workload.inputs(Variant::Itself))?;
-        floats("weights", &workload.weights(Variant::Itself).all())?;
+        floats("weights", &workload.weights())?;
         fs::write(folder.path().join("model.onnx"), onnx::model(workload))?;
         Ok(Self(folder))
     }
 
     /// The workload as arguments.
     fn arguments(&self, workload: &Workload) -> Vec<String> {
-        let cell = match workload.kind {
-            CellKind::Rnn => "rnn",
-            CellKind::Gru(ResetGate::AfterMatMul) => "gru_after",
-            CellKind::Gru(ResetGate::BeforeMatMul) => "gru_before",
-            CellKind::Lstm => "lstm",
-            CellKind::Augru(_) => unreachable!("no workload is one"),
-        };
         let file = |name: &str| self.0.path().join(name).display().to_string();
-        let activations: Vec<_> = workload.activations.iter().map(|a| a.name()).collect();
+        let (kind, activations, inputs, units, head) = match &workload.network {
+            Network::Cell(cell) => {
+                let kind = match cell.kind {
+                    CellKind::Rnn => "rnn",
+                    CellKind::Gru(ResetGate::AfterMatMul) => "gru_after",
+                    CellKind::Gru(ResetGate::BeforeMatMul) => "gru_before",
+                    CellKind::Lstm => "lstm",
+                    CellKind::Augru(_) => unreachable!("no workload is one"),
+                };
+                let activations: Vec<_> = cell.activations.iter().map(|a| a.name()).collect();
+                (kind, activations.join(","), cell.input_size, cell.hidden_size, cell.head)
+            }
+            Network::Convolution(_) => ("convolution", String::new(), workload.input_len(Variant::Itself), 0, false),
+        };
+        let states = match kind {
+            "convolution" => "",
+            "lstm" => "1:-2,2:-1",
+            _ => "1:-1",
+        };
+        let shape: Vec<_> = onnx::input_shape(workload).iter().map(usize::to_string).collect();
         [
-            ("cell", cell.to_owned()),
-            ("activations", activations.join(",")),
-            ("inputs", workload.input_size.to_string()),
-            ("units", workload.hidden_size.to_string()),
-            ("batch", workload.batch.to_string()),
-            ("steps", workload.steps.to_string()),
-            ("head", u8::from(workload.head).to_string()),
+            ("cell", kind.to_owned()),
+            ("activations", activations),
+            ("inputs", inputs.to_string()),
+            ("units", units.to_string()),
+            ("batch", workload.batch().to_string()),
+            ("steps", workload.steps().to_string()),
+            ("head", u8::from(head).to_string()),
             ("ir", model_file(workload, Variant::Itself).display().to_string()),
             ("onnx", file("model.onnx")),
-            ("states", if workload.kind == CellKind::Lstm { "1:-2,2:-1" } else { "1:-1" }.to_owned()),
+            ("onnx_shape", shape.join(",")),
+            ("states", states.to_owned()),
             ("x", file("x")),
             ("weights", file("weights")),
         ]

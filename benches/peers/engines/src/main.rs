@@ -60,6 +60,11 @@ impl Spec {
         Ok(self.words.get(key).ok_or(format!("no {key}"))?)
     }
 
+    /// The shape of x in the ONNX model.
+    fn onnx_shape(&self) -> Result<Vec<usize>> {
+        self.word("onnx_shape")?.split(',').map(|n| Ok(n.parse()?)).collect()
+    }
+
     fn floats(&self, key: &str) -> Result<Vec<f32>> {
         let bytes = fs::read(self.word(key)?)?;
         Ok(bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())

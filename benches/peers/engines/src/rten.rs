@@ -10,7 +10,7 @@ struct Rten {
     /// x first.
     inputs: Vec<NodeId>,
     outputs: Vec<NodeId>,
-    x_shape: [usize; 3],
+    x_shape: Vec<usize>,
     state_shape: [usize; 3],
     /// Of the last call; the last ones are the states.
     results: Vec<Value>,
@@ -21,7 +21,7 @@ pub(crate) fn engine(spec: &Spec) -> Result<Box<dyn Engine>> {
     let mut engine = Rten {
         inputs: model.input_ids().to_vec(),
         outputs: model.output_ids().to_vec(),
-        x_shape: [spec.steps, spec.batch, spec.inputs],
+        x_shape: spec.onnx_shape()?,
         state_shape: [1, spec.batch, spec.units],
         results: Vec::new(),
         model,

@@ -6,7 +6,7 @@ use crate::{Engine, Result, Spec};
 
 struct Tract {
     state: TypedSimpleState,
-    x_shape: [usize; 3],
+    x_shape: Vec<usize>,
     zero: Vec<TValue>,
     /// Of the last call; the last ones are the states.
     outputs: Vec<TValue>,
@@ -20,7 +20,7 @@ pub(crate) fn engine(spec: &Spec) -> Result<Box<dyn Engine>> {
     let zero: Vec<TValue> = (1..model.inputs.len()).map(|_| zero.clone().into()).collect();
     Ok(Box::new(Tract {
         state: model.into_runnable()?.spawn()?,
-        x_shape: [spec.steps, spec.batch, spec.inputs],
+        x_shape: spec.onnx_shape()?,
         states: zero.clone(),
         zero,
         outputs: Vec::new(),
