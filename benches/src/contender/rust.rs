@@ -104,6 +104,32 @@ where
     }
 }
 
+/// One of them: in a function of its own, as the outputs of all would not fit into one frame.
+fn kernel<C, X>(
+    workload: &Workload,
+    variant: Variant,
+    trade: Option<Trade>,
+    cell: impl FnOnce() -> C,
+    outputs: fn(&C::Output) -> Vec<&[f32]>,
+    start: fn(&mut C) -> bool,
+) -> Box<dyn Contender>
+where
+    C: for<'a> Cell<Input<'a> = &'a X> + 'static,
+    X: Array + 'static,
+{
+    Box::new(Kernel {
+        variant,
+        trade,
+        cell: cell(),
+        inputs: X::rows(&workload.inputs(variant)),
+        lead_in: workload.lead_in(),
+        calls: 0,
+        out: Box::new(C::zeroed_output()),
+        outputs,
+        start,
+    })
+}
+
 /// A module for each generated file, and the contenders that are in it.
 macro_rules! kernels {
     ($(($workload:literal, $variant:ident, $trade:expr, $file:literal, $module:ident, $cell:ident, $input:ty, $outputs:expr,
@@ -122,17 +148,8 @@ macro_rules! kernels {
             $(
                 if workload.name == $workload {
                     for isa in cellc::internals::arch::ALL.iter().filter_map(|isa| $module::Isa::from_name(isa.name)) {
-                        all.push(Box::new(Kernel::<$module::$cell, $input> {
-                            variant: Variant::$variant,
-                            trade: $trade,
-                            cell: $module::$cell::with_isa(isa),
-                            inputs: Array::rows(&workload.inputs(Variant::$variant)),
-                            lead_in: workload.lead_in(),
-                            calls: 0,
-                            out: Box::new(<$module::$cell as Cell>::zeroed_output()),
-                            outputs: $outputs,
-                            start: $start,
-                        }));
+                        let cell = || $module::$cell::with_isa(isa);
+                        all.push(kernel::<_, $input>(workload, Variant::$variant, $trade, cell, $outputs, $start));
                     }
                 }
             )*
