@@ -228,12 +228,10 @@ impl Convolution {
 
     fn describe(&self) -> String {
         let by = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
-        let (of, taps, size) = (self.size.len(), by(self.taps), by(self.size));
+        let (dimensions, taps, size) = (self.size.len(), by(self.taps), by(self.size));
         let groups = if self.groups > 1 { " each by itself" } else { "" };
         let (channels, outputs) = self.channels;
-        format!(
-            "convolution of {of} dimensions, {channels} to {outputs} channels{groups}, {taps} taps, {size} elements"
-        )
+        format!("{dimensions}-D convolution, {channels} to {outputs} channels{groups}, {taps} taps, {size} elements")
     }
 }
 

@@ -99,7 +99,9 @@ fn convolution_graph(name: &str, convolution: &Convolution) -> Message {
     let [x, y] = convolution.shapes();
     let (front, behind) = convolution.pads;
     let pads = wholes("pads", front.iter().chain(behind).copied());
-    let attributes = [whole("group", convolution.groups as u64), pads];
+    let ones = || convolution.size.iter().map(|_| 1);
+    let attributes =
+        [whole("group", convolution.groups as u64), wholes("strides", ones()), wholes("dilations", ones()), pads];
     Message::default()
         .message(1, &node("Conv", &["x", "w", "b"], &["y"], &attributes))
         .text(2, name)

@@ -238,7 +238,7 @@ fn median<'a>(runs: impl Iterator<Item = &'a Samples>) -> f64 {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, description, work, rows, runs, absent, .. } = self;
-        writeln!(f, "{name}: {description}; {} bytes of weights", work.weight_bytes())?;
+        writeln!(f, "{name}: {description}; {} bytes to stream", work.weight_bytes())?;
         let floors = &runs[0].floors;
         let over = format!("over {}", floors.last().map_or("", |floor| floor.isa));
         // of a single run there is nothing to spread

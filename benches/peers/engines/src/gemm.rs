@@ -39,7 +39,8 @@ pub(crate) fn engine(spec: &Spec) -> Result<Box<dyn Engine>> {
         "rnn" => (Cell::Rnn, 1, 1),
         "gru_after" => (Cell::GruAfter, 3, 4),
         "gru_before" => (Cell::GruBefore, 3, 3),
-        _ => (Cell::Lstm, 4, 4),
+        "lstm" => (Cell::Lstm, 4, 4),
+        other => return Err(format!("it is called for cells, not for a {other}").into()),
     };
     let &Spec { inputs, units, batch, steps, .. } = spec;
     let state = vec![0.0; batch * units];
