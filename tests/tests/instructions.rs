@@ -8,11 +8,11 @@ use std::process::Command;
 
 use cellc::Activation::{Relu, Sigmoid};
 use cellc::Builder;
-use cellc::WeightFormat;
 use cellc::internals::arch;
 use cellc::internals::arch::Work;
 use cellc::internals::estimate::Code;
 use cellc::internals::random::Random;
+use cellc::{Arithmetic, Options, WeightFormat};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{isas, run_all, rustc};
 use cellc_tests::kept::Kept;
@@ -32,7 +32,7 @@ const STEPS: u64 = 16;
 /// A workload of the table in benches/README.md, the cell, an input in Rust, room for the outputs in Rust.
 type Workload = (&'static str, Builder, &'static str, &'static str);
 
-fn workloads() -> [Workload; 6] {
+fn workloads() -> [Workload; 8] {
     let gru =
         |hidden_size, input_size| with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4);
     let w2 = with_weights(Builder::gru(24, 24), 24, 24, 3, 3).activations([Sigmoid, Relu]);
@@ -44,6 +44,18 @@ fn workloads() -> [Workload; 6] {
         ("gru_16_128_batch_8", gru(128, 16).linear_before_reset(true).batch(8), "[[0.25; 16]; 8]", "[[0.0; 128]; 8]"),
         ("rnn_16_128", w9, "[0.25; 16]", "[0.0; 128]"),
         ("lstm_16_128", w10a, "[0.25; 16]", "counted::Outputs::new()"),
+        (
+            "gru_16_128_int8",
+            gru(128, 16).linear_before_reset(true).arithmetic(Arithmetic::Int8),
+            "[0.25; 16]",
+            "[0.0; 128]",
+        ),
+        (
+            "gru_16_128_int16",
+            gru(128, 16).linear_before_reset(true).arithmetic(Arithmetic::Int16),
+            "[0.25; 16]",
+            "[0.0; 128]",
+        ),
         ("gru_1_8", gru(8, 1).linear_before_reset(true), "[0.25]", "[0.0; 8]"),
     ]
 }
@@ -144,9 +156,18 @@ const MODELS: [(&str, WeightFormat); 6] = [
     ("torch_gru2_head_static", WeightFormat::F32),
 ];
 
+/// What one of them is multiplied in beside f32.
+const INTEGERS: [Arithmetic; 3] = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16];
+
 /// What a step of each costs.
 fn costs(machine: &Machine) -> Vec<(String, u64)> {
-    let trials = cases(machine, &MODELS);
+    let mut trials = cases(machine, &MODELS);
+    let case = corpus::case("gru_cell_128_f32");
+    trials.extend(INTEGERS.map(|arithmetic| {
+        let options = Options { arithmetic, ..(machine.options)() };
+        let (subject, _) = Case::subjects(&case, &options, &format!("_in_{}", arithmetic.name())).remove(0);
+        Trial { subject, rounds: 1 }
+    }));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", machine.name));
     let costs = machine.costs(&folder, &trials, &["-std=gnu11", "-O2"]);
     let numbers = |(trial, cost): (&Trial, &Cost)| {

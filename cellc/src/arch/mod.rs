@@ -108,6 +108,8 @@ pub struct Isa {
     pub lanes: usize,
     /// Vector registers.
     pub registers: usize,
+    /// Registers of what sums of integers are in.
+    pub integer_registers: usize,
     /// Rows of weights that one iteration of a loop takes at least.
     pub rows: usize,
     /// Vectors of neighbouring weights that one instruction loads at most.
@@ -128,10 +130,29 @@ pub struct Isa {
     pub rust_mul_add: &'static str,
     /// Rust: the f32 of a binary16, whose bits are `half`, by intrinsics; empty where there is none.
     pub rust_half: &'static str,
+    /// Rust: its vectors of pairs of integers; empty where LLVM makes them of lanes.
+    pub rust_pairs: &'static [RustPairs],
+    /// Rust: functions of its own, each behind a line with its name.
+    pub rust_functions: &'static str,
     /// C: the header that declares its intrinsics; empty where there are none.
     pub c_header: &'static str,
     /// C: its vectors, where intrinsics spell them; others are written with operators alone.
     pub c_vectors: &'static [CVector],
+}
+
+/// What Rust does by intrinsics on a vector of pairs of integers of 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RustPairs {
+    /// How many lanes.
+    pub lanes: usize,
+    /// The function for [`DotPairs`](crate::kernel::LaneOp::DotPairs).
+    pub dot: &'static str,
+    /// The function that loads pairs of bytes.
+    pub load: &'static str,
+    /// The function for [`FromSigned`](crate::kernel::LaneOp::FromSigned).
+    pub from_signed: &'static str,
+    /// A vector of sums that are 0.
+    pub zero: &'static str,
 }
 
 /// How generated code knows that a machine has an instruction set.
@@ -232,6 +253,7 @@ pub static GENERIC: Isa = Isa {
     name: "generic",
     lanes: 4,
     registers: 16,
+    integer_registers: 16,
     rows: 1,
     loads: 1,
     c_loads: &[],
@@ -242,6 +264,8 @@ pub static GENERIC: Isa = Isa {
     c_features: "",
     rust_mul_add: "",
     rust_half: "",
+    rust_pairs: &[],
+    rust_functions: "",
     c_header: "",
     c_vectors: &[],
 };
@@ -284,14 +308,36 @@ PLAIN#endif
     list: "",
 };
 
+/// One lane of two pairs of bytes, which are a word: Arm's where it multiplies pairs of 16 bits.
+const ONE_LANE_BYTES: CLoads = CLoads {
+    lanes: 1,
+    element: Element::I8Pair,
+    count: Some(2),
+    text: "\
+#if defined(__ARM_FEATURE_SIMD32) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+    uint32_t all, low, high, pair0, pair1;
+    __builtin_memcpy(&all, from, sizeof all);
+    __asm__(\"sxtb16 %0, %1\" : \"=r\"(low) : \"r\"(all));
+    __asm__(\"sxtb16 %0, %1, ror #8\" : \"=r\"(high) : \"r\"(all));
+    __asm__(\"pkhbt %0, %1, %2, lsl #16\" : \"=r\"(pair0) : \"r\"(low), \"r\"(high));
+    __asm__(\"pkhtb %0, %2, %1, asr #16\" : \"=r\"(pair1) : \"r\"(low), \"r\"(high));
+EACH     *to# = FROM_BITS(pair#);
+#else
+PLAIN#endif
+",
+    list: "",
+};
+
 /// One lane with a fused multiply-add: a core with an FPU and without vectors.
 pub static SCALAR_FMA: Isa = Isa {
     name: "scalar_fma",
     lanes: 1,
     registers: 32,
+    // those of the core, less what points to weights and elements
+    integer_registers: 8,
     rows: 4,
     loads: 12,
-    c_loads: &[ONE_LANE_LOADS, ONE_LANE_HALVES],
+    c_loads: &[ONE_LANE_LOADS, ONE_LANE_HALVES, ONE_LANE_BYTES],
     calls: true,
     fma: true,
     ..GENERIC
@@ -301,7 +347,7 @@ pub static SCALAR_FMA: Isa = Isa {
 pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
 
 /// One lane on a core that computes floats in software.
-pub static SOFT: Isa = Isa { name: "scalar_soft", lanes: 1, calls: true, ..GENERIC };
+pub static SOFT: Isa = Isa { name: "scalar_soft", lanes: 1, integer_registers: 8, calls: true, ..GENERIC };
 
 /// One lane, with nothing that is not in the language.
 pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };

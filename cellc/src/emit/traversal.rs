@@ -185,7 +185,7 @@ pub(super) trait Dialect {
     fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _lanes: usize) {
         unreachable!("emit: this dialect loads one value at a time")
     }
-    /// At the start of a loop whose turns compute and store vectors, each for itself.
+    /// At the start of a loop whose turns compute and store vectors, each for itself, or add integers to vectors, in whatever order.
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
     fn after_flush(&mut self) {}
@@ -219,6 +219,11 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
             unreachable!("emit: integer arithmetic on several lanes stands in functions only")
         }
     }
+}
+
+/// Whether a loop adds integers up: unlike those of f32, their sums may be formed in any order.
+fn has_integer_sums(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(LaneOp::DotPairs, _), .. }))
 }
 
 /// Kernels of a program up to which each is a function of its own; of more, those that do the same with other memory are one.
@@ -494,7 +499,7 @@ impl Traversal<'_> {
                     for (walk, window) in walks.iter().zip(windows) {
                         self.enter(walk.window, window);
                     }
-                    if self.has_only_vectors(body) || takes_overlapping(walks, body) {
+                    if self.has_only_vectors(body) || takes_overlapping(walks, body) || has_integer_sums(body) {
                         dialect.only_vectors();
                     }
                     self.block(body, dialect);

@@ -347,45 +347,54 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             Phase::Hidden => panels.hidden,
             Phase::ResetHidden => panels.late_rows,
         });
+        let words = self.plan.format == WeightFormat::Int8Pair && self.isa().lanes == 1 && self.isa().loads > 1;
         // row k adds to chain k % chains, in the order in which its weights stand: what fetches ahead follows
         let turn = |this: &mut Self, rows: Place, elements: &[Place], taken: usize| {
             let mut turn = Vec::new();
             for k in 0..taken {
                 let mut accumulators: Vec<_> = accumulators[k % chains].iter().collect();
                 accumulators.sort_by_key(|(at, _, _)| *at);
-                let weights: Vec<_> = accumulators
-                    .iter()
-                    .map(|(at, lanes, _)| {
-                        let weight = this.weight(rows, len, k, *at, *lanes);
-                        match elements.len() {
-                            1 if this.isa().loads == 1 || pairs => weight,
-                            _ if pairs => this.builder.let_bits(&mut turn, "w", *lanes, weight),
-                            _ => this.builder.let_(&mut turn, "w", *lanes, weight),
-                        }
-                    })
-                    .collect();
-                for (row, element) in elements.iter().enumerate() {
-                    let mut splats: Vec<(usize, Expr)> = Vec::new();
-                    for ((_, lanes, vars), weight) in accumulators.iter().copied().zip(&weights) {
-                        let element = match splats.iter().find(|(l, _)| l == lanes) {
-                            Some((_, element)) => element.clone(),
-                            None => {
-                                let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
-                                let name = format!("{name}_k");
-                                let element = match pairs {
-                                    true => {
-                                        let bits = op(LaneOp::ToBits, vec![splat]);
-                                        this.builder.let_bits(&mut turn, &name, *lanes, bits)
-                                    }
-                                    false => this.builder.let_(&mut turn, name, *lanes, splat),
-                                };
-                                splats.push((*lanes, element.clone()));
-                                element
+                let mut splats: Vec<Vec<(usize, Expr)>> = vec![Vec::new(); elements.len()];
+                // weights of two words of bytes are loaded as one and stay in few registers
+                let group = if words { 2 } else { accumulators.len() };
+                for accumulators in accumulators.chunks(group) {
+                    let weights: Vec<_> = accumulators
+                        .iter()
+                        .map(|(at, lanes, _)| {
+                            let weight = this.weight(rows, len, k, *at, *lanes);
+                            match (weight, elements.len()) {
+                                (Expr::Op(LaneOp::ToBits, mut bytes), 1) if words => {
+                                    let bytes = bytes.remove(0);
+                                    op(LaneOp::ToBits, vec![this.builder.let_(&mut turn, "w", *lanes, bytes)])
+                                }
+                                (weight, 1) if this.isa().loads == 1 || pairs => weight,
+                                (weight, _) if pairs => this.builder.let_bits(&mut turn, "w", *lanes, weight),
+                                (weight, _) => this.builder.let_(&mut turn, "w", *lanes, weight),
                             }
-                        };
-                        let args = vec![weight.clone(), element, Expr::Var(vars[row])];
-                        let operation = if pairs { LaneOp::DotPairs } else { LaneOp::MulAdd };
-                        turn.push(Stmt::Set { var: vars[row], value: op(operation, args) });
+                        })
+                        .collect();
+                    for ((row, element), splats) in elements.iter().enumerate().zip(&mut splats) {
+                        for ((_, lanes, vars), weight) in accumulators.iter().copied().zip(&weights) {
+                            let element = match splats.iter().find(|(l, _)| l == lanes) {
+                                Some((_, element)) => element.clone(),
+                                None => {
+                                    let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
+                                    let name = format!("{name}_k");
+                                    let element = match pairs {
+                                        true => {
+                                            let bits = op(LaneOp::ToBits, vec![splat]);
+                                            this.builder.let_bits(&mut turn, &name, *lanes, bits)
+                                        }
+                                        false => this.builder.let_(&mut turn, name, *lanes, splat),
+                                    };
+                                    splats.push((*lanes, element.clone()));
+                                    element
+                                }
+                            };
+                            let args = vec![weight.clone(), element, Expr::Var(vars[row])];
+                            let operation = if pairs { LaneOp::DotPairs } else { LaneOp::MulAdd };
+                            turn.push(Stmt::Set { var: vars[row], value: op(operation, args) });
+                        }
                     }
                 }
             }

@@ -15,7 +15,7 @@ pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
 /// multiplied by, and one more, as compilers load the next element early: without it they spill at every row.
 pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa, arch: &Arch) -> usize {
     let (chains, _) = product.widest();
-    let most = (isa.registers - 2) / (rows * chains + 1);
+    let most = (product.registers(isa) - 2) / (rows * chains + 1);
     if most == 0 || vectors == 0 {
         return 0;
     }

@@ -91,6 +91,8 @@ pub struct Product {
     pub rows: usize,
     /// How many times that is done: the steps of a sequence.
     pub steps: usize,
+    /// Whether sums are of integers.
+    pub integers: bool,
 }
 
 impl From<&ValidCell> for Product {
@@ -101,6 +103,7 @@ impl From<&ValidCell> for Product {
             units: cell.hidden_size,
             rows: cell.batch,
             steps: cell.sequence.as_ref().map_or(1, |s| s.steps),
+            integers: false,
         }
     }
 }
@@ -108,7 +111,14 @@ impl From<&ValidCell> for Product {
 impl From<&Dense> for Product {
     fn from(dense: &Dense) -> Self {
         let y = Sum { name: "y", bias: None, w: Some(0), r: None, peephole: None };
-        Self { sums: vec![y], input_size: dense.inputs, units: dense.outputs, rows: dense.rows, steps: 1 }
+        Self {
+            sums: vec![y],
+            input_size: dense.inputs,
+            units: dense.outputs,
+            rows: dense.rows,
+            steps: 1,
+            integers: false,
+        }
     }
 }
 
@@ -135,6 +145,11 @@ impl ProductPlan {
 }
 
 impl Product {
+    /// Registers for sums and what they are added to.
+    pub fn registers(&self, isa: &Isa) -> usize {
+        if self.integers { isa.integer_registers } else { isa.registers }
+    }
+
     /// How many rows of weights a phase walks.
     pub fn phase_rows(&self, phase: Phase) -> usize {
         match phase {
@@ -440,11 +455,12 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let product = |node: &ValidNode| {
         let (op, layer) = (&node.op, &node.name[..]);
         let mut reasons = Vec::new();
-        let product = match op {
+        let mut product = match op {
             ValidOp::Cell(cell) => Product::from(cell),
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
+        product.integers = options.stored(layer).is_of_pairs();
         let threads = threads(op, &product, (options, layer));
         // each of two threads has panels of its own
         let share = match threads {
@@ -678,7 +694,8 @@ pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
 
 /// Vectors of sums of a panel that one pass may hold for one row, with all their chains.
 pub fn pass_vectors(product: &Product, isa: &Isa) -> usize {
-    (accumulators(isa) / product.widest().0).max(1)
+    let chains = if product.integers { 1 } else { product.widest().0 };
+    (product.registers(isa) * 3 / 4 / chains).max(1)
 }
 
 /// Accumulators that one pass may hold: three quarters of the registers, the rest for operands.
@@ -696,13 +713,13 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
     // whole lines of the cache, or neighbouring passes would both read the line between them (measured: 1.15 against 1.46 of the
     // floor at H = 48, 1.17 against 1.40 for an LSTM of 128 units)
     let line = arch.vectors_of_line(isa);
-    let mut at_once = (accumulators(isa) / active).max(1);
+    let mut at_once = (product.registers(isa) * 3 / 4 / active).max(1);
     if (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
         // x terms are held while h terms are added up: compilers spill the wrong ones, at every row, where far too many are
         // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm). From
         // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units
         let held = product.active(Phase::Input) + product.active(Phase::Hidden);
-        at_once = at_once.min(isa.registers * 5 / 4 / held);
+        at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
         at_once = (at_once - at_once % line).max(line);
     }
     // passes of equal size, as a short one would wait for the latency of its few chains

@@ -62,6 +62,8 @@ pub(super) static NEON: Isa = Isa {
     name: "neon",
     lanes: 4,
     registers: 32,
+    // half of them hold products before they are added
+    integer_registers: 16,
     rows: 4,
     loads: 4,
     c_loads: &[

@@ -100,6 +100,7 @@ pub static AVX2: Isa = Isa {
     name: "avx2",
     lanes: 8,
     registers: 16,
+    integer_registers: 16,
     rows: 1,
     loads: 1,
     c_loads: &[],
@@ -111,6 +112,8 @@ pub static AVX2: Isa = Isa {
     c_features: "avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
     rust_half: HALF,
+    rust_pairs: &vectors::AVX2_PAIRS,
+    rust_functions: vectors::PAIR_FUNCTIONS,
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX2,
 };
@@ -120,6 +123,7 @@ pub static AVX512: Isa = Isa {
     name: "avx512",
     lanes: 16,
     registers: 32,
+    integer_registers: 32,
     rows: 1,
     loads: 1,
     c_loads: &[],
@@ -131,6 +135,8 @@ pub static AVX512: Isa = Isa {
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
     rust_half: HALF,
+    rust_pairs: &vectors::AVX512_PAIRS,
+    rust_functions: vectors::PAIR_FUNCTIONS,
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX512,
 };

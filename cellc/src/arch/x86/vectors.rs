@@ -1,6 +1,6 @@
-//! How C spells x86 vectors: intrinsics, which gcc and clang read alike.
+//! How C and Rust spell x86 vectors: intrinsics, which gcc and clang read alike.
 
-use super::super::CVector;
+use super::super::{CVector, RustPairs};
 
 /// Sixteen lanes; AVX-512.
 const LANES_16: CVector = CVector {
@@ -61,3 +61,37 @@ pub(in crate::arch) static AVX2: [CVector; 2] = [LANES_8, LANES_4];
 
 /// AVX-512.
 pub(in crate::arch) static AVX512: [CVector; 3] = [LANES_16, LANES_8, LANES_4];
+
+/// Rust: functions on pairs, each behind a line with its name.
+pub(in crate::arch) const PAIR_FUNCTIONS: &str = include_str!("text/pairs.rs");
+
+/// Rust, by lanes.
+const PAIRS: [RustPairs; 3] = [
+    RustPairs {
+        lanes: 16,
+        dot: "dot_pairs_16",
+        load: "pairs_of_bytes_16",
+        from_signed: "from_signed_16",
+        zero: "core::arch::x86_64::_mm512_setzero_si512()",
+    },
+    RustPairs {
+        lanes: 8,
+        dot: "dot_pairs_8",
+        load: "pairs_of_bytes_8",
+        from_signed: "from_signed_8",
+        zero: "core::arch::x86_64::_mm256_setzero_si256()",
+    },
+    RustPairs {
+        lanes: 4,
+        dot: "dot_pairs_4",
+        load: "pairs_of_bytes_4",
+        from_signed: "from_signed_4",
+        zero: "core::arch::x86_64::_mm_setzero_si128()",
+    },
+];
+
+/// AVX2.
+pub(in crate::arch) static AVX2_PAIRS: [RustPairs; 2] = [PAIRS[1], PAIRS[2]];
+
+/// AVX-512.
+pub(in crate::arch) static AVX512_PAIRS: [RustPairs; 3] = PAIRS;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::super::traversal::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal, function_name};
 use super::vectors::{self, VectorFunction, fill, spaced};
 use super::{block_comment, wrap};
-use crate::arch::{CVector, Isa};
+use crate::arch::{CLoads, CVector, Isa};
 use crate::emit::names::c_type;
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
@@ -312,8 +312,12 @@ impl Dialect for C<'_> {
     }
 
     fn loads(&self, from: &Block) -> usize {
-        let own = self.isa.c_loads.iter().any(|loads| loads.element == from.element);
-        if from.element == Element::F32 || own { self.isa.loads } else { 1 }
+        match self.isa.c_loads.iter().find(|loads| loads.element == from.element) {
+            Some(CLoads { count: Some(only), .. }) => *only,
+            Some(_) => self.isa.loads,
+            None if from.element == Element::F32 => self.isa.loads,
+            None => 1,
+        }
     }
 
     fn declare_loads(&mut self, names: &[&str], from: &Block, offset: usize, lanes: usize) {
@@ -324,6 +328,7 @@ impl Dialect for C<'_> {
         match from.element {
             Element::F16 => _ = self.name("load_f16_", lanes),
             Element::I8 => _ = self.name("load_i8_", lanes),
+            Element::I8Pair => _ = self.name("load_i8_pairs_", lanes),
             _ => {}
         }
         let function = function.name(self.prefix);

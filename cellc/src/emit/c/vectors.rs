@@ -79,6 +79,7 @@ impl VectorFunction {
         let one = match element {
             Element::F16 => Some(Self::new("load_f16_", lanes, None)),
             Element::I8 => Some(Self::new("load_i8_", lanes, None)),
+            Element::I8Pair => Some(Self::new("load_i8_pairs_", lanes, None)),
             _ => None,
         };
         let one = one.map(|one| one.name(prefix));
@@ -93,7 +94,11 @@ impl VectorFunction {
             isa.c_loads.iter().filter(|loads| loads.lanes == lanes && loads.element == element).find(takes)
         });
         let one = one.unwrap_or_default();
-        (head, own.map_or(plain.clone(), |loads| loads.text(count).replace("PLAIN", &plain).replace("LOAD", &one)))
+        let from_bits = Self::new("from_bits", lanes, None).name(prefix);
+        let body = own.map_or(plain.clone(), |loads| {
+            loads.text(count).replace("PLAIN", &plain).replace("LOAD", &one).replace("FROM_BITS", &from_bits)
+        });
+        (head, body)
     }
 
     fn write(self, out: &mut String, prefix: &str, extensions: bool) {
@@ -162,6 +167,7 @@ pub(super) fn write(out: &mut String, prefix: &str, extensions: bool, used: &BTr
             ("load_f16_", 1) => &["min", "to_bits", "from_bits"],
             ("load_f16_", _) => &["min", "type"],
             ("load_i8_pairs_", 1) => &["from_bits"],
+            ("loads", 1) if function.element == Element::I8Pair => &["from_bits"],
             ("copy_floats" | "zero_floats", _) => &[],
             _ => &["type"],
         };
@@ -203,7 +209,7 @@ pub(super) fn zeroed(prefix: &str, extensions: bool, place: &str, count: &str) -
 /// Every name that [`write`] may declare for so many lanes.
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
     let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| !kind.contains(' ') && **kind != "loads");
-    let elements = [Element::F32, Element::F16, Element::I8];
+    let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair];
     let loads = (2..=isa.loads)
         .flat_map(|count| elements.map(|element| VectorFunction::loads(element, lanes, count, isa).name(prefix)));
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));

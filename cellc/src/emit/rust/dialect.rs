@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::types::block_type;
+use crate::arch::RustPairs;
 use crate::emit::traversal::{Block, Context, Copying, Dialect, Text, Walking, decimal, function_name};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
@@ -14,6 +15,8 @@ pub(super) struct Rust {
     pub(super) attribute: String,
     pub(super) used: BTreeSet<&'static str>,
     pub(super) fused: bool,
+    /// By lanes, what intrinsics do.
+    pub(super) pairs: &'static [RustPairs],
     /// Functions that are too long to stand wherever they are called.
     pub(super) long: BTreeSet<String>,
 }
@@ -54,6 +57,11 @@ impl Rust {
         for line in lines {
             let _ = writeln!(self.out, "/// {line}");
         }
+    }
+
+    /// What intrinsics do on so many lanes.
+    fn pairs_on(&self, lanes: usize) -> Option<&'static RustPairs> {
+        self.pairs.iter().find(|own| own.lanes == lanes)
     }
 
     fn helper(&mut self, name: &'static str, args: &str) -> Text {
@@ -119,11 +127,11 @@ impl Dialect for Rust {
         }
     }
 
-    fn load(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
+    fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
         let helper = match from.element {
             Element::F16 => "halves",
             Element::I8 => "small_integers",
-            Element::I8Pair => "pairs_of_bytes",
+            Element::I8Pair => self.pairs_on(lanes).map_or("pairs_of_bytes", |own| own.load),
             _ if from.bytes => "weights",
             _ => "load",
         };
@@ -162,6 +170,11 @@ impl Dialect for Rust {
         }
         assert!(operation != O::MulAdd || self.fused, "emit: a fused operation on an instruction set without one");
         if !is_number(ty, context) {
+            match (operation, self.pairs_on(ty.lanes)) {
+                (O::DotPairs, Some(own)) => return self.helper(own.dot, &join(args)),
+                (O::FromSigned, Some(own)) => return self.helper(own.from_signed, &join(args)),
+                _ => {}
+            }
             let by = if let O::ShiftLeft(by) = operation { format!(", {by}") } else { String::new() };
             return self.helper(function_name(operation), &format!("{}{by}", join(args)));
         }
@@ -201,6 +214,11 @@ impl Dialect for Rust {
     }
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
+        // sums of integers, which begin at 0
+        if let Some(own) = self.pairs_on(ty.lanes).filter(|_| mutable && ty.scalar == Scalar::U32) {
+            let _ = writeln!(self.out, "let mut {name} = {};", own.zero);
+            return;
+        }
         let mutable = if mutable { "mut " } else { "" };
         let scalar = match ty.scalar {
             Scalar::F32 => "f32",

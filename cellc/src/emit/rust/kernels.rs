@@ -55,6 +55,7 @@ impl RustFile<'_> {
             attribute: attribute(isa),
             used: BTreeSet::new(),
             fused: !isa.rust_mul_add.is_empty(),
+            pairs: isa.rust_pairs,
             long: long.map(|(_, name)| name.clone()).collect(),
         };
         shared.all_kernels(body, &mut dialect);

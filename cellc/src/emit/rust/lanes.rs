@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::arch::Isa;
+use crate::arch::{self, Isa};
 use crate::emit::text::{filled, part, parts};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
@@ -25,7 +25,7 @@ const LANES: &str = include_str!("text/lanes.rs");
 pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attribute: &str, alignment: usize) {
     let limit = format!("{}f32", decimal(FLUSH_BELOW));
     let mut text = String::new();
-    for (name, own) in parts(LANES) {
+    for (name, own) in parts(isa.rust_functions).chain(parts(LANES)) {
         let on_one_lane = name.ends_with("_lane") && text.contains(name);
         if used.contains(name) || on_one_lane || name == "Pairs" && text.contains(".pairs(") {
             let by_intrinsic = name == "half_lane" && !isa.rust_half.is_empty();
@@ -44,5 +44,6 @@ pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attri
 
 /// The names of all of them.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    parts(LANES).map(|(name, _)| name)
+    let own = arch::ALL.iter().flat_map(|isa| parts(isa.rust_functions));
+    parts(LANES).chain(own).map(|(name, _)| name)
 }
