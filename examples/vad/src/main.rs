@@ -1,6 +1,11 @@
-//! Speech segments of a WAV file (16 kHz; the first channel), printed, and drawn with a second argument.
+//! Speech segments of a WAV file (16 kHz; the first channel), printed, and drawn with a second argument; or of the microphone, as they end.
 //!
 //! `cargo run --release -p example-vad -- speech.wav [speech.svg]`
+//!
+//! `cargo run --release -p example-vad --features microphone -- microphone`
+
+#[cfg(feature = "microphone")]
+mod microphone;
 
 use std::fmt::Write as _;
 use std::{env, error, fs, process};
@@ -20,9 +25,14 @@ fn main() {
 fn run() -> Result<(), Box<dyn error::Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let (wav, svg) = match &arguments[..] {
+        [word] if word == "microphone" => return listen(),
         [wav] => (wav, None),
         [wav, svg] => (wav, Some(svg)),
-        _ => return Err("give a WAV file of 16 kHz and, if wanted, the SVG file to draw: speech.wav speech.svg".into()),
+        _ => {
+            return Err("give a WAV file of 16 kHz and, if wanted, the SVG file to draw: speech.wav speech.svg; \
+                        or the word microphone"
+                .into());
+        }
     };
     let samples = samples(wav)?;
     let mut detector = Detector::new();
@@ -37,14 +47,31 @@ fn run() -> Result<(), Box<dyn error::Error>> {
         found.extend(segments.next(probability));
     }
     found.extend(segments.finish());
-    for segment in &found {
-        println!("{:7.2} s to {:7.2} s", segment.start as f32 * SECONDS, segment.end as f32 * SECONDS);
-    }
+    found.iter().for_each(print);
     println!("{} segments in {:.2} s", found.len(), samples.len() as f32 / RATE as f32);
     if let Some(svg) = svg {
         fs::write(svg, drawing(&samples, &speech, &found))?;
     }
     Ok(())
+}
+
+fn print(segment: &Segment) {
+    println!("{:7.2} s to {:7.2} s", segment.start as f32 * SECONDS, segment.end as f32 * SECONDS);
+}
+
+#[cfg(feature = "microphone")]
+fn listen() -> Result<(), Box<dyn error::Error>> {
+    let (mut detector, mut segments) = (Detector::new(), Segments::default());
+    microphone::frames(|frame| {
+        if let Some(segment) = segments.next(detector.process(frame)) {
+            print(&segment);
+        }
+    })
+}
+
+#[cfg(not(feature = "microphone"))]
+fn listen() -> Result<(), Box<dyn error::Error>> {
+    Err("built without the microphone: cargo run --release -p example-vad --features microphone -- microphone".into())
 }
 
 /// The first channel, from -1 to 1.
