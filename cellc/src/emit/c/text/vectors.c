@@ -92,7 +92,11 @@ UPPER_INLINE float NAME(uint32_t bits) {
 
 /* The number in two's complement, rounded. */
 UPPER_INLINE float NAME(uint32_t bits) {
+#ifdef __GNUC__
+    return (float)(int32_t)bits;
+#else
     return bits >> 31 ? -(float)(0u - bits) : (float)bits;
+#endif
 }
 //: from_signed
 
