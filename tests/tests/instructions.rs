@@ -156,18 +156,27 @@ const MODELS: [(&str, WeightFormat); 6] = [
     ("torch_gru2_head_static", WeightFormat::F32),
 ];
 
-/// What one of them is multiplied in beside f32.
+/// Those that are multiplied in integers too: the estimates are fitted to the first.
+const IN_INTEGERS: [&str; 2] = ["gru_cell_128_f32", "rnnoise_step_f32"];
+
+/// What they are multiplied in beside f32.
 const INTEGERS: [Arithmetic; 3] = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16];
+
+/// Models that are multiplied in integers.
+fn in_integers(machine: &Machine) -> Vec<Trial> {
+    let trials = IN_INTEGERS.iter().flat_map(|name| INTEGERS.map(|arithmetic| (corpus::case(name), arithmetic)));
+    let trial = |(case, arithmetic): (Case, Arithmetic)| {
+        let options = Options { arithmetic, ..(machine.options)() };
+        let (subject, _) = Case::subjects(&case, &options, &format!("_in_{}", arithmetic.name())).remove(0);
+        Trial { subject, rounds: 1 }
+    };
+    trials.map(trial).collect()
+}
 
 /// What a step of each costs.
 fn costs(machine: &Machine) -> Vec<(String, u64)> {
     let mut trials = cases(machine, &MODELS);
-    let case = corpus::case("gru_cell_128_f32");
-    trials.extend(INTEGERS.map(|arithmetic| {
-        let options = Options { arithmetic, ..(machine.options)() };
-        let (subject, _) = Case::subjects(&case, &options, &format!("_in_{}", arithmetic.name())).remove(0);
-        Trial { subject, rounds: 1 }
-    }));
+    trials.extend(in_integers(machine));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", machine.name));
     let costs = machine.costs(&folder, &trials, &["-std=gnu11", "-O2"]);
     let numbers = |(trial, cost): (&Trial, &Cost)| {
@@ -236,10 +245,13 @@ fn counted(machine: &Machine, trials: &[Trial], folder: &str) -> Vec<(String, u6
 fn estimates_are_near_what_is_counted() {
     let mut wrong = Vec::new();
     for machine in [&CORTEX_M4F, &AARCH64] {
-        let kept = KEPT_OF_CORPUS.all();
+        let kept = [KEPT_OF_CORPUS.all(), KEPT_OF_MACHINES.all()].concat();
         let trials = corpus_of(machine);
-        for trial in &trials {
-            let (name, estimate) = (kept_as(machine, trial), estimated(trial).instructions);
+        let named = trials.iter().map(|trial| (kept_as(machine, trial), trial));
+        let integers = in_integers(machine);
+        let all = named.chain(integers.iter().map(|trial| (kept_as(machine, trial) + "/instructions", trial)));
+        for (name, trial) in all {
+            let estimate = estimated(trial).instructions;
             match kept.iter().find(|(known, _)| *known == name) {
                 None => wrong.push(format!("{name}: no number is kept; add it: {}", KEPT_OF_CORPUS.update)),
                 Some((_, count)) if estimate.abs_diff(*count) * 100 > count * LIMIT => {

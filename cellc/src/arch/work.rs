@@ -23,6 +23,8 @@ pub enum Work {
     LoadHalf,
     /// A vector of bytes that is loaded.
     LoadByte,
+    /// A vector of pairs of bytes that is loaded.
+    LoadBytePairs,
     /// An element that is loaded to every lane, from f32.
     Splat,
     /// An integer that is loaded: a length, a place of a table.
@@ -35,6 +37,8 @@ pub enum Work {
     MultiplyAdd,
     /// A sum, a difference or a product of vectors.
     Add,
+    /// The products of vectors of pairs of integers, added to a vector.
+    DotPairs,
     /// A quotient of vectors.
     Divide,
     /// A comparison of vectors, and what it selects.
@@ -55,7 +59,7 @@ pub enum Work {
 
 impl Work {
     /// All, in order.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Step,
         Self::Kernel,
         Self::Kept,
@@ -66,12 +70,14 @@ impl Work {
         Self::Load,
         Self::LoadHalf,
         Self::LoadByte,
+        Self::LoadBytePairs,
         Self::Splat,
         Self::Length,
         Self::Store,
         Self::Constant,
         Self::MultiplyAdd,
         Self::Add,
+        Self::DotPairs,
         Self::Divide,
         Self::Select,
         Self::Flush,

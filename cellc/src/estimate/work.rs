@@ -244,7 +244,8 @@ impl Counting<'_> {
             Expr::Load { from, .. } => {
                 let work = match self.element(*from) {
                     Element::F16 => Work::LoadHalf,
-                    Element::I8 | Element::I8Pair => Work::LoadByte,
+                    Element::I8 => Work::LoadByte,
+                    Element::I8Pair => Work::LoadBytePairs,
                     _ => Work::Load,
                 };
                 sum.add(work, vectors);
@@ -253,10 +254,23 @@ impl Counting<'_> {
             Expr::Length { .. } => sum.add(Work::Length, 1.0),
             Expr::Const { .. } => sum.add(Work::Constant, 1.0),
             Expr::Var(_) => {}
+            // what is loaded has bits
+            Expr::Op(LaneOp::ToBits, args) if matches!(args[..], [Expr::Load { .. } | Expr::Splat { .. }]) => {
+                self.expression(&args[0], sum);
+            }
+            Expr::Op(LaneOp::DotPairs, args) => {
+                for arg in args {
+                    match arg {
+                        Expr::Op(LaneOp::ToBits, of) => of.iter().for_each(|of| self.expression(of, sum)),
+                        _ => self.expression(arg, sum),
+                    }
+                }
+                sum.add(Work::DotPairs, vectors);
+            }
             Expr::Op(operation, args) => {
                 args.iter().for_each(|arg| self.expression(arg, sum));
                 let work = match operation {
-                    LaneOp::MulAdd | LaneOp::DotPairs => Work::MultiplyAdd,
+                    LaneOp::MulAdd => Work::MultiplyAdd,
                     LaneOp::Add | LaneOp::Sub | LaneOp::Mul => Work::Add,
                     LaneOp::Div => Work::Divide,
                     LaneOp::Max | LaneOp::Min | LaneOp::SelectLess => Work::Select,
