@@ -545,6 +545,30 @@ fn run_takes_open_sizes_from_each_call() {
     }
 }
 
+/// Where this machine has no instruction for what another multiplies and adds at once, C's library computes it.
+#[test]
+fn what_is_for_another_machine_runs_here() {
+    let place = Place::new();
+    let case = "gru_cell_min";
+    for (language, outputs) in [("rust", "r"), ("c", "c")] {
+        let (emit, inputs) = (["--emit", language], corpus(case));
+        place
+            .cellc(arguments![
+                "run",
+                model(case),
+                "--inputs",
+                inputs,
+                "--outputs",
+                outputs,
+                "--target=cortex-m4f",
+                emit[0],
+                emit[1]
+            ])
+            .succeeded();
+    }
+    assert_eq!(fs::read(place.path("r/r0_out0.npy")).unwrap(), fs::read(place.path("c/r0_out0.npy")).unwrap());
+}
+
 /// `numpy.save`, version 1, of raw elements.
 fn npy(descr: &str, shape: &[usize], raw: &[u8]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|n| format!("{n},")).collect();

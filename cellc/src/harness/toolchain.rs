@@ -89,6 +89,8 @@ impl Toolchain {
         self.run(stems.iter().map(compile).collect())?;
         let mut link = self.command(folder);
         link.arg("-pthread").args(stems.iter().map(|stem| format!("{stem}.o"))).args(objects).arg("-o").arg(program);
+        // fmaf, where a file is for a machine that has it as an instruction, and this one has not
+        link.arg("-lm");
         self.run(vec![link])
     }
 

@@ -26,6 +26,9 @@ struct Parts {
 /// Channels that are padded at once, of groups with fewer.
 const MOST_PADDED: usize = 16;
 
+/// Multiply-adds of one channel that stand one after the other on cores without vectors, where loops over taps would take as long as these.
+const MOST_IN_LINE: usize = 128;
+
 /// What all parts have in common.
 struct Work<'m> {
     of: &'m Convolve,
@@ -294,6 +297,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         vectors: &[(usize, usize)],
         sums: &[Vec<Var>],
     ) {
+        if self.lowering.isa.lanes == 1 && sums.len() * vectors.len() * offsets(taps).len() <= MOST_IN_LINE {
+            for (tap, at) in offsets(taps).into_iter().enumerate() {
+                self.tap(body, x.at(at), w.at(tap * sums.len()), vectors, sums);
+            }
+            return;
+        }
         if let Some(outer) = taps.iter().position(|(count, _)| *count > 1) {
             let ((count, step), inner) = (taps[outer], &taps[outer + 1..]);
             let inside = offsets(inner);
@@ -307,6 +316,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
             return;
         }
+        self.tap(body, x, w, vectors, sums);
+    }
+
+    /// One tap of one channel.
+    fn tap(&mut self, body: &mut Vec<Stmt>, x: Place, w: Place, vectors: &[(usize, usize)], sums: &[Vec<Var>]) {
         let weights: Vec<Place> = (0..sums.len()).map(|m| w.at(m)).collect();
         // the weights, or the vectors, are held: whichever are fewer
         let lanes = vectors[0].1;
