@@ -321,6 +321,10 @@ def compute(layer, v):
     if kind in ('Exp', 'Log', 'Abs', 'Floor', 'Negative', 'Ceiling', 'LogicalNot'):
         name = {'Negative': 'negative', 'Ceiling': 'ceil', 'LogicalNot': 'logical_not'}.get(kind, kind.lower())
         return getattr(np, name)(v[0])
+    if kind == 'Round':
+        return np.round(v[0])
+    if kind == 'Sign':
+        return np.sign(v[0])
     if kind == 'Sqrt':
         return np.sqrt(v[0])
     if kind == 'Mish':
@@ -387,12 +391,37 @@ def compute(layer, v):
         return np.transpose(v[0], [int(x) for x in v[1]] or None)
     if kind == 'Gather':
         batch, axis = int(a.get('batch_dims', 0)), int(np.ravel(v[2])[0])
+        # what lies beyond an end is the end
         if batch == 0:
-            return np.take(v[0], v[1], axis)
+            return np.take(v[0], np.clip(v[1], -v[0].shape[axis], v[0].shape[axis] - 1), axis)
         axis, batch = axis % v[0].ndim, batch % v[1].ndim
         lead = v[0].shape[:batch]
         parts = [np.take(v[0][i], v[1][i], axis - batch) for i in np.ndindex(*lead)]
         return np.stack(parts).reshape(lead + parts[0].shape)
+    if kind == 'GatherElements':
+        return np.take_along_axis(v[0], v[1], int(a['axis']))
+    if kind == 'TopK':
+        axis, largest = int(a['axis']), a['mode'] == 'max'
+        key = -v[0] if largest else v[0]
+        places = np.take(np.argsort(key, axis, kind='stable'), range(int(v[1])), axis)
+        if a.get('sort', 'value') == 'index':
+            places = np.sort(places, axis)
+        return [np.take_along_axis(v[0], places, axis), places]
+    if kind == 'CumSum':
+        axis, reverse = int(v[1]), truth(a.get('reverse'))
+        x = np.flip(v[0], axis) if reverse else v[0]
+        total = np.cumsum(x, axis)
+        if truth(a.get('exclusive')):
+            total = np.roll(total, 1, axis)
+            total[(slice(None),) * (axis % total.ndim) + (0,)] = 0
+        return np.flip(total, axis) if reverse else total
+    if kind == 'OneHot':
+        axis, depth = int(a['axis']), int(v[1])
+        return np.moveaxis(np.where(v[0][..., None] == np.arange(depth), v[2], v[3]), -1, axis)
+    if kind == 'ScatterNDUpdate':
+        out = np.array(v[0])
+        out[tuple(np.moveaxis(v[1], -1, 0))] = v[2]
+        return out
     if kind == 'Slice':
         start, stop, step = (np.ravel(x) for x in v[1:4])
         axes = np.ravel(v[4]) if len(v) > 4 else range(len(start))

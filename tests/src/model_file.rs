@@ -159,6 +159,12 @@ impl ModelFile {
         self.layer("", kind, set, data, inputs, &nameless(shapes))
     }
 
+    /// A TopK: the values, and their places, i64.
+    pub fn best(&mut self, data: &str, of: &Port, count: &Port, shape: &[usize]) -> Vec<Port> {
+        let outputs = ["f32", "i64"].map(|element| Output { name: "", element, shape });
+        self.layer("", "TopK", "opset11", data, &[of, count], &outputs)
+    }
+
     /// An input of the model.
     pub fn parameter(&mut self, name: &str, shape: &[usize]) -> Port {
         self.parameter_of(name, "f32", shape)

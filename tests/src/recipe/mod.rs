@@ -15,6 +15,7 @@
 
 mod cells;
 mod choices;
+mod decisions;
 mod drawing;
 mod iterator;
 mod operations;

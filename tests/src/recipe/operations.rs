@@ -41,11 +41,11 @@ pub(super) enum Model {
 }
 
 /// All operations, the simplest first.
-static OPERATIONS: [Operation; 21] = {
+static OPERATIONS: [Operation; 29] = {
     use Draw::{Any, OfTensor, OfValue};
     [
-        row("unary", [2, 1, 0], OfValue(Drawing::unary)),
-        row("binary", [3, 2, 0], OfValue(Drawing::binary)),
+        row("unary", [2, 2, 0], OfValue(Drawing::unary)),
+        row("binary", [4, 2, 0], OfValue(Drawing::binary)),
         row("reshape", [1, 1, 0], OfValue(Drawing::reshaped)),
         row("transpose", [2, 1, 0], OfValue(Drawing::transpose)),
         row("slice", [1, 1, 0], OfTensor(Drawing::sliced)),
@@ -61,10 +61,18 @@ static OPERATIONS: [Operation; 21] = {
         row("convolution", [2, 1, 0], OfTensor(Drawing::convolution)),
         row("pool", [1, 0, 0], OfTensor(Drawing::pool)),
         row("pad", [1, 0, 0], OfTensor(Drawing::pad)),
+        row("select", [1, 0, 0], OfValue(Drawing::select)),
+        row("rounded", [1, 0, 0], OfValue(Drawing::rounded)),
+        row("counted", [1, 0, 0], Any(Drawing::counted)),
+        row("looked_up", [1, 0, 0], OfTensor(Drawing::looked_up)),
+        row("best", [1, 0, 0], OfTensor(Drawing::best)),
+        row("running_sum", [1, 1, 0], OfTensor(Drawing::running_sum)),
+        row("one_hot", [1, 0, 0], Any(Drawing::one_hot)),
+        row("scattered", [1, 1, 0], OfTensor(Drawing::scattered)),
         row("variable", [1, 0, 0], Any(Drawing::variable)),
-        row("cell", [4, 2, 1], Any(Drawing::cell)),
+        row("cell", [6, 2, 1], Any(Drawing::cell)),
         row("sequence", [3, 1, 1], Any(Drawing::sequence)),
-        row("iterator", [1, 1, 0], OfTensor(Drawing::iterator)),
+        row("iterator", [2, 1, 0], OfTensor(Drawing::iterator)),
     ]
 };
 

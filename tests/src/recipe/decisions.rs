@@ -1,0 +1,190 @@
+//! What decides, and whole numbers: comparisons, logic, rounding, the best of a row, look-up at run time, sums along an axis, scattered rows.
+//!
+//! What a decision is made by is an input of its own, with nothing but exact arithmetic between: rounding never turns one.
+
+use super::choices::Choices;
+use super::drawing::{Drawing, Item, integers};
+use crate::model_file::Port;
+
+impl Drawing {
+    /// An input of floats, or halves of whole numbers, of which some are equal.
+    fn deciding(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> Port {
+        let port = self.parameter("f32", shape);
+        match choices.one_in("halves", 3) {
+            true => {
+                let doubled = self.times(&port, 2.0);
+                let rounded = self.file.operation("Round", "opset5", "mode=\"half_to_even\"", &[&doubled], &port.shape);
+                self.times(&rounded, 0.5)
+            }
+            false => port,
+        }
+    }
+
+    fn times(&mut self, port: &Port, by: f32) -> Port {
+        let by = self.number(by);
+        self.file.operation("Multiply", "opset1", "", &[port, &by], &port.shape)
+    }
+
+    pub(super) fn select(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let shape = port.shape.clone();
+        let a = self.deciding(choices, &shape);
+        let b = match choices.below("with", 4) {
+            0 => self.number(0.25),
+            1 => self.deciding(choices, &shape),
+            2 => self.constant(choices, &shape, 1.0),
+            // only NaN is not equal to itself
+            _ => a.clone(),
+        };
+        let kinds = ["Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual"];
+        let mut condition = self.file.operation(choices.pick("kind", &kinds), "opset1", "", &[&a, &b], &shape);
+        condition = match choices.pick("logic", &["", "LogicalNot", "LogicalAnd", "LogicalOr"]) {
+            "" => condition,
+            "LogicalNot" => self.file.operation("LogicalNot", "opset1", "", &[&condition], &shape),
+            logic => {
+                let mask = self.parameter("boolean", &shape);
+                self.file.operation(logic, "opset1", "", &[&condition, &mask], &shape)
+            }
+        };
+        let other = self.item(choices);
+        let otherwise = self.fit(&other.port, &shape);
+        let inputs = if choices.one_in("swapped", 2) { [&otherwise, &port] } else { [&port, &otherwise] };
+        let port = self.file.operation("Select", "opset1", "", &[&condition, inputs[0], inputs[1]], &shape);
+        self.push(port, most.max(other.most));
+    }
+
+    pub(super) fn rounded(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let shape = port.shape.clone();
+        let deciding = self.deciding(choices, &shape);
+        let wide = self.times(&deciding, 4.0);
+        let (kind, set, data) = choices.pick(
+            "kind",
+            &[
+                ("Floor", "opset1", ""),
+                ("Ceiling", "opset1", ""),
+                ("Round", "opset5", "mode=\"half_to_even\""),
+                ("Sign", "opset1", ""),
+            ],
+        );
+        let whole = self.file.operation(kind, set, data, &[&wide], &shape);
+        let both = choices.pick("then", &["Add", "Multiply", "Maximum"]);
+        let port = self.file.operation(both, "opset1", "", &[&port, &whole], &shape);
+        self.push(port, if both == "Multiply" { 4.0 * most } else { most + 4.0 });
+    }
+
+    /// Inputs that are whole numbers, with arithmetic on them, i64.
+    fn whole(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> Port {
+        let element = choices.pick("element", &["i64", "i32"]);
+        let mut port = self.parameter(element, shape);
+        if element != "i64" {
+            port = self.file.operation("Convert", "opset1", "destination_type=\"i64\"", &[&port], shape);
+        }
+        // products of any are more than f32 holds
+        for (kind, limit) in [("Maximum", -20), ("Minimum", 20)] {
+            let limit = self.file.integers(&[], &[limit]);
+            port = self.file.operation(kind, "opset1", "", &[&port, &limit], shape);
+        }
+        for _ in 0..choices.below("steps", 3) {
+            let kinds = ["Add", "Subtract", "Multiply", "Maximum", "Minimum", "FloorMod", "Mod"];
+            let (kind, by) = (choices.pick("kind", &kinds), choices.pick("by", &[3, 2, 7, 5]));
+            let by = self.file.integers(&[], &[by]);
+            port = self.file.operation(kind, "opset1", "", &[&port, &by], shape);
+        }
+        port
+    }
+
+    fn floats_of(&mut self, port: &Port) -> Port {
+        self.file.operation("Convert", "opset1", "destination_type=\"f32\"", &[port], &port.shape)
+    }
+
+    /// Whole numbers as floats.
+    pub(super) fn counted(&mut self, choices: &mut Choices<'_>) {
+        let rank = choices.below("rank", 3);
+        let shape = choices.shape("shape", rank);
+        let whole = self.whole(choices, &shape);
+        let port = self.floats_of(&whole);
+        let port = self.times(&port, 0.125);
+        self.push(port, 60.0);
+    }
+
+    /// Rows along an axis, by numbers that may count from the end, or lie beyond it.
+    pub(super) fn looked_up(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let axis = choices.below("axis", port.shape.len());
+        let count = choices.pick("count", &[3, 1, 5]);
+        let indices = self.whole(choices, &[count]);
+        let mut shape = port.shape.clone();
+        shape[axis] = count;
+        let axis = self.file.integers(&[], &[axis as i64]);
+        let port = self.file.operation("Gather", "opset8", "", &[&port, &indices, &axis], &shape);
+        self.push(port, most);
+    }
+
+    /// The largest or smallest along an axis, their places, and what another tensor has there. No NaN is among them: generated code may
+    /// put one elsewhere than the reference.
+    pub(super) fn best(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let deciding = self.deciding(choices, &port.shape);
+        let shape = deciding.shape.clone();
+        let (half, is_nan) =
+            (self.number(0.5), self.file.operation("NotEqual", "opset1", "", &[&deciding, &deciding], &shape));
+        let deciding = self.file.operation("Select", "opset1", "", &[&is_nan, &half, &deciding], &shape);
+        let axis = choices.below("axis", port.shape.len());
+        let count = choices.pick("count", &[1, 2, 5]).min(port.shape[axis]);
+        let mode = choices.pick("mode", &["max", "min"]);
+        let mut shape = port.shape.clone();
+        shape[axis] = count;
+        let k = self.file.integers(&[], &[count as i64]);
+        let data = format!("axis=\"{axis}\" mode=\"{mode}\" sort=\"value\" index_element_type=\"i64\"");
+        let ports = self.file.best(&data, &deciding, &k, &shape);
+        match choices.below("of_it", 3) {
+            0 => {
+                let data = format!("axis=\"{axis}\"");
+                let others = self.file.operation("GatherElements", "opset6", &data, &[&port, &ports[1]], &shape);
+                self.push(others, most);
+            }
+            1 => {
+                let places = self.floats_of(&ports[1]);
+                self.push(places, port.shape[axis] as f32);
+            }
+            _ => {}
+        }
+        self.push(ports[0].clone(), 1.0);
+    }
+
+    pub(super) fn running_sum(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let axis = choices.below("axis", port.shape.len());
+        let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| choices.one_in(name, 2));
+        let data = format!("exclusive=\"{exclusive}\" reverse=\"{reverse}\"");
+        let most = most * port.shape[axis] as f32;
+        let axis = self.file.integers(&[], &[axis as i64]);
+        let port = self.file.operation("CumSum", "opset3", &data, &[&port, &axis], &port.shape.clone());
+        self.push(port, most);
+    }
+
+    pub(super) fn one_hot(&mut self, choices: &mut Choices<'_>) {
+        let count = choices.pick("count", &[3, 1, 8]);
+        let indices = self.whole(choices, &[count]);
+        let depth = choices.pick("depth", &[4, 1, 9]);
+        let last = choices.one_in("last", 2);
+        let shape = if last { [count, depth] } else { [depth, count] };
+        let axis = if last { -1 } else { 0 };
+        let depth = self.file.integers(&[], &[depth as i64]);
+        let [on, off] = [0.75, -0.5].map(|value| self.number(value));
+        let data = format!("axis=\"{axis}\"");
+        let port = self.file.operation("OneHot", "opset1", &data, &[&indices, &depth, &on, &off], &shape);
+        self.push(port, 1.0);
+    }
+
+    /// Some rows of a value are those of another.
+    pub(super) fn scattered(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let rows = port.shape[0];
+        let (first, step) = (choices.below("first", rows), choices.pick("step", &[1, 2, 3]));
+        let taken: Vec<usize> = (first..rows).step_by(step).rev().collect();
+        let mut shape = port.shape.clone();
+        shape[0] = taken.len();
+        let other = self.item(choices);
+        let updates = self.fit(&other.port, &shape);
+        let indices = self.file.integers(&[taken.len(), 1], &integers(&taken));
+        let inputs = [&port, &indices, &updates];
+        let port = self.file.operation("ScatterNDUpdate", "opset3", "", &inputs, &port.shape);
+        self.push(port, most.max(other.most));
+    }
+}
