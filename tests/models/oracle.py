@@ -336,9 +336,10 @@ def compute(layer, v):
     if kind == 'Gelu' and a.get('approximation_mode', 'erf').lower() == 'tanh':
         return v[0] / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (v[0] + 0.044715 * v[0] ** 3)))
     if kind == 'Gelu':
-        return v[0] / 2 * (1 + erf(v[0] / np.sqrt(2)))
+        # cellc's models hold such numbers as f32
+        return v[0] / 2 * (1 + erf(v[0] * np.float64(np.float32(np.sqrt(0.5)))))
     if kind == 'HSwish':
-        return v[0] * np.clip(v[0] + 3, 0, 6) / 6
+        return v[0] * np.clip(v[0] * np.float64(np.float32(1 / 6)) + 0.5, 0, 1)
     if kind == 'MVN':
         axes = tuple(int(axis) for axis in np.ravel(v[1]))
         centred = v[0] - v[0].mean(axes, keepdims=True)

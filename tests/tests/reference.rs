@@ -169,8 +169,7 @@ fn agrees_with_the_oracle_on_random_graphs() {
                 let (found, size) = projections(result);
                 for (found, right) in found.iter().zip(right) {
                     let right: f64 = right.parse().expect("a number");
-                    // numbers that an operation has within it, as HSwish its sixth, are f32 in a model
-                    let same = found.is_nan() && right.is_nan() || (found - right).abs() <= 5e-8 * (1.0 + size);
+                    let same = found.is_nan() && right.is_nan() || (found - right).abs() <= 1e-9 * (1.0 + size);
                     assert!(
                         same || !size.is_finite(),
                         "graph {k} call {number}: {found:e} is not {right:e}\n{}",
