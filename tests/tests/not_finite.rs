@@ -118,3 +118,50 @@ fn a_nan_stays_one_in_every_language() {
         assert_same(compiler, &expected, &found);
     }
 }
+
+/// What is NaN is no best element: it comes after all numbers, at place 0.
+#[test]
+fn nan_is_never_the_best() {
+    const COUNT: usize = 3;
+    let of = |data: &str| {
+        let mut file = ModelFile::default();
+        let x = file.parameter("x", &[1, 4]);
+        let count = file.integers(&[], &[COUNT as i64]);
+        file.best(data, &x, &count, &[1, COUNT]).iter().for_each(|port| {
+            file.result(port);
+        });
+        let text = file.text();
+        let (model, _) =
+            openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights))).expect("a model");
+        let compilation = compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        Subject { name: "best".to_owned(), compilation, calls: Vec::new() }
+    };
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    for mode in ["max", "min"] {
+        let subject = of(&format!("axis=\"1\" mode=\"{mode}\" sort=\"value\" index_element_type=\"i64\""));
+        let (low, high) = if mode == "max" { (1.0, 2.0) } else { (2.0, 1.0) };
+        let worst = if mode == "max" { -inf } else { inf };
+        for (x, values, places) in [
+            ([nan, low, nan, high], [high, low, nan], [3.0, 1.0, 0.0]),
+            ([low, nan, nan, nan], [low, nan, nan], [0.0, 0.0, 0.0]),
+            ([nan, nan, nan, worst], [worst, nan, nan], [3.0, 0.0, 0.0]),
+            ([nan; 4], [nan; 3], [0.0; 3]),
+            ([low, low, nan, high], [high, low, low], [3.0, 0.0, 1.0]),
+        ] {
+            let same = |found: &[f64], wanted: &[f32]| {
+                found.iter().zip(wanted).all(|(a, b)| a.is_nan() && b.is_nan() || *a == f64::from(*b))
+            };
+            let x = vec![x.to_vec()];
+            let reference = subject.reference(&x);
+            assert!(same(&reference[0], &values) && same(&reference[1], &places), "{mode} {x:?}: {reference:?}");
+            for isa in 0..subject.isas().count() {
+                let found: Vec<Vec<f64>> = subject
+                    .interpret(isa, &x)
+                    .iter()
+                    .map(|values| values.iter().map(|value| f64::from(*value)).collect())
+                    .collect();
+                assert!(same(&found[0], &values) && same(&found[1], &places), "{mode} {x:?}: {found:?}");
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@ use super::value::Value;
 use crate::evaluate::{Arithmetic, CellWeights, Row, State, StepInputs, steps_of};
 use crate::model::{PointwiseFunction, TopK, ValidCell};
 use crate::options::{self, WeightFormat};
-use crate::reference::{FLOAT64, Float64, order};
+use crate::reference::{FLOAT64, Float64, order, place_of};
 
 /// What errors of float64 are small against.
 const MARGIN: f64 = 1e-9;
@@ -206,7 +206,7 @@ impl Arithmetic for AtOneInput {
                     true => (own.value, Value::exactly(at as f64)),
                     false => (value, place),
                 };
-                (AtPoint { exact: exact[at], value }, AtPoint { exact: at as f64, value: place })
+                (AtPoint { exact: exact[at], value }, AtPoint { exact: place_of(at, exact[at]), value: place })
             })
             .collect()
     }

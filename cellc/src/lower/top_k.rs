@@ -40,9 +40,11 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn best_of_row(&mut self, top: &TopK, row: Place, values: Option<Place>, places: Option<Place>) -> Vec<Stmt> {
         let mut body = Vec::new();
         let mut before: Option<(Expr, Expr)> = None;
+        // the place of no element, after which there is none
+        let nowhere = if top.last { -1.0 } else { top.size as f32 };
         for k in 0..top.count {
             let best = self.accumulator(&mut body, "best", 1, number(0.0));
-            let place = self.accumulator(&mut body, "place", 1, number(-1.0));
+            let place = self.accumulator(&mut body, "place", 1, number(nowhere));
             let at = self.accumulator(&mut body, "at", 1, number(0.0));
             let (element, walk) = self.walk("element", row, 1, false);
             let mut turn = Vec::new();
@@ -56,7 +58,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             let ties = |then: Expr, otherwise: Expr| better(&best_now, &value, otherwise, then);
             let tied = if top.last { ties(number(1.0), number(0.0)) } else { number(0.0) };
             let wins = better(&value, &best_now, number(1.0), tied);
-            let wins = select_less(&place_now, &number(0.0), number(1.0), wins);
+            let if_none = |then: Expr, otherwise: Expr| match top.last {
+                true => select_less(&place_now, &number(0.0), then, otherwise),
+                false => select_less(&place_now, &number(nowhere), otherwise, then),
+            };
+            let wins = if_none(number(1.0), wins);
             // and whether it comes after the one that was chosen before
             let wins = match &before {
                 None => wins,
@@ -69,16 +75,23 @@ impl<'m> KernelBuilder<'_, 'm> {
                     better(&value, last, number(0.0), equal)
                 }
             };
+            // a number is below 0 or above -1, NaN is neither: it stands where no number is left
+            let if_number = |then: Expr, otherwise: Expr| {
+                let other = select_less(&number(-1.0), &value, then.clone(), otherwise);
+                select_less(&value, &number(0.0), then, other)
+            };
+            let wins = if_number(wins, number(0.0));
             let wins = self.let_(&mut turn, "wins", 1, wins);
             let kept = |new: Expr, old: Expr| select_less(&number(0.5), &wins, new, old);
-            turn.push(Stmt::Set { var: best, value: kept(value, best_now.clone()) });
+            let left = if_number(best_now.clone(), if_none(value.clone(), best_now.clone()));
+            turn.push(Stmt::Set { var: best, value: kept(value.clone(), left) });
             turn.push(Stmt::Set { var: place, value: kept(at_now.clone(), place_now.clone()) });
             turn.push(Stmt::Set { var: at, value: op(LaneOp::Add, vec![at_now, number(1.0)]) });
             let walks = vec![walk];
             body.push(Stmt::For { count: top.size, turn: None, backwards: None, walks, body: turn });
             let is_last = k + 1 == top.count;
             if is_last && values.is_none() {
-                self.store_place(&mut body, places, k, place_now);
+                self.store_place(&mut body, places, k, nowhere, place_now);
                 continue;
             }
             let chosen = self.let_(&mut body, "chosen", 1, best_now);
@@ -87,20 +100,23 @@ impl<'m> KernelBuilder<'_, 'm> {
                 body.push(Stmt::Store { to: to.at(k), value });
             }
             if is_last {
-                self.store_place(&mut body, places, k, place_now);
+                self.store_place(&mut body, places, k, nowhere, place_now);
                 continue;
             }
             let chosen_at = self.let_(&mut body, "chosen_at", 1, place_now);
-            self.store_place(&mut body, places, k, chosen_at.clone());
+            self.store_place(&mut body, places, k, nowhere, chosen_at.clone());
             before = Some((chosen, chosen_at));
         }
         body
     }
 
-    /// A row of NaN has no best element: its place is 0.
-    fn store_place(&self, body: &mut Vec<Stmt>, to: Option<Place>, k: usize, at: Expr) {
+    /// Where no number is left, the place is 0.
+    fn store_place(&self, body: &mut Vec<Stmt>, to: Option<Place>, k: usize, nowhere: f32, at: Expr) {
         if let Some(to) = to {
-            let value = select_less(&at, &number(0.0), number(0.0), at.clone());
+            let value = match nowhere < 0.0 {
+                true => select_less(&at, &number(0.0), number(0.0), at.clone()),
+                false => select_less(&at, &number(nowhere), at.clone(), number(0.0)),
+            };
             body.push(Stmt::Store { to: to.at(k), value });
         }
     }

@@ -138,7 +138,7 @@ impl Arithmetic for Float64 {
     }
 
     fn best(&self, top: &TopK, row: &[f64]) -> Vec<(f64, f64)> {
-        order(top, row).into_iter().map(|at| (row[at], at as f64)).collect()
+        order(top, row).into_iter().map(|at| (row[at], place_of(at, row[at]))).collect()
     }
 
     /// `y_i = e_i / sum e_k` with `e_k = exp(v_k - max v)`, or `(v_i - max v) - log sum e_k`.
@@ -159,21 +159,18 @@ pub(crate) fn place(number: f64, size: usize) -> usize {
 /// The places of the best elements of a row, the best one first. What is NaN comes last.
 pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
     let mut all: Vec<usize> = (0..row.len()).collect();
-    let rank = |at: usize| {
-        if row[at].is_nan() {
-            f64::NEG_INFINITY
-        } else if top.largest {
-            row[at]
-        } else {
-            -row[at]
-        }
-    };
+    let rank = |at: usize| if top.largest { row[at] + 0.0 } else { -row[at] + 0.0 };
     all.sort_by(|&a, &b| {
         let places = if top.last { b.cmp(&a) } else { a.cmp(&b) };
-        (rank(b) + 0.0).total_cmp(&(rank(a) + 0.0)).then(places)
+        row[a].is_nan().cmp(&row[b].is_nan()).then(rank(b).total_cmp(&rank(a))).then(places)
     });
     all.truncate(top.count);
     all
+}
+
+/// The place that is told of an element among the best: 0 of one that is NaN.
+pub(crate) fn place_of(at: usize, element: f64) -> f64 {
+    if element.is_nan() { 0.0 } else { at as f64 }
 }
 
 /// A row of weights times a vector, both as integers.

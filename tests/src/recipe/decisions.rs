@@ -118,8 +118,8 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// The largest or smallest along an axis, their places, and what another tensor has there. No NaN is among them: generated code may
-    /// put one elsewhere than the reference.
+    /// The largest or smallest along an axis, their places, and what another tensor has there. No NaN is among them: what becomes of
+    /// one is a test of its own.
     pub(super) fn best(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let deciding = self.deciding(choices, &port.shape);
         let shape = deciding.shape.clone();
