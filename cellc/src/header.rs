@@ -194,6 +194,7 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
     let range = if known { format!(" for |x| <= {x} and |h| <= {h}{lengths}") } else { String::new() };
     let mut lines = vec![format!("Largest possible error of one step{range}:")];
     let mut profiles: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+    profiles.sort_unstable();
     profiles.dedup();
     for fused in profiles {
         let profile = &Profile::new(fused, options);

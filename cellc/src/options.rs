@@ -495,7 +495,19 @@ impl Options {
     /// The instruction sets to write, the baseline first, the best last.
     pub fn isas(&self) -> Vec<&'static Isa> {
         let asked = |isa: &&'static Isa| self.isas.as_ref().is_none_or(|list| list.contains(isa));
-        let others = self.arch.isas.iter().copied().filter(asked);
-        std::iter::once(self.arch.baseline).chain(others).collect()
+        let baseline = self.arch.baseline;
+        self.known_isas().filter(|isa| *isa == baseline || asked(isa)).collect()
+    }
+
+    /// Those that can be written for the target in the language, in the same order.
+    pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
+        let language = self.language;
+        let known = move |isa: &&'static Isa| {
+            isa.condition().is_none_or(|condition| match language {
+                Language::C => !condition.c.is_empty(),
+                Language::Rust => !condition.rust.is_empty(),
+            })
+        };
+        std::iter::once(self.arch.baseline).chain(self.arch.isas.iter().copied()).filter(known)
     }
 }

@@ -12,6 +12,7 @@ use std::fmt;
 
 use crate::kernel::Element;
 
+use arm::NEON_OF_ANY;
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
 pub use work::{Instructions, Work};
 pub use x86::{AVX2, AVX512, X86_64};
@@ -32,7 +33,7 @@ pub struct Arch {
     /// C: whether the file is written with what gcc and clang add to the language; else it is C11 alone.
     pub c_extensions: bool,
     /// C: the lines that tell gcc how to compile for it.
-    pub c_tuning: &'static str,
+    pub c_tuning: &'static [&'static str],
     /// C: flags without which it does not compute float as float, and where.
     pub c_float_flags: &'static str,
     /// C: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
@@ -120,6 +121,9 @@ pub struct Isa {
     pub calls: bool,
     /// Whether it multiplies and adds with one rounding.
     pub fma: bool,
+    /// The instruction set in whose body it runs, where a file holds that: the two differ only in how that body multiplies and adds, and where
+    /// this one is, that one would be too.
+    pub body_of: Option<&'static Isa>,
     /// How generated code knows that a machine has it.
     pub detection: Detection,
     /// Rust's names for its features, comma separated; empty for what the compiler assumes anyway.
@@ -160,13 +164,13 @@ pub struct RustPairs {
 pub enum Detection {
     /// Every machine has it.
     Baseline,
-    /// The compiler knows: where that holds, the body takes the place of the baseline's.
+    /// The compiler knows: where that holds, it takes the place of the baseline; where several hold, the last does.
     Compiling(Condition),
     /// The processor knows: where the condition holds, it is asked when the program runs.
     Running(Condition, Question),
 }
 
-/// What a compiler knows of the machine that it compiles for.
+/// What a compiler knows of the machine that it compiles for. Where the condition of a language is empty, its compilers do not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Of the preprocessor.
@@ -259,6 +263,7 @@ pub static GENERIC: Isa = Isa {
     c_loads: &[],
     calls: false,
     fma: false,
+    body_of: None,
     detection: Detection::Baseline,
     rust_features: "",
     c_features: "",
@@ -355,7 +360,7 @@ pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..
 /// What targets of one lane have in common: four columns are a unit, for which there is no cache.
 static ONE_LANE: Arch = Arch {
     isas: &[],
-    c_tuning: "",
+    c_tuning: &[],
     c_float_flags: "no flag of gcc or clang does otherwise there",
     rust_struct: "",
     alignment: 4,
@@ -407,7 +412,7 @@ pub static WASM32: Arch = Arch {
     key: "wasm32",
     triples: &["wasm32-"],
     isas: &[],
-    c_tuning: "",
+    c_tuning: &[],
     c_float_flags: "no flag of clang does otherwise there",
     rust_struct: "",
     alignment: 16,
@@ -417,8 +422,35 @@ pub static WASM32: Arch = Arch {
     ..X86_64
 };
 
+/// One lane of a file for every machine, where it is not one whose vectors compilers use for four lanes. Arm's of 32 bits make 0 of what is
+/// subnormal. Rust's compilers do not tell what a small core has.
+static SCALAR_OF_ANY: Isa = Isa {
+    detection: Detection::Compiling(Condition {
+        c: "!defined(__SSE2__) && !defined(__aarch64__) && !defined(__wasm__) && !defined(__riscv_vector)",
+        rust: "",
+    }),
+    ..SCALAR
+};
+
+/// The same where a multiply-add is known to be one instruction.
+static SCALAR_FMA_OF_ANY: Isa = Isa {
+    body_of: Some(&SCALAR_OF_ANY),
+    detection: Detection::Compiling(Condition {
+        c: "(defined(__arm__) && defined(__ARM_FEATURE_FMA)) || (defined(__riscv_flen) && !defined(__riscv_vector))",
+        rust: "",
+    }),
+    ..SCALAR_FMA
+};
+
 /// Files for every machine, with bodies of their own for x86-64, for which sizes are chosen.
-pub static ANY: Arch = Arch { name: "any", key: "any", triples: &[], ..X86_64 };
+pub static ANY: Arch = Arch {
+    name: "any",
+    key: "any",
+    triples: &[],
+    isas: &[&NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX512],
+    c_tuning: &[x86::C_TUNING, arm::C_TUNING],
+    ..X86_64
+};
 
 /// Every target.
 pub static TARGETS: [&Arch; 14] = [
@@ -439,7 +471,7 @@ pub static TARGETS: [&Arch; 14] = [
 ];
 
 /// Every instruction set beside which a target has others, best last.
-pub static ALL: [&Isa; 3] = [&GENERIC, &AVX2, &AVX512];
+pub static ALL: [&Isa; 6] = [&GENERIC, &NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX512];
 
 /// C: where operators on vectors of four lanes are instructions.
 #[cfg(feature = "builder")]
@@ -519,9 +551,10 @@ impl Arch {
         TARGETS.into_iter().find(is_for).unwrap_or_default()
     }
 
-    /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one.
+    /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one, and at most 4: on a core of one lane
+    /// no line counts.
     pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {
-        (self.line / 4 / isa.lanes).max(1)
+        (self.line / 4 / isa.lanes).clamp(1, 4)
     }
 }
 

@@ -49,10 +49,36 @@ pub(crate) struct Contents<'a> {
     pub(crate) summary: &'a [String],
 }
 
+/// A body that a file holds.
+#[derive(Clone, Copy)]
+struct Spelled<'a> {
+    /// The instruction set that names it.
+    isa: &'static Isa,
+    /// The one that runs in it besides: there multiply-adds are fused.
+    fused_by: Option<&'static Isa>,
+    body: BodyRef<'a>,
+}
+
 impl<'a> Contents<'a> {
-    /// The bodies, each with its instruction set.
-    fn bodies(&self) -> impl Iterator<Item = (&'static Isa, BodyRef<'a>)> {
-        self.isas.iter().map(|(isa, _)| *isa).zip(self.program.bodies())
+    /// The bodies that are spelled: one for all instruction sets that run in it.
+    fn bodies(&self) -> impl Iterator<Item = Spelled<'a>> + '_ {
+        let all = || self.isas.iter().zip(self.program.bodies());
+        let named = all().filter(|((isa, _), _)| self.named(isa) == *isa);
+        named.map(move |((isa, fused), body)| {
+            let other = all().find(|((other, other_fused), _)| {
+                *other != *isa && self.named(other) == *isa && *other_fused && !fused
+            });
+            match other {
+                Some(((other, _), body)) => Spelled { isa, fused_by: Some(other), body },
+                None => Spelled { isa, fused_by: None, body },
+            }
+        })
+    }
+
+    /// The instruction set after which the body is named in which one runs.
+    fn named(&self, isa: &'static Isa) -> &'static Isa {
+        let held = |other: &&'static Isa| self.isas.iter().any(|(known, _)| known == other);
+        isa.body_of.filter(held).unwrap_or(isa)
     }
 
     /// The instruction sets beside the baseline.
@@ -60,9 +86,16 @@ impl<'a> Contents<'a> {
         self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
     }
 
-    /// Those that take the place of the baseline, each where its condition holds.
+    /// Those that take the place of the baseline: the first whose condition holds.
     fn instead(&self) -> impl DoubleEndedIterator<Item = (&'static Isa, Condition)> + '_ {
-        self.special().filter(|isa| isa.is_chosen_when_compiling()).filter_map(|isa| Some((isa, isa.condition()?)))
+        let chosen = self.special().rev().filter(|isa| isa.is_chosen_when_compiling());
+        chosen.filter_map(|isa| Some((isa, isa.condition()?)))
+    }
+
+    /// Where the baseline's body is not compiled, as others take its place.
+    fn bodies_instead(&self) -> impl Iterator<Item = Condition> + '_ {
+        let own = |(isa, _): &(&'static Isa, Condition)| self.named(isa) == *isa;
+        self.instead().filter(own).map(|(_, condition)| condition)
     }
 
     /// The instruction sets that a program asks for, best last.

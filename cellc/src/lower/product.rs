@@ -119,6 +119,17 @@ struct PanelWeights {
     rows: Place,
     /// Its biases, peepholes and scales.
     biases: Place,
+    /// How many elements the rows end before that of the panel does.
+    short: usize,
+}
+
+/// One pass over the rows of a panel.
+struct Pass {
+    /// Its vectors as (column, lanes).
+    vectors: Vec<(usize, usize)>,
+    weights: PanelWeights,
+    /// The part of each [`Column`].
+    columns: Vec<Place>,
 }
 
 /// One vector of one sum, or of a run of neighbouring sums.
@@ -224,7 +235,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let places: Vec<_> = columns.iter().map(first).collect();
             let first = |(early, late): (Blocks, Blocks)| {
                 let rows = Place::from(self.weights.rows).at(early.offset);
-                PanelWeights { rows, biases: apart.map_or(rows, |biases| Place::from(biases).at(late.offset)) }
+                let biases = apart.map_or(rows, |biases| Place::from(biases).at(late.offset));
+                PanelWeights { rows, biases, short: 0 }
             };
             let weights = blocks.map(first);
             return body(self, weights, &places);
@@ -237,7 +249,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         };
         let weights = blocks.map(|(rows, biases)| {
             let rows = walk(self, "panel", self.weights.rows, rows);
-            PanelWeights { rows, biases: apart.map_or(rows, |of| walk(self, "bias_panel", of, biases)) }
+            let biases = apart.map_or(rows, |of| walk(self, "bias_panel", of, biases));
+            PanelWeights { rows, biases, short: 0 }
         });
         let mut places = Vec::new();
         for column in columns {
@@ -347,7 +360,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             Phase::Hidden => panels.hidden,
             Phase::ResetHidden => panels.late_rows,
         });
-        let words = self.plan.format == WeightFormat::Int8Pair && self.isa().lanes == 1 && self.isa().loads > 1;
+        let several = self.isa().lanes == 1 && self.isa().loads > 1;
+        let words = several && self.plan.format == WeightFormat::Int8Pair;
         // row k adds to chain k % chains, in the order in which its weights stand: what fetches ahead follows
         let turn = |this: &mut Self, rows: Place, elements: &[Place], taken: usize| {
             let mut turn = Vec::new();
@@ -355,9 +369,22 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let mut accumulators: Vec<_> = accumulators[k % chains].iter().collect();
                 accumulators.sort_by_key(|(at, _, _)| *at);
                 let mut splats: Vec<Vec<(usize, Expr)>> = vec![Vec::new(); elements.len()];
-                // weights of two words of bytes are loaded as one and stay in few registers
-                let group = if words { 2 } else { accumulators.len() };
-                for accumulators in accumulators.chunks(group) {
+                // weights of two words of bytes are loaded as one and stay in few registers; neighbours by one instruction, into registers
+                // that others need then
+                let pair = |chunk: &[&(usize, usize, Vec<Var>)]| words && chunk.len() == 2;
+                let mut groups: Vec<&[&(usize, usize, Vec<Var>)]> = Vec::new();
+                let mut from = 0;
+                for to in 1..=accumulators.len() {
+                    let ends = accumulators.get(to).is_none_or(|(at, _, _)| {
+                        let (before, lanes, _) = accumulators[to - 1];
+                        several && before + lanes != *at
+                    });
+                    if ends || pair(&accumulators[from..to]) {
+                        groups.push(&accumulators[from..to]);
+                        from = to;
+                    }
+                }
+                for accumulators in groups {
                     let weights: Vec<_> = accumulators
                         .iter()
                         .map(|(at, lanes, _)| {
@@ -404,7 +431,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let packed = |rows: usize| if pairs { rows * len } else { self.plan.format.encoding().len(rows) * len };
         let turns = count / turn_rows;
         if turns > 1 {
-            let (row, walk) = self.builder.walk("row", rows, packed(turn_rows), false);
+            let step = packed(turn_rows);
+            let (row, walk) = self.builder.stride("row", rows, (step - weights.short, step), false);
             let mut walks = vec![walk];
             let mut elements = Vec::new();
             for operand in operands {
@@ -590,8 +618,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let weights = weights.expect("lower: asked for");
                 let x = x.clone().map_or_else(|| Terms::Sums(places[columns.len()]), Terms::Vectors);
                 let operands = Multiplied { x, h: h.clone() };
-                let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..columns.len()] };
-                this.early_panel(group, &panel, weights, &operands, stored, &activate, &mut finish)
+                this.early_panel((group, panels), weights, &operands, (&walked, places), stored, &activate, &mut finish)
             }));
         }
         all
@@ -600,29 +627,38 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     #[allow(clippy::too_many_arguments)] // each says something of its own
     fn early_panel(
         &mut self,
-        group: usize,
-        panel: &Panel<'_>,
+        (group, panels): (usize, &Panels),
         weights: PanelWeights,
         operands: &Multiplied,
+        (columns, places): (&[Column], &[Place]),
         stored: Option<BufferId>,
         activate: &impl Fn(&mut Self, usize, Expr) -> Expr,
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let sums = &self.product().sums;
-        let panels = panel.panels;
+        // the sums of x terms come last
+        let given = columns.len() - usize::from(matches!(operands.x, Terms::Sums(_)));
         let mut body = Vec::new();
         match self.tiling(group) {
             Tiling::Columns(passes) => {
-                for pass in passes {
-                    let parts = self.parts(pass);
-                    let mut values = self.early_sums(&mut body, panels, weights, operands, &parts).into_iter();
+                body = self.passes((panels, Stage::Early), weights, (columns, places), passes, |this, pass| {
+                    let operands = match &operands.x {
+                        Terms::Sums(_) => Multiplied { x: Terms::Sums(pass.columns[given]), h: operands.h.clone() },
+                        Terms::Vectors(x) => Multiplied { x: Terms::Vectors(x.clone()), h: operands.h.clone() },
+                    };
+                    let mut body = Vec::new();
+                    let parts = this.parts(&pass.vectors);
+                    let mut values = this.early_sums(&mut body, panels, pass.weights, &operands, &parts).into_iter();
                     let of_vector = |&(lane, lanes): &(usize, usize)| {
                         let values = values.by_ref().take(sums.len()).collect();
                         Sums { lane, lanes, values, active: false }
                     };
-                    let all = pass.iter().map(of_vector).collect();
-                    finish(self, &mut body, panel, all);
-                }
+                    let all = pass.vectors.iter().map(of_vector).collect();
+                    let columns = &pass.columns[..given];
+                    let panel = Panel { panels, biases: Some(pass.weights.biases), columns };
+                    finish(this, &mut body, &panel, all);
+                    body
+                });
             }
             Tiling::Runs => {
                 let stored = stored.expect("lower: runs are stored");
@@ -644,11 +680,61 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 for (lane, lanes) in plan::vectors(panels.columns, self.lanes()) {
                     let part = |sum: usize| load(Place::from(stored).at(sum * panels.columns + lane), lanes);
                     let values = (0..sums.len()).map(part).collect();
-                    finish(self, &mut body, panel, vec![Sums { lane, lanes, values, active: true }]);
+                    let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..given] };
+                    finish(self, &mut body, &panel, vec![Sums { lane, lanes, values, active: true }]);
                 }
             }
         }
         body
+    }
+
+    /// `body` for every pass over the columns of a panel: neighbouring ones of as many columns in a loop, where code is scarce.
+    fn passes(
+        &mut self,
+        (panels, stage): (&Panels, Stage),
+        weights: PanelWeights,
+        (columns, places): (&[Column], &[Place]),
+        passes: &[Vec<(usize, usize)>],
+        mut body: impl FnMut(&mut Self, &Pass) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let widths = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
+        let mut all = Vec::new();
+        for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
+            if same.len() == 1 || !self.isa().calls {
+                for vectors in same {
+                    all.extend(body(self, &Pass { vectors: vectors.clone(), weights, columns: places.to_vec() }));
+                }
+                continue;
+            }
+            let (first, width) = (same[0][0].0, widths(&same[0]).iter().sum::<usize>());
+            // the window of a pass ends where that of the last one must
+            let before = first + (same.len() - 1) * width;
+            let mut walks = Vec::new();
+            let mut walk = |this: &mut Self, name: &str, of: Place, len: usize, written: bool| {
+                let (place, walk) = this.builder.stride(name, of.at(first), (len, width), written);
+                walks.push(walk);
+                place
+            };
+            let late = stage == Stage::Late;
+            let rows = walk(self, "pass", weights.rows, panels.blocks(late).stride - before, false);
+            let biases = match weights.biases == weights.rows {
+                true => rows,
+                false => walk(self, "bias_pass", weights.biases, panels.biases(late).stride - before, false),
+            };
+            let of_column = |(column, place): (&Column, &Place)| match column.width {
+                0 => *place,
+                1 => walk(self, &format!("{}_pass", column.name), *place, width, column.written),
+                all => {
+                    let len = all * panels.columns - before;
+                    walk(self, &format!("{}_pass", column.name), *place, len, column.written)
+                }
+            };
+            let columns = columns.iter().zip(places).map(of_column).collect();
+            let vectors = same[0].iter().map(|(at, lanes)| (at - first, *lanes)).collect();
+            let turn = body(self, &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns });
+            all.push(Stmt::For { count: same.len(), turn: None, backwards: None, walks, body: turn });
+        }
+        all
     }
 
     /// The late phase of all panels, for the one sum that has one: `finish` is given that sum alone. `x_terms` are
@@ -675,22 +761,24 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..columns.len()] };
-                let mut body = Vec::new();
-                for pass in
-                    plan::vectors(panels.columns, this.lanes()).chunks(plan::pass_vectors(this.product(), this.isa()))
-                {
-                    let mut parts = this.parts(pass);
+                let all = plan::vectors(panels.columns, this.lanes());
+                let all = all.chunks(plan::pass_vectors(this.product(), this.isa())).map(<[_]>::to_vec);
+                let passes: Vec<_> = all.collect();
+                this.passes((panels, Stage::Late), weights, (&walked, places), &passes, |this, pass| {
+                    let mut body = Vec::new();
+                    let mut parts = this.parts(&pass.vectors);
                     parts.retain(|part| part.sum == sum);
+                    let (weights, x_terms) = (pass.weights, pass.columns[columns.len()]);
+                    let panel = Panel { panels, biases: Some(weights.biases), columns: &pass.columns[..columns.len()] };
                     let terms = this.accumulate(&mut body, panels, Phase::ResetHidden, weights, &vectors, &parts);
                     for (part, terms) in parts.iter().zip(terms.into_iter().flatten().flatten()) {
                         let (lane, lanes) = (part.lane, part.lanes);
-                        let terms = add(load(places[columns.len()].at(lane), lanes), terms);
+                        let terms = add(load(x_terms.at(lane), lanes), terms);
                         let values = vec![this.with_bias(panels, weights, part, terms)];
                         finish(this, &mut body, &panel, vec![Sums { lane, lanes, values, active: false }]);
                     }
-                }
-                body
+                    body
+                })
             }));
         }
         all

@@ -730,9 +730,16 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = |isa: &&Isa| self.isas.iter().any(|(other, _)| other == isa);
         for (isa, fused) in &self.isas {
             let profile = if *fused { "fused" } else { "unfused" };
-            writeln!(f, "{}: {} lanes, {} registers, {profile} multiply-add", isa.name, isa.lanes, isa.registers)?;
+            match isa.body_of.filter(known) {
+                None => {
+                    let lanes = counted(isa.lanes, "lane");
+                    writeln!(f, "{}: {lanes}, {} registers, {profile} multiply-add", isa.name, isa.registers)?;
+                }
+                Some(of) => writeln!(f, "{}: as {}, {profile} multiply-add", isa.name, of.name)?,
+            }
         }
         if self.accuracy != Accuracy::Exact {
             writeln!(f, "activations: {}", self.accuracy.name())?;
@@ -764,7 +771,8 @@ impl fmt::Display for Plan {
             for (p, panels) in cell.panels.iter().enumerate() {
                 let (count, columns) = (counted(panels.count, "panel"), counted(panels.columns, "column"));
                 writeln!(f, "  {count} of {columns} from column {}", panels.first)?;
-                for ((isa, _), tilings) in self.isas.iter().zip(&cell.tilings) {
+                let own = |((isa, _), _): &(&(&'static Isa, bool), _)| isa.body_of.filter(known).is_none();
+                for ((isa, _), tilings) in self.isas.iter().zip(&cell.tilings).filter(own) {
                     match &tilings[p] {
                         Tiling::Columns(passes) => {
                             let text: Vec<_> = passes

@@ -14,10 +14,9 @@ impl Validation<'_> {
             let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("each instruction set once");
             self.diagnostics.push(diagnostic.help(format!("correct {}", self.options.wording.of(Setting::Isa))));
         }
-        let arch = self.options.arch;
-        let known: Vec<_> = std::iter::once(arch.baseline).chain(arch.isas.iter().copied()).collect();
+        let known: Vec<_> = self.options.known_isas().collect();
         for isa in isas.iter().filter(|isa| !known.contains(isa)) {
-            let found = format!("the instruction set {} is not one of the file's architecture", isa.name);
+            let found = format!("the instruction set {} is not one of the file's target and language", isa.name);
             let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
             let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(names.join(", "));
             let help = format!("leave it out of {}", self.options.wording.of(Setting::Isa));

@@ -26,8 +26,6 @@ pub struct Machine {
     pub size: &'static str,
     /// How cellc is told of the machine.
     pub options: fn() -> Options,
-    /// Whether values below the smallest normal one are 0 to it, whatever a program wants.
-    pub flushes: bool,
     /// Whether the least significant byte of a number comes first: weights of fewer bits are laid out for that.
     pub little_endian: bool,
 }
@@ -66,6 +64,16 @@ macro_rules! target {
     };
 }
 
+/// C for every machine.
+fn any() -> Options {
+    Options { language: Language::C, ..Options::default() }
+}
+
+/// Rust for AArch64.
+fn rust_for_aarch64() -> Options {
+    Options { arch: &arch::AARCH64, ..Options::default() }
+}
+
 /// The body that every machine has, alone.
 fn generic() -> Options {
     Options { isas: Some(Vec::new()), ..Options::default() }
@@ -82,8 +90,7 @@ const LINUX: Machine = Machine {
     start: &["hosted.c", "marks.c"],
     emulator: &[],
     size: "size",
-    options: Options::default,
-    flushes: false,
+    options: any,
     little_endian: true,
 };
 
@@ -168,18 +175,39 @@ pub static PORTABLE: [Machine; 5] = [
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 18] = [
+pub static BY_HAND: [Machine; 21] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
         compiler: CORTEX_M4F_GCC,
         emulator: board!("mps2-an386"),
-        options: Options::default,
+        options: any,
         ..CORTEX_M
     },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
-    // what a file for every machine does there
-    Machine { name: "cortex-m55-helium", options: generic, flushes: true, ..CORTEX_M55 },
+    Machine {
+        name: "armhf-vfp-any",
+        compiler: &["arm-linux-gnueabihf-gcc"],
+        emulator: &["qemu-arm"],
+        size: "arm-linux-gnueabihf-size",
+        ..LINUX
+    },
+    Machine {
+        name: "riscv64-any",
+        compiler: &["riscv64-linux-gnu-gcc"],
+        emulator: &["qemu-riscv64"],
+        size: "riscv64-linux-gnu-size",
+        ..LINUX
+    },
+    Machine {
+        name: "aarch64-rust-any",
+        compiler: &["/usr/bin/cargo"],
+        rust: "aarch64-unknown-linux-gnu",
+        linker: &["aarch64-linux-gnu-gcc"],
+        options: Options::default,
+        ..LINUX_ON_AARCH64
+    },
+    Machine { name: "cortex-m55-any", options: any, ..CORTEX_M55 },
     // its instructions are those of a Cortex-M3 too, whose board has more memory
     Machine {
         name: "cortex-m0",
@@ -285,6 +313,7 @@ pub static BY_HAND: [Machine; 18] = [
         compiler: &["/usr/bin/cargo"],
         rust: "aarch64-unknown-linux-gnu",
         linker: &["aarch64-linux-gnu-gcc"],
+        options: rust_for_aarch64,
         ..LINUX_ON_AARCH64
     },
 ];

@@ -4,7 +4,9 @@ mod work;
 
 use crate::kernel::Element;
 
-use super::{Arch, CLoads, CVector, Costs, GENERIC, Isa, ONE_LANE, SCALAR, SCALAR_FMA, SOFT, X86_64};
+use super::{
+    Arch, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, SCALAR, SCALAR_FMA, SOFT, X86_64,
+};
 
 /// Four lanes of AArch64.
 const LANES_4: CVector = CVector {
@@ -77,6 +79,24 @@ pub(super) static NEON: Isa = Isa {
         SIXTEEN_BYTES,
     ],
     fma: true,
+    rust_features: "neon",
+    rust_mul_add: MUL_ADD,
+    c_header: "arm_neon.h",
+    c_vectors: &[LANES_4, LANES_2],
+    ..GENERIC
+};
+
+/// One lane of a fused multiply-add: every AArch64 has it, and LLVM widens it.
+const MUL_ADD: &str = "core::arch::aarch64::vfmas_lane_f32::<0>(c, a, core::arch::aarch64::vdup_n_f32(b))";
+
+/// AArch64 in a file for every machine: the generic body, fused.
+pub(super) static NEON_OF_ANY: Isa = Isa {
+    name: "neon",
+    fma: true,
+    body_of: Some(&GENERIC),
+    detection: Detection::Compiling(Condition { c: "defined(__aarch64__)", rust: "target_arch = \"aarch64\"" }),
+    rust_features: "neon",
+    rust_mul_add: MUL_ADD,
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4, LANES_2],
     ..GENERIC
@@ -89,7 +109,7 @@ pub static AARCH64: Arch = Arch {
     triples: &["aarch64-"],
     baseline: &NEON,
     isas: &[],
-    c_tuning: "",
+    c_tuning: &[],
     c_float_flags: "no flag of gcc or clang does otherwise there",
     c_refused: ("!defined(__aarch64__)", "compile it for AArch64, or generate it with --target any"),
     rust_struct: "",
@@ -103,7 +123,7 @@ pub static AARCH64: Arch = Arch {
 };
 
 /// Loads stand where they are needed.
-const C_TUNING: &str = "\
+pub(super) const C_TUNING: &str = "\
 #if defined(__arm__)
 /* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, their values would not fit the registers. */
 #pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
@@ -119,7 +139,7 @@ pub static CORTEX_M4F: Arch = Arch {
     key: "cortex_m4f",
     triples: &["thumbv7em-none-eabihf"],
     baseline: &SCALAR_FMA,
-    c_tuning: C_TUNING,
+    c_tuning: &[C_TUNING],
     c_refused: (
         NO_FMA,
         "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16, or generate it with --target any",
@@ -194,7 +214,7 @@ pub static ARMV7: Arch = Arch {
     key: "armv7",
     triples: &["armv7-"],
     baseline: &SCALAR,
-    c_tuning: C_TUNING,
+    c_tuning: &[C_TUNING],
     alignment: 8,
     c_compiler: &["arm-linux-gnueabihf-gcc"],
     ..ONE_LANE

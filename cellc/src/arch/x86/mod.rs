@@ -41,6 +41,16 @@ macro_rules! cpuid {
     };
 }
 
+/// The order of loads, and where sums stay.
+pub(super) const C_TUNING: &str = "\
+#if defined(__x86_64__)
+/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
+ * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill
+ * accumulators at every row if registers are scarce. */
+#pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
+#endif
+";
+
 /// Files for x86-64; every other machine runs the baseline.
 pub static X86_64: Arch = Arch {
     name: "x86-64",
@@ -49,14 +59,7 @@ pub static X86_64: Arch = Arch {
     baseline: &GENERIC,
     isas: &[&AVX2, &AVX512],
     c_extensions: true,
-    c_tuning: "\
-#if defined(__x86_64__)
-/* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
- * beyond the L2 cache: the processor prefetches what is read in order. Coalescing variables makes gcc spill
- * accumulators at every row if registers are scarce. */
-#pragma GCC optimize(\"no-schedule-insns2,no-tree-coalesce-vars\")
-#endif
-",
+    c_tuning: &[C_TUNING],
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
     c_refused: ("", ""),
     // a vector of a state that lies across two lines of cache takes twice as long
@@ -106,6 +109,7 @@ pub static AVX2: Isa = Isa {
     c_loads: &[],
     calls: false,
     fma: true,
+    body_of: None,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
     detection: cpuid!("0x3c001000", "0x20", "0x6"),
     rust_features: "avx2,fma,f16c",
@@ -129,6 +133,7 @@ pub static AVX512: Isa = Isa {
     c_loads: &[],
     calls: false,
     fma: true,
+    body_of: None,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
     detection: cpuid!("0x3c001000", "0xc0030020", "0xe6"),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",

@@ -35,7 +35,7 @@ impl CFile<'_> {
     }
 
     /// Writes lines for what every such machine has: the baseline, or what the compiler knows to be there in its place.
-    fn by_baseline(&self, out: &mut String, lines: &dyn Fn(&Isa) -> String) {
+    fn by_baseline(&self, out: &mut String, lines: &dyn Fn(&'static Isa) -> String) {
         let mut word = "#if";
         for (isa, condition) in self.instead() {
             let _ = write!(out, "{word} {}\n{}", condition.c, lines(isa));
@@ -256,7 +256,7 @@ fn sizes(file: &CFile<'_>) -> String {
 /// The last without a comma: C++98 and -Wpedantic want none there.
 fn enumerators(file: &CFile<'_>) -> String {
     let last = file.isas.len() - 1;
-    let line = |(at, (isa, _)): (usize, &(&Isa, bool))| {
+    let line = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {
         let note = if file.condition(isa).is_none() { " /* every machine */" } else { "" };
         format!("    {}{}{note}\n", file.enumerator(isa), if at == last { "" } else { "," })
     };
@@ -424,16 +424,17 @@ fn available(file: &CFile<'_>, asked: &[&'static Isa]) -> String {
 }
 
 /// The call of a body.
-fn call(file: &CFile<'_>, isa: &Isa) -> String {
-    format!("{}_run_{}({});", file.prefix(), isa.name, file.signature().names())
+fn call(file: &CFile<'_>, isa: &'static Isa) -> String {
+    format!("{}_run_{}({});", file.prefix(), file.named(isa).name, file.signature().names())
 }
 
 /// The cases of the instruction sets that programs ask for.
 fn cases(file: &CFile<'_>) -> String {
     let (mut out, asked) = (String::new(), file.asked().collect::<Vec<_>>());
     for same in asked.chunk_by(|a, b| a.condition() == b.condition()) {
-        let case =
-            |isa: &&Isa| format!("    case {}:\n        {}\n        return;\n", file.enumerator(isa), call(file, isa));
+        let case = |isa: &&'static Isa| {
+            format!("    case {}:\n        {}\n        return;\n", file.enumerator(isa), call(file, isa))
+        };
         guarded(&mut out, file.condition(same[0]).as_deref(), &same.iter().map(case).collect::<String>());
     }
     out

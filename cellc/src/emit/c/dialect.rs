@@ -56,6 +56,8 @@ pub(super) struct C<'a> {
     pub(super) called: BTreeSet<(String, usize)>,
     /// Whether a fused operation was met.
     pub(super) fused: bool,
+    /// The instruction set that runs in the same body and fuses them, where the body's own does not.
+    pub(super) fused_by: Option<&'static Isa>,
 }
 
 impl<'a> C<'a> {
@@ -81,6 +83,7 @@ impl<'a> C<'a> {
             types: BTreeMap::new(),
             called: BTreeSet::new(),
             fused: false,
+            fused_by: None,
         }
     }
 
@@ -269,8 +272,11 @@ impl Dialect for C<'_> {
         let name = function_name(operation);
         let template: fn(&CVector) -> &'static str = match operation {
             O::MulAdd => {
-                assert!(self.isa.fma, "emit: a fused operation on an instruction set without one");
                 self.fused = true;
+                if self.fused_by.is_some() {
+                    return Text::atom(format!("{}({})", self.name("mul_add", lanes), list(args)));
+                }
+                assert!(self.isa.fma, "emit: a fused operation on an instruction set without one");
                 |v| v.mul_add
             }
             O::Max => |v| v.max,

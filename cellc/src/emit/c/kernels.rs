@@ -9,6 +9,7 @@ use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
 use super::{CFile, guarded, wrap};
 use crate::arch::Isa;
+use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
 use crate::emit::names::c_type;
 use crate::emit::signature::{Argument, Signature};
@@ -21,11 +22,11 @@ const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int3
 /// The bodies of all instruction sets; collects what they need declared.
 pub(super) fn bodies(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
     let mut out = String::new();
-    for (isa, of_isa) in file.bodies() {
+    for spelled in file.bodies() {
         let mut text = String::new();
-        body(file, isa, of_isa, used, &mut text);
+        body(file, &spelled, used, &mut text);
         out.push('\n');
-        guarded(&mut out, file.condition(isa).as_deref(), &text);
+        guarded(&mut out, file.condition(spelled.isa).as_deref(), &text);
     }
     if !file.is_baked() {
         packing(file, used, &mut out);
@@ -59,15 +60,18 @@ fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Stri
     out.push_str("}\n");
 }
 
-fn body(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
-    let prefix = file.prefix();
+fn body(file: &CFile<'_>, spelled: &Spelled<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
+    let (prefix, Spelled { isa, fused_by, body }) = (file.prefix(), *spelled);
     let shared = shared(file, isa, body);
     let mut dialect = C::new(prefix, isa, file.program.alignment, file.extensions(), used);
+    dialect.fused_by = fused_by;
     shared.all_kernels(body, &mut dialect);
     let kernels = std::mem::take(&mut dialect.out);
     shared.all_functions(body, &mut dialect);
-    let profile = if dialect.fused { "fused" } else { "unfused" };
-    let _ = writeln!(out, "/* ---- {}: {} lanes, {profile} multiply-add ---- */", isa.name, isa.lanes);
+    let profile = if dialect.fused && fused_by.is_none() { "fused" } else { "unfused" };
+    let fused = fused_by.map(|other| format!(", fused for {}", other.name)).unwrap_or_default();
+    let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
+    let _ = writeln!(out, "/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */");
     out.push_str(&dialect.out);
     out.push_str(&kernels);
     run(file, isa, body, &shared, out);

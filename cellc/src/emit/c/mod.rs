@@ -65,7 +65,7 @@ impl CFile<'_> {
         }
         out.push_str("\n#ifdef __cplusplus\n#error \"compile this file as C, and include its header in C++\"\n#else\n");
         self.preamble(&mut out);
-        vectors::write(&mut out, self.prefix(), self.extensions(), &used);
+        vectors::write(&mut out, self, &used);
         weights::write(&mut out, self);
         if self.interface.pool {
             out.push_str(&pool::source(self));
@@ -108,11 +108,13 @@ impl CFile<'_> {
         self.prefix().to_ascii_uppercase()
     }
 
-    /// Where the body of an instruction set is compiled: that of the baseline, where none takes its place.
-    fn condition(&self, isa: &Isa) -> Option<String> {
-        let instead: Vec<_> = self.instead().map(|(_, condition)| format!("({})", condition.c)).collect();
+    /// Where the body that is named after an instruction set is compiled; `None`: everywhere.
+    fn condition(&self, isa: &'static Isa) -> Option<String> {
         match isa.condition() {
-            None => Some(format!("!({})", instead.join(" || "))).filter(|_| !instead.is_empty()),
+            None => {
+                let others: Vec<_> = self.bodies_instead().map(|condition| format!("!({})", condition.c)).collect();
+                Some(others.join(" && ")).filter(|_| !others.is_empty())
+            }
             Some(condition) => Some(condition.c.to_owned()),
         }
     }
@@ -132,7 +134,7 @@ impl CFile<'_> {
             ("REFUSED\n", &*refused),
             ("SOURCE_FILE", file),
             ("FLOAT_FLAGS", arch.c_float_flags),
-            ("TUNING\n", arch.c_tuning),
+            ("TUNING\n", &arch.c_tuning.concat()),
             ("IS_GCC", C_IS_GCC),
         ];
         out.push_str(if self.interface.pool { "\n#include <sched.h>\n" } else { "\n" });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::{attribute, guarded, wrap};
+use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, Isa};
 use crate::emit::names::c_type;
 use crate::emit::text::{filled, parts};
@@ -101,12 +101,17 @@ impl VectorFunction {
         (head, body)
     }
 
-    fn write(self, out: &mut String, prefix: &str, extensions: bool) {
+    fn write(self, out: &mut String, file: &CFile<'_>) {
         let (Self { lanes, isa, .. }, kind) = (self, self.kind());
+        let (prefix, extensions) = (file.prefix(), file.extensions());
+        let fused_by = file.bodies().find(|spelled| kind == "mul_add" && isa == Some(spelled.isa));
+        let fused_by = fused_by.and_then(|spelled| spelled.fused_by);
         let limit = format!("{}f", decimal(FLUSH_BELOW));
         let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
         let intrinsic = vector.map(|vector| fill(vector.flush, &["a".to_owned(), limit.clone()]));
+        let is_fused = fused_by.and_then(Isa::condition).map_or("", |condition| condition.c);
         let special = match (lanes, &intrinsic) {
+            _ if fused_by.is_some() => " where fused",
             (_, Some(_)) => " by intrinsics",
             (1, None) => " of one",
             (4, None) => " of four",
@@ -122,9 +127,16 @@ impl VectorFunction {
             _ => "__builtin_fmaf(a[LANE], b[LANE], c[LANE])",
         };
         let each: Vec<_> = (0..lanes).map(|at| lane.replace("LANE", &at.to_string())).collect();
+        let fused = match fused_by.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes)) {
+            Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
+            None if lanes == 1 => "__builtin_fmaf(a, b, c)".to_owned(),
+            None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
+        };
         let (head, body) = if self.count > 0 { self.head_and_body(prefix) } else { (String::new(), String::new()) };
         let words = [
             ("COUNT", &*self.count.to_string()),
+            ("IS_FUSED", is_fused),
+            ("FUSED", &fused),
             ("HEAD\n", &head),
             ("BODY", &body),
             ("ATTRIBUTE ", &isa.map_or_else(String::new, |isa| spaced(prefix, isa))),
@@ -160,7 +172,7 @@ impl VectorFunction {
 }
 
 /// Declares what is used.
-pub(super) fn write(out: &mut String, prefix: &str, extensions: bool, used: &BTreeSet<VectorFunction>) {
+pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFunction>) {
     let mut all = used.clone();
     for function in used {
         let others: &[&str] = match (function.kind(), function.lanes) {
@@ -178,7 +190,7 @@ pub(super) fn write(out: &mut String, prefix: &str, extensions: bool, used: &BTr
     if all.iter().any(|function| function.kind() == "type") {
         out.push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
     }
-    all.iter().for_each(|function| function.write(out, prefix, extensions));
+    all.iter().for_each(|function| function.write(out, file));
 }
 
 /// A condition: the magnitude of a value is below the limit.

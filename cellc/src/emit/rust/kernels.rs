@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::STYLE;
-use super::types::{attribute, element};
+use super::types::{attribute, cfg, element};
 use super::{RustFile, lanes, tuple};
-use crate::arch::Isa;
+use crate::arch::{GENERIC, Isa};
+use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
 use crate::emit::names::POOL_MEMBERS;
 use crate::emit::signature::{Argument, Signature};
@@ -23,17 +24,24 @@ const DEEPEST: usize = 24;
 
 impl RustFile<'_> {
     /// The module of an instruction set.
-    pub(super) fn body_module(&self, isa: &'static Isa, body: BodyRef<'_>) -> String {
-        let head = format!("{} {STYLE} mod {}", self.cfg(isa), isa.name);
-        self.module(&head, isa, body, &|shared| self.run(body, shared, &attribute(isa)))
+    pub(super) fn body_module(&self, spelled: &Spelled<'_>) -> String {
+        let Spelled { isa, fused_by, body } = *spelled;
+        let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
+        let cfg = match isa.condition() {
+            None if !others.is_empty() => format!("#[cfg(not(any({})))]", others.join(", ")),
+            _ => cfg(isa),
+        };
+        let head = format!("{cfg} {STYLE} mod {}", isa.name);
+        self.module(&head, (isa, fused_by), body, &|shared| self.run(body, shared, &attribute(isa, fused_by)))
     }
 
     /// What packs weights at run time.
     pub(super) fn pack_module(&self) -> String {
         let own = Shared::packing(self.program);
         let body = BodyRef { program: self.program, body: &own };
-        let module =
-            self.module(&format!("{STYLE} mod pack"), self.isas[0].0, body, &|shared| self.packing(body, shared));
+        // any function calls it
+        let head = format!("{STYLE} mod pack");
+        let module = self.module(&head, (&GENERIC, None), body, &|shared| self.packing(body, shared));
         let of_others = self.interface.block_len > 0 || self.cuts_outputs();
         match self.packed.run_time.len() > 1 && !of_others {
             true => module + &self.item("cut", &[]),
@@ -42,7 +50,13 @@ impl RustFile<'_> {
     }
 
     /// A module of kernels, the function that calls them first.
-    fn module(&self, head: &str, isa: &'static Isa, body: BodyRef<'_>, run: &dyn Fn(&Shared) -> String) -> String {
+    fn module(
+        &self,
+        head: &str,
+        (isa, fused_by): (&'static Isa, Option<&'static Isa>),
+        body: BodyRef<'_>,
+        run: &dyn Fn(&Shared) -> String,
+    ) -> String {
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
         let around = lanes::names().chain(MODULE).chain(pool).collect();
         let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
@@ -52,16 +66,16 @@ impl RustFile<'_> {
         let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
         let mut dialect = Rust {
             out: String::new(),
-            attribute: attribute(isa),
+            attribute: attribute(isa, fused_by),
             used: BTreeSet::new(),
-            fused: !isa.rust_mul_add.is_empty(),
+            fused: !isa.rust_mul_add.is_empty() || fused_by.is_some(),
             pairs: isa.rust_pairs,
             long: long.map(|(_, name)| name.clone()).collect(),
         };
         shared.all_kernels(body, &mut dialect);
         shared.all_functions(body, &mut dialect);
         let mut out = format!("{head} {{\n{}{}", run(&shared), dialect.out);
-        lanes::write(&mut out, &dialect.used, isa, &dialect.attribute, self.program.alignment);
+        lanes::write(&mut out, &dialect.used, (isa, fused_by), &dialect.attribute, self.program.alignment);
         out.push_str("}\n");
         out
     }

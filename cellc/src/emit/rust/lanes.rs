@@ -22,21 +22,31 @@ use crate::kernel::FLUSH_BELOW;
 const LANES: &str = include_str!("text/lanes.rs");
 
 /// Appends what `module`, which uses these, needs; `attribute` is that of its functions.
-pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attribute: &str, alignment: usize) {
+pub(super) fn write(
+    module: &mut String,
+    used: &BTreeSet<&str>,
+    (isa, fused_by): (&Isa, Option<&Isa>),
+    attribute: &str,
+    alignment: usize,
+) {
     let limit = format!("{}f32", decimal(FLUSH_BELOW));
     let mut text = String::new();
     for (name, own) in parts(isa.rust_functions).chain(parts(LANES)) {
         let on_one_lane = name.ends_with("_lane") && text.contains(name);
         if used.contains(name) || on_one_lane || name == "Pairs" && text.contains(".pairs(") {
-            let by_intrinsic = name == "half_lane" && !isa.rust_half.is_empty();
-            text.push_str(if by_intrinsic { part(LANES, "half_lane_intrinsic") } else { own });
+            text.push_str(match name {
+                "half_lane" if !isa.rust_half.is_empty() => part(LANES, "half_lane_intrinsic"),
+                "mul_add_lane" if fused_by.is_some() => part(LANES, "mul_add_lane_where_fused"),
+                _ => own,
+            });
         }
     }
     let words = [
         ("#[attribute]", attribute),
         ("ALIGNMENT", &alignment.to_string()),
         ("FLUSH_BELOW", &limit),
-        ("INTRINSIC", isa.rust_mul_add),
+        ("INTRINSIC", fused_by.unwrap_or(isa).rust_mul_add),
+        ("IS_FUSED", fused_by.and_then(Isa::condition).map_or("", |condition| condition.rust)),
         ("HALF", isa.rust_half),
     ];
     module.push_str(&filled(&text, &words));

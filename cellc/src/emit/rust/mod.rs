@@ -49,11 +49,11 @@ impl RustFile<'_> {
             0 => {}
             len => out.push_str(&self.item("weights", &[("LENGTH", len.to_string())])),
         }
-        out.extend(self.bodies().map(|(isa, body)| self.body_module(isa, body)));
+        out.extend(self.bodies().map(|body| self.body_module(&body)));
         out
     }
 
-    /// Under which the body of an instruction set is compiled: that of the baseline, where none takes its place.
+    /// Under which an instruction set is there: the baseline, where none takes its place.
     fn cfg(&self, isa: &Isa) -> String {
         let instead: Vec<_> = self.instead().map(|(_, condition)| condition).rev().collect();
         match isa.condition() {

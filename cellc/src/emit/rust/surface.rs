@@ -199,8 +199,8 @@ impl RustFile<'_> {
             }
             other => other.name().to_owned(),
         });
-        let call = |(isa, _): &(&Isa, bool)| {
-            let (cfg, kind, module) = (self.cfg(isa), pascal_case(isa.name), isa.name);
+        let call = |(isa, _): &(&'static Isa, bool)| {
+            let (cfg, kind, module) = (self.cfg(isa), pascal_case(isa.name), self.named(isa).name);
             match isa.rust_features {
                 "" => format!("{cfg} Kind::{kind} => {module}::run({args}),\n"),
                 _ => format!(

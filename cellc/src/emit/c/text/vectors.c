@@ -285,6 +285,15 @@ UPPER_INLINE uint32_t NAME(uint32_t length, uint32_t most) {
 UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
     return (FLOAT){EACH};
 }
+//: mul_add where fused
+/* a * b + c, rounded once where the machine does that. */
+UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
+#if IS_FUSED
+    return FUSED;
+#else
+    return a * b + c;
+#endif
+}
 //: flush of one
 /* a, or 0 if its magnitude is below 2^-100. */
 UPPER_INLINE ATTRIBUTE float NAME(float a) {

@@ -146,6 +146,22 @@ fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
     INTRINSIC
 }
 
+//: mul_add_lane_where_fused
+/// a * b + c, rounded once. LLVM widens it to all lanes.
+#[cfg(IS_FUSED)]
+#[inline]
+#[attribute]
+fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
+    INTRINSIC
+}
+/// a * b + c, rounded twice. LLVM widens it to all lanes.
+#[cfg(not(IS_FUSED))]
+#[inline]
+#[attribute]
+fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
+    a * b + c
+}
+
 //: add
 /// a + b in every lane.
 #[inline]
