@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use cellc::internals::arch::{Arch, Condition, Detection, GENERIC, Isa, X86_64};
+use cellc::internals::arch::{Arch, Condition, Detection, GENERIC, Isa, RISCV64, X86_64};
 use cellc::{Options, WeightFormat};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
+use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::random;
 use cellc_tests::subject::{Subject, Values, assert_same};
 
 /// One lane, no fused multiply-add: what a small core without vectors has.
@@ -70,4 +72,41 @@ fn the_compiler_chooses_the_body() {
             );
         }
     }
+}
+
+/// Products of numbers of any size, whose sums are exact, rounded, subnormal or infinite.
+fn extreme_products() -> Subject {
+    const ROWS: usize = 512;
+    let mut bits = 1_u32;
+    let mut any = move || {
+        bits = bits.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        f32::from_bits(bits ^ bits >> 15)
+    };
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[ROWS, 3]);
+    // each column has a magnitude of its own, and few bits in half of them, so that some sums lie between two numbers
+    let weight = |at: usize| {
+        let value = f64::from(1.0 + (at * 40_503 % 65_536) as f32 / 65_536.0) * f64::from(at as i32 % 5 - 2);
+        let few = if at % 2 == 0 { value } else { value.round() };
+        (few * f64::exp2(f64::from((at as i32 * 37) % 200 - 100))) as f32
+    };
+    let w = file.constant(&[3, 16], Stored::F32, (0..48).map(weight));
+    let y = file.operation("MatMul", "opset1", "transpose_a=\"false\" transpose_b=\"false\"", &[&x, &w], &[ROWS, 16]);
+    file.result(&y);
+    let options = Options { arch: &RISCV64, keep_denormals: true, ..Options::default() };
+    let subject = random::compiled("extreme_products", file, options, 1);
+    let call: Vec<f32> = (0..ROWS * 3).map(|_| any()).collect();
+    Subject { calls: vec![vec![call]], ..subject }
+}
+
+#[test]
+fn rust_has_the_bits_of_a_fused_multiply_add_where_the_instruction_is_not() {
+    if cfg!(target_arch = "riscv64") {
+        return;
+    }
+    let options = Options { arch: &RISCV64, ..Options::default() };
+    let cell = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "").into_iter().map(|(subject, _)| subject);
+    let subjects: Vec<_> = cell.chain([extreme_products()]).collect();
+    let expected = expected(&subjects, "scalar_fma");
+    assert_same("software", &expected, &driver::rust(&folder("architectures-software"), &subjects, &["-Copt-level=1"]));
 }

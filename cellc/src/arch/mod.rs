@@ -130,8 +130,10 @@ pub struct Isa {
     pub rust_features: &'static str,
     /// C's (gcc, clang) names for its features, comma separated; empty for what the compiler assumes anyway.
     pub c_features: &'static str,
-    /// Rust: one fused multiply-add `a * b + c` of f32 scalars by intrinsics; empty where there is none.
+    /// Rust: one fused multiply-add `a * b + c` of f32 scalars by intrinsics or an instruction; empty where there is none.
     pub rust_mul_add: &'static str,
+    /// Rust: the `cfg` under which that compiles, where a file compiles for other machines too; there it computes the same bits in software.
+    pub rust_mul_add_where: &'static str,
     /// Rust: the f32 of a binary16, whose bits are `half`, by intrinsics; empty where there is none.
     pub rust_half: &'static str,
     /// Rust: its vectors of pairs of integers; empty where LLVM makes them of lanes.
@@ -268,6 +270,7 @@ pub static GENERIC: Isa = Isa {
     rust_features: "",
     c_features: "",
     rust_mul_add: "",
+    rust_mul_add_where: "",
     rust_half: "",
     rust_pairs: &[],
     rust_functions: "",
@@ -371,12 +374,26 @@ static ONE_LANE: Arch = Arch {
     ..X86_64
 };
 
+/// One lane of RISC-V with F. The instruction reads and writes its operands alone; Rust has no safe function for it.
+static RISCV_F: Isa = Isa {
+    rust_mul_add: "{
+        let mut sum = c;
+        // SAFETY: the instruction computes a number and nothing else
+        unsafe {
+            core::arch::asm!(\"fmadd.s {0}, {1}, {2}, {0}\", inout(freg) sum, in(freg) a, in(freg) b, options(pure, nomem, nostack));
+        }
+        sum
+    }",
+    rust_mul_add_where: "target_arch = \"riscv64\"",
+    ..SCALAR_FMA
+};
+
 /// RISC-V of 64 bits with F.
 pub static RISCV64: Arch = Arch {
     name: "riscv64",
     key: "riscv64",
     triples: &["riscv64gc-"],
-    baseline: &SCALAR_FMA,
+    baseline: &RISCV_F,
     c_compiler: &["riscv64-linux-gnu-gcc"],
     c_refused: (
         "defined(__riscv) && !defined(__riscv_flen)",

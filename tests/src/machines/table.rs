@@ -69,9 +69,11 @@ fn any() -> Options {
     Options { language: Language::C, ..Options::default() }
 }
 
-/// Rust for AArch64.
-fn rust_for_aarch64() -> Options {
-    Options { arch: &arch::AARCH64, ..Options::default() }
+/// The options of a target, for Rust.
+macro_rules! rust {
+    ($name:ident) => {
+        || Options { arch: &arch::$name, ..Options::default() }
+    };
 }
 
 /// The body that every machine has, alone.
@@ -175,7 +177,7 @@ pub static PORTABLE: [Machine; 5] = [
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 21] = [
+pub static BY_HAND: [Machine; 22] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
@@ -306,14 +308,25 @@ pub static BY_HAND: [Machine; 21] = [
         rust: "thumbv7em-none-eabihf",
         linker: CORTEX_M4F_GCC,
         emulator: board!("mps2-an386"),
+        options: rust!(CORTEX_M4F),
         ..CORTEX_M
+    },
+    Machine {
+        name: "riscv64-rust",
+        compiler: &["/usr/bin/cargo"],
+        rust: "riscv64gc-unknown-linux-gnu",
+        linker: &["riscv64-linux-gnu-gcc"],
+        emulator: &["qemu-riscv64"],
+        size: "riscv64-linux-gnu-size",
+        options: rust!(RISCV64),
+        ..LINUX
     },
     Machine {
         name: "aarch64-rust",
         compiler: &["/usr/bin/cargo"],
         rust: "aarch64-unknown-linux-gnu",
         linker: &["aarch64-linux-gnu-gcc"],
-        options: rust_for_aarch64,
+        options: rust!(AARCH64),
         ..LINUX_ON_AARCH64
     },
 ];

@@ -138,6 +138,7 @@ pub static CORTEX_M4F: Arch = Arch {
     name: "cortex-m4f",
     key: "cortex_m4f",
     triples: &["thumbv7em-none-eabihf"],
+    // rustc 1.96 knows no registers of its FPU for assembly: `sreg` "requires the `vfp2` target feature", which no stable option enables
     baseline: &SCALAR_FMA,
     c_tuning: &[C_TUNING],
     c_refused: (

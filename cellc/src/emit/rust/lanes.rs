@@ -36,6 +36,7 @@ pub(super) fn write(
         if used.contains(name) || on_one_lane || name == "Pairs" && text.contains(".pairs(") {
             text.push_str(match name {
                 "half_lane" if !isa.rust_half.is_empty() => part(LANES, "half_lane_intrinsic"),
+                "mul_add_lane" if !isa.rust_mul_add_where.is_empty() => part(LANES, "mul_add_lane_or_in_software"),
                 "mul_add_lane" if fused_by.is_some() => part(LANES, "mul_add_lane_where_fused"),
                 _ => own,
             });
@@ -46,6 +47,7 @@ pub(super) fn write(
         ("ALIGNMENT", &alignment.to_string()),
         ("FLUSH_BELOW", &limit),
         ("INTRINSIC", fused_by.unwrap_or(isa).rust_mul_add),
+        ("IS_SPELLED", isa.rust_mul_add_where),
         ("IS_FUSED", fused_by.and_then(Isa::condition).map_or("", |condition| condition.rust)),
         ("HALF", isa.rust_half),
     ];

@@ -162,6 +162,31 @@ fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
     a * b + c
 }
 
+//: mul_add_lane_or_in_software
+/// a * b + c, rounded once.
+#[cfg(IS_SPELLED)]
+#[inline]
+#[attribute]
+fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
+    INTRINSIC
+}
+/// a * b + c, rounded once, on other machines: the product is exact in 64 bits, and the sum is rounded to one whose last bit is 1, so that it
+/// is right once it is rounded again.
+#[cfg(not(IS_SPELLED))]
+#[attribute]
+fn mul_add_lane(a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let part = sum - product;
+    let error = (product - (sum - part)) + (c - part);
+    let bits = sum.to_bits();
+    if bits % 2 == 1 || !(error < 0.0 || error > 0.0) {
+        return sum as f32;
+    }
+    let away_from_zero = (error > 0.0) == (sum > 0.0);
+    f64::from_bits(if away_from_zero { bits.wrapping_add(1) } else { bits.wrapping_sub(1) }) as f32
+}
+
 //: add
 /// a + b in every lane.
 #[inline]
