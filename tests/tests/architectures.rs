@@ -87,7 +87,7 @@ fn extreme_products() -> Subject {
     // each column has a magnitude of its own, and few bits in half of them, so that some sums lie between two numbers
     let weight = |at: usize| {
         let value = f64::from(1.0 + (at * 40_503 % 65_536) as f32 / 65_536.0) * f64::from(at as i32 % 5 - 2);
-        let few = if at % 2 == 0 { value } else { value.round() };
+        let few = if at.is_multiple_of(2) { value } else { value.round() };
         (few * f64::exp2(f64::from((at as i32 * 37) % 200 - 100))) as f32
     };
     let w = file.constant(&[3, 16], Stored::F32, (0..48).map(weight));

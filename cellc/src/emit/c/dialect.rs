@@ -499,12 +499,11 @@ mod tests {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
-            let others = [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3)]
-                .into_iter()
-                .filter(|(text, _)| !text.is_empty());
+            let others = [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3)];
             let two = [vector.store, vector.max, vector.min, vector.flush];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
-            for (template, n) in templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others) {
+            let templates = templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others);
+            for (template, n) in templates.filter(|(text, _)| !text.is_empty()) {
                 let args: Vec<_> = ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();
                 let text = fill(template, &args);
                 let used = |arg: &String| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == arg);
