@@ -30,6 +30,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Batch(None) => "`batch`".to_owned(),
     Setting::Batch(Some(rows)) => format!("`batch = {rows}`"),
     Setting::Isa => "`isa`".to_owned(),
+    Setting::Dim => "`dim`".to_owned(),
     Setting::Key { name: "cell", .. } => "the cell".to_owned(),
     Setting::Key { name, .. } => format!("`{name}`"),
     // no macro has a key for the rest
@@ -107,7 +108,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
         Some(_) if !declaration.readable => return None,
         Some(file) => {
             let weights = declaration.weights_file().map(|said| said.value);
-            let model = read(&file.value, weights.as_deref(), problems)?;
+            let model = read(&file.value, (weights.as_deref(), &declaration.options.dims), problems)?;
             match declaration.options_for(&model) {
                 Ok(options) => (model, options),
                 Err(open) => {
@@ -131,9 +132,10 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
     }
 }
 
-fn read(model: &str, weights: Option<&str>, problems: &mut Diagnostics) -> Option<Model> {
-    let path = shown(model);
-    let read = formats::read(&path, &ReadOptions::with_weights(weights.map(shown).as_deref(), WORDING));
+fn read(model: &str, (weights, dims): (Option<&str>, &[(String, usize)]), problems: &mut Diagnostics) -> Option<Model> {
+    let (path, weights) = (shown(model), weights.map(shown));
+    let options = ReadOptions { dims: dims.to_vec(), ..ReadOptions::with_weights(weights.as_deref(), WORDING) };
+    let read = formats::read(&path, &options);
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),
         Err(refused) => (None, refused),

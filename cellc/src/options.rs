@@ -492,6 +492,16 @@ impl Options {
         self.arithmetic_in(layer).stored(self.weight_format)
     }
 
+    /// Reads the size of a dimension: its name, '=' and the size.
+    pub(crate) fn dim_of(text: &str) -> Result<(String, usize), String> {
+        // the last one: a name may hold '=', a size cannot
+        let named = text.rsplit_once('=').and_then(|(name, size)| {
+            let size = size.trim().parse().ok().filter(|size: &usize| *size > 0)?;
+            (!name.is_empty()).then(|| (name.to_owned(), size))
+        });
+        named.ok_or_else(|| "a dimension's name, '=' and a whole number from 1 are needed: batch=1".to_owned())
+    }
+
     /// The instruction sets to write, the baseline first, the best last.
     pub fn isas(&self) -> Vec<&'static Isa> {
         let asked = |isa: &&'static Isa| self.isas.as_ref().is_none_or(|list| list.contains(isa));

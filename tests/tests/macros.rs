@@ -33,6 +33,7 @@ gru_cell!(
         activations = [Sigmoid, TANH],
     >
 );
+gru_sequence!(OfOnnx<model = "onnx/cases/gru_lens_bi_dyn/model.onnx", dim = ["T=5", "N=3"], direction = bidirectional>);
 gru_cell!(OpenBatch<model = "corpus/gru_cell_batchdyn/model.xml", batch = 3>);
 gru_cell!(RunTimeWeights<model = "corpus/gru_cell_params/model.xml">);
 // a name that no identifier of C could have, and one that macro_rules made
@@ -325,6 +326,22 @@ fn a_batch_that_the_file_leaves_open_is_the_one_that_is_said() {
     let mut h_out = OpenBatch::zeroed_output();
     cell.step(&in_rows(x), &mut h_out);
     near(h_out.as_flattened(), wanted);
+}
+
+#[test]
+fn an_onnx_model_s_dimensions_are_given_by_name() {
+    const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/onnx/cases/gru_lens_bi_dyn");
+    let file = |name: &str| std::fs::read(format!("{FOLDER}/{name}.bin")).expect("a tensor of the case");
+    let floats = |name: &str| -> Vec<f32> {
+        file(name).as_chunks().0.iter().map(|bytes: &[u8; 4]| f32::from_le_bytes(*bytes)).collect()
+    };
+    let x: [f32; 45] = floats("r0_in0").try_into().expect("5 steps of 3 rows of 3");
+    let lens: Vec<i32> = file("r0_in1").as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect();
+    let lens: [i32; 3] = lens.try_into().expect("3 rows");
+    let mut outputs = of_onnx::Outputs::new();
+    OfOnnx::new().step(&of_onnx::Inputs { x: &x, lens: &lens }, &mut outputs);
+    near(&outputs.y, &floats("r0_ort0"));
+    near(&outputs.y_h, &floats("r0_ort1"));
 }
 
 #[test]

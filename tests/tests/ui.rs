@@ -11,7 +11,9 @@ fn package_of_the_cases() -> PathBuf {
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder for the model");
-    for file in ["model.xml", "model.bin"].map(Path::new).into_iter().filter(|file| from.join(file).exists()) {
+    for file in
+        ["model.xml", "model.bin", "model.onnx"].map(Path::new).into_iter().filter(|file| from.join(file).exists())
+    {
         fs::copy(from.join(file), to.join(file)).expect("a model");
     }
 }
@@ -22,6 +24,7 @@ fn wrong_declarations() {
     for case in ["gru_cell_lbr1", "gru_cell_clip_lbr1", "rnn_cell_tanh", "gru_cell_batchdyn"] {
         copy(&here.join("corpus").join(case), &models.join(case));
     }
+    copy(&here.join("onnx/cases/gru_lens_bi_dyn"), &models.join("lengths"));
     for case in ["lstm_cell", "two_cells", "cut", "large"] {
         copy(&here.join("tests/ui/models").join(case), &models.join(case));
     }

@@ -756,6 +756,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     }
     Setting::Isa => "`Builder::isa`".to_owned(),
     Setting::MaxSteps => "`Builder::max_steps`".to_owned(),
+    Setting::Dim => "`Builder::dim`".to_owned(),
     Setting::Constant => "`Builder::constant`".to_owned(),
     Setting::Key { name: "cell", .. } => "the cell".to_owned(),
     Setting::Key { name, .. } => format!("`Builder::{name}`"),

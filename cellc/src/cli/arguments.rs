@@ -165,7 +165,7 @@ pub(crate) struct ModelArguments {
     shape: Vec<(String, Vec<Option<usize>>)>,
 
     /// The size of a dimension that an ONNX model names and leaves open
-    #[arg(long, value_name = "NAME=SIZE", value_parser = dim)]
+    #[arg(long, value_name = "NAME=SIZE", value_parser = Options::dim_of)]
     dim: Vec<(String, usize)>,
 
     /// The most iterations of a loop that ends by its condition, where the model does not say it
@@ -748,11 +748,6 @@ fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
     let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };
     let sizes = sizes.split(',').map(|text| size(text.trim())).collect::<Result<_, _>>()?;
     Ok((name.to_owned(), sizes))
-}
-
-fn dim(text: &str) -> Result<(String, usize), String> {
-    let (name, size) = text.rsplit_once('=').ok_or("a dimension's name, '=' and its size are needed: batch=1")?;
-    Ok((name.to_owned(), positive(size.trim())?))
 }
 
 fn constant(text: &str) -> Result<(String, String), String> {

@@ -12,6 +12,8 @@ pub enum Setting<'a> {
     Shape,
     /// The shape of an input; `None` is a size that is left open.
     ShapeOf(&'a str, &'a [Option<usize>]),
+    /// Sizes of dimensions that the file names.
+    Dim,
     /// Inputs that are constants.
     Constant,
     /// The most iterations of a loop.
@@ -69,6 +71,7 @@ fn option(setting: Setting<'_>) -> String {
             let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
             format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))
         }
+        Setting::Dim => "--dim".to_owned(),
         Setting::Constant => "--const".to_owned(),
         Setting::MaxSteps => "--max-steps".to_owned(),
         Setting::State => "--state".to_owned(),

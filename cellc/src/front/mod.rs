@@ -6,6 +6,7 @@ pub(crate) mod apple;
 mod constants;
 pub(crate) mod declaration;
 pub(crate) mod declared;
+mod dimensions;
 pub mod formats;
 mod graph;
 pub mod keys;

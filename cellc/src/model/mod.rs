@@ -117,6 +117,8 @@ pub struct Model {
     pub name: Option<String>,
     /// The files it came from.
     pub files: Vec<InputFile>,
+    /// Names that the file gives to sizes of its inputs, each once.
+    pub dimensions: Vec<String>,
     /// All tensors.
     pub values: Vec<Value>,
     /// All operations that a result depends on, each after the ones it reads.

@@ -1,4 +1,4 @@
-use cellc_runtime::{gru_cell, rnn_cell};
+use cellc_runtime::{gru_cell, gru_sequence, rnn_cell};
 
 gru_cell!(pub Missing<model = "models/nowhere.xml">);
 gru_cell!(pub MissingWeights<model = "models/gru_cell_lbr1/model.xml", weights = "models/nowhere.bin">);
@@ -15,5 +15,10 @@ gru_cell!(pub Cut<model = "models/cut/model.xml">);
 rnn_cell!(pub Large<model = "models/large/model.xml">);
 // what cannot be read as a path is said, and nothing that would follow from it
 gru_cell!(pub NoPath<model = "models/gru_cell_batchdyn/model.xml", batch = many>);
+gru_sequence!(pub Unnamed<model = "models/lengths/model.onnx", dim = ["T=5", "M=2"]>);
+gru_sequence!(pub HalfOpen<model = "models/lengths/model.onnx", dim = ["T=5"]>);
+gru_sequence!(pub NoSize<model = "models/lengths/model.onnx", dim = ["T", "N=0"]>);
+gru_cell!(pub NoNames<model = "models/gru_cell_lbr1/model.xml", dim = ["N=2"]>);
+gru_cell!(pub NoModel<hidden_size = 2, input_size = 2, dim = ["N=2"]>);
 
 fn main() {}

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::STYLE;
-use super::types::{attribute, cfg, element};
+use super::types::{attribute, cfg, element, none_of};
 use super::{RustFile, lanes, tuple};
 use crate::arch::{GENERIC, Isa};
 use crate::emit::Spelled;
@@ -28,7 +28,7 @@ impl RustFile<'_> {
         let Spelled { isa, fused_by, body } = *spelled;
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
-            None if !others.is_empty() => format!("#[cfg(not(any({})))]", others.join(", ")),
+            None if !others.is_empty() => none_of(&others),
             _ => cfg(isa),
         };
         let head = format!("{cfg} {STYLE} mod {}", isa.name);

@@ -59,7 +59,7 @@ impl RustFile<'_> {
         match isa.condition() {
             None if !instead.is_empty() => {
                 let conditions: Vec<_> = instead.iter().map(|condition| condition.rust).collect();
-                format!("#[cfg(not(any({})))]", conditions.join(", "))
+                types::none_of(&conditions)
             }
             _ => cfg(isa),
         }

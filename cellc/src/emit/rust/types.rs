@@ -76,6 +76,14 @@ pub(super) fn block_type(block: &Block) -> String {
     format!("[{element}; {}]", block.len)
 }
 
+/// Where none of these holds.
+pub(super) fn none_of(conditions: &[&str]) -> String {
+    match conditions {
+        [one] => format!("#[cfg(not({one}))]"),
+        all => format!("#[cfg(not(any({})))]", all.join(", ")),
+    }
+}
+
 /// Under which its body is compiled.
 pub(super) fn cfg(isa: &Isa) -> String {
     isa.condition().map(|condition| format!("#[cfg({})]", condition.rust)).unwrap_or_default()

@@ -28,6 +28,10 @@ impl Declaration {
                 });
             }
         }
+        if seen.contains(&Key::Dim) && !seen.contains(&Key::Model) {
+            let problem = Diagnostic::error(NAME, "`dim` is given without `model`");
+            problems.push(problem.valid("model = \"model.onnx\", dim = [\"batch=1\"]"));
+        }
         if let (false, false, Some(weights)) = (seen.contains(&Key::Model), tensors, self.weights_file()) {
             let found = "`weights` is given without `model`";
             let mut problem = Diagnostic::error(weights.origin.clone(), found);
@@ -104,6 +108,8 @@ impl Declaration {
             shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
         });
         match (open, self.keys.value(Key::Batch)) {
+            // by names, and what those leave open is judged as that of any model
+            (Some(_), None) if !self.options.dims.is_empty() => Ok(self.options.clone()),
             (Some(node), None) => Err(Diagnostics(vec![
                 Diagnostic::error(
                     file.as_ref().map_or(NAME, |said| said.origin.clone()),

@@ -13,7 +13,7 @@ use crate::front::keys::{CLIP, Key, Macro, Takes, Value, is_clip};
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, Direction};
-use crate::options::{Arithmetic, Threads};
+use crate::options::{Arithmetic, Options, Threads};
 
 /// Reads the value of one key.
 pub(super) struct Reader<'a> {
@@ -60,6 +60,7 @@ impl Reader<'_> {
             Takes::Path => self.path(value),
             Takes::Isas => self.isas(value),
             Takes::ArithmeticOf => self.arithmetic_of(value),
+            Takes::Dims => self.dims(value),
             Takes::Threads => self.threads(value),
         }
     }
@@ -197,6 +198,23 @@ impl Reader<'_> {
             }
         }
         (layers.len() == elements.len()).then_some(Value::ArithmeticOf(layers))
+    }
+
+    fn dims(&mut self, value: &ValueTokens) -> Option<Value> {
+        let elements = self.list(value)?;
+        let mut dims = Vec::new();
+        for element in &elements {
+            let text = if let Some(Lit::Str(text)) = element.literal() { text.value() } else { String::new() };
+            match Options::dim_of(&text) {
+                Ok(dim) => dims.push(dim),
+                Err(valid) => {
+                    let origin = self.tokens.add(element);
+                    let found = format!("`{}` does not say the size of a dimension", element.source());
+                    self.refuse::<()>(origin, found, valid);
+                }
+            }
+        }
+        (dims.len() == elements.len()).then_some(Value::Dims(dims))
     }
 
     fn isas(&mut self, value: &ValueTokens) -> Option<Value> {

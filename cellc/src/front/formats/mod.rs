@@ -53,6 +53,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), 
         return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(format!("remove {option}"))]));
     }
     let (mut model, mut problems) = (format.read)(path, options)?;
+    problems.extend(super::dimensions::check(&model, &options.dims, options.wording));
     problems.extend(super::constants::fix(&mut model, &options.constants, options.wording));
     super::complete((model, problems))
 }

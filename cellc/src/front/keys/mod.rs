@@ -300,6 +300,13 @@ keys! {
         valid: |_| "a file, relative to the folder of Cargo.toml: model = \"model.xml\"",
         of: Some(|called| !called.is_apple()),
     }
+    Dim {
+        name: "dim",
+        takes: Takes::Dims,
+        valid: |_| "a list of names that an ONNX model has for sizes, and these: dim = [\"batch=1\"]",
+        of: Some(|called| !called.is_apple()),
+        sets: Some(|options, value| set(&mut options.dims, value)),
+    }
     Weights {
         name: "weights",
         takes: Takes::Path,

@@ -80,6 +80,8 @@ pub(crate) enum Takes {
     Isas,
     /// A list of texts: the name of a layer, '=' and an arithmetic.
     ArithmeticOf,
+    /// A list of texts: the name of a dimension, '=' and its size.
+    Dims,
     /// 1 or 2.
     Threads,
 }
@@ -132,6 +134,7 @@ values! {
     WeightFormat(WeightFormat),
     Arithmetic(Arithmetic),
     ArithmeticOf(Vec<(String, Arithmetic)>),
+    Dims(Vec<(String, usize)>),
     Threads(Threads),
 }
 
@@ -167,7 +170,7 @@ impl KeyValue {
             Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
             Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             // no file has such keys
-            Takes::Path | Takes::Isas | Takes::ArithmeticOf | Takes::Threads => None,
+            Takes::Path | Takes::Isas | Takes::ArithmeticOf | Takes::Dims | Takes::Threads => None,
         };
         value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
     }

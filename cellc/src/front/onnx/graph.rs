@@ -31,6 +31,8 @@ pub(super) struct GraphReader<'f> {
     /// How many nodes there are.
     pub(super) count: usize,
     pub(super) dims: &'f [(String, usize)],
+    /// Names of sizes of inputs, each once.
+    pub(super) dimensions: Vec<String>,
     pub(super) diagnostics: Diagnostics,
     /// The model first, then the graphs that the one that is read is inside of.
     pub(super) levels: Vec<Level>,

@@ -25,6 +25,7 @@ impl<'f> GraphReader<'f> {
             versions: all,
             count: 0,
             dims,
+            dimensions: Vec::new(),
             diagnostics: Diagnostics::default(),
             levels: vec![Level::new()],
             label: String::new(),
@@ -48,8 +49,8 @@ impl<'f> GraphReader<'f> {
             }
             None => reader.refuse(Wrong::new("a model without a graph", "a graph", "export the model again")),
         }
-        let level = reader.leave();
-        (level.graph.model, reader.diagnostics)
+        let model = Model { dimensions: std::mem::take(&mut reader.dimensions), ..reader.leave().graph.model };
+        (model, reader.diagnostics)
     }
 
     /// Judges the versions that the file says.
@@ -208,7 +209,11 @@ impl<'f> GraphReader<'f> {
         if let Some(given) = &tensor.shape {
             let mut dims = Vec::new();
             for dim in &given.dim {
-                let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
+                let named = dim.dim_param.as_ref().filter(|name| !name.is_empty());
+                if let Some(name) = named.filter(|name| !self.dimensions.contains(name)) {
+                    self.dimensions.push(name.clone());
+                }
+                let fixed = named.and_then(|name| self.size_of(name));
                 dims.push(match (fixed, dim.dim_value) {
                     (Some(size), _) => Dim::Fixed(size),
                     (None, Some(size)) if size > 0 => match usize::try_from(size) {

@@ -1,0 +1,26 @@
+//! Sizes that the user gives to dimensions by the names that a file has for them.
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
+use crate::model::Model;
+
+/// Refuses sizes of dimensions that the file does not name, and two sizes of one.
+pub(super) fn check(model: &Model, dims: &[(String, usize)], wording: Wording) -> Diagnostics {
+    let mut problems = Diagnostics::default();
+    let option = wording.of(Setting::Dim);
+    for (at, (name, size)) in dims.iter().enumerate() {
+        let shown = quoted(name);
+        if let Some((_, other)) = dims[..at].iter().find(|(earlier, _)| earlier == name) {
+            let found = format!("{option} gives {shown} two sizes, {other} and {size}");
+            problems.push(Diagnostic::error(Origin::Unknown, found).valid("one size for each dimension"));
+        } else if !model.dimensions.contains(name) {
+            let found = format!("{option} names {shown}, which no input has for a dimension");
+            let names: Vec<_> = model.dimensions.iter().map(|name| quoted(name)).collect();
+            let problem = Diagnostic::error(Origin::Unknown, found);
+            problems.push(match &names[..] {
+                [] => problem.help(format!("leave {option} out: the file names no dimension of its inputs")),
+                names => problem.valid(names.join(", ")).help(format!("correct {option}")),
+            });
+        }
+    }
+    problems
+}
