@@ -35,9 +35,15 @@ pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
     }
     let mut give = String::new();
     for field in outputs {
-        assert_eq!(field.element, Element::F32, "{name}");
-        declarations += &format!("static float v_{}[{}];\n", field.name, field.len());
-        give += &format!("    give(v_{}, {});\n", field.name, field.len());
+        let (Field { name, .. }, len, element) = (field, field.len(), types(field).1);
+        declarations += &format!("static {element} v_{name}[{len}];\n");
+        give += &match field.element {
+            Element::F32 => format!("    give(v_{name}, {len});\n"),
+            // whole numbers are compared as f32 too
+            _ => format!(
+                "    for (size_t i = 0; i < {len}; i++) {{\n        const float value = (float)v_{name}[i];\n        give(&value, 1);\n    }}\n"
+            ),
+        };
     }
     let (mut pack, mut packed) = (String::new(), "");
     if !weights.is_empty() {
@@ -116,6 +122,7 @@ pub(super) fn types(field: &Field) -> (&'static str, &'static str) {
         Element::F32 => ("uint32_t", "float"),
         Element::I32 => ("int32_t", "int32_t"),
         Element::I64 => ("int64_t", "int64_t"),
+        Element::Bool => ("uint8_t", "uint8_t"),
         other => unreachable!("no input has elements of the type {other:?}"),
     }
 }

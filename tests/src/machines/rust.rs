@@ -7,6 +7,7 @@ use std::process::Command;
 use cellc::Language;
 use cellc::internals::emit::names::Field;
 use cellc::internals::emit::signature::{Argument, Signature, Tensors};
+use cellc::internals::kernel::Element;
 
 use super::cost::STEPS;
 use super::program::{types, values};
@@ -49,6 +50,35 @@ fn give<T>(values: &T) {
     unsafe { machine_write((values as *const T).cast(), size_of::<T>()) }
 }
 
+/// Whole numbers, as f32.
+fn give_whole<T, S: Copy + Whole>(values: &T) {
+    let count = size_of::<T>() / size_of::<S>();
+    let all = unsafe { core::slice::from_raw_parts((values as *const T).cast::<S>(), count) };
+    all.iter().for_each(|value| give(&value.as_f32()));
+}
+
+trait Whole {
+    fn as_f32(self) -> f32;
+}
+
+impl Whole for u8 {
+    fn as_f32(self) -> f32 {
+        self.into()
+    }
+}
+
+impl Whole for i32 {
+    fn as_f32(self) -> f32 {
+        self as f32
+    }
+}
+
+impl Whole for i64 {
+    fn as_f32(self) -> f32 {
+        self as f32
+    }
+}
+
 fn take<T, S>(values: &mut T, given: &S) {
     assert!(size_of::<T>() == size_of::<S>());
     unsafe { ptr::copy_nonoverlapping((given as *const S).cast::<u8>(), (values as *mut T).cast(), size_of::<S>()) }
@@ -77,6 +107,12 @@ impl Machine {
     }
 }
 
+/// How the library holds the elements of an input or an output.
+fn stored(field: &Field) -> String {
+    let stored = types(field).0.replace("uint32_t", "u32").replace("uint8_t", "u8");
+    stored.replace("int32_t", "i32").replace("int64_t", "i64")
+}
+
 /// The functions of one trial: `<name>_trial`, `<name>_count`.
 fn caller(Trial { subject, rounds }: &Trial) -> String {
     let (interface, m) = (&subject.compilation.interface, &subject.name);
@@ -90,8 +126,8 @@ fn caller(Trial { subject, rounds }: &Trial) -> String {
         .map(|field| {
             let calls: Vec<_> = subject.calls.iter().map(|call| values(field, &call[field.index])).collect();
             let calls = calls.join(",\n").replace(['{'], "[").replace(['}'], "]");
-            let stored = types(field).0.replace("uint32_t", "u32").replace("int32_t", "i32").replace("int64_t", "i64");
-            format!("static {}: [[{stored}; {}]; {}] = [\n{calls}];\n", given(field), field.len(), subject.calls.len())
+            let (name, stored, len) = (given(field), stored(field), field.len());
+            format!("static {name}: [[{stored}; {len}]; {}] = [\n{calls}];\n", subject.calls.len())
         })
         .collect();
     let take = |fields: &[&Field], call: &str| {
@@ -101,9 +137,13 @@ fn caller(Trial { subject, rounds }: &Trial) -> String {
         [_] => "unsafe { zeroed() }".to_owned(),
         _ => format!("{m}::Outputs::new()"),
     };
+    let given_back = |field: &Field, place: &str| match field.element {
+        Element::F32 => format!("        give(&{place});\n"),
+        _ => format!("        give_whole::<_, {}>(&{place});\n", stored(field)),
+    };
     let give: String = match &interface.outputs[..] {
-        [_] => "        give(&y);\n".to_owned(),
-        several => several.iter().map(|field| format!("        give(&y.{});\n", field.name)).collect(),
+        [field] => given_back(field, "y"),
+        several => several.iter().map(|field| given_back(field, &format!("y.{}", field.name))).collect(),
     };
     let (mut pack, mut packed) = (String::new(), "");
     if !interface.weights.is_empty() {
