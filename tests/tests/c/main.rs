@@ -501,7 +501,8 @@ fn the_file_of_weights_is_not_text() {
     let compilation =
         cases::compiled("gru_cell_128_f32", &Options { weights_as: WeightsAs::File, ..Options::default() });
     let source = compilation.emit("net").pop().expect("the source");
-    assert!(source.bytes.len() < 100_000, "{} bytes", source.bytes.len());
+    let weights = compilation.packed.bytes.len();
+    assert!(source.bytes.len() < weights, "{} bytes, and {weights} of weights", source.bytes.len());
     let names: Vec<_> = compilation.emit("net").into_iter().map(|file| file.name).collect();
     assert_eq!(names, ["net.c.weights.bin", "net.h", "net.c"].map(|name| Path::new(name).display().to_string()));
 }
@@ -534,7 +535,10 @@ fn weights_go_to_the_section_that_is_named() {
             assert_eq!(none, 0, "{compiler:?} {weights_as:?}");
             assert!(together >= bytes, "{compiler:?} {weights_as:?}: {together}, not {bytes}");
             let [alone, rest] = sizes(named);
-            assert_eq!((alone, rest), (bytes, together - bytes), "{compiler:?} {weights_as:?}");
+            assert_eq!(alone, bytes, "{compiler:?} {weights_as:?}");
+            // the weights are aligned to 64 bytes, behind what else is there
+            let others = together - bytes;
+            assert!(rest <= others && others < rest + 64, "{compiler:?} {weights_as:?}: {rest}, {others} with weights");
             if compiler != ARM {
                 driver::check(&folder, compiler, &["net.o"], &driver::calls(&compilation));
             }

@@ -125,7 +125,7 @@ pub static AARCH64: Arch = Arch {
 /// Loads stand where they are needed.
 pub(super) const C_TUNING: &str = "\
 #if defined(__arm__)
-/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, their values would not fit the registers. */
+/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
 #pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
 #endif
 ";
