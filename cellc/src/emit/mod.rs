@@ -3,6 +3,7 @@
 #[cfg(feature = "builder")]
 mod c;
 mod calls;
+pub(crate) mod elements;
 #[cfg(feature = "builder")]
 mod files;
 pub mod names;
@@ -10,6 +11,7 @@ mod reserved;
 mod rust;
 pub mod signature;
 mod surface;
+pub(crate) mod tensors;
 mod text;
 mod traversal;
 mod weights;
@@ -27,8 +29,6 @@ pub use files::OutputFile;
 #[cfg(feature = "builder")]
 pub(crate) use files::files;
 use names::{Field, Interface};
-#[cfg(feature = "cli")]
-pub(crate) use rust::{array, nested};
 
 /// What is spelled.
 pub(crate) struct Contents<'a> {

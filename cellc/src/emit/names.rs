@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::elements::spelling;
 use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED};
 use crate::arch::Isa;
 use crate::kernel::Element;
@@ -146,7 +147,7 @@ impl Scope {
             c_items.push("step");
         }
         scope.taken.extend(c_items.iter().map(|suffix| format!("{function}_{suffix}")));
-        scope.taken.extend(elements.map(|element| c_type(element).to_owned()));
+        scope.taken.extend(elements.map(|element| spelling(element).c.to_owned()));
         scope
     }
 
@@ -255,19 +256,6 @@ pub(crate) fn prefix(name: &str, pool: bool) -> String {
             let clash = clash || pool && (POOL_ITEMS.contains(&bare) || OF_THREADS.into_iter().any(of_threads));
             if clash { format!("{bare}_cell") } else { name }
         }
-    }
-}
-
-/// What C calls the type of an element.
-pub(crate) fn c_type(element: Element) -> &'static str {
-    match element {
-        Element::F32 => "float",
-        Element::I32 => "int32_t",
-        Element::I64 => "int64_t",
-        Element::Bool => "uint8_t",
-        Element::U32 => "uint32_t",
-        Element::F16 | Element::I8Pair => "uint16_t",
-        Element::I8 => "int8_t",
     }
 }
 

@@ -1,46 +1,12 @@
 //! What the user of a generated file sees, and what its functions do: which items there are, in which order, and which statements their
 //! bodies consist of. Languages spell them: an item is a text of that name.
 
-use super::Contents;
 use super::names::Field;
 use super::signature::Signature;
+use super::text::{List, Word, when};
+use super::{Contents, tensors};
+use crate::kernel::Element;
 use crate::options::Language;
-
-/// What a function does, before and after the kernels.
-pub(super) enum Statement<'a> {
-    /// A variable becomes zero, or the constant that stands there in the baked block.
-    Variable(&'a Field, Option<usize>),
-    /// The order of weights is that of the first step.
-    Order,
-    /// Every variable becomes what it is initially.
-    State,
-    /// A state of the struct becomes zero.
-    Zero(&'a Field),
-    /// An input may be the same array as that output, and is still read after that is written.
-    Copy(&'a Field, &'a Field),
-    /// One step as the pure function computes it, on what the struct holds.
-    Step,
-    /// A state of the struct becomes an output.
-    Keep(&'a Field, &'a Field),
-}
-
-/// What the struct holds beside its instruction set.
-pub(super) enum Member<'a> {
-    Packed,
-    Pool,
-    State,
-    /// An input that is a state, and the output that it becomes.
-    Kept(&'a Field, &'a Field),
-}
-
-/// What the state holds.
-pub(super) enum Memory<'a> {
-    /// Scratch memory.
-    Block,
-    Variable(&'a Field),
-    /// Of large weights.
-    Order,
-}
 
 impl Contents<'_> {
     /// The items in order.
@@ -68,48 +34,71 @@ impl Contents<'_> {
         .collect()
     }
 
-    /// What the struct holds beside its instruction set, in order.
-    pub(super) fn members(&self, language: Language) -> Vec<Member<'_>> {
-        let mut members = vec![(!self.is_baked(), Member::Packed), (self.interface.pool, Member::Pool)];
-        if language == Language::C {
-            members.reverse();
-        }
-        members.push((self.interface.has_state(), Member::State));
-        members.extend(self.states().map(|(state, output)| (true, Member::Kept(state, output))));
-        members.into_iter().filter_map(|(is_there, member)| is_there.then_some(member)).collect()
+    /// What texts list in both languages: tensors, and what a file may have or lack.
+    pub(super) fn lists(&self) -> Vec<List> {
+        let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
+        let words = |field: &Field| tensors::words(field, &upper);
+        let all = |fields: &[Field]| fields.iter().map(words).collect::<Vec<_>>();
+        let with = |field: &Field, word, value: &str| [words(field), vec![(word, value.to_owned())]].concat();
+        let kinds = [
+            (&interface.inputs, "input"),
+            (&interface.weights, "weights"),
+            (&interface.outputs, "output"),
+            (&interface.variables, "variable"),
+        ];
+        let kinds = kinds.into_iter().flat_map(|(fields, kind)| fields.iter().map(move |field| (field, kind)));
+        let mut elements = interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
+        let integers = interface.alternates || elements.any(|element| element != Element::F32);
+        let each_step = interface.step_tensors().filter(|tensor| tensor.each_step);
+        let pair = interface.in_place().map(|(input, output)| with(input, "OUTPUT", &output.name));
+        let [pair, copied] = [true, self.copies()].map(|is| pair.clone().filter(|_| is).into_iter().collect());
+        vec![
+            ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
+            ("inputs", all(&interface.inputs)),
+            ("outputs", all(&interface.outputs)),
+            ("weights", all(&interface.weights)),
+            ("variables", all(&interface.variables)),
+            ("step inputs", interface.step_inputs().map(words).collect()),
+            ("each step", each_step.map(|tensor| words(tensor.field)).collect()),
+            ("states", self.states().map(|(state, output)| with(state, "OUTPUT", &output.name)).collect()),
+            ("in place", pair),
+            ("in place with a copy", copied),
+            when("not in place", interface.in_place.is_none()),
+            when("some inputs", !interface.inputs.is_empty()),
+            when("no step inputs", interface.step_inputs().next().is_none()),
+            when("steps", interface.steps.is_some()),
+            when("some step inputs", interface.step_inputs().next().is_some()),
+            when("pool", interface.pool),
+            when("no pool", !interface.pool),
+            when("packed", !self.is_baked()),
+            when("baked", self.is_baked()),
+            when("state", interface.has_state()),
+            when("block", interface.block_len > 0),
+            when("order", interface.alternates),
+            when("integers", integers),
+            when("zero at first", self.starts_at_zero()),
+            when("not zero at first", !self.starts_at_zero()),
+        ]
+    }
+
+    /// What texts say in both languages of sizes.
+    pub(super) fn sizes(&self) -> Vec<Word> {
+        let (block, packed) = (self.interface.block_len, self.packed.run_time_len);
+        let state = block + self.interface.variables.iter().map(Field::len).sum::<usize>();
+        vec![
+            ("ALIGNMENT", self.program.alignment.to_string()),
+            ("BLOCK_BYTES", (block * 4).to_string()),
+            ("BLOCK_LEN", block.to_string()),
+            ("PACKED_BYTES", (packed * 4).to_string()),
+            ("PACKED_LEN", packed.to_string()),
+            ("STATE_BYTES", (state * 4).to_string()),
+            ("AT_FIRST", self.at_first().to_owned()),
+        ]
     }
 
     /// Whether the struct holds an input as a state.
     pub(super) fn is_kept(&self, input: &Field) -> bool {
         self.states().any(|(state, _)| state == input)
-    }
-
-    /// What the state holds, in order.
-    pub(super) fn memory(&self) -> Vec<Memory<'_>> {
-        let block = (self.interface.block_len > 0).then_some(Memory::Block);
-        let order = self.interface.alternates.then_some(Memory::Order);
-        block.into_iter().chain(self.interface.variables.iter().map(Memory::Variable)).chain(order).collect()
-    }
-
-    /// What resets the state. Rust goes on in the order of weights, on which no result depends.
-    pub(super) fn resets_state(&self, language: Language) -> Vec<Statement<'_>> {
-        let order = (self.interface.alternates && language == Language::C).then_some(Statement::Order);
-        let variables = self.interface.variables.iter().map(|v| Statement::Variable(v, self.initial(v)));
-        order.into_iter().chain(variables).collect()
-    }
-
-    /// What resets the struct.
-    pub(super) fn resets(&self) -> Vec<Statement<'_>> {
-        let state = self.interface.has_state().then_some(Statement::State);
-        state.into_iter().chain(self.states().map(|(state, _)| Statement::Zero(state))).collect()
-    }
-
-    /// What a step of the struct does. Rust has functions of their own for steps in place.
-    pub(super) fn steps(&self, language: Language) -> Vec<Statement<'_>> {
-        let pair = self.interface.in_place().filter(|_| self.copies() && language == Language::C);
-        let copy = pair.map(|(input, output)| Statement::Copy(input, output));
-        let keep = self.states().map(|(state, output)| Statement::Keep(state, output));
-        copy.into_iter().chain([Statement::Step]).chain(keep).collect()
     }
 
     /// Whether a step in place needs a copy of its input.

@@ -1,7 +1,35 @@
-//! Texts of generated code that never vary, but for words in them: they stand in files of the language itself, in the folders `text`.
+//! Texts of generated code that never vary, but for words and lists in them: they stand in files of the language itself, in the folders `text`.
 
 /// A word of a text, and what stands there.
 pub(super) type Word = (&'static str, String);
+
+/// Things of a kind, in order, by the name of their list: of each its words.
+pub(super) type List = (&'static str, Vec<Vec<Word>>);
+
+/// The list of one thing without words if something is so, else of none.
+pub(super) fn when(name: &'static str, is_so: bool) -> List {
+    (name, vec![Vec::new(); usize::from(is_so)])
+}
+
+/// A text with words replaced, whose lines between `//* name` and `//.` stand once for each thing of the list of that name, with its
+/// words before those of the whole.
+pub(super) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
+    let all = |own: &[Word], text: &str| {
+        let words: Vec<_> = own.iter().chain(words).map(|(word, value)| (*word, value.as_str())).collect();
+        filled(text, &words)
+    };
+    let mut pieces = text.split("//* ");
+    let mut out = all(&[], pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let (name, rest) = piece.split_once('\n').expect("emit: a list has a name");
+        let (lines, after) = rest.split_once("//.\n").expect("emit: a list has an end");
+        let found = lists.iter().find(|(other, _)| *other == name);
+        let (_, things) = found.unwrap_or_else(|| panic!("emit: no list is called {name}"));
+        out.extend(things.iter().map(|own| all(own, lines)));
+        out.push_str(&all(&[], after));
+    }
+    out
+}
 
 /// A text with words replaced, the first of them first; nothing is replaced in what they become.
 pub(super) fn filled(text: &str, words: &[(&str, &str)]) -> String {
@@ -26,12 +54,21 @@ pub(super) fn part(text: &'static str, name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{filled, part};
+    use super::{filled, listed, part, when};
 
     #[test]
     fn what_a_word_becomes_is_no_text() {
         let words = [("NAME", "UPPER_limit"), ("UPPER", "NAME"), ("    LINES;\n", "")];
         assert_eq!(filled("NAME UPPER\n    LINES;\nend", &words), "UPPER_limit NAME\nend");
+    }
+
+    #[test]
+    fn lines_of_a_list_stand_once_for_each_thing() {
+        let text = "PREFIX\n//* fields\nPREFIX FIELD;\n//.\n//* none\nnever\n//.\n//* so\nonce\n//.\nend FIELD\n";
+        let things = ["a", "PREFIX"].map(|name| vec![("FIELD", name.to_owned())]);
+        let lists = [("fields", things.to_vec()), when("none", false), when("so", true)];
+        let words = [("PREFIX", "FIELD".to_owned())];
+        assert_eq!(listed(text, &lists, &words), "FIELD\nFIELD a;\nFIELD PREFIX;\nonce\nend FIELD\n");
     }
 
     #[test]

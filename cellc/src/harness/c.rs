@@ -1,7 +1,8 @@
 //! The program around generated C.
 
 use super::{Subject, constants};
-use crate::emit::names::{Field, Interface, c_type};
+use crate::emit::elements::spelling;
+use crate::emit::names::{Field, Interface};
 use crate::emit::signature::{Argument, Signature};
 use crate::options::Language;
 
@@ -83,7 +84,7 @@ fn serve(subject: &Subject<'_>) -> String {
     let parameter = |field: &Field| format!("p{}", field.index);
     let output = |field: &Field| format!("y{}", field.index);
     let declare = |field: &Field, name: String| {
-        format!("    static {} {name}[{upper}_{}_SIZE];\n", c_type(field.element), field.name.to_ascii_uppercase())
+        format!("    static {} {name}[{upper}_{}_SIZE];\n", spelling(field.element).c, field.name.to_ascii_uppercase())
     };
     let mut declarations: String = inputs.iter().chain(weights).map(|field| declare(field, parameter(field))).collect();
     declarations.extend(outputs.iter().map(|field| declare(field, output(field))));

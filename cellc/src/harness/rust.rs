@@ -3,7 +3,7 @@
 use super::{Subject, constants};
 use crate::emit::names::{Field, Interface};
 use crate::emit::signature::{Argument, Signature, Tensors};
-use crate::emit::{array, nested};
+use crate::emit::tensors::{array, nested};
 use crate::options::Language;
 
 const HEAD: &str = r##"// no model needs all of it

@@ -23,7 +23,7 @@ const LANES_4: CVector = CVector {
     flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, vdupq_n_f32({1}))))",
     load_i8_pairs: "vreinterpretq_f32_s16(vmovl_s8(vld1_s8((const int8_t *)({0}))))",
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
-    dot_pairs: "vaddq_s32(\n        (int32x4_t){2},\n        vpaddq_s32(\n            vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})),\n            vmull_high_s16((int16x8_t){0}, (int16x8_t){1})\n        )\n    )",
+    dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
 };
 
 /// Two lanes of AArch64.

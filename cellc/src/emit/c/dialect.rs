@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::super::traversal::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal, function_name};
+use super::block_comment;
 use super::vectors::{self, VectorFunction, fill, spaced};
-use super::{block_comment, wrap};
 use crate::arch::{CLoads, CVector, Isa};
-use crate::emit::names::c_type;
+use crate::emit::elements::spelling;
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 /// How many loops may stand within each other: more than lowering ever makes.
@@ -88,7 +88,7 @@ impl<'a> C<'a> {
     }
 
     fn line(&mut self, text: &str) {
-        wrap::statement(&mut self.out, self.depth * 4, text);
+        self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
     }
 
     fn ty(&mut self, ty: Type) -> String {
@@ -169,12 +169,12 @@ impl Dialect for C<'_> {
         block_comment(&mut self.out, "", doc);
         let param = |(block, written): &(&Block, bool)| {
             let constant = if *written { "" } else { "const " };
-            format!("{constant}{} *restrict {}", c_type(block.element), block.name)
+            format!("{constant}{} *restrict {}", spelling(block.element).c, block.name)
         };
         let params: Vec<_> = params.iter().map(param).collect();
         let (prefix, isa) = (self.prefix, self.isa);
-        let head = format!("static {}void {prefix}_{name}_{}({}) {{", spaced(prefix, isa), isa.name, params.join(", "));
-        wrap::statement(&mut self.out, 0, &head);
+        let head = format!("static {}void {prefix}_{name}_{}(", spaced(prefix, isa), isa.name);
+        self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
     }
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
@@ -200,7 +200,7 @@ impl Dialect for C<'_> {
         let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
         let kind = if self.isa.calls { "CALLED" } else { "INLINE" };
         let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
-        wrap::statement(&mut self.out, 0, &format!("{inline} {attribute}{ty} {full}({}) {{", params.join(", ")));
+        self.out.push_str(&format!("{inline} {attribute}{ty} {full}({}) {{\n", params.join(", ")));
     }
 
     fn end_function(&mut self, _name: &str, lanes: usize, result: Text) {
@@ -420,7 +420,7 @@ impl Dialect for C<'_> {
             let k = if walk.reverse { format!("({} - {i})", count - 1) } else { i.clone() };
             let k = if walk.step == 1 { k } else { format!("{k} * {}", walk.step) };
             let from = plus(&walk.of.name, walk.offset);
-            let ty = c_type(walk.of.element);
+            let ty = spelling(walk.of.element).c;
             self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
         }
     }
@@ -434,7 +434,7 @@ impl Dialect for C<'_> {
         self.line(&format!("const uint32_t {i} = {};", at.text));
         let k = if count == 1 { "0".to_owned() } else { format!("({i} < {count}u ? {i} : {}u)", count - 1) };
         let k = if walking.step == 1 { k } else { format!("(size_t){k} * {}", walking.step) };
-        let (from, ty) = (plus(&walking.of.name, walking.offset), c_type(walking.of.element));
+        let (from, ty) = (plus(&walking.of.name, walking.offset), spelling(walking.of.element).c);
         self.line(&format!("const {ty} *{} = {from} + {k};", window.name));
     }
 

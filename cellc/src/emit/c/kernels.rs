@@ -1,18 +1,18 @@
 //! The bodies: for each instruction set its activations, its kernels and the function that runs them in order.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use super::super::traversal::{Block, Shared, Taken};
 use super::dialect::{C, DEEPEST, counter, full, plus};
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
-use super::{CFile, guarded, wrap};
+use super::{CFile, guarded};
 use crate::arch::Isa;
 use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
-use crate::emit::names::c_type;
+use crate::emit::elements::spelling;
 use crate::emit::signature::{Argument, Signature};
+use crate::emit::text::{List, Word, listed, part, when};
 use crate::kernel::{BodyRef, BufferId};
 use crate::options::Language;
 
@@ -43,21 +43,26 @@ fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
 
 /// Packing at run time: the kernel, and the function that the header declares.
 fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
-    let (prefix, isa, own) = (file.prefix(), file.isas[0].0, Shared::packing(file.program));
+    let (isa, own) = (file.isas[0].0, Shared::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
     let shared = shared(file, isa, body);
-    let mut dialect = C::new(prefix, isa, file.program.alignment, file.extensions(), used);
+    let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     shared.all_kernels(body, &mut dialect);
     out.push_str(&dialect.out);
-    let _ = write!(
-        out,
-        "\nvoid {prefix}_pack(const {prefix}_weights *weights, {prefix}_packed *packed) {{
-    {}
-",
-        file.zeroed("packed->values", &file.packed.run_time_len.to_string())
-    );
-    pairs(file, isa, body, &shared, out).iter().for_each(|call| wrap::statement(out, 4, call));
-    out.push_str("}\n");
+    let calls = pairs(file, isa, body, &shared, out);
+    let zeroed = file.zeroed("packed->values", &file.packed.run_time_len.to_string());
+    out.push_str(&text(file, isa, "packing", &[("calls", calls)], &[("ZEROED", zeroed)]));
+}
+
+/// A text of kernels.
+fn text(file: &CFile<'_>, isa: &Isa, name: &str, lists: &[List], own: &[Word]) -> String {
+    let common = [
+        ("RUN_PARAMETERS", file.run_params()),
+        ("ATTRIBUTE ", spaced(file.prefix(), isa)),
+        ("PREFIX", file.prefix().to_owned()),
+        ("ISA", isa.name.to_owned()),
+    ];
+    listed(part(include_str!("text/kernels.c"), name), lists, &[own, &common].concat())
 }
 
 fn body(file: &CFile<'_>, spelled: &Spelled<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
@@ -71,16 +76,15 @@ fn body(file: &CFile<'_>, spelled: &Spelled<'_>, used: &mut BTreeSet<VectorFunct
     let profile = if dialect.fused && fused_by.is_none() { "fused" } else { "unfused" };
     let fused = fused_by.map(|other| format!(", fused for {}", other.name)).unwrap_or_default();
     let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
-    let _ = writeln!(out, "/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */");
-    out.push_str(&dialect.out);
-    out.push_str(&kernels);
+    out.push_str(&format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n"));
+    out.extend([dialect.out, kernels]);
     run(file, isa, body, &shared, out);
 }
 
 /// Names that the program's own must not hide.
 fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
-    all.extend(body.buffers().map(|buffer| c_type(buffer.element).to_owned()));
+    all.extend(body.buffers().map(|buffer| spelling(buffer.element).c.to_owned()));
     all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
     all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
     for function in &body.functions {
@@ -89,8 +93,8 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     all
 }
 
-/// The calls of a step; before it, how a pool calls those kernels that may run at the same time.
-fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<String> {
+/// The calls of a step, each the word of a list; before it, how a pool calls those kernels that may run at the same time.
+fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<Vec<Word>> {
     let prefix = file.prefix();
     let mut calls = Vec::new();
     for group in shared.calls(body) {
@@ -102,23 +106,15 @@ fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &
                 calls.push(format!("{full}({args});"));
                 continue;
             }
-            let _ = writeln!(
-                out,
-                "\n/* The arguments of {full}, and the function that a pool calls. */\nstruct {full}_args {{"
-            );
-            let mut members = Vec::new();
-            for (id, written) in &kernel.params {
+            let param = |(id, written): &(BufferId, bool)| {
                 let (constant, block) = (if *written { "" } else { "const " }, shared.buffer(*id));
-                let _ = writeln!(out, "    {constant}{} *{};", c_type(block.element), block.name);
-                members.push(format!("args->{}", block.name));
-            }
-            let _ = writeln!(
-                out,
-                "}};\n\nstatic {}void {full}_call(void *argument) {{\n    const struct {full}_args *args = argument;",
-                spaced(prefix, isa)
-            );
-            wrap::statement(out, 4, &format!("{full}({});", members.join(", ")));
-            out.push_str("}\n");
+                let ty = spelling(block.element).c;
+                vec![("CONSTANT ", constant.to_owned()), ("TYPE", ty.to_owned()), ("NAME", block.name.clone())]
+            };
+            let members: Vec<_> =
+                kernel.params.iter().map(|(id, _)| format!("args->{}", shared.buffer(*id).name)).collect();
+            let words = [("MEMBERS", members.join(", ")), ("FULL", full.clone())];
+            out.push_str(&text(file, isa, "half", &[("params", kernel.params.iter().map(param).collect())], &words));
             calls.push(format!("struct {full}_args {name} = {{{args}}};"));
             pool.push(format!("{full}_call, &{name}"));
         }
@@ -126,37 +122,28 @@ fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &
             calls.push(format!("{prefix}_join({});", pool.join(", ")));
         }
     }
-    calls
-}
-
-/// Says of an argument that it is not used, where it is not.
-fn unused(out: &mut String, is_unused: bool, name: &str) {
-    if is_unused {
-        let _ = writeln!(out, "    (void){name};");
-    }
+    calls.into_iter().map(|call| vec![("CALL", call)]).collect()
 }
 
 /// One step: the kernels in order.
 fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
-    let prefix = file.prefix();
     let calls = pairs(file, isa, body, shared, out);
-    out.push_str("\n/* One step: the kernels in order. */\n");
-    let head = format!("static {}void {prefix}_run_{}({}) {{", spaced(prefix, isa), isa.name, file.run_params());
-    wrap::statement(out, 0, &head);
-    let uses = Uses::of(body, &shared.calls(body));
-    unused(out, file.interface.pool && !uses.pool, "pool");
-    for (id, values) in body.program.tables.iter().filter(|(id, _)| uses.buffers.contains(id)) {
+    let (uses, interface) = (Uses::of(body, &shared.calls(body)), file.interface);
+    let table = |(id, values): &(BufferId, Vec<u32>)| {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
-        wrap::statement(out, 4, &format!("static const uint32_t {name}[{len}] = {{{}}};", values.join(", ")));
-    }
-    unused(out, file.interface.has_state() && !uses.state, "state");
-    unused(out, !file.interface.inputs.is_empty() && !uses.inputs, "inputs");
-    calls.iter().for_each(|call| wrap::statement(out, 4, call));
-    if file.interface.alternates {
-        out.push_str("    state->backwards ^= 1u;\n");
-    }
-    out.push_str("}\n");
+        vec![("NAME", name.clone()), ("LEN", len.to_string()), ("VALUES", values.join(", "))]
+    };
+    let tables = body.program.tables.iter().filter(|(id, _)| uses.buffers.contains(id));
+    let lists = [
+        when("unused pool", interface.pool && !uses.pool),
+        ("tables", tables.map(table).collect()),
+        when("unused state", interface.has_state() && !uses.state),
+        when("unused inputs", !interface.inputs.is_empty() && !uses.inputs),
+        ("calls", calls),
+        when("order", interface.alternates),
+    ];
+    out.push_str(&text(file, isa, "run", &lists, &[]));
 }
 
 impl CFile<'_> {

@@ -18,7 +18,7 @@ use std::fmt::Write;
 use std::ops::Deref;
 
 use super::Contents;
-use super::text::filled;
+use super::text::{listed, when};
 use crate::arch::Isa;
 pub(crate) use interface::FILE as INTERFACE;
 use vectors::VectorFunction;
@@ -47,31 +47,28 @@ impl CFile<'_> {
     /// The source file.
     pub(super) fn source(&self) -> String {
         let mut used = BTreeSet::new();
-        let bodies = kernels::bodies(self, &mut used);
-        let mut interface = String::new();
-        api::source(&mut interface, self);
+        let mut code = wrap::lines(&kernels::bodies(self, &mut used));
+        api::source(&mut code, self);
         for name in ["copy_floats", "zero_floats"].into_iter().filter(|_| !self.extensions()) {
             let function = VectorFunction::new(name, 1, None);
             let call = format!("{}(", function.name(self.prefix()));
-            used.extend(Some(function).filter(|_| interface.contains(&call) || bodies.contains(&call)));
+            used.extend(Some(function).filter(|_| code.contains(&call)));
         }
         let mut out = String::new();
         block_comment(&mut out, "", self.header);
         out.push('\n');
         if is_includable(self.stem) {
-            let _ = writeln!(out, "#include \"{}.h\"", self.stem);
+            out.push_str(&format!("#include \"{}.h\"\n", self.stem));
         } else {
-            api::header(&mut out, self);
+            out.push_str(&self.header());
         }
-        out.push_str("\n#ifdef __cplusplus\n#error \"compile this file as C, and include its header in C++\"\n#else\n");
-        self.preamble(&mut out);
+        out.push_str(&self.preamble());
         vectors::write(&mut out, self, &used);
         weights::write(&mut out, self);
         if self.interface.pool {
             out.push_str(&pool::source(self));
         }
-        out.push_str(&bodies);
-        out.push_str(&interface);
+        out.push_str(&code);
         out.push_str(&format!("\n#if {C_IS_GCC}\n#pragma GCC pop_options\n#endif\n#endif\n"));
         out
     }
@@ -119,29 +116,10 @@ impl CFile<'_> {
         }
     }
 
-    fn preamble(&self, out: &mut String) {
-        let upper = self.upper();
-        let file = format!("{}.c", self.stem);
-        let file = if is_plain(&file) { &file } else { "FILE.c" };
-        let arch = self.options.arch;
-        let refused = match arch.c_refused {
-            ("", _) => String::new(),
-            (condition, help) => {
-                format!("#if {condition}\n#error \"this file is made for {}: {help}\"\n#endif\n", arch.name)
-            }
-        };
-        let words = [
-            ("REFUSED\n", &*refused),
-            ("SOURCE_FILE", file),
-            ("FLOAT_FLAGS", arch.c_float_flags),
-            ("TUNING\n", &arch.c_tuning.concat()),
-            ("IS_GCC", C_IS_GCC),
-        ];
-        out.push_str(if self.interface.pool { "\n#include <sched.h>\n" } else { "\n" });
-        out.push_str(&filled(
-            if self.extensions() { include_str!("text/preamble.c") } else { include_str!("text/preamble_portable.c") },
-            &words,
-        ));
+    /// What stands before all code: what a compiler must be and do, headers, attributes.
+    fn preamble(&self) -> String {
+        let (arch, file) = (self.options.arch, format!("{}.c", self.stem));
+        let (refused, help) = arch.c_refused;
         // by where they are included
         let mut headers: Vec<(&str, Vec<&str>)> = Vec::new();
         for isa in self.special() {
@@ -157,30 +135,38 @@ impl CFile<'_> {
                 }
             }
         }
-        let baseline = self.isas[0].0;
-        if !baseline.c_header.is_empty() {
-            let _ = write!(out, "\n#include <{}>\n", baseline.c_header);
-        }
-        for (condition, headers) in headers.iter().filter(|(_, headers)| !headers.is_empty()) {
-            let headers: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
-            let _ = write!(out, "\n#if {condition}\n{headers}#endif\n");
-        }
-        let (inline, called) = match self.extensions() {
-            true => (" __attribute__((always_inline, unused))", " __attribute__((noinline, unused))"),
-            false => ("", ""),
+        let included = |(condition, headers): &(&str, Vec<&str>)| {
+            let headers = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
+            vec![("CONDITION", (*condition).to_owned()), ("HEADERS\n", headers)]
         };
-        let _ = write!(out, "\n#define {upper}_INLINE static inline{inline}\n");
-        if self.isas.iter().any(|(isa, _)| isa.calls) {
-            let _ = writeln!(out, "#define {upper}_CALLED static{called}");
-        }
-        for isa in self.special().filter(|isa| !isa.c_features.is_empty()) {
-            let _ = writeln!(
-                out,
-                "#define {} __attribute__((target(\"{}\")))",
-                attribute(self.prefix(), isa),
-                isa.c_features
-            );
-        }
+        let attributes = |isa: &'static Isa| {
+            vec![("ATTRIBUTE", attribute(self.prefix(), isa)), ("FEATURES", isa.c_features.to_owned())]
+        };
+        let baseline = self.isas[0].0.c_header;
+        let called = if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };
+        let lists = [
+            when("refused", !refused.is_empty()),
+            when("pool", self.interface.pool),
+            when("extensions", self.extensions()),
+            when("no extensions", !self.extensions()),
+            when("baseline's header", !baseline.is_empty()),
+            ("headers", headers.iter().filter(|(_, headers)| !headers.is_empty()).map(included).collect()),
+            when("called", self.isas.iter().any(|(isa, _)| isa.calls)),
+            ("attributes", self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect()),
+        ];
+        let words = [
+            ("REFUSED", refused.to_owned()),
+            ("ARCHITECTURE", arch.name.to_owned()),
+            ("HELP", help.to_owned()),
+            ("SOURCE_FILE", if is_plain(&file) { file } else { "FILE.c".to_owned() }),
+            ("FLOAT_FLAGS", arch.c_float_flags.to_owned()),
+            ("TUNING\n", arch.c_tuning.concat()),
+            ("IS_GCC", C_IS_GCC.to_owned()),
+            ("BASELINE_HEADER", baseline.to_owned()),
+            ("HOW_CALLED", called.to_owned()),
+            ("UPPER", self.upper()),
+        ];
+        listed(include_str!("text/preamble.c"), &lists, &words)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, Isa};
-use crate::emit::names::c_type;
+use crate::emit::elements::spelling;
 use crate::emit::text::{filled, parts};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
@@ -70,12 +70,8 @@ impl VectorFunction {
         let to: String = each.clone().map(|i| format!(", {float} *to{i}")).collect();
         let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
         let attribute = isa.map_or_else(String::new, |isa| spaced(prefix, isa));
-        let mut head = String::new();
-        wrap::statement(
-            &mut head,
-            0,
-            &format!("{inline} {attribute}void {}(const {} *from{to}) {{", self.name(prefix), c_type(element)),
-        );
+        let (name, ty) = (self.name(prefix), spelling(element).c);
+        let head = wrap::lines(&format!("{inline} {attribute}void {name}(const {ty} *from{to}) {{"));
         let one = match element {
             Element::F16 => Some(Self::new("load_f16_", lanes, None)),
             Element::I8 => Some(Self::new("load_i8_", lanes, None)),
@@ -160,11 +156,8 @@ impl VectorFunction {
                 guarded(out, isa.condition().map(|condition| condition.c), &text);
             }
             // lists that are long
-            None if (kind == "load_i8_" && lanes != 4) || (kind == "from_signed" && lanes > 1) => {
-                text.lines().for_each(|line| {
-                    let statement = line.trim_start();
-                    wrap::statement(out, line.len() - statement.len(), statement);
-                })
+            None if kind == "load_i8_" && lanes != 4 || kind == "from_signed" && lanes > 1 => {
+                out.push_str(&wrap::lines(&text))
             }
             None => out.push_str(&text),
         }

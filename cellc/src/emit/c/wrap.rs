@@ -3,8 +3,24 @@
 /// The longest line.
 const COLUMNS: usize = 110;
 
+/// A text with its long statements over several lines; comments and what the preprocessor reads stay as they are.
+pub(super) fn lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut continues = false;
+    for line in text.lines() {
+        let code = line.trim_start();
+        let is_code = !continues && !["#", "/*", "* "].iter().any(|start| code.starts_with(start));
+        continues = line.ends_with('\\');
+        match is_code && line.len() > COLUMNS {
+            true => statement(&mut out, line.len() - code.len(), code),
+            false => out.extend([line, "\n"]),
+        }
+    }
+    out
+}
+
 /// Appends a statement, over several lines where it is long: the longest argument list is broken, one argument a line.
-pub(super) fn statement(out: &mut String, indent: usize, text: &str) {
+fn statement(out: &mut String, indent: usize, text: &str) {
     let group = if indent + text.len() <= COLUMNS { None } else { longest_group(text) };
     match group {
         None => {
@@ -20,13 +36,6 @@ pub(super) fn statement(out: &mut String, indent: usize, text: &str) {
             statement(out, indent, &text[close..]);
         }
     }
-}
-
-/// A statement, as lines.
-pub(super) fn lines(indent: usize, text: &str) -> String {
-    let mut out = String::new();
-    statement(&mut out, indent, text);
-    out
 }
 
 /// Where the longest outermost pair of parentheses stands.
@@ -77,19 +86,17 @@ fn arguments(list: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::statement;
+    use super::lines;
 
     #[test]
     fn long_calls_are_broken_and_short_ones_are_not() {
-        let mut out = String::new();
-        statement(&mut out, 4, "a = f(b, c);");
-        assert_eq!(out, "    a = f(b, c);\n");
-        out.clear();
+        assert_eq!(lines("    a = f(b, c);\n\n}\n"), "    a = f(b, c);\n\n}\n");
         let long = "x".repeat(70);
-        statement(&mut out, 4, &format!("a = f(g({long}, {long}), (u)c);"));
         let expected = format!(
             "    a = f(\n        g(\n            {long},\n            {long}\n        ),\n        (u)c\n    );\n"
         );
-        assert_eq!(out, expected);
+        assert_eq!(lines(&format!("    a = f(g({long}, {long}), (u)c);\n")), expected);
+        let comment = format!("    /* of {long} ({long}) */\n");
+        assert_eq!(lines(&comment), comment);
     }
 }

@@ -5,11 +5,12 @@ use std::fmt::Write;
 
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::STYLE;
-use super::types::{attribute, cfg, element, none_of};
+use super::types::{attribute, cfg, none_of};
 use super::{RustFile, lanes, tuple};
 use crate::arch::{GENERIC, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
+use crate::emit::elements::spelling;
 use crate::emit::names::POOL_MEMBERS;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::traversal::{Block, MOST_CALLED, Shared, Taken};
@@ -44,7 +45,7 @@ impl RustFile<'_> {
         let module = self.module(&head, (&GENERIC, None), body, &|shared| self.packing(body, shared));
         let of_others = self.interface.block_len > 0 || self.cuts_outputs();
         match self.packed.run_time.len() > 1 && !of_others {
-            true => module + &self.item("cut", &[]),
+            true => module + &self.item("cut"),
             false => module,
         }
     }
@@ -176,7 +177,7 @@ impl RustFile<'_> {
             };
             for field in tensors.fields {
                 let id = self.program.find(role(field.index)).expect("every field has a buffer");
-                let ty = format!("&{mutable}[{}; {}]", element(field.element), field.len());
+                let ty = format!("&{mutable}[{}; {}]", spelling(field.element).rust, field.len());
                 add(uses.buffers.contains(&id), &shared.buffer(id).name, ty);
             }
         }

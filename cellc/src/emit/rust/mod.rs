@@ -18,7 +18,6 @@ use std::ops::Deref;
 use super::Contents;
 use crate::arch::Isa;
 use types::cfg;
-pub(crate) use types::{array, nested};
 
 /// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
@@ -43,11 +42,11 @@ impl RustFile<'_> {
     pub(super) fn text(&self) -> String {
         let mut out = self.surface();
         if self.options.runtime {
-            out.push_str(&self.runtime());
+            out.push_str(&self.item("runtime"));
         }
         match self.packed.bytes.len() {
             0 => {}
-            len => out.push_str(&self.item("weights", &[("LENGTH", len.to_string())])),
+            _ => out.push_str(&self.item("weights")),
         }
         out.extend(self.bodies().map(|body| self.body_module(&body)));
         out

@@ -1,31 +1,38 @@
-//! The method that takes a run-time number of steps.
+//! The methods that take a run-time number of steps, and those in place.
 
-use super::types::array;
 use super::{RustFile, tuple};
+use crate::emit::names::Field;
 use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
+use crate::emit::tensors::array;
+use crate::emit::text::{List, Word};
 
-/// `step_in_place` and `steps_in_place`, for a model whose input and output are of one type.
-pub(super) fn in_place(file: &RustFile<'_>) -> String {
+/// What texts list of them.
+pub(super) fn lists(file: &RustFile<'_>) -> Vec<List> {
     let interface = file.interface;
-    let Some((input, output)) = interface.in_place() else { return String::new() };
-    let step = match &interface.outputs[..] {
-        [_] => "self.step(&input, io);".to_owned(),
-        _ => {
-            format!("let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = outputs.{};", output.name)
-        }
+    let mut in_place = Vec::new();
+    if let Some((input, output)) = interface.in_place() {
+        let step = match &interface.outputs[..] {
+            [_] => "self.step(&input, io);".to_owned(),
+            _ => {
+                let name = &output.name;
+                format!("let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = outputs.{name};")
+            }
+        };
+        let (input, name) = (input.name.clone(), output.name.clone());
+        in_place.push(vec![("FIELD", input), ("OUT_ARRAY", array(output)), ("OUTPUT", name), ("STEP;", step)]);
+    }
+    let all = |(input, output): &(&Field, &Field)| {
+        interface.steps.as_ref().is_some_and(|steps| steps.inputs[input.index] && steps.outputs[output.index])
     };
-    let words =
-        [("INPUT", input.name.clone()), ("OUTPUT", output.name.clone()), ("IO", array(output)), ("STEP;", step)];
-    let all = interface.steps.as_ref().is_some_and(|steps| steps.inputs[input.index] && steps.outputs[output.index]);
-    let names = if all { &["step in place", "steps in place"][..] } else { &["step in place"] };
-    names.iter().map(|name| file.item(name, &words)).collect()
+    let open = if interface.in_place().is_some_and(|pair| all(&pair)) { in_place.clone() } else { Vec::new() };
+    vec![("several steps", several(file)), ("in place", in_place), ("steps in place", open)]
 }
 
-/// `steps`, which repeats `step`.
-pub(super) fn method(file: &RustFile<'_>) -> String {
+/// What `steps` differs in, where the number of steps is open.
+fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     let interface = file.interface;
     if interface.steps.is_none() {
-        return String::new();
+        return Vec::new();
     }
     let signature = Signature::step(interface);
     let mut params = Vec::new();
@@ -60,7 +67,7 @@ pub(super) fn method(file: &RustFile<'_>) -> String {
         true => String::new(),
         false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
     };
-    let words = [
+    vec![vec![
         ("PARAMETERS: ()", params),
         ("CHECK;", check),
         ("OUTPUTS;", before.to_owned()),
@@ -68,6 +75,5 @@ pub(super) fn method(file: &RustFile<'_>) -> String {
         ("NAMES", tuple(&names)),
         ("PLACES", tuple(&places)),
         ("STEP;", step),
-    ];
-    file.item("steps", &words)
+    ]]
 }

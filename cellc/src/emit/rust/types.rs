@@ -1,10 +1,10 @@
 //! Types, values and attributes as Rust spells them.
 
 use crate::arch::Isa;
-use crate::emit::names::Field;
+use crate::emit::elements::spelling;
 use crate::emit::signature::Argument;
+use crate::emit::tensors::array;
 use crate::emit::traversal::Block;
-use crate::kernel::Element;
 
 /// A parameter of a public function.
 pub(super) fn parameter(argument: &Argument<'_>) -> String {
@@ -24,54 +24,11 @@ pub(super) fn parameter(argument: &Argument<'_>) -> String {
     format!("{}: {ty}", argument.name())
 }
 
-/// A tensor's type: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat array.
-pub(crate) fn array(field: &Field) -> String {
-    match *field.shape {
-        [n, i] if !flat(field) => format!("[[f32; {i}]; {n}]"),
-        _ => format!("[{}; {}]", element(field.element), field.len()),
-    }
-}
-
-/// Whether that is one array: rows of integers always are.
-pub(super) fn flat(field: &Field) -> bool {
-    !matches!(*field.shape, [n, _] if n != 1) || field.element != Element::F32
-}
-
-/// The same, with an array for every dimension: what holds weights.
-pub(crate) fn nested(field: &Field) -> String {
-    field.shape.iter().rev().fold(element(field.element).to_string(), |ty, n| format!("[{ty}; {n}]"))
-}
-
-pub(in crate::emit) fn zero(field: &Field) -> String {
-    match *field.shape {
-        [n, i] if !flat(field) => format!("[[0.0; {i}]; {n}]"),
-        _ => {
-            let zero = match field.element {
-                Element::F32 => "0.0",
-                Element::Bool => "false",
-                _ => "0",
-            };
-            format!("[{zero}; {}]", field.len())
-        }
-    }
-}
-
-/// An element's type.
-pub(in crate::emit) fn element(element: Element) -> &'static str {
-    match element {
-        Element::F32 => "f32",
-        Element::I32 => "i32",
-        Element::I64 => "i64",
-        Element::Bool => "bool",
-        Element::U32 => "u32",
-        Element::F16 | Element::I8 | Element::I8Pair => unreachable!("emit: narrow weights are bytes"),
-    }
-}
-
+/// A block as an array of what it holds.
 pub(super) fn block_type(block: &Block) -> String {
     let element = match block.bytes {
         true => format!("[u8; {}]", block.element.size()),
-        false => element(block.element).to_owned(),
+        false => spelling(block.element).rust.to_owned(),
     };
     format!("[{element}; {}]", block.len)
 }

@@ -2,19 +2,55 @@
 #ifndef UPPER_H_INCLUDED
 #define UPPER_H_INCLUDED
 
-INCLUDES;
-SIZES;
+//* steps
+#include <stddef.h>
+
+//.
+//* pool
+#include <pthread.h>
+
+//.
+//* common
+#include "COMMON_FILE"
+#if CELLC_INTERFACE != COMMON_NUMBER
+#error "COMMON_FILE is of another version of cellc than this file: generate all models with one version"
+#endif
+
+//.
+//* fields
+#define FIELD_SIZE FIELD_LEN /* KIND, shape FIELD_SHAPE */
+//.
+//* block
+#define UPPER_BLOCK_SIZE BLOCK_LEN /* BLOCK_FLOATS of scratch memory */
+//.
+//* integers
+
+#include <stdint.h>
+//.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Pointers that must not overlap any other argument. */
-RESTRICT_DEFINED
+//* extensions
+#if defined(__GNUC__) || defined(_MSC_VER)
+#define UPPER_RESTRICT __restrict
+#elif !defined(__cplusplus)
+//.
+//* no extensions
+#ifndef __cplusplus
+//.
+#define UPPER_RESTRICT restrict
+#else
+#define UPPER_RESTRICT
+#endif
 
 /* The instruction sets that a step can run on. */
 typedef enum PREFIX_isa {
-    ENUMERATORS;
+//* isas
+    ENUMERATOR_NOTED
+//.
 } PREFIX_isa;
 
 /* The best one that this machine has. It asks the processor once. */
@@ -29,52 +65,107 @@ const char *PREFIX_isa_name(PREFIX_isa isa);
 
 /* The inputs in the model's order, each in C order. */
 typedef struct PREFIX_inputs {
-    INPUTS;
+//* inputs
+    const FIELD_TYPE *FIELD; /* FIELD_LEN FIELD_ELEMENTS */
+//.
 } PREFIX_inputs;
 //: outputs
 
 /* The outputs in the model's order. None may overlap an input or another output. */
 typedef struct PREFIX_outputs {
-    OUTPUTS;
+//* outputs
+    FIELD_TYPE *FIELD; /* FIELD_LEN FIELD_ELEMENTS */
+//.
 } PREFIX_outputs;
 //: packed
 
 /* The weights in the shapes of the model's inputs, in C order. */
 typedef struct PREFIX_weights {
-    WEIGHTS;
+//* weights
+    const FIELD_TYPE *FIELD; /* FIELD_LEN FIELD_ELEMENTS */
+//.
 } PREFIX_weights;
 
-ALIGNED_DEFINED
+//* aligned
+#ifdef __cplusplus
+#define UPPER_ALIGNED alignas(ALIGNMENT)
+#else
+#define UPPER_ALIGNED _Alignas(ALIGNMENT)
+#endif
+
+//.
 /* The weights in the order in which the kernels read them, PACKED_BYTES bytes. PREFIX_pack fills it. */
 typedef struct PREFIX_packed {
-    MEMBER_ALIGNEDfloat values[PACKED_LENGTH];
+    MEMBER_ALIGNEDfloat values[PACKED_LEN];
 } PREFIX_packed;
 
-ALIGNED_UNDEFINED
+//* aligned
+#undef UPPER_ALIGNED
+
+//.
 /* Puts weights into the order in which the kernels read them. */
 void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed);
 //: state
 
-ALIGNED_DEFINED
-/* The state between steps, and scratch memory: STATE_BYTES bytesPADDED. */
+//* aligned
+#ifdef __cplusplus
+#define UPPER_ALIGNED alignas(ALIGNMENT)
+#else
+#define UPPER_ALIGNED _Alignas(ALIGNMENT)
+#endif
+
+/* The state between steps, and scratch memory: STATE_BYTES bytes, and padding to multiples of ALIGNMENT. Memory from the heap has to
+ * come from aligned_alloc. */
+//.
+//* not aligned
+/* The state between steps, and scratch memory: STATE_BYTES bytes. */
+//.
 typedef struct PREFIX_state {
-    MEMORY;
+//* block
+    MEMBER_ALIGNEDfloat block[UPPER_BLOCK_SIZE]; /* scratch memory: nothing in it outlives a step */
+//.
+//* variables
+    FIRST_ALIGNEDfloat FIELD[FIELD_SIZE];
+//.
+//* order
+    FIRST_ALIGNEDuint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */
+//.
 } PREFIX_state;
 
-ALIGNED_UNDEFINED
+//* aligned
+#undef UPPER_ALIGNED
+
+//.
 /* Sets every variable to its initial value: call it before the first step. */
 void PREFIX_state_reset(PREFIX_state *state);
 //: function
 
 /* One step, as a pure function: reads every input and writes every output. An instruction set that this machine lacks
- * is replaced by FALLBACK. WITHOUT_POOL */
+//* no pool
+ * is replaced by FALLBACK. */
+//.
+//* pool
+ * is replaced by FALLBACK. Without a pool (NULL) the
+ * caller computes both halves of a cell. */
+//.
 void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS);
 //: struct
 
 /* The model with its state between steps NO_STATE. */
 typedef struct PREFIX {
     PREFIX_isa isa;
-    MEMBERS;
+//* pool
+    const PREFIX_pool *pool; /* initially NULL: the caller's thread alone */
+//.
+//* packed
+    const PREFIX_packed *packed; /* must outlive the struct */
+//.
+//* state
+    PREFIX_state state;
+//.
+//* states
+    float FIELD[FIELD_SIZE]; /* becomes OUTPUT */
+//.
 } PREFIX;
 
 /* AT_FIRST, on the best instruction set of this machine. */
@@ -86,11 +177,34 @@ void PREFIX_init_isa(PREFIX *self, PREFIX_isa isa PACKED_PARAMETER);
 /* Sets the state to what it was after PREFIX_init. */
 void PREFIX_reset(PREFIX *self);
 
-STEP_DECLARATION;
+//* not in place
+/* One step: reads the inputs, writes every output, keeps the new state. */
+//.
+//* in place
+/* One step: reads the inputs, writes every output, keeps the new state.
+ * In place: FIELD and OUTPUT may be the same pointer; COPIES then.
+ */
+//.
+void PREFIX_step(PREFIX *UPPER_RESTRICT self STEP_PARAMETERS);
 //: steps
 
-STEPS_DECLARATION;
+/* Calls PREFIX_step for each step, in order.
+//* each step
+ * FIELD holds steps * FIELD_SIZE.
+//.
+ * An output without an axis for steps is that of the last step; without steps nothing is written.
+ * The state continues from call to call. PREFIX_reset starts another sequence.
+//* in place
+ * In place: FIELD and OUTPUT may be the same pointer; COPIES then.
+//.
+ */
+void PREFIX_steps(PREFIX *UPPER_RESTRICT self, size_t steps STEP_PARAMETERS);
 //: end
+//* common
+
+/* The model as a table of functions, which all models have in common. An instance is a PREFIX. */
+extern const cellc_model PREFIX_model;
+//.
 
 #undef UPPER_RESTRICT
 

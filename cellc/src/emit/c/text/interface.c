@@ -1,13 +1,3 @@
-//: include
-#include "SHARED_FILE"
-#if CELLC_INTERFACE != NUMBER
-#error "SHARED_FILE is of another version of cellc than this file: generate all models with one version"
-#endif
-
-//: header
-
-/* The model as a table of functions, which all models have in common. An instance is a PREFIX. */
-extern const cellc_model PREFIX_model;
 //: source
 
 /* ---- the common interface ---- */
@@ -21,19 +11,51 @@ static void PREFIX_model_reset(void *instance) {
 }
 
 static void PREFIX_model_step(void *instance, const void *const *inputs, void *const *outputs) {
-    UNUSED;
-    STEP;
+//* no step inputs
+    (void)inputs;
+//.
+    PREFIX_step(instance POINTERS);
 }
 
 static void PREFIX_model_steps(void *instance, size_t steps, const void *const *inputs, void *const *outputs) {
-    UNUSED;
-    STEPS;
+//* no step inputs
+    (void)inputs;
+//.
+//* steps
+    PREFIX_steps(instance, steps POINTERS);
+//.
+//* read by calls
+    const FIELD_TYPE *input_AT = inputs[AT];
+//.
+//* written by calls
+    FIELD_TYPE *output_AT = outputs[AT];
+//.
+//* no steps
+    for (size_t i = 0; i < steps; i++) {
+        PREFIX_step(instance ADVANCING);
+    }
+//.
 }
 
 static const char *PREFIX_model_isa_name(const void *instance) {
     return PREFIX_isa_name(((const PREFIX *)instance)->isa);
 }
-TABLES;
+//* some step inputs
+
+static const cellc_tensor PREFIX_model_inputs[] = {
+//.
+//* read
+    {"FIELD", FIELD_SIZE, FIELD_MODEL, EACH_STEP},
+//.
+//* some step inputs
+};
+//.
+
+static const cellc_tensor PREFIX_model_outputs[] = {
+//* written
+    {"FIELD", FIELD_SIZE, FIELD_MODEL, EACH_STEP},
+//.
+};
 
 const cellc_model PREFIX_model = {
     .interface_number = CELLC_INTERFACE,
@@ -42,9 +64,14 @@ const cellc_model PREFIX_model = {
     .instance_size = sizeof(PREFIX),
     .instance_alignment = _Alignof(PREFIX),
     .input_count = INPUT_COUNT,
-    .inputs = INPUT_TABLE,
+//* some step inputs
+    .inputs = PREFIX_model_inputs,
+//.
+//* no step inputs
+    .inputs = NULL,
+//.
     .output_count = OUTPUT_COUNT,
-    .outputs = OUTPUT_TABLE,
+    .outputs = PREFIX_model_outputs,
     .in_place_output = IN_PLACE,
     .init = PREFIX_model_init,
     .reset = PREFIX_model_reset,

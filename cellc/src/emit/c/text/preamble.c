@@ -1,6 +1,15 @@
+
+#ifdef __cplusplus
+#error "compile this file as C, and include its header in C++"
+#else
+
+//* pool
+#include <sched.h>
+//.
 #include <stddef.h>
 #include <stdint.h>
 
+//* extensions
 #if !defined(__GNUC__) && !defined(__clang__)
 #error "this file uses the vector types of gcc and clang: generate it with --target portable for other compilers"
 #endif
@@ -8,13 +17,25 @@
     || defined(__NO_SIGNED_ZEROS__) || __FINITE_MATH_ONLY__
 #error "-ffast-math changes the results: the order and the rounding of every operation are part of them"
 #error "add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:"
+//.
+//* no extensions
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
+    || defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "-ffast-math changes the results: the order and the rounding of every operation are part of them"
+#error "MSVC: /fp:precise. gcc and clang: add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:"
+//.
 #error "set_source_files_properties(SOURCE_FILE PROPERTIES COMPILE_OPTIONS -fno-fast-math)"
 #endif
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
 #error "float must be computed as float (FLOAT_FLAGS)"
 #endif
-REFUSED
+//* refused
+#if REFUSED
+#error "this file is made for ARCHITECTURE: HELP"
+#endif
+//.
 
+//* extensions
 /* A multiplication and an addition stay two operations, whatever -std and -m are: fused operations are written as such.
  * (Only clang's -ffp-contract=fast overrides this.) */
 #if defined(__clang__)
@@ -24,3 +45,40 @@ REFUSED
 #pragma GCC optimize("fp-contract=off")
 TUNING
 #endif
+//.
+//* no extensions
+/* A multiplication and an addition stay two operations, whatever the compiler's flags are. (Only clang's -ffp-contract=fast
+ * overrides this.) */
+#if IS_GCC
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off")
+TUNING
+#elif defined(_MSC_VER) && !defined(__clang__)
+#pragma fp_contract(off)
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+//.
+//* baseline's header
+
+#include <BASELINE_HEADER>
+//.
+//* headers
+
+#if CONDITION
+HEADERS
+#endif
+//.
+
+//* extensions
+#define UPPER_INLINE static inline __attribute__((always_inline, unused))
+//.
+//* no extensions
+#define UPPER_INLINE static inline
+//.
+//* called
+#define UPPER_CALLED HOW_CALLED
+//.
+//* attributes
+#define ATTRIBUTE __attribute__((target("FEATURES")))
+//.

@@ -1,17 +1,48 @@
 //: isa
 
+/* ---- what the header declares ---- */
+//* instead
+
+/* What every machine has that this file is compiled for. */
+//.
+//* baselines when instead
+CONDITION
+#define BASELINE ENUMERATOR
+//.
+//* instead
+#endif
+//.
+PROCESSORS;
+
 int PREFIX_isa_available(PREFIX_isa isa) {
-    AVAILABLE;
+//* available
+CONDITION
+    return (unsigned)isa <= ENUMERATOR && (PREFIX_machine() >> isa & 1u) != 0;
+//.
+//* asks
+#else
+//.
+    return isa == BASELINE;
+//* asks
+#endif
+//.
 }
 
 PREFIX_isa PREFIX_isa_detect(void) {
-    DETECT;
+//* asked, best first
+    if (PREFIX_isa_available(ENUMERATOR)) {
+        return ENUMERATOR;
+    }
+//.
     return BASELINE;
 }
 
 const char *PREFIX_isa_name(PREFIX_isa isa) {
     switch (isa) {
-    NAMES;
+//* isas
+    case ENUMERATOR:
+        return "ISA";
+//.
     }
     return "unknown";
 }
@@ -26,18 +57,50 @@ UPPER_INLINE void PREFIX_flush(float *restrict to, const float *restrict from, s
 //: function
 
 void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS) {
-    FLUSHED;
+//* flushed
+    float flushed_FIELD[FIELD_SIZE];
+//.
+//* flushes
+    PREFIX_inputs flushed = *inputs;
+//.
+//* flushed
+    PREFIX_flush(flushed_FIELD, inputs->FIELD, FIELD_SIZE);
+    flushed.FIELD = flushed_FIELD;
+//.
+//* flushes
+    inputs = &flushed;
+//.
     switch (PREFIX_isa_available(isa) ? isa : BASELINE) {
-    CASES;
+//* asked
+BEFORE
+    case ENUMERATOR:
+        PREFIX_run_BODY(RUN_NAMES);
+        return;
+AFTER
+//.
     default:
-        OTHERWISE;
+//* baselines
+CONDITION
+        PREFIX_run_BODY(RUN_NAMES);
+//.
+//* instead
+#endif
+//.
         return;
     }
 }
 //: state
 
 void PREFIX_state_reset(PREFIX_state *state) {
-    RESET_STATE;
+//* order
+    state->backwards = 0;
+//.
+//* variables
+    RESET
+//.
+//* neither order nor variables
+    (void)state;
+//.
 }
 //: struct
 
@@ -47,28 +110,49 @@ void PREFIX_init(PREFIX *self PACKED_PARAMETER) {
 
 void PREFIX_init_isa(PREFIX *self, PREFIX_isa isa PACKED_PARAMETER) {
     self->isa = PREFIX_isa_available(isa) ? isa : BASELINE;
-    INIT;
+//* packed
+    self->packed = packed;
+//.
+//* pool
+    self->pool = NULL;
+//.
     PREFIX_reset(self);
 }
 
 void PREFIX_reset(PREFIX *self) {
-    RESET;
+//* state
+    PREFIX_state_reset(&self->state);
+//.
+//* states
+    RESET
+//.
+//* neither state nor states
+    (void)self;
+//.
 }
 
-STEP_HEAD;
-    STEP;
-}
-//: copy
-    /* INPUT is still read after OUTPUT is written */
-    float PREFIX_copy[INPUT_SIZE];
-    if (INPUT == OUTPUT) {
-        COPIED
-        INPUT = PREFIX_copy;
+void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
+//* in place with a copy
+    /* FIELD is still read after OUTPUT is written */
+    float PREFIX_copy[FIELD_SIZE];
+    if (FIELD == OUTPUT) {
+        COPY
+        FIELD = PREFIX_copy;
     }
+//.
+//* some inputs
+    const PREFIX_inputs inputs = {INPUT_PLACES};
+//.
+    const PREFIX_outputs outputs = {OUTPUT_PLACES};
+    PREFIX_run(self->isa, RUN_ARGUMENTS);
+//* states
+    KEEP
+//.
+}
 //: steps
 
-STEPS_HEAD;
+void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
     for (size_t steps_done = 0; steps_done < steps; steps_done++) {
-        STEP_CALL;
+        PREFIX_step(self STEPS_ARGUMENTS);
     }
 }

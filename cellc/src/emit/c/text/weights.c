@@ -1,22 +1,39 @@
-//: narrow
+//: inline
+//* if narrow
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "weights narrower than a float are laid out for little-endian machines: generate this file with f32 weights"
 #endif
-//: array
+//.
+
 /* The weights in the order in which the kernels read them, as bits: exact, and fast to compile.
-IN_PLACE;
-static const ALIGNEDunion {
+//* extensions
+ * -DUPPER_WEIGHTS_SECTION='".name"' puts them into a section of the linker's. */
+#ifdef UPPER_WEIGHTS_SECTION
+__attribute__((section(UPPER_WEIGHTS_SECTION)))
+#endif
+//.
+//* no extensions
+ * UPPER_WEIGHTS_PLACE, if it is defined, is what the compiler wants before a constant that belongs to a section of its own. */
+#ifdef UPPER_WEIGHTS_PLACE
+UPPER_WEIGHTS_PLACE
+#endif
+//.
+static const ALIGNED_MEMBERunion {
     uint32_t bits[LENGTH];
     float values[LENGTH];
-    MEMBERS;
+//* narrow
+    TYPE MEMBER[COUNT];
+//.
 } PREFIX_weight_data = {{
 //: beside
+
 /* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The
  * assembler looks for it in the working directory and in those given by -I; -DUPPER_WEIGHTS_FILE='"path"' names
  * another place (with -flto: a place that the linker finds too). -DUPPER_WEIGHTS_SECTION='".name"' puts the weights into
  * a section of the linker's. */
 #ifndef UPPER_WEIGHTS_FILE
-#define UPPER_WEIGHTS_FILE "NAME"
+#define UPPER_WEIGHTS_FILE "FILE_NAME"
 #endif
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the weights file is little-endian: generate this file with --weights-as inline"
@@ -54,7 +71,9 @@ __attribute__((visibility("hidden")))
 #endif
 extern const KIND {
     float values[LENGTH];
-    MEMBERS;
+//* narrow
+    TYPE MEMBER[COUNT];
+//.
 } PREFIX_weight_data;
 #elif defined(__has_embed)
 #if defined(__clang__)
@@ -63,10 +82,12 @@ extern const KIND {
 #ifdef UPPER_WEIGHTS_SECTION
 __attribute__((section(UPPER_WEIGHTS_SECTION)))
 #endif
-static const ALIGNEDunion {
+static const ALIGNED_MEMBERunion {
     unsigned char bytes[LENGTH * sizeof(float)];
     float values[LENGTH];
-    MEMBERS;
+//* narrow
+    TYPE MEMBER[COUNT];
+//.
 } PREFIX_weight_data = {{
 #embed UPPER_WEIGHTS_FILE
 }};

@@ -4,20 +4,40 @@
 pub struct Isa(Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    KINDS,
+//* isas
+    CFG
+    ISA_KIND,
+//.
 }
 #[unused]
 impl Isa {
     /// The best instruction set of this machine. It asks the processor: call it once and keep the result.
     #[must_use]
     pub fn detect() -> Self {
-        DETECTED;
+//* asked, best first
+        CFG
+        {
+            if QUESTION {
+                return Isa(Kind::ISA_KIND);
+            }
+        }
+//.
+//* chosen
+        CHOICE
+//.
     }
     /// The instruction set of that name; `None` if there is no code for it here or the machine lacks it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
-            NAMED => (),
+//* chosen
+            CFG
+            "ISA_NAME" => Some(Isa(Kind::ISA_KIND)),
+//.
+//* asked, best first
+            CFG
+            "ISA_NAME" if QUESTION => Some(Isa(Kind::ISA_KIND)),
+//.
             _ => None,
         }
     }
@@ -25,7 +45,14 @@ impl Isa {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self.0 {
-            NAMES => (),
+//* chosen
+            CFG
+            Kind::ISA_KIND => "ISA_NAME",
+//.
+//* asked, best first
+            CFG
+            Kind::ISA_KIND => "ISA_NAME",
+//.
         }
     }
 }
@@ -35,7 +62,10 @@ impl Isa {
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    FIELDS: (),
+//* inputs
+    /// Shape `FIELD_SHAPE`.
+    pub FIELD: &'a FIELD_ARRAY,
+//.
 }
 
 //: step inputs
@@ -43,7 +73,10 @@ pub struct Inputs<'a> {
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct StepInputs<'a> {
-    FIELDS: (),
+//* step inputs
+    /// Shape `FIELD_SHAPE`.
+    pub FIELD: &'a FIELD_ARRAY,
+//.
 }
 
 //: outputs
@@ -51,14 +84,21 @@ pub struct StepInputs<'a> {
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Outputs {
-    FIELDS: (),
+//* outputs
+    /// Shape `FIELD_SHAPE`.
+    pub FIELD: FIELD_ARRAY,
+//.
 }
 #[unused_new]
 impl Outputs {
     /// All zero.
     #[must_use]
     pub const fn new() -> Self {
-        Outputs { ZEROS: () }
+        Outputs {
+//* outputs
+            FIELD: FIELD_ZERO,
+//.
+        }
     }
 }
 
@@ -67,21 +107,24 @@ impl Outputs {
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Weights<'a> {
-    FIELDS: (),
+//* weights
+    /// Shape `FIELD_SHAPE`.
+    pub FIELD: &'a FIELD_NESTED,
+//.
 }
 /// The weights in the order in which the kernels read them. [`pack()`] fills it.
 #[unused]
 #[derive(Clone, Debug)]
 #[repr(C, align(ALIGNMENT))]
 pub struct Packed {
-    values: [f32; LENGTH],
+    values: [f32; PACKED_LEN],
 }
 #[unused_new]
 impl Packed {
-    /// All zero. It has BYTES bytes: keep it in a static, or make it once.
+    /// All zero. It has PACKED_BYTES bytes: keep it in a static, or make it once.
     #[must_use]
     pub const fn new() -> Self {
-        Packed { values: [0.0; LENGTH] }
+        Packed { values: [0.0; PACKED_LEN] }
     }
 }
 /// Puts weights into the order in which the kernels read them.
@@ -96,32 +139,56 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 #[derive(Clone, Debug)]
 #[repr(C, align(ALIGNMENT))]
 pub struct State {
-    MEMORY: (),
+//* block
+    /// Scratch memory, BLOCK_BYTES bytes.
+    block: [f32; BLOCK_LEN],
+//.
+//* variables
+    /// Shape `FIELD_SHAPE`.
+    pub FIELD: [f32; FIELD_LEN],
+//.
+//* order
+    /// The order in which large weights are read, 0 and 1 alternately. No result depends on it.
+    backwards: u32,
+//.
 }
 #[unused_new]
 impl State {
-    fn NEW() {}
-    /// Sets every variable to its initial value.
-    pub fn reset(&mut self) {
-        RESET_STATE;
-    }
-}
-
-//: state at zero
+//* zero at first
     /// All zero.
     #[must_use]
     pub const fn new() -> Self {
-        State { ZEROS: () }
-    }
-
-//: state initially
+        State {
+//.
+//* not zero at first
     /// Every variable has its initial value.
     #[must_use]
     pub fn new() -> Self {
-        let mut state = State { ZEROS: () };
+        let mut state = State {
+//.
+//* order
+            backwards: 0,
+//.
+//* block
+            block: [0.0; BLOCK_LEN],
+//.
+//* variables
+            FIELD: [0.0; FIELD_LEN],
+//.
+        }
+//* not zero at first
+        ;
         state.reset();
         state
+//.
     }
+    /// Sets every variable to its initial value.
+    pub fn reset(&mut self) {
+//* variables
+        RESET;
+//.
+    }
+}
 
 //: cut
 /// Skips `skip` elements and takes the next `N` off the front of `left`.
@@ -135,16 +202,15 @@ fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a 
 //: function
 /// One step, as a pure function: reads every input and writes every output.
 #[unused_style]
-pub fn FUNCTION(isa: Isa, PARAMETERS: ()) {
+pub fn FUNCTION(isa: Isa, RUN_PARAMETERS: ()) {
+//* flushes nothing
     BODIES;
-}
-
-//: function that flushes
-/// One step, as a pure function: reads every input and writes every output.
-#[unused_style]
-pub fn FUNCTION(isa: Isa, PARAMETERS: ()) {
+//.
+//* flushes
     isa.run(FLUSHED);
+//.
 }
+//* flushes
 #[style]
 impl Isa {
     /// The values, with 0 for magnitudes below 2^-100.
@@ -158,17 +224,18 @@ impl Isa {
         left
     }
     /// One step, from states that are already flushed.
-    fn run(self, PARAMETERS: ()) {
+    fn run(self, RUN_PARAMETERS: ()) {
         let isa = self;
         BODIES;
     }
 }
-
-//: flat
+//.
+//* rows
 /// The rows as one array. The sizes match, so there is no `None`.
 fn flat<const I: usize, const N: usize, const L: usize>(rows: &[[f32; I]; N]) -> &[f32; L] {
     rows.as_flattened().first_chunk().unwrap_or(&[0.0; L])
 }
+//.
 
 //: unequal steps
 /// The slices given to [`TYPE_NAME::steps`] have different numbers of steps.
@@ -189,7 +256,18 @@ DOC!();
 #[aligned]
 pub struct TYPE_NAME<'w> {
     isa: Isa,
-    MEMBERS: (),
+//* packed
+    packed: &'w Packed,
+//.
+//* pool
+    pair: Pair,
+//.
+//* state
+    state: State,
+//.
+//* states
+    FIELD: FIELD_ARRAY,
+//.
 }
 #[unused_style]
 impl<'w> TYPE_NAME<'w> {
@@ -201,7 +279,21 @@ impl<'w> TYPE_NAME<'w> {
     /// AT_FIRST, on a given instruction set.
     #[must_use]
     pub const fn with_isa(isa: Isa, packed: &'w Packed) -> Self {
-        TYPE_NAME { isa: isa, ZEROS: () }
+        TYPE_NAME {
+            isa: isa,
+//* packed
+            packed,
+//.
+//* pool
+            pair: Pair::new(),
+//.
+//* state
+            state: State::new(),
+//.
+//* states
+            FIELD: FIELD_ZERO,
+//.
+        }
     }
     /// The instruction set in use.
     pub fn isa(&self) -> Isa {
@@ -209,32 +301,41 @@ impl<'w> TYPE_NAME<'w> {
     }
     /// Sets the state to ITS_INITIAL_VALUE.
     pub fn reset(&mut self) {
-        RESET;
+//* state
+        self.state.reset();
+//.
+//* states
+        self.FIELD = FIELD_ZERO;
+//.
     }
-    fn METHODS() {}
-}
-
-//: step
+//* no pool
     /// One step: reads the inputs, writes every output, keeps the new state.
-    pub fn step(&mut self, PARAMETERS: ()) {
-        STEP;
-    }
-
-//: step on threads
+//.
+//* pool
     /// One step: reads the inputs, writes every output, keeps the new state. It uses two threads if that is faster; the first such step starts the helper of [`Pair`].
-    pub fn step(&mut self, PARAMETERS: ()) {
+//.
+    pub fn step(&mut self, STEP_PARAMETERS: ()) {
         STEP;
+//* states
+        self.FIELD = KEPT;
+//.
     }
+//* pool
     /// Like [`Self::step`], on threads of your own.
-    pub fn step_with(&mut self, pool: &mut dyn Join, PARAMETERS: ()) {
+    pub fn step_with(&mut self, pool: &mut dyn Join, STEP_PARAMETERS: ()) {
         STEP_WITH;
+//.
+//* states with a pool
+        self.FIELD = KEPT;
+//.
+//* pool
     }
     /// The threads of [`Self::step`].
     pub fn pair(&mut self) -> &mut Pair {
         &mut self.pair
     }
-
-//: steps
+//.
+//* several steps
     /// Calls [`Self::step`] for each step of the slices, in order.
     ///
     /// An output that is not a slice is that of the last step; without steps nothing is written. The state continues
@@ -248,43 +349,43 @@ impl<'w> TYPE_NAME<'w> {
         }
         Ok(())
     }
-
-//: step in place
-    /// [`Self::step`] in place: `io` is `INPUT` before and `OUTPUT` after.
-    pub fn step_in_place(&mut self, io: &mut IO) {
+//.
+//* in place
+    /// [`Self::step`] in place: `io` is `FIELD` before and `OUTPUT` after.
+    pub fn step_in_place(&mut self, io: &mut OUT_ARRAY) {
         let input = *io;
         STEP;
     }
-
-//: steps in place
+//.
+//* steps in place
     /// [`Self::steps`] in place: calls [`Self::step_in_place`] for each step of `io`.
-    pub fn steps_in_place(&mut self, io: &mut [IO]) {
+    pub fn steps_in_place(&mut self, io: &mut [OUT_ARRAY]) {
         for io in io {
             self.step_in_place(io);
         }
     }
-
-//: kept state
-    /// The state `NAME`.
-    pub fn NAME(&self) -> &ARRAY {
-        &self.NAME
+//.
+//* states
+    /// The state `FIELD`.
+    pub fn FIELD(&self) -> &FIELD_ARRAY {
+        &self.FIELD
     }
-    /// Sets the state `NAME`.
-    pub fn set_NAME(&mut self, NAME: &ARRAY) {
-        self.NAME = VALUE;
+    /// Sets the state `FIELD`.
+    pub fn set_FIELD(&mut self, FIELD: &FIELD_ARRAY) {
+        self.FIELD = GIVEN;
     }
-
-//: variable
-    /// The variable `NAME`, shape `SHAPE`.
-    pub fn NAME(&self) -> &ARRAY {
-        &self.state.NAME
+//.
+//* variables
+    /// The variable `FIELD`, shape `FIELD_SHAPE`.
+    pub fn FIELD(&self) -> &[f32; FIELD_LEN] {
+        &self.state.FIELD
     }
-    /// Sets the variable `NAME`.
-    pub fn set_NAME(&mut self, NAME: &ARRAY) {
-        self.state.NAME = *NAME;
+    /// Sets the variable `FIELD`.
+    pub fn set_FIELD(&mut self, FIELD: &[f32; FIELD_LEN]) {
+        self.state.FIELD = *FIELD;
     }
-
-//: whole state
+//.
+//* state
     /// The state and the scratch memory of [`FUNCTION`].
     pub fn state(&self) -> &State {
         &self.state
@@ -293,27 +394,51 @@ impl<'w> TYPE_NAME<'w> {
     pub fn state_mut(&mut self) -> &mut State {
         &mut self.state
     }
-
-//: default
+//.
+}
+//* baked
 impl Default for TYPE_NAME {
     fn default() -> Self {
         Self::new()
     }
 }
+//.
 
 //: runtime
 impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
-    type Input<'a> = INPUT;
-    type Output = OUTPUT;
-    const INPUTS: &'static [::cellc_runtime::Port] = INPUT_PORTS;
-    const OUTPUTS: &'static [::cellc_runtime::Port] = OUTPUT_PORTS;
-    const STATES: &'static [::cellc_runtime::Port] = STATE_PORTS;
+    type Input<'a> = STEP_INPUT;
+    type Output = STEP_OUTPUT;
+    const INPUTS: &'static [::cellc_runtime::Port] = &[
+//* step inputs
+        ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
+//.
+    ];
+    const OUTPUTS: &'static [::cellc_runtime::Port] = &[
+//* outputs
+        ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
+//.
+    ];
+    const STATES: &'static [::cellc_runtime::Port] = &[
+//* states
+        ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
+//.
+//* variables
+        ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
+//.
+    ];
     fn zeroed_output() -> Self::Output {
-        ZERO
+        STEP_ZERO
     }
-    fn step(&mut self, BOUND: Self::Input<'_>, output: &mut Self::Output) {
-        Self::step(self, ARGUMENT, output)
+//* no step inputs
+    fn step(&mut self, _: Self::Input<'_>, output: &mut Self::Output) {
+        Self::step(self, output)
     }
+//.
+//* some step inputs
+    fn step(&mut self, input: Self::Input<'_>, output: &mut Self::Output) {
+        Self::step(self, input, output)
+    }
+//.
     fn reset(&mut self) {
         Self::reset(self)
     }
@@ -326,7 +451,7 @@ impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
 /// Weights and constants: little-endian, in the order in which the kernels read them.
 #[repr(C, align(ALIGNMENT))]
 struct Aligned<T>(T);
-static WEIGHTS: Aligned<[u8; LENGTH]> = Aligned(CELLC_WEIGHTS);
+static WEIGHTS: Aligned<[u8; BAKED_BYTES]> = Aligned(CELLC_WEIGHTS);
 /// `N` weights of `B` bytes, from byte `4 * at` on. Called in constants only, where a panic is a compile error.
 const fn part<const B: usize, const N: usize>(at: usize) -> &'static [[u8; B]; N] {
     match WEIGHTS.0.split_at(4 * at).1.as_chunks().0.first_chunk() {

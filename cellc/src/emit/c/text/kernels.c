@@ -1,0 +1,44 @@
+//: packing
+
+void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed) {
+    ZEROED
+//* calls
+    CALL
+//.
+}
+//: half
+
+/* The arguments of FULL, and the function that a pool calls. */
+struct FULL_args {
+//* params
+    CONSTANT TYPE *NAME;
+//.
+};
+
+static ATTRIBUTE void FULL_call(void *argument) {
+    const struct FULL_args *args = argument;
+    FULL(MEMBERS);
+}
+//: run
+
+/* One step: the kernels in order. */
+static ATTRIBUTE void PREFIX_run_ISA(RUN_PARAMETERS) {
+//* unused pool
+    (void)pool;
+//.
+//* tables
+    static const uint32_t NAME[LEN] = {VALUES};
+//.
+//* unused state
+    (void)state;
+//.
+//* unused inputs
+    (void)inputs;
+//.
+//* calls
+    CALL
+//.
+//* order
+    state->backwards ^= 1u;
+//.
+}

@@ -1,0 +1,55 @@
+//! What both languages call tensors.
+
+use super::elements::{counted, spelling};
+use super::names::Field;
+use super::text::Word;
+
+/// A tensor's type in Rust: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat array.
+pub(crate) fn array(field: &Field) -> String {
+    match *field.shape {
+        [n, i] if !flat(field) => format!("[[f32; {i}]; {n}]"),
+        _ => format!("[{}; {}]", spelling(field.element).rust, field.len()),
+    }
+}
+
+/// Whether that is one array: rows of integers always are.
+pub(super) fn flat(field: &Field) -> bool {
+    !matches!(*field.shape, [n, _] if n != 1) || field.element != crate::kernel::Element::F32
+}
+
+/// The same, with an array for every dimension: what holds weights.
+pub(crate) fn nested(field: &Field) -> String {
+    field.shape.iter().rev().fold(spelling(field.element).rust.to_owned(), |ty, n| format!("[{ty}; {n}]"))
+}
+
+/// All zero, in Rust.
+pub(super) fn zero(field: &Field) -> String {
+    match *field.shape {
+        [n, i] if !flat(field) => format!("[[0.0; {i}]; {n}]"),
+        _ => format!("[{}; {}]", spelling(field.element).zero, field.len()),
+    }
+}
+
+/// The macro in C for the number of elements; `upper` is what every macro begins with.
+pub(super) fn size(field: &Field, upper: &str) -> String {
+    format!("{upper}_{}_SIZE", field.name.to_ascii_uppercase())
+}
+
+/// What texts say of a tensor. In C every macro begins with `upper`.
+pub(super) fn words(field: &Field, upper: &str) -> Vec<Word> {
+    let Field { name, shape, element, .. } = field;
+    let spelling = spelling(*element);
+    vec![
+        ("FIELD_SIZE", size(field, upper)),
+        ("FIELD_LEN", field.len().to_string()),
+        ("FIELD_SHAPE", format!("{shape:?}")),
+        ("FIELD_ELEMENTS", counted(*element, field.len()).to_owned()),
+        ("FIELD_MODEL", format!("CELLC_{}", spelling.model)),
+        ("FIELD_PORT", spelling.port.to_owned()),
+        ("FIELD_TYPE", spelling.c.to_owned()),
+        ("FIELD_ARRAY", array(field)),
+        ("FIELD_NESTED", nested(field)),
+        ("FIELD_ZERO", zero(field)),
+        ("FIELD", name.clone()),
+    ]
+}
