@@ -16,9 +16,14 @@ mod text;
 mod traversal;
 mod weights;
 
+#[cfg(feature = "builder")]
+use std::collections::BTreeSet;
+
 use proc_macro2::TokenStream;
 
 use crate::arch::{Condition, Isa, Processor};
+#[cfg(feature = "builder")]
+use crate::kernel::Element;
 use crate::kernel::{Body, BodyRef, Program, Role};
 use crate::options::Options;
 use crate::pack::Packed;
@@ -112,6 +117,30 @@ impl<'a> Contents<'a> {
             }
         }
         all
+    }
+
+    /// The headers of C that bodies want, by the condition under which these are compiled.
+    #[cfg(feature = "builder")]
+    fn headers(&self) -> Vec<(Condition, Vec<&'static str>)> {
+        let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
+        for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
+            let own = [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
+            for header in own.into_iter().filter(|header| !header.is_empty()) {
+                match all.iter_mut().find(|(known, _)| *known == condition) {
+                    Some((_, headers)) if headers.contains(&header) => {}
+                    Some((_, headers)) => headers.push(header),
+                    None => all.push((condition, vec![header])),
+                }
+            }
+        }
+        all
+    }
+
+    /// The kinds of narrow weights among the constants.
+    #[cfg(feature = "builder")]
+    fn narrow_weights(&self) -> BTreeSet<Element> {
+        let weights = self.program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
+        weights.map(|buffer| buffer.element).filter(|element| *element != Element::F32).collect()
     }
 
     /// Whether all weights are known.

@@ -2,6 +2,7 @@
 //! the programs around generated code go through them.
 
 use super::names::{Field, Interface};
+use super::tensors::array;
 use crate::options::Language;
 
 /// The arguments of a generated function, in order. An instruction set, or the struct, comes before them.
@@ -132,6 +133,14 @@ impl Argument<'_> {
 }
 
 impl Tensors<'_> {
+    /// What the argument refers to, in Rust: the one tensor's array, or the struct with `lifetimes`.
+    pub fn ty(&self, lifetimes: &str) -> String {
+        match self.record {
+            None => array(self.fields[0]),
+            Some(record) => format!("{record}{lifetimes}"),
+        }
+    }
+
     /// Where a tensor of the argument is, in Rust.
     pub fn place(&self, field: &Field) -> String {
         match self.record {

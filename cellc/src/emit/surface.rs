@@ -5,8 +5,20 @@ use super::names::Field;
 use super::signature::Signature;
 use super::text::{List, Word, when};
 use super::{Contents, tensors};
+use crate::arch::Isa;
 use crate::kernel::Element;
 use crate::options::Language;
+
+/// What one language says of the things of lists, beside what both say.
+pub(super) trait OwnWords {
+    fn isa(&self, isa: &'static Isa) -> Vec<Word>;
+    /// A state of the struct, and the output that it becomes.
+    fn state(&self, state: &Field, output: &Field) -> Vec<Word>;
+    /// A variable, and how many others come before it.
+    fn variable(&self, at: usize, variable: &Field) -> Vec<Word>;
+    /// The input and the output that may be one array.
+    fn in_place(&self, input: &Field, output: &Field) -> Vec<Word>;
+}
 
 impl Contents<'_> {
     /// The items in order.
@@ -35,7 +47,7 @@ impl Contents<'_> {
     }
 
     /// What texts list in both languages: tensors, and what a file may have or lack.
-    pub(super) fn lists(&self) -> Vec<List> {
+    pub(super) fn lists(&self, own: &dyn OwnWords) -> Vec<List> {
         let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
         let words = |field: &Field| tensors::words(field, &upper);
         let all = |fields: &[Field]| fields.iter().map(words).collect::<Vec<_>>();
@@ -50,19 +62,38 @@ impl Contents<'_> {
         let mut elements = interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
         let integers = interface.alternates || elements.any(|element| element != Element::F32);
         let each_step = interface.step_tensors().filter(|tensor| tensor.each_step);
-        let pair = interface.in_place().map(|(input, output)| with(input, "OUTPUT", &output.name));
-        let [pair, copied] = [true, self.copies()].map(|is| pair.clone().filter(|_| is).into_iter().collect());
+        let becomes = |field: &Field, output: &Field, own: Vec<Word>| [with(field, "OUTPUT", &output.name), own].concat();
+        let pair = interface.in_place().map(|(input, output)| becomes(input, output, own.in_place(input, output)));
+        let pair_of = |is: bool| pair.iter().filter(|_| is).cloned().collect::<Vec<_>>();
+        let pair_of_steps = interface
+            .in_place()
+            .zip(interface.steps.as_ref())
+            .is_some_and(|((input, output), steps)| steps.inputs[input.index] && steps.outputs[output.index]);
+        let kept = |(state, output): (&Field, &Field)| becomes(state, output, own.state(state, output));
+        let variable = |(at, field): (usize, &Field)| [words(field), own.variable(at, field)].concat();
+        let flushes = self.flushed_before().next().is_some();
+        let all_isas = || self.isas.iter().map(|(isa, _)| *isa);
         vec![
+            ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
+            ("asked, best first", self.asked().rev().map(|isa| own.isa(isa)).collect()),
+            ("chosen", all_isas().filter(|isa| isa.question().is_none()).map(|isa| own.isa(isa)).collect()),
+            when("asks", self.asked().next().is_some()),
+            when("flushes", flushes),
+            when("flushes nothing", !flushes),
+            ("flushed", self.flushed_before().map(words).collect()),
+            when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
             ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
             ("inputs", all(&interface.inputs)),
             ("outputs", all(&interface.outputs)),
             ("weights", all(&interface.weights)),
-            ("variables", all(&interface.variables)),
+            ("variables", interface.variables.iter().enumerate().map(variable).collect()),
             ("step inputs", interface.step_inputs().map(words).collect()),
             ("each step", each_step.map(|tensor| words(tensor.field)).collect()),
-            ("states", self.states().map(|(state, output)| with(state, "OUTPUT", &output.name)).collect()),
-            ("in place", pair),
-            ("in place with a copy", copied),
+            ("states", self.states().map(kept).collect()),
+            ("states with a pool", self.states().filter(|_| interface.pool).map(kept).collect()),
+            ("in place", pair_of(true)),
+            ("in place with a copy", pair_of(self.copies())),
+            ("steps in place", pair_of(pair_of_steps)),
             when("not in place", interface.in_place.is_none()),
             when("some inputs", !interface.inputs.is_empty()),
             when("no step inputs", interface.step_inputs().next().is_none()),
@@ -75,17 +106,27 @@ impl Contents<'_> {
             when("state", interface.has_state()),
             when("block", interface.block_len > 0),
             when("order", interface.alternates),
+            when("neither order nor variables", !interface.alternates && interface.variables.is_empty()),
+            when("neither state nor states", !interface.has_state() && interface.states.is_empty()),
             when("integers", integers),
+            when("aligned", self.program.alignment > 4),
+            when("not aligned", self.program.alignment <= 4),
+            when("extensions", self.options.arch.c_extensions),
+            when("no extensions", !self.options.arch.c_extensions),
             when("zero at first", self.starts_at_zero()),
             when("not zero at first", !self.starts_at_zero()),
         ]
     }
 
-    /// What texts say in both languages of sizes.
-    pub(super) fn sizes(&self) -> Vec<Word> {
+    /// What differs in all texts of both languages: names and sizes.
+    pub(super) fn names_and_sizes(&self) -> Vec<Word> {
         let (block, packed) = (self.interface.block_len, self.packed.run_time_len);
         let state = block + self.interface.variables.iter().map(Field::len).sum::<usize>();
         vec![
+            ("TYPE_NAME", self.interface.type_name.clone()),
+            ("FUNCTION", self.interface.function.clone()),
+            ("PREFIX", self.interface.function.clone()),
+            ("UPPER", self.interface.function.to_ascii_uppercase()),
             ("ALIGNMENT", self.program.alignment.to_string()),
             ("BLOCK_BYTES", (block * 4).to_string()),
             ("BLOCK_LEN", block.to_string()),
@@ -99,6 +140,11 @@ impl Contents<'_> {
     /// Whether the struct holds an input as a state.
     pub(super) fn is_kept(&self, input: &Field) -> bool {
         self.states().any(|(state, _)| state == input)
+    }
+
+    /// Whether an input is flushed before the kernels run.
+    pub(super) fn is_flushed_before(&self, field: &Field) -> bool {
+        self.flushed_before().any(|flushed| flushed.index == field.index)
     }
 
     /// Whether a step in place needs a copy of its input.

@@ -1,11 +1,13 @@
 //! What a user of the generated C sees: the header, and the functions that it declares.
 
+use super::dialect::plus;
 use super::vectors::is_small;
 use super::{CFile, block_comment, interface as common, pool, wrap};
 use crate::arch::Isa;
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, StepTensor};
+use crate::emit::surface::OwnWords;
 use crate::emit::tensors;
 use crate::emit::text::{List, Word, filled, listed, part, when};
 use crate::kernel::Element;
@@ -53,8 +55,6 @@ impl CFile<'_> {
             true => (String::new(), ""),
             false => (format!(", const {}_packed *packed", self.prefix()), ", packed"),
         };
-        let member_aligned =
-            if self.program.alignment > 4 { format!("{}_ALIGNED ", self.upper()) } else { String::new() };
         let steps = |StepTensor { field, each_step, .. }: StepTensor<'_>| match each_step {
             true => format!(", {} + steps_done * {}", field.name, self.size(field)),
             false => format!(", {}", field.name),
@@ -70,9 +70,11 @@ impl CFile<'_> {
         let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
         let copies = if self.copies() { "the input is copied first" } else { "nothing is copied" };
         let mut words = vec![
-            ("MEMBER_ALIGNED", member_aligned),
-            ("PREFIX", self.prefix().to_owned()),
-            ("UPPER", self.upper()),
+            ("MEMBER_ALIGNED", self.member_aligned(true)),
+            (
+                "ORDER_ALIGNED",
+                self.member_aligned(self.interface.block_len == 0 && self.interface.variables.is_empty()),
+            ),
             (" PACKED_PARAMETER", parameter),
             (" PACKED_ARGUMENT", argument.to_owned()),
             ("RUN_PARAMETERS", self.run_params()),
@@ -89,18 +91,12 @@ impl CFile<'_> {
             ("IS_SMALL", is_small("from[i]", self.extensions())),
             ("PROCESSORS;\n", self.processors_asked()),
         ];
-        words.extend(self.sizes());
+        words.extend(self.names_and_sizes());
         words
     }
 
     /// What texts list in C.
-    fn lists(&self) -> Vec<List> {
-        let last = self.isas.len() - 1;
-        let isa = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {
-            let note = if self.condition(isa).is_none() { " /* every machine */" } else { "" };
-            let noted = format!("{}{}{note}", self.enumerator(isa), if at == last { "" } else { "," });
-            [vec![("ENUMERATOR_NOTED", noted)], self.isa(isa)].concat()
-        };
+    pub(super) fn lists(&self) -> Vec<List> {
         // the last of those under a condition; and each, the condition before the first and its end behind the last
         let (mut available, mut asked, all) = (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
         for same in all.chunk_by(|a, b| a.condition() == b.condition()) {
@@ -122,79 +118,22 @@ impl CFile<'_> {
         let instead = !baselines.is_empty();
         let condition = if instead { "#else\n" } else { "" };
         baselines.push([self.isa(self.isas[0].0), vec![("CONDITION\n", condition.to_owned())]].concat());
-        let aligned = self.program.alignment > 4;
-        let flushed: Vec<_> = self.flushed_before().map(|field| tensors::words(field, &self.upper())).collect();
-        let (has_state, has_states) = (self.interface.has_state(), !self.interface.states.is_empty());
-        let (order, variables) = (self.interface.alternates, !self.interface.variables.is_empty());
         let mut lists = vec![
-            ("isas", self.isas.iter().enumerate().map(isa).collect()),
             ("available", available),
-            ("asked, best first", all.iter().rev().map(|isa| self.isa(isa)).collect()),
             ("asked", asked),
-            when("asks", !all.is_empty()),
             when("instead", instead),
             ("baselines when instead", if instead { baselines.clone() } else { Vec::new() }),
             ("baselines", baselines),
-            when("flushes", !flushed.is_empty()),
-            ("flushed", flushed),
-            when("aligned", aligned),
-            when("not aligned", !aligned),
-            when("extensions", self.extensions()),
-            when("no extensions", !self.extensions()),
-            when("neither order nor variables", !order && !variables),
-            when("neither state nor states", !has_state && !has_states),
         ];
         lists.extend(common::lists(self));
-        lists.extend(self.contents.lists().into_iter().map(|(name, things)| (name, self.in_c(name, things))));
+        lists.extend(self.contents.lists(self));
         lists
     }
 
-    /// The words of an instruction set.
-    fn isa(&self, isa: &'static Isa) -> Vec<Word> {
-        let (body, name) = (self.named(isa).name.to_owned(), isa.name.to_owned());
-        vec![("ENUMERATOR", self.enumerator(isa)), ("BODY", body), ("ISA", name)]
-    }
-
-    /// The things of a list that both languages have, with what C alone says of them.
-    fn in_c(&self, name: &str, mut things: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
-        let interface = self.interface;
-        match name {
-            "states" => {
-                for (words, (state, output)) in things.iter_mut().zip(self.states()) {
-                    let (place, size) = (format!("self->{}", state.name), self.size(state));
-                    words.push(("RESET", self.zeroed(&place, &size)));
-                    words.push(("KEEP", self.copied(&place, &output.name, &size)));
-                }
-            }
-            "in place with a copy" => {
-                for (words, (input, _)) in things.iter_mut().zip(interface.in_place()) {
-                    let copy = format!("{}_copy", self.prefix());
-                    words.push(("COPY", self.copied(&copy, &input.name, &self.size(input))));
-                }
-            }
-            "variables" => {
-                for (words, variable) in things.iter_mut().zip(&interface.variables) {
-                    let (place, size) = (format!("state->{}", variable.name), self.size(variable));
-                    let from = |at| super::dialect::plus(&format!("{}_weight_data.values", self.prefix()), at);
-                    let reset = match self.initial(variable) {
-                        None => self.zeroed(&place, &size),
-                        Some(at) => self.copied(&place, &from(at), &size),
-                    };
-                    words.push(("RESET", reset));
-                }
-            }
-            _ => {}
-        }
-        // the first member of the state is aligned
-        if name == "variables" || name == "order" {
-            let is_first = interface.block_len == 0 && (name == "variables" || interface.variables.is_empty());
-            for (at, words) in things.iter_mut().enumerate() {
-                let aligned = is_first && at == 0 && self.program.alignment > 4;
-                let aligned = if aligned { format!("{}_ALIGNED ", self.upper()) } else { String::new() };
-                words.push(("FIRST_ALIGNED", aligned));
-            }
-        }
-        things
+    /// What aligns the first member of a struct.
+    fn member_aligned(&self, is_first: bool) -> String {
+        let is_aligned = is_first && self.program.alignment > 4;
+        if is_aligned { format!("{}_ALIGNED ", self.upper()) } else { String::new() }
     }
 
     /// An item of a text. What takes all arguments of the pure function keeps them on a line.
@@ -228,6 +167,39 @@ impl CFile<'_> {
             out.push_str(&filled(processor.c, &words));
         }
         out
+    }
+}
+
+impl OwnWords for CFile<'_> {
+    /// The last enumerator has no comma: C++98 and -Wpedantic want none there.
+    fn isa(&self, isa: &'static Isa) -> Vec<Word> {
+        let comma = if self.isas.last().is_some_and(|(last, _)| *last == isa) { "" } else { "," };
+        let note = if self.condition(isa).is_none() { " /* every machine */" } else { "" };
+        vec![
+            ("ENUMERATOR_NOTED", format!("{}{comma}{note}", self.enumerator(isa))),
+            ("ENUMERATOR", self.enumerator(isa)),
+            ("BODY", self.named(isa).name.to_owned()),
+            ("ISA", isa.name.to_owned()),
+        ]
+    }
+
+    fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
+        let (place, size) = (format!("self->{}", state.name), self.size(state));
+        vec![("RESET", self.zeroed(&place, &size)), ("KEEP", self.copied(&place, &output.name, &size))]
+    }
+
+    fn variable(&self, at: usize, variable: &Field) -> Vec<Word> {
+        let (place, size) = (format!("state->{}", variable.name), self.size(variable));
+        let from = |at| plus(&format!("{}_weight_data.values", self.prefix()), at);
+        let reset = match self.initial(variable) {
+            None => self.zeroed(&place, &size),
+            Some(at) => self.copied(&place, &from(at), &size),
+        };
+        vec![("RESET", reset), ("FIRST_ALIGNED", self.member_aligned(at == 0 && self.interface.block_len == 0))]
+    }
+
+    fn in_place(&self, input: &Field, _output: &Field) -> Vec<Word> {
+        vec![("COPY", self.copied(&format!("{}_copy", self.prefix()), &input.name, &self.size(input)))]
     }
 }
 

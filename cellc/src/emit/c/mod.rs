@@ -19,7 +19,7 @@ use std::ops::Deref;
 
 use super::Contents;
 use super::text::{listed, when};
-use crate::arch::Isa;
+use crate::arch::{Condition, Isa};
 pub(crate) use interface::FILE as INTERFACE;
 use vectors::VectorFunction;
 
@@ -120,24 +120,10 @@ impl CFile<'_> {
     fn preamble(&self) -> String {
         let (arch, file) = (self.options.arch, format!("{}.c", self.stem));
         let (refused, help) = arch.c_refused;
-        // by where they are included
-        let mut headers: Vec<(&str, Vec<&str>)> = Vec::new();
-        for isa in self.special() {
-            let Some(condition) = isa.condition() else { continue };
-            let own = [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
-            let at = headers.iter().position(|(known, _)| *known == condition.c).unwrap_or_else(|| {
-                headers.push((condition.c, Vec::new()));
-                headers.len() - 1
-            });
-            for header in own {
-                if !header.is_empty() && !headers[at].1.contains(&header) {
-                    headers[at].1.push(header);
-                }
-            }
-        }
-        let included = |(condition, headers): &(&str, Vec<&str>)| {
+        let headers = self.headers();
+        let included = |(condition, headers): &(Condition, Vec<&str>)| {
             let headers = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
-            vec![("CONDITION", (*condition).to_owned()), ("HEADERS\n", headers)]
+            vec![("CONDITION", condition.c.to_owned()), ("HEADERS\n", headers)]
         };
         let attributes = |isa: &'static Isa| {
             vec![("ATTRIBUTE", attribute(self.prefix(), isa)), ("FEATURES", isa.c_features.to_owned())]
@@ -146,11 +132,8 @@ impl CFile<'_> {
         let called = if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };
         let lists = [
             when("refused", !refused.is_empty()),
-            when("pool", self.interface.pool),
-            when("extensions", self.extensions()),
-            when("no extensions", !self.extensions()),
             when("baseline's header", !baseline.is_empty()),
-            ("headers", headers.iter().filter(|(_, headers)| !headers.is_empty()).map(included).collect()),
+            ("headers", headers.iter().map(included).collect()),
             when("called", self.isas.iter().any(|(isa, _)| isa.calls)),
             ("attributes", self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect()),
         ];
@@ -166,7 +149,7 @@ impl CFile<'_> {
             ("HOW_CALLED", called.to_owned()),
             ("UPPER", self.upper()),
         ];
-        listed(include_str!("text/preamble.c"), &lists, &words)
+        listed(include_str!("text/preamble.c"), &[lists.to_vec(), self.contents.lists(self)].concat(), &words)
     }
 }
 

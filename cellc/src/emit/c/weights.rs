@@ -4,7 +4,7 @@ use super::CFile;
 use crate::emit::elements::spelling;
 use crate::emit::text::{listed, part, when};
 use crate::emit::weights::{assembler_string, hexadecimal, weights_file};
-use crate::kernel::{Element, Role};
+use crate::kernel::Element;
 use crate::options::Language;
 
 /// Declares `<prefix>_weight_data`, if the file has constants.
@@ -30,29 +30,16 @@ pub(super) fn member(element: Element) -> &'static str {
     }
 }
 
-/// The kinds of narrow weights in a file.
-fn narrow(file: &CFile<'_>) -> Vec<Element> {
-    let weights = file.program.buffers.iter().filter(|b| b.role == Role::Weights);
-    let mut all: Vec<_> = weights.map(|b| b.element).filter(|element| *element != Element::F32).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
 /// The text of that name.
 fn text(file: &CFile<'_>, name: &str) -> String {
-    let (narrow, len) = (narrow(file), file.packed.bytes.len());
+    let (narrow, len) = (file.narrow_weights(), file.packed.bytes.len());
     let kind = if narrow.is_empty() { "struct" } else { "union" };
     let member = |element: &Element| {
         let count = (len / element.size()).to_string();
         vec![("TYPE", spelling(*element).c.to_owned()), ("MEMBER", member(*element).to_owned()), ("COUNT", count)]
     };
-    let lists = [
-        when("if narrow", !narrow.is_empty()),
-        ("narrow", narrow.iter().map(member).collect()),
-        when("extensions", file.extensions()),
-        when("no extensions", !file.extensions()),
-    ];
+    let mut lists = file.contents.lists(file);
+    lists.extend([when("if narrow", !narrow.is_empty()), ("narrow", narrow.iter().map(member).collect())]);
     let words = [
         ("ALIGNED_MEMBER", super::aligned(file.program.alignment)),
         ("KIND", kind.to_owned()),

@@ -8,7 +8,6 @@ mod kernels;
 mod lanes;
 mod lints;
 mod pool;
-mod runtime_impl;
 mod steps;
 mod surface;
 mod types;

@@ -1,35 +1,12 @@
-//! The methods that take a run-time number of steps, and those in place.
+//! The method that takes a run-time number of steps.
 
 use super::{RustFile, tuple};
-use crate::emit::names::Field;
 use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
 use crate::emit::tensors::array;
-use crate::emit::text::{List, Word};
-
-/// What texts list of them.
-pub(super) fn lists(file: &RustFile<'_>) -> Vec<List> {
-    let interface = file.interface;
-    let mut in_place = Vec::new();
-    if let Some((input, output)) = interface.in_place() {
-        let step = match &interface.outputs[..] {
-            [_] => "self.step(&input, io);".to_owned(),
-            _ => {
-                let name = &output.name;
-                format!("let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = outputs.{name};")
-            }
-        };
-        let (input, name) = (input.name.clone(), output.name.clone());
-        in_place.push(vec![("FIELD", input), ("OUT_ARRAY", array(output)), ("OUTPUT", name), ("STEP;", step)]);
-    }
-    let all = |(input, output): &(&Field, &Field)| {
-        interface.steps.as_ref().is_some_and(|steps| steps.inputs[input.index] && steps.outputs[output.index])
-    };
-    let open = if interface.in_place().is_some_and(|pair| all(&pair)) { in_place.clone() } else { Vec::new() };
-    vec![("several steps", several(file)), ("in place", in_place), ("steps in place", open)]
-}
+use crate::emit::text::Word;
 
 /// What `steps` differs in, where the number of steps is open.
-fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
+pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     let interface = file.interface;
     if interface.steps.is_none() {
         return Vec::new();

@@ -2,12 +2,13 @@
 
 use super::lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 use super::types::parameter;
-use super::{RustFile, pool, runtime_impl, steps, tuple};
+use super::{RustFile, pool, steps, tuple};
 use crate::arch::Isa;
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature};
-use crate::emit::tensors::flat;
-use crate::emit::text::{List, Word, listed, part, when};
+use crate::emit::surface::OwnWords;
+use crate::emit::tensors::{array, flat, zero};
+use crate::emit::text::{List, Word, listed, part};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
 use crate::options::Language;
@@ -46,6 +47,8 @@ impl RustFile<'_> {
             }),
             other => other.name().to_owned(),
         });
+        let step = Signature::step(self.interface);
+        let zero_alone = || zero(step.outputs().fields[0]);
         let (const_fn, initially) = match self.starts_at_zero() {
             true => ("const fn with_isa", "zero"),
             false => ("fn with_isa", "its initial value"),
@@ -57,108 +60,32 @@ impl RustFile<'_> {
             ("#[unused]", UNUSED.to_owned()),
             ("#[style]", STYLE.to_owned()),
             ("#[aligned]", self.options.arch.rust_struct.to_owned()),
-            ("TYPE_NAME", self.interface.type_name.clone()),
-            ("FUNCTION", self.interface.function.clone()),
             ("DOC!();", self.doc.iter().map(|line| format!("/// {line}\n")).collect()),
             ("const fn with_isa", const_fn.to_owned()),
             ("ITS_INITIAL_VALUE", initially.to_owned()),
             ("RUN_PARAMETERS: ()", function.spelled(parameter)),
-            ("STEP_PARAMETERS: ()", Signature::step(self.interface).spelled(parameter)),
+            ("STEP_PARAMETERS: ()", step.spelled(parameter)),
             ("FLUSHED", flushed),
             ("FLUSH_BELOW", format!("{}f32", decimal(FLUSH_BELOW))),
             ("BODIES;", self.chosen_body(&function)),
             ("STEP;", self.step(pool)),
             ("STEP_WITH;", self.step("pool")),
+            ("STEP_INPUT", step.inputs().map_or("()".to_owned(), |inputs| format!("&'a {}", inputs.ty("<'a>")))),
+            ("STEP_OUTPUT", step.outputs().ty("")),
+            ("STEP_ZERO", step.outputs().record.map_or_else(zero_alone, |record| format!("{record}::new()"))),
             ("BAKED_BYTES", self.packed.bytes.len().to_string()),
         ];
         if self.is_baked() {
             let without = [("<'w>", ""), ("packed: &'w Packed", ""), (", packed)", ")")];
             words.extend(without.map(|(word, value)| (word, value.to_owned())));
         }
-        words.extend(self.sizes());
-        words.extend(runtime_impl::words(self.interface));
+        words.extend(self.names_and_sizes());
         words
     }
 
     /// What texts list in Rust.
     fn lists(&self) -> Vec<List> {
-        let flushes = self.flushes_before();
-        let asked: Vec<_> = self.asked().rev().map(|isa| self.isa(isa)).collect();
-        let chosen = self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.question().is_none());
-        let mut lists = vec![
-            ("isas", self.isas.iter().map(|(isa, _)| self.isa(isa)).collect()),
-            ("asked, best first", asked),
-            ("chosen", chosen.map(|isa| self.isa(isa)).collect()),
-            when("flushes", flushes),
-            when("flushes nothing", !flushes),
-            when("rows", self.interface.inputs.iter().any(|field| !flat(field))),
-        ];
-        lists.extend(steps::lists(self));
-        for (name, mut things) in self.contents.lists() {
-            if name == "states" {
-                for (words, (state, output)) in things.iter_mut().zip(self.states()) {
-                    words.extend(self.kept(state, output));
-                }
-                let with_a_pool = if self.interface.pool { things.clone() } else { Vec::new() };
-                lists.push(("states with a pool", with_a_pool));
-            }
-            if name == "variables" {
-                for (words, variable) in things.iter_mut().zip(&self.interface.variables) {
-                    words.push(("RESET;", self.initialised(variable)));
-                }
-            }
-            lists.push((name, things));
-        }
-        lists
-    }
-
-    /// The words of an instruction set.
-    fn isa(&self, isa: &'static Isa) -> Vec<Word> {
-        let (cfg, kind) = (self.cfg(isa), pascal_case(isa.name));
-        let choice = format!("Isa(Kind::{kind})");
-        let choice = if cfg.is_empty() { choice } else { format!("{cfg} {{ {choice} }}") };
-        let question = isa.question().map_or("", |question| question.rust).to_owned();
-        vec![
-            ("CFG", cfg),
-            ("ISA_KIND", kind),
-            ("ISA_NAME", isa.name.to_owned()),
-            ("QUESTION", question),
-            ("CHOICE", choice),
-        ]
-    }
-
-    /// What a state of the struct becomes: by its setter, and after a step.
-    fn kept(&self, state: &Field, output: &Field) -> [Word; 2] {
-        let given = match self.is_flushed_before(state) {
-            true => self.flushed(state, &state.name),
-            false => format!("*{}", state.name),
-        };
-        let step = Signature::step(self.interface);
-        let by_reference = if step.outputs().record.is_none() { "*" } else { "" };
-        [("GIVEN", given), ("KEPT", format!("{by_reference}{}", step.outputs().place(output)))]
-    }
-
-    /// Gives a variable its initial value.
-    fn initialised(&self, variable: &Field) -> String {
-        let (name, len) = (&variable.name, variable.len());
-        match self.initial(variable) {
-            None => format!("self.{name} = [0.0; {len}];"),
-            Some(at) => format!(
-                "for (to, from) in self.{name}.iter_mut().zip(const {{ part::<4, {len}>({at}) }}) {{
-                    *to = f32::from_le_bytes(*from);
-                }}"
-            ),
-        }
-    }
-
-    /// Whether an input is flushed before the kernels run.
-    fn is_flushed_before(&self, field: &Field) -> bool {
-        self.flushed_before().any(|flushed| flushed.index == field.index)
-    }
-
-    /// Whether any is: then the struct, whose states need it no more, has a way past that.
-    fn flushes_before(&self) -> bool {
-        self.flushed_before().next().is_some()
+        [self.contents.lists(self), vec![("several steps", steps::several(self))]].concat()
     }
 
     /// An input, flushed.
@@ -235,9 +162,56 @@ impl RustFile<'_> {
             Argument::Inputs(all) if step.inputs() != Some(all) => all.value(value),
             Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name.to_owned(),
         });
-        match self.flushes_before() {
+        match self.flushed_before().next().is_some() {
             true => format!("self.isa.run({args});"),
             false => format!("{}(self.isa, {args});", self.path(&self.interface.function)),
         }
+    }
+}
+
+impl OwnWords for RustFile<'_> {
+    fn isa(&self, isa: &'static Isa) -> Vec<Word> {
+        let (cfg, kind) = (self.cfg(isa), pascal_case(isa.name));
+        let choice = format!("Isa(Kind::{kind})");
+        vec![
+            ("CHOICE", if cfg.is_empty() { choice } else { format!("{cfg} {{ {choice} }}") }),
+            ("CFG", cfg),
+            ("ISA_KIND", kind),
+            ("ISA_NAME", isa.name.to_owned()),
+            ("QUESTION", isa.question().map_or("", |question| question.rust).to_owned()),
+        ]
+    }
+
+    fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
+        let given = match self.is_flushed_before(state) {
+            true => self.flushed(state, &state.name),
+            false => format!("*{}", state.name),
+        };
+        let step = Signature::step(self.interface);
+        let by_reference = if step.outputs().record.is_none() { "*" } else { "" };
+        vec![("GIVEN", given), ("KEPT", format!("{by_reference}{}", step.outputs().place(output)))]
+    }
+
+    fn variable(&self, _at: usize, variable: &Field) -> Vec<Word> {
+        let (name, len) = (&variable.name, variable.len());
+        let reset = match self.initial(variable) {
+            None => format!("self.{name} = [0.0; {len}];"),
+            Some(at) => format!(
+                "for (to, from) in self.{name}.iter_mut().zip(const {{ part::<4, {len}>({at}) }}) {{
+                    *to = f32::from_le_bytes(*from);
+                }}"
+            ),
+        };
+        vec![("RESET;", reset)]
+    }
+
+    fn in_place(&self, _input: &Field, output: &Field) -> Vec<Word> {
+        let step = match (&self.interface.outputs[..], &output.name) {
+            ([_], _) => "self.step(&input, io);".to_owned(),
+            (_, name) => {
+                format!("let mut outputs = Outputs::new(); self.step(&input, &mut outputs); *io = outputs.{name};")
+            }
+        };
+        vec![("OUT_ARRAY", array(output)), ("STEP;", step)]
     }
 }

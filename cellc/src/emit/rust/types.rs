@@ -3,7 +3,6 @@
 use crate::arch::Isa;
 use crate::emit::elements::spelling;
 use crate::emit::signature::Argument;
-use crate::emit::tensors::array;
 use crate::emit::traversal::Block;
 
 /// A parameter of a public function.
@@ -12,14 +11,8 @@ pub(super) fn parameter(argument: &Argument<'_>) -> String {
         Argument::Pool => "&mut dyn Join".to_owned(),
         Argument::State => "&mut State".to_owned(),
         Argument::Packed => "&Packed".to_owned(),
-        Argument::Inputs(tensors) => match tensors.record {
-            None => format!("&{}", array(tensors.fields[0])),
-            Some(record) => format!("&{record}<'_>"),
-        },
-        Argument::Outputs(tensors) => match tensors.record {
-            None => format!("&mut {}", array(tensors.fields[0])),
-            Some(record) => format!("&mut {record}"),
-        },
+        Argument::Inputs(tensors) => format!("&{}", tensors.ty("<'_>")),
+        Argument::Outputs(tensors) => format!("&mut {}", tensors.ty("")),
     };
     format!("{}: {ty}", argument.name())
 }

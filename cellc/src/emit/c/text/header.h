@@ -128,7 +128,7 @@ typedef struct PREFIX_state {
     FIRST_ALIGNEDfloat FIELD[FIELD_SIZE];
 //.
 //* order
-    FIRST_ALIGNEDuint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */
+    ORDER_ALIGNEDuint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */
 //.
 } PREFIX_state;
 
