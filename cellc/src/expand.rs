@@ -31,13 +31,13 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Batch(Some(rows)) => format!("`batch = {rows}`"),
     Setting::Isa => "`isa`".to_owned(),
     Setting::Dim => "`dim`".to_owned(),
+    Setting::Constant => "`const`".to_owned(),
     Setting::Key { name: "cell", .. } => "the cell".to_owned(),
     Setting::Key { name, .. } => format!("`{name}`"),
     // no macro has a key for the rest
     Setting::Shape => "`cellc::Builder::shape`".to_owned(),
     Setting::State => "`cellc::Builder::state`".to_owned(),
     Setting::MaxSteps => "`cellc::Builder::max_steps`".to_owned(),
-    Setting::Constant => "`cellc::Builder::constant`".to_owned(),
     Setting::ShapeOf(..) | Setting::StateOf(_) | Setting::NoState => {
         format!("`.{}` of cellc::Builder", method(setting).unwrap_or_default())
     }
@@ -108,7 +108,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
         Some(_) if !declaration.readable => return None,
         Some(file) => {
             let weights = declaration.weights_file().map(|said| said.value);
-            let model = read(&file.value, (weights.as_deref(), &declaration.options.dims), problems)?;
+            let model = read(&file.value, weights.as_deref(), &declaration.options, problems)?;
             match declaration.options_for(&model) {
                 Ok(options) => (model, options),
                 Err(open) => {
@@ -132,9 +132,10 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
     }
 }
 
-fn read(model: &str, (weights, dims): (Option<&str>, &[(String, usize)]), problems: &mut Diagnostics) -> Option<Model> {
+fn read(model: &str, weights: Option<&str>, given: &Options, problems: &mut Diagnostics) -> Option<Model> {
     let (path, weights) = (shown(model), weights.map(shown));
-    let options = ReadOptions { dims: dims.to_vec(), ..ReadOptions::with_weights(weights.as_deref(), WORDING) };
+    let (dims, constants) = (given.dims.clone(), given.constants.clone());
+    let options = ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref(), WORDING) };
     let read = formats::read(&path, &options);
     let (model, mut found) = match read {
         Ok((model, warnings)) => (Some(model), warnings),

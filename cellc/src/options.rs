@@ -502,6 +502,16 @@ impl Options {
         named.ok_or_else(|| "a dimension's name, '=' and a whole number from 1 are needed: batch=1".to_owned())
     }
 
+    /// Reads the constant that an input becomes: the input's name, '=' and the number of every element.
+    pub(crate) fn constant_of(text: &str) -> Result<(String, String), String> {
+        let named = text.rsplit_once('=').and_then(|(name, value)| {
+            let value = value.trim();
+            let is_number = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
+            (is_number && !name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+        });
+        named.ok_or_else(|| "an input's name, '=' and a number are needed: sr=16000".to_owned())
+    }
+
     /// The instruction sets to write, the baseline first, the best last.
     pub fn isas(&self) -> Vec<&'static Isa> {
         let asked = |isa: &&'static Isa| self.isas.as_ref().is_none_or(|list| list.contains(isa));

@@ -34,6 +34,11 @@ gru_cell!(
     >
 );
 gru_sequence!(OfOnnx<model = "onnx/cases/gru_lens_bi_dyn/model.onnx", dim = ["T=5", "N=3"], direction = bidirectional>);
+gru_sequence!(
+    OfFixedLengths<
+        model = "onnx/cases/gru_lens_bi_dyn/model.onnx", dim = ["T=5", "N=3"], const = ["lens=3"], direction = bidirectional,
+    >
+);
 gru_cell!(OpenBatch<model = "corpus/gru_cell_batchdyn/model.xml", batch = 3>);
 gru_cell!(RunTimeWeights<model = "corpus/gru_cell_params/model.xml">);
 // a name that no identifier of C could have, and one that macro_rules made
@@ -342,6 +347,12 @@ fn an_onnx_model_s_dimensions_are_given_by_name() {
     OfOnnx::new().step(&of_onnx::Inputs { x: &x, lens: &lens }, &mut outputs);
     near(&outputs.y, &floats("r0_ort0"));
     near(&outputs.y_h, &floats("r0_ort1"));
+
+    // the same lengths, known when it is compiled
+    OfOnnx::new().step(&of_onnx::Inputs { x: &x, lens: &[3; 3] }, &mut outputs);
+    let mut fixed = of_fixed_lengths::Outputs::new();
+    OfFixedLengths::new().step(&x, &mut fixed);
+    assert_eq!((outputs.y, outputs.y_h), (fixed.y, fixed.y_h));
 }
 
 #[test]

@@ -173,7 +173,7 @@ pub(crate) struct ModelArguments {
     max_steps: Option<usize>,
 
     /// An input that is a constant: every element is this number. What only other numbers need is not compiled
-    #[arg(long = "const", value_name = "NAME=NUMBER", value_parser = constant)]
+    #[arg(long = "const", value_name = "NAME=NUMBER", value_parser = Options::constant_of)]
     constant: Vec<(String, String)>,
 
     /// The machine to generate code for: which instruction sets the file holds, and for which machine the planner chooses sizes
@@ -748,15 +748,6 @@ fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
     let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };
     let sizes = sizes.split(',').map(|text| size(text.trim())).collect::<Result<_, _>>()?;
     Ok((name.to_owned(), sizes))
-}
-
-fn constant(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.rsplit_once('=').ok_or("an input's name, '=' and a number are needed: sr=16000")?;
-    let is_number = value.trim().parse::<f64>().is_ok() || ["true", "false"].contains(&value.trim());
-    if !is_number {
-        return Err("the part behind '=' is no number: sr=16000".to_owned());
-    }
-    Ok((name.to_owned(), value.trim().to_owned()))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

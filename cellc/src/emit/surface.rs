@@ -62,7 +62,8 @@ impl Contents<'_> {
         let mut elements = interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
         let integers = interface.alternates || elements.any(|element| element != Element::F32);
         let each_step = interface.step_tensors().filter(|tensor| tensor.each_step);
-        let becomes = |field: &Field, output: &Field, own: Vec<Word>| [with(field, "OUTPUT", &output.name), own].concat();
+        let becomes =
+            |field: &Field, output: &Field, own: Vec<Word>| [with(field, "OUTPUT", &output.name), own].concat();
         let pair = interface.in_place().map(|(input, output)| becomes(input, output, own.in_place(input, output)));
         let pair_of = |is: bool| pair.iter().filter(|_| is).cloned().collect::<Vec<_>>();
         let pair_of_steps = interface

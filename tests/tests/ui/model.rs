@@ -20,5 +20,8 @@ gru_sequence!(pub HalfOpen<model = "models/lengths/model.onnx", dim = ["T=5"]>);
 gru_sequence!(pub NoSize<model = "models/lengths/model.onnx", dim = ["T", "N=0"]>);
 gru_cell!(pub NoNames<model = "models/gru_cell_lbr1/model.xml", dim = ["N=2"]>);
 gru_cell!(pub NoModel<hidden_size = 2, input_size = 2, dim = ["N=2"]>);
+gru_cell!(pub NoInput<model = "models/gru_cell_lbr1/model.xml", const = ["lens=2"]>);
+gru_cell!(pub NoNumber<model = "models/gru_cell_lbr1/model.xml", const = ["h=zero", "h", 3]>);
+gru_cell!(pub NoFile<hidden_size = 2, input_size = 2, const = ["h=0"]>);
 
 fn main() {}

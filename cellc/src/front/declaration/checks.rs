@@ -28,9 +28,11 @@ impl Declaration {
                 });
             }
         }
-        if seen.contains(&Key::Dim) && !seen.contains(&Key::Model) {
-            let problem = Diagnostic::error(NAME, "`dim` is given without `model`");
-            problems.push(problem.valid("model = \"model.onnx\", dim = [\"batch=1\"]"));
+        let of_models = [(Key::Dim, "dim = [\"batch=1\"]"), (Key::Const, "const = [\"sr=16000\"]")];
+        for (key, example) in of_models.into_iter().filter(|(key, _)| seen.contains(key) && !seen.contains(&Key::Model))
+        {
+            let problem = Diagnostic::error(NAME, format!("`{}` is given without `model`", key.name()));
+            problems.push(problem.valid(format!("model = \"model.onnx\", {example}")));
         }
         if let (false, false, Some(weights)) = (seen.contains(&Key::Model), tensors, self.weights_file()) {
             let found = "`weights` is given without `model`";

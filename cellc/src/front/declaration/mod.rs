@@ -102,7 +102,9 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         let read = Reader { called, key, origin: origin.clone(), tokens, problems }.read(value);
         match read {
             Some(value) => declaration.set(key, Spanned { value, origin }, problems),
-            None if [Key::Model, Key::Dim, Key::Weights, Key::Batch].contains(&key) => declaration.readable = false,
+            None if [Key::Model, Key::Dim, Key::Const, Key::Weights, Key::Batch].contains(&key) => {
+                declaration.readable = false
+            }
             None => {}
         }
     }

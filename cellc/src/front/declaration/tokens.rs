@@ -60,7 +60,10 @@ impl Reader<'_> {
             Takes::Path => self.path(value),
             Takes::Isas => self.isas(value),
             Takes::ArithmeticOf => self.arithmetic_of(value),
-            Takes::Dims => self.dims(value),
+            Takes::Dims => self.texts(value, Options::dim_of, "the size of a dimension").map(Value::Dims),
+            Takes::Constants => {
+                self.texts(value, Options::constant_of, "the number that an input is").map(Value::Constants)
+            }
             Takes::Threads => self.threads(value),
         }
     }
@@ -200,21 +203,21 @@ impl Reader<'_> {
         (layers.len() == elements.len()).then_some(Value::ArithmeticOf(layers))
     }
 
-    fn dims(&mut self, value: &ValueTokens) -> Option<Value> {
+    /// A list of texts, each read by itself; `what` is what each says.
+    fn texts<T>(&mut self, value: &ValueTokens, read: fn(&str) -> Result<T, String>, what: &str) -> Option<Vec<T>> {
         let elements = self.list(value)?;
-        let mut dims = Vec::new();
+        let mut all = Vec::new();
         for element in &elements {
             let text = if let Some(Lit::Str(text)) = element.literal() { text.value() } else { String::new() };
-            match Options::dim_of(&text) {
-                Ok(dim) => dims.push(dim),
+            match read(&text) {
+                Ok(one) => all.push(one),
                 Err(valid) => {
                     let origin = self.tokens.add(element);
-                    let found = format!("`{}` does not say the size of a dimension", element.source());
-                    self.refuse::<()>(origin, found, valid);
+                    self.refuse::<()>(origin, format!("`{}` does not say {what}", element.source()), valid);
                 }
             }
         }
-        (dims.len() == elements.len()).then_some(Value::Dims(dims))
+        (all.len() == elements.len()).then_some(all)
     }
 
     fn isas(&mut self, value: &ValueTokens) -> Option<Value> {

@@ -307,6 +307,13 @@ keys! {
         of: Some(|called| !called.is_apple()),
         sets: Some(|options, value| set(&mut options.dims, value)),
     }
+    Const {
+        name: "const",
+        takes: Takes::Constants,
+        valid: |_| "a list of names of inputs, and the number that every element is: const = [\"sr=16000\"]",
+        of: Some(|called| !called.is_apple()),
+        sets: Some(|options, value| set(&mut options.constants, value)),
+    }
     Weights {
         name: "weights",
         takes: Takes::Path,

@@ -82,6 +82,8 @@ pub(crate) enum Takes {
     ArithmeticOf,
     /// A list of texts: the name of a dimension, '=' and its size.
     Dims,
+    /// A list of texts: the name of an input, '=' and the number that it is.
+    Constants,
     /// 1 or 2.
     Threads,
 }
@@ -135,6 +137,7 @@ values! {
     Arithmetic(Arithmetic),
     ArithmeticOf(Vec<(String, Arithmetic)>),
     Dims(Vec<(String, usize)>),
+    Constants(Vec<(String, String)>),
     Threads(Threads),
 }
 
@@ -170,7 +173,7 @@ impl KeyValue {
             Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
             Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             // no file has such keys
-            Takes::Path | Takes::Isas | Takes::ArithmeticOf | Takes::Dims | Takes::Threads => None,
+            Takes::Path | Takes::Isas | Takes::ArithmeticOf | Takes::Dims | Takes::Constants | Takes::Threads => None,
         };
         value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
     }
