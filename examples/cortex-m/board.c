@@ -50,12 +50,12 @@ void board_timer_start(void) {
 
 uint32_t board_timer_ticks(void) { return TIMER_LARGEST - TIMER_VALUE; }
 
-uint32_t board_stack_of(void (*function)(void)) {
+uint32_t board_stack_of(void (*function)(void *), void *argument) {
     const uint32_t paint = 0xc0ffee00;
     volatile uint32_t *const here = __builtin_frame_address(0);
     /* a little room for what this function itself pushes */
     for (volatile uint32_t *at = stack_bottom; at < here - 8; at++) *at = paint;
-    function();
+    function(argument);
     volatile uint32_t *lowest = stack_bottom;
     while (lowest < here && *lowest == paint) lowest++;
     return (uint32_t)((here - lowest) * (int)sizeof *lowest);

@@ -8,7 +8,7 @@
 void board_timer_start(void);
 uint32_t board_timer_ticks(void);
 
-/* Calls a function, and says how many bytes of the stack it took. */
-uint32_t board_stack_of(void (*function)(void));
+/* Calls a function with an argument, and says how many bytes of the stack it took. */
+uint32_t board_stack_of(void (*function)(void *), void *argument);
 
 #endif

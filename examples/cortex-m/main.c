@@ -20,7 +20,10 @@ static const uint32_t frames[] = {
 static rnnoise net;
 static float features[RNNOISE_FEATURES_SIZE], gains[RNNOISE_GAINS_SIZE], vad[RNNOISE_VAD_SIZE];
 
-static void step(void) { rnnoise_step(&net, features, gains, vad); }
+static void step(void *unused) {
+    (void)unused;
+    rnnoise_step(&net, features, gains, vad);
+}
 
 int main(void) {
     rnnoise_init(&net);
@@ -30,10 +33,10 @@ int main(void) {
     for (size_t frame = 0; frame < count; frame++) {
         memcpy(features, &frames[frame * RNNOISE_FEATURES_SIZE], sizeof features);
         if (frame == 0) {
-            stack = board_stack_of(step);
+            stack = board_stack_of(step, NULL);
         } else {
             board_timer_start();
-            step();
+            step(NULL);
             const uint32_t now = board_timer_ticks();
             ticks = now > ticks ? now : ticks;
         }

@@ -92,7 +92,11 @@ fn copy(name: &str, files: &[&str]) -> PathBuf {
 /// `make run` in a folder, with the command; what it printed, and what went to standard error.
 fn make_run(folder: &Path, arguments: &[&str]) -> (String, String) {
     let cellc = format!("CELLC={}", command::program().display());
-    let make = Command::new("make").current_dir(folder).args(["--silent", "run", &cellc]).args(arguments).output();
+    make(folder, "run", &[&[&*cellc], arguments].concat())
+}
+
+fn make(folder: &Path, goal: &str, arguments: &[&str]) -> (String, String) {
+    let make = Command::new("make").current_dir(folder).args(["--silent", goal]).args(arguments).output();
     let output = make.expect("make is installed");
     let [printed, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(output.status.success(), "{printed}{said}");
@@ -193,4 +197,29 @@ fn cortex_m() {
     assert!((86_952.0..1e6).contains(&cost("a step:", 0)), "{text}");
     assert!((340_000.0..400_000.0).contains(&cost("flash:", 0)) && cost("flash:", 1) > 1000.0, "{text}");
     assert!((1000.0..4000.0).contains(&cost("RAM:", 0)) && (100.0..16_000.0).contains(&cost("RAM:", 1)), "{text}");
+    cortex_m_in_rust(&folder);
+}
+
+/// The same in Rust without std, where a compiler for that machine is installed: rustup's, or Debian's, which compiles core itself.
+fn cortex_m_in_rust(folder: &Path) {
+    let rustc = Command::new("rustc").args(["--print", "target-libdir", "--target", "thumbv7em-none-eabihf"]).output();
+    let libraries = rustc.expect("rustc starts").stdout;
+    let of_rustup = Path::new(String::from_utf8_lossy(&libraries).trim()).is_dir();
+    let of_debian = Path::new("/usr/bin/rustc").exists() && Path::new("/usr/lib/rustlib/src/rust/library").exists();
+    let mut arguments = match (of_rustup, of_debian) {
+        (true, _) => Vec::new(),
+        (false, true) => vec![
+            "CARGO=env -u RUSTUP_TOOLCHAIN RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo".to_owned(),
+            "CARGO_FLAGS=-Zbuild-std=core".to_owned(),
+        ],
+        (false, false) => return skip("no Rust for thumbv7em-none-eabihf"),
+    };
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    arguments.push(format!("CRATE={}", examples.join("cortex-m/rust").display()));
+    arguments.push(format!("BUILD={}", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cortex-m-rust").display()));
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let (text, _) = make(folder, "run-rust", &arguments);
+    first_twelve_frames(&text);
+    let line = text.lines().find(|line| line.starts_with("a step:")).unwrap_or_else(|| panic!("{text}"));
+    assert!((86_952.0..1e6).contains(&numbers(line)[0]), "{text}");
 }

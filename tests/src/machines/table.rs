@@ -1,7 +1,7 @@
 //! The machines.
 
 use cellc::internals::arch;
-use cellc::{Language, Options};
+use cellc::{Language, Options, WeightsAs};
 
 /// A machine that generated C is compiled for, and where that runs. In arguments `FOLDER` stands for `tests/machines`.
 #[derive(Debug)]
@@ -76,6 +76,11 @@ macro_rules! rust {
     };
 }
 
+/// The same, with the weights in files beside it.
+fn files() -> Options {
+    Options { weights_as: WeightsAs::File, ..any() }
+}
+
 /// The body that every machine has, alone.
 fn generic() -> Options {
     Options { isas: Some(Vec::new()), ..Options::default() }
@@ -94,6 +99,15 @@ const LINUX: Machine = Machine {
     size: "size",
     options: any,
     little_endian: true,
+};
+
+/// In Wine, with objects in COFF.
+const WINDOWS: Machine = Machine {
+    name: "x86_64-windows",
+    compiler: &["x86_64-w64-mingw32-gcc-posix"],
+    emulator: &["/usr/lib/wine/wine64"],
+    size: "x86_64-w64-mingw32-size",
+    ..LINUX
 };
 
 /// What is the same for all Cortex-M.
@@ -177,7 +191,7 @@ pub static PORTABLE: [Machine; 5] = [
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 22] = [
+pub static BY_HAND: [Machine; 23] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
@@ -295,13 +309,8 @@ pub static BY_HAND: [Machine; 22] = [
     },
     WASM,
     Machine { name: "wasm32-simd128", flags: &["-msimd128"], ..WASM },
-    Machine {
-        name: "x86_64-windows",
-        compiler: &["x86_64-w64-mingw32-gcc-posix"],
-        emulator: &["/usr/lib/wine/wine64"],
-        size: "x86_64-w64-mingw32-size",
-        ..LINUX
-    },
+    WINDOWS,
+    Machine { name: "x86_64-windows-files", options: files, ..WINDOWS },
     Machine {
         name: "cortex-m4f-rust",
         compiler: &["/usr/bin/cargo"],
