@@ -38,12 +38,16 @@ const CASES: [(&str, usize); 14] = [
     ("torch_gru2_head_static", 2),
 ];
 
-/// Cases with their weights in other formats, and without fused multiply-add.
-const OTHERS: [(&str, Fma, WeightFormat); 4] = [
-    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::F16),
-    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::Int8),
-    ("lstm_cell_fp16", Fma::Off, WeightFormat::F16),
-    ("gru_cell_lbr0", Fma::Off, WeightFormat::F32),
+/// Cases with their weights in other formats, without fused multiply-add, and in integers.
+const OTHERS: [(&str, Fma, WeightFormat, Arithmetic); 8] = [
+    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::F16, Arithmetic::F32),
+    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::Int8, Arithmetic::F32),
+    ("lstm_cell_fp16", Fma::Off, WeightFormat::F16, Arithmetic::F32),
+    ("gru_cell_lbr0", Fma::Off, WeightFormat::F32, Arithmetic::F32),
+    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::F32, Arithmetic::Int8),
+    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::F32, Arithmetic::Int16),
+    ("lstm_cell_fp16", Fma::Off, WeightFormat::F32, Arithmetic::Int16),
+    ("rnnoise_step_f32", Fma::Auto, WeightFormat::F32, Arithmetic::Int8x16),
 ];
 
 /// How many models are drawn.
@@ -61,9 +65,10 @@ fn corpus_cases(machine: &Machine) -> Vec<Trial> {
         subjects.into_iter().map(move |(subject, _)| Trial { subject, rounds }).collect::<Vec<_>>()
     };
     let plain = CASES.iter().flat_map(|(name, rounds)| trials(name, *rounds, &(machine.options)(), ""));
-    let others = OTHERS.iter().flat_map(|(name, fma, weight_format)| {
-        let options = Options { fma: *fma, weight_format: *weight_format, ..(machine.options)() };
-        trials(name, 2, &options, &format!("_{fma:?}_{weight_format:?}").to_lowercase())
+    let others = OTHERS.iter().flat_map(|(name, fma, weight_format, arithmetic)| {
+        let own = (machine.options)();
+        let options = Options { fma: *fma, weight_format: *weight_format, arithmetic: *arithmetic, ..own };
+        trials(name, 2, &options, &format!("_{fma:?}_{weight_format:?}_{arithmetic:?}").to_lowercase())
     });
     plain.chain(others).collect()
 }

@@ -250,8 +250,10 @@ pub struct CVector {
     pub load_i8_pairs: &'static str,
     /// [`FromSigned`](crate::kernel::LaneOp::FromSigned); empty: what the language has.
     pub from_signed: &'static str,
-    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs); empty: what the language has.
+    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs); empty: what the language has. Where sums have members, the value of each.
     pub dot_pairs: &'static str,
+    /// The members of a struct, each a vector of the machine, that holds sums of products until they become f32; empty: sums are lanes.
+    pub sums: &'static str,
 }
 
 /// The body that every machine can run: what the compiler makes of four lanes on its baseline.

@@ -22,8 +22,10 @@ const LANES_4: CVector = CVector {
     select_less: "vbslq_f32(vcltq_f32({0}, {1}), {2}, {3})",
     flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, vdupq_n_f32({1}))))",
     load_i8_pairs: "vreinterpretq_f32_s16(vmovl_s8(vld1_s8((const int8_t *)({0}))))",
-    from_signed: "vcvtq_f32_s32((int32x4_t){0})",
-    dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
+    from_signed: "vcvtq_f32_s32(vpaddq_s32({0}.first, {0}.second))",
+    // the products of two lanes, not yet added in pairs, are a vector: as many instructions as vectors of products
+    dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_high_s16({2}.second, (int16x8_t){0}, (int16x8_t){1})",
+    sums: "int32x4_t first, second;",
 };
 
 /// Two lanes of AArch64.
@@ -42,6 +44,7 @@ const LANES_2: CVector = CVector {
     load_i8_pairs: "",
     from_signed: "",
     dot_pairs: "",
+    sums: "",
 };
 
 /// Sixteen bytes with a sign: each becomes the highest one of a lane, which is then read as a multiple of 2^-24.
@@ -59,12 +62,25 @@ EACH     *to# = vcvtq_n_f32_s32(vreinterpretq_s32_u8(vqtbl1q_u8(all, vreinterpre
     list: "",
 };
 
+/// Two vectors of pairs of bytes with a sign.
+const SIXTEEN_BYTES_IN_PAIRS: CLoads = CLoads {
+    lanes: 4,
+    element: Element::I8Pair,
+    count: Some(2),
+    text: "\
+\x20   const int8x16_t all = vld1q_s8((const int8_t *)from);
+    *to0 = vreinterpretq_f32_s16(vmovl_s8(vget_low_s8(all)));
+    *to1 = vreinterpretq_f32_s16(vmovl_high_s8(all));
+",
+    list: "",
+};
+
 /// The vectors that every AArch64 has.
 pub(super) static NEON: Isa = Isa {
     name: "neon",
     lanes: 4,
     registers: 32,
-    // half of them hold products before they are added
+    // two for each vector of sums
     integer_registers: 16,
     rows: 4,
     loads: 4,
@@ -77,6 +93,7 @@ pub(super) static NEON: Isa = Isa {
             list: "",
         },
         SIXTEEN_BYTES,
+        SIXTEEN_BYTES_IN_PAIRS,
     ],
     fma: true,
     rust_features: "neon",

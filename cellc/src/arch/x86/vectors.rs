@@ -18,6 +18,7 @@ const LANES_16: CVector = CVector {
     load_i8_pairs: "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)({0}))))",
     from_signed: "_mm512_cvtepi32_ps((__m512i){0})",
     dot_pairs: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16((__m512i){0}, (__m512i){1}))",
+    sums: "",
 };
 
 /// Eight lanes; AVX and FMA.
@@ -36,6 +37,7 @@ const LANES_8: CVector = CVector {
     load_i8_pairs: "_mm256_castsi256_ps(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)({0}))))",
     from_signed: "_mm256_cvtepi32_ps((__m256i){0})",
     dot_pairs: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16((__m256i){0}, (__m256i){1}))",
+    sums: "",
 };
 
 /// Four lanes; AVX and FMA.
@@ -54,6 +56,7 @@ const LANES_4: CVector = CVector {
     load_i8_pairs: "_mm_castsi128_ps(_mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)({0}))))",
     from_signed: "_mm_cvtepi32_ps((__m128i){0})",
     dot_pairs: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16((__m128i){0}, (__m128i){1}))",
+    sums: "",
 };
 
 /// AVX2 with FMA.

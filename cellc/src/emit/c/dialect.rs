@@ -113,6 +113,12 @@ impl<'a> C<'a> {
         function.name(self.prefix)
     }
 
+    /// The struct that holds so many lanes of sums of products, where the target has one.
+    fn sums(&mut self, lanes: usize) -> Option<String> {
+        self.vector(lanes).filter(|vector| !vector.sums.is_empty())?;
+        Some(self.name("sums", lanes))
+    }
+
     /// The target's own spelling for vectors of so many lanes.
     fn vector(&self, lanes: usize) -> Option<&'static CVector> {
         self.isa.c_vectors.iter().find(|v| v.lanes == lanes)
@@ -284,6 +290,9 @@ impl Dialect for C<'_> {
             O::FromSigned => |v| v.from_signed,
             O::DotPairs => {
                 let sum = self.template(|v| v.dot_pairs, name, lanes, args).text;
+                if let Some(sums) = self.sums(lanes) {
+                    return Text::atom(format!("({sums}){{{sum}}}"));
+                }
                 return Text::atom(if lanes == 1 { sum } else { format!("(({}){sum})", self.ty(ty)) });
             }
             O::SelectLess => |v| v.select_less,
@@ -308,6 +317,12 @@ impl Dialect for C<'_> {
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
         let ty = self.widened(ty, context);
+        // sums of integers, which begin at 0
+        if let Some(sums) = Some(()).filter(|_| mutable && ty.scalar == Scalar::U32).and_then(|()| self.sums(ty.lanes))
+        {
+            self.types.insert(name.to_string(), ty);
+            return self.line(&format!("{sums} {name} = {{0}};"));
+        }
         let value = self.value(value, ty).text;
         let spelled = self.ty(ty);
         if mutable {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, Isa};
 use crate::emit::elements::spelling;
-use crate::emit::text::{filled, parts};
+use crate::emit::text::{listed, parts, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
@@ -36,8 +36,9 @@ impl VectorFunction {
     pub(super) fn new(name: &str, lanes: usize, isa: Option<&'static Isa>) -> Self {
         let order = VECTORS.iter().position(|(other, _)| *other == name).expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
-        let lanes = if has("FLOAT") || has("BITS") { lanes } else { 0 };
-        Self { order, lanes, count: 0, element: Element::F32, isa: isa.filter(|_| has("ATTRIBUTE")) }
+        let lanes = if has("FLOAT") || has("BITS") || has("LANES") { lanes } else { 0 };
+        let isa = isa.filter(|_| has("ATTRIBUTE") || has("SUMS"));
+        Self { order, lanes, count: 0, element: Element::F32, isa }
     }
 
     /// What loads so many values of so many lanes at once.
@@ -147,9 +148,11 @@ impl VectorFunction {
             ("PREFIX", prefix),
             ("UPPER", &prefix.to_ascii_uppercase()),
             ("LIMIT", &limit),
+            ("SUMS", vector.map_or("", |vector| vector.sums)),
             ("INTRINSIC", &intrinsic.unwrap_or_default()),
         ];
-        let text = filled(text, &words);
+        let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
+        let text = listed(text, &[when("extensions", extensions)], &words);
         match isa {
             Some(isa) => {
                 out.push('\n');

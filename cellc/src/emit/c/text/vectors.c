@@ -104,17 +104,27 @@ UPPER_INLINE float NAME(uint32_t bits) {
 UPPER_INLINE FLOAT NAME(BITS bits) {
     return (FLOAT){EACH};
 }
+//: sums
+
+/* Sums of products of pairs of 16 bits, LANES lanes when their halves are added. */
+typedef struct {
+    SUMS
+} NAME;
 //: dot_pairs of one
 
 /* Adds the products of the halves of a with those of b: 16 bits each, with a sign. */
 UPPER_INLINE uint32_t NAME(uint32_t a, uint32_t b, uint32_t sum) {
+//* extensions
 #if defined(__ARM_FEATURE_SIMD32) && defined(__GNUC__)
     return (uint32_t)__builtin_arm_smlad((int)a, (int)b, (int)sum);
 #else
+//.
     const int32_t low = (int32_t)(int16_t)(uint16_t)a * (int16_t)(uint16_t)b;
     const int32_t high = (int32_t)(int16_t)(uint16_t)(a >> 16) * (int16_t)(uint16_t)(b >> 16);
     return sum + (uint32_t)low + (uint32_t)high;
+//* extensions
 #endif
+//.
 }
 //: dot_pairs of four
 
