@@ -5,7 +5,8 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, SCALAR, SCALAR_FMA, SOFT, X86_64,
+    Arch, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustPairs, SCALAR, SCALAR_FMA, SOFT,
+    X86_64,
 };
 
 /// Four lanes of AArch64.
@@ -98,9 +99,20 @@ pub(super) static NEON: Isa = Isa {
     fma: true,
     rust_features: "neon",
     rust_mul_add: MUL_ADD,
+    rust_pairs: &[PAIRS],
+    rust_functions: include_str!("text/pairs.rs"),
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4, LANES_2],
     ..GENERIC
+};
+
+/// Four lanes of pairs of integers in Rust.
+const PAIRS: RustPairs = RustPairs {
+    lanes: 4,
+    dot: "dot_pairs_4",
+    load: "pairs_of_bytes_4",
+    from_signed: "from_signed_4",
+    zero: "[core::arch::aarch64::vdupq_n_s32(0); 2]",
 };
 
 /// One lane of a fused multiply-add: every AArch64 has it, and LLVM widens it.
