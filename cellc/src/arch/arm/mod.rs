@@ -29,6 +29,14 @@ const LANES_4: CVector = CVector {
     sums: "int32x4_t first, second;",
 };
 
+/// The same in a body that other machines share, whose sums are lanes.
+const LANES_4_OF_ANY: CVector = CVector {
+    from_signed: "",
+    dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
+    sums: "",
+    ..LANES_4
+};
+
 /// Two lanes of AArch64.
 const LANES_2: CVector = CVector {
     lanes: 2,
@@ -127,7 +135,7 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
     rust_features: "neon",
     rust_mul_add: MUL_ADD,
     c_header: "arm_neon.h",
-    c_vectors: &[LANES_4, LANES_2],
+    c_vectors: &[LANES_4_OF_ANY, LANES_2],
     ..GENERIC
 };
 

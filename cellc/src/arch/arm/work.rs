@@ -54,7 +54,7 @@ pub(super) const AARCH64: Instructions = Instructions {
         (Work::Constant, 1.06),
         (Work::MultiplyAdd, 1.15),
         (Work::Add, 0.64),
-        (Work::DotPairs, 2.2),
+        (Work::DotPairs, 1.5),
         (Work::Divide, 1.04),
         (Work::Select, 2.17),
         (Work::Flush, 3.47),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::{CFile, attribute, guarded, wrap};
-use crate::arch::{C_FOUR_LANES, CLoads, Isa};
+use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::text::{listed, parts, when};
 use crate::emit::traversal::decimal;
@@ -129,9 +129,21 @@ impl VectorFunction {
             None if lanes == 1 => "__builtin_fmaf(a, b, c)".to_owned(),
             None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
         };
+        // an instruction set that runs in the body of another, and has what that has not
+        let sharing = file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
+            let own = isa.c_vectors.iter().find(|own| own.lanes == lanes && !own.dot_pairs.is_empty())?;
+            Some((isa.condition()?.c, own))
+        });
+        let sharing_value = |template: fn(&CVector) -> &'static str, args: &[&str]| {
+            let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            sharing.map_or_else(String::new, |(_, own)| fill(template(own), &args))
+        };
         let (head, body) = if self.count > 0 { self.head_and_body(prefix) } else { (String::new(), String::new()) };
         let words = [
             ("COUNT", &*self.count.to_string()),
+            ("IS_SHARING", sharing.map_or("", |(condition, _)| condition)),
+            ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
+            ("LOAD_PAIRS", &sharing_value(|own| own.load_i8_pairs, &["from"])),
             ("IS_FUSED", is_fused),
             ("FUSED", &fused),
             ("HEAD\n", &head),
@@ -152,14 +164,14 @@ impl VectorFunction {
             ("INTRINSIC", &intrinsic.unwrap_or_default()),
         ];
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
-        let text = listed(text, &[when("extensions", extensions)], &words);
+        let text = listed(text, &[when("extensions", extensions), when("sharing", sharing.is_some())], &words);
         match isa {
             Some(isa) => {
                 out.push('\n');
                 guarded(out, isa.condition().map(|condition| condition.c), &text);
             }
             // lists that are long
-            None if kind == "load_i8_" && lanes != 4 || kind == "from_signed" && lanes > 1 => {
+            None if kind == "load_i8_" && lanes != 4 || kind == "from_signed" && lanes > 1 || kind == "dot_pairs" => {
                 out.push_str(&wrap::lines(&text))
             }
             None => out.push_str(&text),

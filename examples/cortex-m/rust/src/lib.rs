@@ -2,7 +2,7 @@
 //!
 //! The board's start, its timer and what prints are those of the program in C; the network needs none of them, no crate and no heap.
 
-#![no_std]
+#![cfg_attr(target_os = "none", no_std)]
 // a machine with an operating system has a start of its own
 #![cfg(target_os = "none")]
 

@@ -133,6 +133,13 @@ UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
 #if defined(__SSE2__)
     typedef short halves __attribute__((vector_size(16)));
     return (BITS)__builtin_ia32_pmaddwd128((halves)a, (halves)b) + sum;
+#elif defined(__wasm_simd128__)
+    typedef short halves __attribute__((vector_size(16)));
+    return (BITS)__builtin_wasm_dot_s_i32x4_i16x8((halves)a, (halves)b) + sum;
+//* sharing
+#elif IS_SHARING
+    return (BITS)DOT_PAIRS;
+//.
 #else
     const BITS low = (((a & 0xffffu) ^ 0x8000u) - 0x8000u) * (((b & 0xffffu) ^ 0x8000u) - 0x8000u);
     const BITS high = (((a >> 16) ^ 0x8000u) - 0x8000u) * (((b >> 16) ^ 0x8000u) - 0x8000u);
@@ -213,6 +220,16 @@ UPPER_INLINE FLOAT NAME(const uint16_t *from) {
     __builtin_memcpy(&word, from, 8);
     const bytes all = (bytes)(words){word, 0};
     return (FLOAT)((halves)__builtin_shufflevector(all, all, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7) >> 8);
+//* sharing
+#elif IS_SHARING
+    return (FLOAT)LOAD_PAIRS;
+//.
+#elif defined(__clang__)
+    typedef int8_t bytes __attribute__((vector_size(8)));
+    typedef int16_t halves __attribute__((vector_size(16)));
+    bytes all;
+    __builtin_memcpy(&all, from, 8);
+    return (FLOAT)__builtin_convertvector(all, halves);
 #else
     const BITS pair = {EACH};
     const BITS low = ((pair & 0xffu) ^ 0x80u) - 0x80u, high = ((pair >> 8) ^ 0x80u) - 0x80u;
