@@ -173,6 +173,19 @@ def arrangements(rng):
     return graph, runs, [None] * len(outputs)
 
 
+def normalizations(rng):
+    """Layer normalization with the mean and one over the deviation that it divides by, over the last axis and over several."""
+    nodes, outputs, given = [], [], {}
+    for name, shape, kept, attributes in [('last', [7], [2, 5, 1], {}), ('several', [5, 7], [2, 1, 1], {'axis': 1, 'epsilon': 0.125}),
+                                          ('from_behind', [5, 7], [2, 1, 1], {'axis': -2})]:
+        given.update({name + '_scale': draw(rng, *shape), name + '_bias': draw(rng, *shape)})
+        results = [name, name + '_mean', name + '_deviation']
+        nodes.append(h.make_node('LayerNormalization', ['x', name + '_scale', name + '_bias'], results, **attributes))
+        outputs += [(result, T.FLOAT, size) for result, size in zip(results, [[2, 5, 7], kept, kept])]
+    graph = h.make_graph(nodes, 'normalizations', [info('x', T.FLOAT, [2, 5, 7])], [info(*output) for output in outputs], constants(**given))
+    return graph, [[draw(rng, 2, 5, 7)] for _ in range(2)], [None] * len(outputs)
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     model = h.make_model(graph, opset_imports=[h.make_opsetid('', 17)], ir_version=8)
@@ -227,7 +240,7 @@ def write_ir(folder, name, corpus):
         (np.tanh(x) if x.sum() > 0 else -x).tofile(os.path.join(target, f'r{r}_ref0.bin'))
 
 
-for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements], 1):
+for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -502,7 +502,31 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     call.attributes.ignore("stash_type");
     let axis = call.attributes.int("axis").unwrap_or(-1);
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
-    normalized(reader, call, Normalization::Layer { axis, eps, root_mean_square })
+    let normalization = Normalization::Layer { axis, eps, root_mean_square };
+    if call.outputs < 2 || root_mean_square {
+        return normalized(reader, call, normalization);
+    }
+    // the mean and one over the deviation, as training keeps them
+    let x = call.x();
+    let end = if axis < 0 { Some(0) } else { reader.rank(x).and_then(|rank| i64::try_from(rank).ok()) };
+    let Some(end) = end else {
+        reader.error("a Mean of a tensor whose rank is not known", "a known shape", "run shape inference on the model");
+        return None;
+    };
+    let inputs = call.inputs.iter().copied().flatten().collect();
+    let y = reader.op(Op::Normalize(normalization), inputs);
+    let axes = reader.integers(&(axis..end).collect::<Vec<_>>());
+    let mean_of = |x| (Op::Reduce { reduction: Reduction::Mean, keep: true, none_is_none: false }, vec![x, axes]);
+    let (mean, inputs) = mean_of(x);
+    let mean = reader.op(mean, inputs);
+    let difference = reader.op(Op::Elementwise(Elementwise::Subtract), vec![x, mean]);
+    let square = reader.op(Op::Elementwise(Elementwise::Multiply), vec![difference, difference]);
+    let (variance, inputs) = mean_of(square);
+    let variance = reader.op(variance, inputs);
+    let [eps, one] = [eps, 1.0].map(|number| reader.number_like(x, number));
+    let sum = reader.op(Op::Elementwise(Elementwise::Add), vec![variance, eps]);
+    let deviation = reader.op(Op::Elementwise(Elementwise::Activation(Activation::Sqrt)), vec![sum]);
+    Some(vec![y, mean, reader.op(Op::Elementwise(Elementwise::Divide), vec![one, deviation])])
 }
 
 pub(super) fn instance_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
