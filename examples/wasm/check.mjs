@@ -40,6 +40,6 @@ serving.listen(0, 'localhost', () => {
         if (found !== undefined) verdict('chromium', found);
         serving.closeAllConnections();
         serving.close();
-        rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+        rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }); // its helpers may still write there
     });
 });
