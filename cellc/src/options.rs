@@ -521,12 +521,15 @@ impl Options {
 
     /// Those that can be written for the target in the language, in the same order.
     pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
-        let language = self.language;
+        let (language, threads) = (self.language, self.threads);
         let known = move |isa: &&'static Isa| {
-            isa.condition().is_none_or(|condition| match language {
-                Language::C => !condition.c.is_empty(),
-                Language::Rust => !condition.rust.is_empty(),
-            })
+            // what one thread has made 0 of, the other does not see
+            let checked = isa.c_flushes.is_none() || threads == Threads::One;
+            checked
+                && isa.condition().is_none_or(|condition| match language {
+                    Language::C => !condition.c.is_empty(),
+                    Language::Rust => !condition.rust.is_empty(),
+                })
         };
         std::iter::once(self.arch.baseline).chain(self.arch.isas.iter().copied()).filter(known)
     }

@@ -16,7 +16,7 @@ use cellc::{Arithmetic, Options, WeightFormat};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{isas, run_all, rustc};
 use cellc_tests::kept::Kept;
-use cellc_tests::machines::{AARCH64, CORTEX_M4F, Cost, Machine, Trial, cases};
+use cellc_tests::machines::{AARCH64, CORTEX_M4F, CORTEX_M55, Cost, Machine, Trial, cases};
 use cellc_tests::skipped::has;
 
 /// By the version of rustc.
@@ -139,6 +139,9 @@ fn no_kernel_takes_more_instructions_than_are_kept() {
     KEPT.check(&compiler(), &count());
 }
 
+/// The machines whose instructions are counted.
+const COUNTED: [&Machine; 3] = [&CORTEX_M4F, &CORTEX_M55, &AARCH64];
+
 /// By the version of gcc.
 const KEPT_OF_MACHINES: Kept = Kept {
     file: "instructions_machines.txt",
@@ -189,7 +192,7 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
 #[test]
 fn no_machine_takes_more_than_is_kept() {
     let mut found: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
-    for machine in [&CORTEX_M4F, &AARCH64].into_iter().filter(|machine| machine.is_here()) {
+    for machine in COUNTED.into_iter().filter(|machine| machine.is_here()) {
         found.entry(machine.compiler_version()).or_default().extend(costs(machine));
     }
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
@@ -244,7 +247,7 @@ fn counted(machine: &Machine, trials: &[Trial], folder: &str) -> Vec<(String, u6
 #[test]
 fn estimates_are_near_what_is_counted() {
     let mut wrong = Vec::new();
-    for machine in [&CORTEX_M4F, &AARCH64] {
+    for machine in COUNTED {
         let kept = [KEPT_OF_CORPUS.all(), KEPT_OF_MACHINES.all()].concat();
         let trials = corpus_of(machine);
         let named = trials.iter().map(|trial| (kept_as(machine, trial), trial));
@@ -274,7 +277,8 @@ fn estimates_are_near_what_is_counted() {
 #[test]
 #[ignore = "by hand, where code has changed: a minute"]
 fn the_corpus_on_machines() {
-    for machine in [&CORTEX_M4F, &AARCH64].into_iter().filter(|machine| machine.is_here()) {
+    let mut found: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
+    for machine in COUNTED.into_iter().filter(|machine| machine.is_here()) {
         let trials = corpus_of(machine);
         let counts = counted(machine, &trials, "corpus");
         let mut table = String::from("model count");
@@ -285,6 +289,7 @@ fn the_corpus_on_machines() {
         }
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("work-{}.txt", machine.name));
         fs::write(file, table + "\n").expect("a file");
-        KEPT_OF_CORPUS.check(&machine.compiler_version(), &counts);
+        found.entry(machine.compiler_version()).or_default().extend(counts);
     }
+    found.iter().for_each(|(compiler, found)| KEPT_OF_CORPUS.check(compiler, found));
 }

@@ -56,8 +56,9 @@ const DRAWN: u32 = 12;
 /// The rounds of a model that is drawn: its calls saturate, are denormal, and hold NaN.
 const ROUNDS: usize = 2;
 
-/// The model whose inputs and outputs are normal numbers, and what it computes in between is not.
+/// The models whose inputs and outputs are normal numbers, and what they compute in between is not.
 const BETWEEN: &str = "subnormal_in_between";
+const FADING: &str = "state_that_fades";
 
 fn corpus_cases(machine: &Machine) -> Vec<Trial> {
     let trials = |name: &str, rounds, options: &Options, ending: &str| {
@@ -106,8 +107,36 @@ fn subnormal_in_between(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![near], vec![far]], ..subject }, rounds: 1 }
 }
 
+/// A state that fades from step to step, times small weights, which are subnormal when both are at their smallest, times a large number. Some
+/// lanes stay large, so that what is 0 in them shows.
+fn state_that_fades(machine: &Machine) -> Trial {
+    const UNITS: usize = 12;
+    let (shape, square) = ([1, UNITS], [UNITS, UNITS]);
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &shape);
+    let first = file.constant(&shape, Stored::F32, [0.75; UNITS].into_iter());
+    let variable = format!("variable_id=\"h\" variable_type=\"f32\" variable_shape=\"1,{UNITS}\"");
+    let h = file.operation("ReadValue", "opset6", &variable, &[&first], &shape);
+    let small = file.constant(&square, Stored::F32, (0..UNITS * UNITS).map(|k| (1.0 + k as f32 / 256.0) * 1e-11));
+    let large = file.constant(&shape, Stored::F32, (0..UNITS).map(|k| if k % 3 == 0 { 1.0 } else { 1e15 }));
+    let less = file.constant(&[1, 1], Stored::F32, [6e-4].into_iter());
+    let product =
+        file.operation("MatMul", "opset1", "transpose_a=\"false\" transpose_b=\"true\"", &[&h, &small], &shape);
+    let y = file.operation("Multiply", "opset1", "", &[&product, &large], &shape);
+    file.result(&y);
+    // of two that vary, beside the weights
+    let both = file.operation("Multiply", "opset1", "", &[&x, &h], &shape);
+    let z = file.operation("Multiply", "opset1", "", &[&both, &large], &shape);
+    file.result(&z);
+    let next = file.operation("Multiply", "opset1", "", &[&h, &less], &shape);
+    file.assign("h", &next);
+    let subject = random::compiled(FADING, file, (machine.options)(), 1);
+    Trial { subject: Subject { calls: vec![vec![vec![1e-10; UNITS]]], ..subject }, rounds: 12 }
+}
+
 fn all_trials(machine: &Machine) -> Vec<Trial> {
-    let all = corpus_cases(machine).into_iter().chain(drawn(machine)).chain([subnormal_in_between(machine)]);
+    let between = [subnormal_in_between(machine), state_that_fades(machine)];
+    let all = corpus_cases(machine).into_iter().chain(drawn(machine)).chain(between);
     // elsewhere the compiler refuses weights of fewer bits
     let compiles = |trial: &Trial| {
         let options = &trial.subject.compilation.options;

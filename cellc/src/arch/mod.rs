@@ -12,8 +12,8 @@ use std::fmt;
 
 use crate::kernel::Element;
 
-use arm::NEON_OF_ANY;
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
+use arm::{HELIUM, NEON_OF_ANY};
 pub use work::{Instructions, Work};
 pub use x86::{AVX2, AVX512, X86_64};
 
@@ -144,6 +144,23 @@ pub struct Isa {
     pub c_header: &'static str,
     /// C: its vectors, where intrinsics spell them; others are written with operators alone.
     pub c_vectors: &'static [CVector],
+    /// C: functions that those call.
+    pub c_functions: &'static str,
+    /// Where it makes 0 of subnormal numbers: how that is seen. Files then hold the baseline's body beside it, which makes such a step again.
+    pub c_flushes: Option<CFlushes>,
+    /// How many instructions code takes, where not as many as on the target.
+    pub instructions: Option<Instructions>,
+}
+
+/// How C sees that an instruction set has made 0 of a subnormal number, of an operand or of a result.
+#[derive(Clone, Copy, Debug)]
+pub struct CFlushes {
+    /// Statements before all else.
+    pub begin: &'static str,
+    /// Statements behind it.
+    pub end: &'static str,
+    /// A condition.
+    pub flushed: &'static str,
 }
 
 /// What Rust does by intrinsics on a vector of pairs of integers of 16 bits.
@@ -221,7 +238,7 @@ pub struct CLoads {
     pub list: &'static str,
 }
 
-/// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments.
+/// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments, PREFIX for what names of the file begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CVector {
     /// How many lanes.
@@ -238,6 +255,10 @@ pub struct CVector {
     pub splat: &'static str,
     /// `{0} * {1} + {2}`, rounded once.
     pub mul_add: &'static str,
+    /// The same where the lanes of {1} are all one f32, which stands for it; empty: no other instruction.
+    pub mul_add_one: &'static str,
+    /// `{0} / {1}`; empty: the operator.
+    pub div: &'static str,
     /// [`Max`](crate::kernel::LaneOp::Max), NaN and zeros included.
     pub max: &'static str,
     /// [`Min`](crate::kernel::LaneOp::Min), NaN and zeros included.
@@ -278,6 +299,9 @@ pub static GENERIC: Isa = Isa {
     rust_functions: "",
     c_header: "",
     c_vectors: &[],
+    c_functions: "",
+    c_flushes: None,
+    instructions: None,
 };
 
 /// One lane of several loads: Arm's for the FPU.
@@ -468,6 +492,7 @@ pub static ANY: Arch = Arch {
     triples: &[],
     isas: &[&NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX512],
     c_tuning: &[x86::C_TUNING, arm::C_TUNING],
+    c_refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),
     ..X86_64
 };
 
@@ -490,7 +515,7 @@ pub static TARGETS: [&Arch; 14] = [
 ];
 
 /// Every instruction set beside which a target has others, best last.
-pub static ALL: [&Isa; 6] = [&GENERIC, &NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX512];
+pub static ALL: [&Isa; 7] = [&GENERIC, &NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &HELIUM, &AVX2, &AVX512];
 
 /// C: where operators on vectors of four lanes are instructions.
 #[cfg(feature = "builder")]
@@ -505,6 +530,13 @@ pub(crate) const C_PAUSE: &str = "\
     __asm__ volatile(\"yield\");
 #endif
 ";
+
+impl Arch {
+    /// How many instructions code of an instruction set takes, where that has been counted.
+    pub fn instructions_of<'a>(&'a self, isa: &'a Isa) -> Option<&'a Instructions> {
+        isa.instructions.as_ref().or(self.instructions.as_ref())
+    }
+}
 
 /// Architectures are few and static: each is equal to itself alone.
 impl PartialEq for Arch {

@@ -97,9 +97,9 @@ impl<'a> Contents<'a> {
         chosen.filter_map(|isa| Some((isa, isa.condition()?)))
     }
 
-    /// Where the baseline's body is not compiled, as others take its place.
+    /// Where the baseline's body is not compiled, as others take its place and do without it.
     fn bodies_instead(&self) -> impl Iterator<Item = Condition> + '_ {
-        let own = |(isa, _): &(&'static Isa, Condition)| self.named(isa) == *isa;
+        let own = |(isa, _): &(&'static Isa, Condition)| self.named(isa) == *isa && isa.c_flushes.is_none();
         self.instead().filter(own).map(|(_, condition)| condition)
     }
 

@@ -48,7 +48,7 @@ pub struct Code {
 }
 
 impl Estimate {
-    /// Of the body of the target's baseline.
+    /// Of the body of the target's baseline, or of the one that it stands behind.
     pub fn of(model: &ValidModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
         let weights = program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
         let weights: usize = weights.map(|buffer| buffer.bytes()).sum();
@@ -56,8 +56,9 @@ impl Estimate {
         let weight_bytes = weights.saturating_sub(4 * packed.run_time_len).min(packed.bytes.len());
         let kept: usize = kept_elements(interface);
         let variables: usize = interface.variables.iter().map(Field::len).sum();
-        let code = plan.arch.instructions.as_ref().map(|costs| {
-            let (isa, body) = (plan.isas[0].0, program.body(0));
+        let at = plan.flushing().unwrap_or(0);
+        let (isa, body) = (plan.isas[at].0, program.body(at));
+        let code = plan.arch.instructions_of(isa).map(|costs| {
             let mut work = work::of_step(body, isa, costs);
             work.add(Work::Step, 1.0);
             work.add(Work::Kept, kept as f64);
@@ -68,6 +69,9 @@ impl Estimate {
                     .for_each(|each| work.add(each, elements));
             }
             let mut text = work::of_text(body, isa, costs);
+            if at > 0 {
+                text.add_all(&work::of_text(program.body(0), plan.isas[0].0, costs), 1.0);
+            }
             text.add(Work::Step, 2.0);
             Code {
                 instructions: work.instructions(costs).round() as u64,

@@ -420,6 +420,11 @@ impl Plan {
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }
 
+    /// The instruction set that makes 0 of subnormal numbers, if there is one: the baseline makes such a step again.
+    pub fn flushing(&self) -> Option<usize> {
+        self.isas.iter().position(|(isa, _)| isa.c_flushes.is_some())
+    }
+
     /// Which of the options that apply to the model change nothing, a sentence each.
     pub fn without_effect(&self, options: &Options) -> Vec<String> {
         let mut said = Vec::new();

@@ -514,7 +514,7 @@ fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers
             weight_bytes,
             weight_bytes_read: cost.weight_bytes,
             operations: cost.operations,
-            cycles: match &plan.arch.instructions {
+            cycles: match plan.arch.instructions_of(isa) {
                 Some(instructions) => estimate::of_kernel(kernel, body, isa, instructions),
                 None => cost.cycles(isa, &plan.arch.costs),
             },

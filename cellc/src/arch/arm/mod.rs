@@ -5,8 +5,8 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustPairs, SCALAR, SCALAR_FMA, SOFT,
-    X86_64,
+    Arch, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustPairs, SCALAR,
+    SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Four lanes of AArch64.
@@ -18,6 +18,8 @@ const LANES_4: CVector = CVector {
     store: "vst1q_f32({0}, {1})",
     splat: "vdupq_n_f32({0})",
     mul_add: "vfmaq_f32({2}, {0}, {1})",
+    mul_add_one: "",
+    div: "",
     max: "vbslq_f32(vcgtq_f32({0}, {1}), {0}, {1})",
     min: "vbslq_f32(vcltq_f32({0}, {1}), {0}, {1})",
     select_less: "vbslq_f32(vcltq_f32({0}, {1}), {2}, {3})",
@@ -46,6 +48,8 @@ const LANES_2: CVector = CVector {
     store: "vst1_f32({0}, {1})",
     splat: "vdup_n_f32({0})",
     mul_add: "vfma_f32({2}, {0}, {1})",
+    mul_add_one: "",
+    div: "",
     max: "vbsl_f32(vcgt_f32({0}, {1}), {0}, {1})",
     min: "vbsl_f32(vclt_f32({0}, {1}), {0}, {1})",
     select_less: "vbsl_f32(vclt_f32({0}, {1}), {2}, {3})",
@@ -164,6 +168,10 @@ pub(super) const C_TUNING: &str = "\
 #if defined(__arm__)
 /* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
 #pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
+#if defined(__ARM_FEATURE_MVE)
+/* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
+#pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
+#endif
 #endif
 ";
 
@@ -213,12 +221,75 @@ pub static CORTEX_M33: Arch = Arch {
     ..CORTEX_M4F
 };
 
-/// Cortex-M55: its FPU, which keeps what is subnormal; Helium, which does not, is not used.
+/// Four lanes of Helium. Quotients and what there is no vector for are the FPU's.
+const LANES_4_OF_HELIUM: CVector = CVector {
+    lanes: 4,
+    load: "vldrwq_f32({0})",
+    load_f16: "PREFIX_halves({0})",
+    load_i8: "vcvtq_f32_s32(vldrbq_s32({0}))",
+    store: "vstrwq_f32({0}, {1})",
+    splat: "vdupq_n_f32({0})",
+    mul_add: "vfmaq_f32({2}, {0}, {1})",
+    mul_add_one: "vfmaq_n_f32({2}, {0}, {1})",
+    div: "PREFIX_quotient({0}, {1})",
+    max: "PREFIX_where_less({1}, {0}, {0}, {1})",
+    min: "PREFIX_where_less({0}, {1}, {0}, {1})",
+    select_less: "PREFIX_where_less({0}, {1}, {2}, {3})",
+    flush: "PREFIX_not_below({0}, vdupq_n_f32({1}))",
+    load_i8_pairs: "vreinterpretq_f32_s16(vldrbq_s16((const int8_t *)({0})))",
+    from_signed: "vcvtq_f32_s32((int32x4_t){0})",
+    dot_pairs: "PREFIX_add_products((int16x8_t){0}, (int16x8_t){1}, (int32x4_t){2})",
+    sums: "",
+};
+
+/// FPSCR's cumulative flags: UFC (3), a result became 0, and IDC (7), an operand did. The FPU, which keeps them, may set the first as well: then
+/// a step is made again for nothing.
+const FLAGS: CFlushes = CFlushes {
+    begin: "\
+\x20   uint32_t flags;
+    __asm__ volatile(\"vmrs %0, fpscr\" : \"=r\"(flags) : : \"memory\");
+    __asm__ volatile(\"vmsr fpscr, %0\" : : \"r\"(flags & ~0x88u) : \"memory\");
+",
+    end: "    __asm__ volatile(\"vmrs %0, fpscr\" : \"=r\"(flags) : : \"memory\");\n",
+    flushed: "(flags & 0x88u) != 0u",
+};
+
+/// Helium. Its arithmetic makes 0 of subnormal numbers.
+pub(super) static HELIUM: Isa = Isa {
+    name: "helium",
+    lanes: 4,
+    registers: 8,
+    integer_registers: 8,
+    rows: 4,
+    calls: true,
+    fma: true,
+    detection: Detection::Compiling(Condition { c: "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)", rust: "" }),
+    c_header: "arm_mve.h",
+    c_vectors: &[LANES_4_OF_HELIUM],
+    c_functions: include_str!("text/helium.c"),
+    c_flushes: Some(FLAGS),
+    instructions: Some(work::HELIUM),
+    ..GENERIC
+};
+
+/// clang makes vectors of what is written for the FPU, and nothing in a file keeps it from that: gcc is told so by [`C_TUNING`].
+pub(super) const CLANG_WITH_HELIUM: &str =
+    "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";
+
+/// What to do about it.
+pub(super) const WITHOUT_HELIUM: &str =
+    "on its own clang computes with vectors that make 0 of subnormal numbers; take -mcpu=cortex-m55+nomve.fp";
+
+/// Cortex-M55: Helium, and its FPU, which keeps what is subnormal.
 pub static CORTEX_M55: Arch = Arch {
     name: "cortex-m55",
     key: "cortex_m55",
     triples: &[],
-    c_refused: (NO_FMA, "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, or generate it with --target any"),
+    isas: &[&HELIUM],
+    c_refused: (
+        "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
+        "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang -mcpu=cortex-m55+nomve.fp, or generate it with --target any",
+    ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
     begin: 2,
     ..CORTEX_M4F

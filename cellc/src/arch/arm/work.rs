@@ -35,6 +35,39 @@ pub(super) const ONE_LANE: Instructions = Instructions {
     bytes: 3.7,
 };
 
+/// A core with Helium.
+pub(super) const HELIUM: Instructions = Instructions {
+    each: &[
+        (Work::Step, 37.39),
+        (Work::Kernel, 23.17),
+        (Work::Kept, 0.9),
+        (Work::Loop, 2.05),
+        (Work::Iteration, 1.44),
+        (Work::Window, 0.5),
+        (Work::Branch, 3.29),
+        (Work::Load, 1.15),
+        (Work::LoadHalf, 2.5),
+        (Work::LoadByte, 2.0),
+        (Work::LoadBytePairs, 1.2),
+        (Work::Splat, 0.73),
+        (Work::Length, 3.05),
+        (Work::Store, 1.1),
+        (Work::Constant, 2.58),
+        (Work::MultiplyAdd, 1.17),
+        (Work::Add, 1.57),
+        (Work::DotPairs, 4.2),
+        (Work::Divide, 1.09),
+        (Work::Select, 2.77),
+        (Work::Flush, 3.31),
+        (Work::Bits, 1.7),
+        (Work::Call, 5.4),
+        (Work::Line, 5.22),
+        (Work::Neighbour, 0.59),
+        (Work::Element, 2.0),
+    ],
+    bytes: 3.7,
+};
+
 /// AArch64 with NEON.
 pub(super) const AARCH64: Instructions = Instructions {
     each: &[

@@ -121,6 +121,9 @@ pub static AVX2: Isa = Isa {
     rust_functions: vectors::PAIR_FUNCTIONS,
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX2,
+    c_functions: "",
+    c_flushes: None,
+    instructions: None,
 };
 
 /// The AVX-512 that every machine since Skylake-SP has.
@@ -146,6 +149,9 @@ pub static AVX512: Isa = Isa {
     rust_functions: vectors::PAIR_FUNCTIONS,
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX512,
+    c_functions: "",
+    c_flushes: None,
+    instructions: None,
 };
 
 /// One lane of a fused multiply-add: safe where the feature is enabled, and LLVM widens it.

@@ -54,6 +54,8 @@ pub(super) struct C<'a> {
     types: BTreeMap<String, Type>,
     /// Functions that are called, and on how many lanes.
     pub(super) called: BTreeSet<(String, usize)>,
+    /// Texts of vectors whose lanes are all one f32, and of the kernel's variables those that are such.
+    of_one: [BTreeSet<String>; 2],
     /// Whether a fused operation was met.
     pub(super) fused: bool,
     /// The instruction set that runs in the same body and fuses them, where the body's own does not.
@@ -82,6 +84,7 @@ impl<'a> C<'a> {
             lanes: 0,
             types: BTreeMap::new(),
             called: BTreeSet::new(),
+            of_one: Default::default(),
             fused: false,
             fused_by: None,
         }
@@ -133,7 +136,9 @@ impl<'a> C<'a> {
     ) -> Text {
         let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
         Text::atom(match self.vector(lanes) {
-            Some(vector) if !template(vector).is_empty() => fill(template(vector), &args),
+            Some(vector) if !template(vector).is_empty() => {
+                fill(&template(vector).replace("PREFIX", self.prefix), &args)
+            }
             _ => format!("{}({})", self.name(function, lanes), args.join(", ")),
         })
     }
@@ -181,6 +186,7 @@ impl Dialect for C<'_> {
         let (prefix, isa) = (self.prefix, self.isa);
         let head = format!("static {}void {prefix}_{name}_{}(", spaced(prefix, isa), isa.name);
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
+        self.of_one = Default::default();
     }
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
@@ -234,7 +240,13 @@ impl Dialect for C<'_> {
         if lanes == 1 {
             return element;
         }
-        self.template(|v| v.splat, "splat", lanes, vec![element])
+        if self.vector(lanes).is_none_or(|vector| vector.mul_add_one.is_empty()) {
+            return self.template(|v| v.splat, "splat", lanes, vec![element]);
+        }
+        // of which compilers see any lane
+        let text = format!("{}({})", self.name("splat", lanes), element.text);
+        self.of_one[0].insert(text.clone());
+        Text::atom(text)
     }
 
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
@@ -267,6 +279,7 @@ impl Dialect for C<'_> {
                 let value = self.value(args.remove(0), bits);
                 return Text::compound(format!("{} {sign} {by}", value.operand()));
             }
+            (Some(_), O::Div) if self.vector(lanes).is_some_and(|vector| !vector.div.is_empty()) => {}
             (Some(sign), _) => return self.infix(sign, ty, args),
             (None, _) => {}
         }
@@ -283,8 +296,14 @@ impl Dialect for C<'_> {
                     return Text::atom(format!("{}({})", self.name("mul_add", lanes), list(args)));
                 }
                 assert!(self.isa.fma, "emit: a fused operation on an instruction set without one");
-                |v| v.mul_add
+                if self.of_one[1].contains(&args[1].text) {
+                    args[1].text += "[0]";
+                    |v| v.mul_add_one
+                } else {
+                    |v| v.mul_add
+                }
             }
+            O::Div => |v| v.div,
             O::Max => |v| v.max,
             O::Min => |v| v.min,
             O::FromSigned => |v| v.from_signed,
@@ -325,6 +344,9 @@ impl Dialect for C<'_> {
         }
         let value = self.value(value, ty).text;
         let spelled = self.ty(ty);
+        if !mutable && self.of_one[0].contains(&value) {
+            self.of_one[1].insert(name.to_string());
+        }
         if mutable {
             self.types.insert(name.to_string(), ty);
         }
@@ -515,6 +537,7 @@ mod tests {
         for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
             let others = [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3)];
+            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.div, 2)]);
             let two = [vector.store, vector.max, vector.min, vector.flush];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
             let templates = templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others);

@@ -13,7 +13,7 @@ use crate::emit::calls::{Location, Uses};
 use crate::emit::elements::spelling;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::{List, Word, listed, part, when};
-use crate::kernel::{BodyRef, BufferId};
+use crate::kernel::{BodyRef, BufferId, Kernel, Role};
 use crate::options::Language;
 
 /// What else the text of a body takes for granted.
@@ -127,23 +127,51 @@ fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &
 
 /// One step: the kernels in order.
 fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
-    let calls = pairs(file, isa, body, shared, out);
-    let (uses, interface) = (Uses::of(body, &shared.calls(body)), file.interface);
+    let mut calls = pairs(file, isa, body, shared, out);
+    let mut groups = shared.calls(body);
+    // variables change last of all, so until then a step can be made again
+    let assigned = isa.c_flushes.and_then(|_| {
+        let is_variable = |id| matches!(body.buffer(body.whole(id).0).role, Role::Variable(_));
+        let changes = |kernel: &Kernel| kernel.params.iter().any(|(id, written)| *written && is_variable(*id));
+        let first = body.body.kernels.iter().position(changes)?;
+        assert_eq!(first, body.body.kernels.len() - 1, "emit: the last kernel alone changes variables");
+        groups.pop();
+        calls.pop()
+    });
+    let (uses, interface) = (Uses::of(body, &groups), file.interface);
     let table = |(id, values): &(BufferId, Vec<u32>)| {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
         vec![("NAME", name.clone()), ("LEN", len.to_string()), ("VALUES", values.join(", "))]
     };
     let tables = body.program.tables.iter().filter(|(id, _)| uses.buffers.contains(id));
-    let lists = [
+    let (what, function) = match isa.c_flushes {
+        None => ("One step: the kernels in order.", "run"),
+        Some(_) => ("The kernels of a step in order, but the one that changes the state.", "kernels"),
+    };
+    let mut words = vec![("WHAT", what.to_owned()), ("KERNELS", function.to_owned())];
+    let mut lists = vec![
         when("unused pool", interface.pool && !uses.pool),
         ("tables", tables.map(table).collect()),
         when("unused state", interface.has_state() && !uses.state),
         when("unused inputs", !interface.inputs.is_empty() && !uses.inputs),
         ("calls", calls),
-        when("order", interface.alternates),
+        when("alone", isa.c_flushes.is_some()),
+        when("order", interface.alternates && isa.c_flushes.is_none()),
     ];
-    out.push_str(&text(file, isa, "run", &lists, &[]));
+    out.push_str(&text(file, isa, "run", &lists, &words));
+    if let Some(flushes) = isa.c_flushes {
+        let baseline = file.isas[0].0.name;
+        words = vec![
+            ("BEGIN\n", flushes.begin.to_owned()),
+            ("END\n", flushes.end.to_owned()),
+            ("FLUSHED", flushes.flushed.to_owned()),
+            ("RUN_NAMES", file.signature().names()),
+            ("BASELINE", baseline.to_owned()),
+        ];
+        lists = vec![("assigned", assigned.into_iter().collect()), when("order", interface.alternates)];
+        out.push_str(&text(file, isa, "run twice", &lists, &words));
+    }
 }
 
 impl CFile<'_> {

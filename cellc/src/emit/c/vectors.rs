@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
-use crate::emit::text::{listed, parts, when};
+use crate::emit::text::{filled, listed, parts, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
@@ -105,7 +105,8 @@ impl VectorFunction {
         let fused_by = fused_by.and_then(|spelled| spelled.fused_by);
         let limit = format!("{}f", decimal(FLUSH_BELOW));
         let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
-        let intrinsic = vector.map(|vector| fill(vector.flush, &["a".to_owned(), limit.clone()]));
+        let intrinsic =
+            vector.map(|vector| fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix));
         let is_fused = fused_by.and_then(Isa::condition).map_or("", |condition| condition.c);
         let special = match (lanes, &intrinsic) {
             _ if fused_by.is_some() => " where fused",
@@ -192,6 +193,11 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
             _ => &["type"],
         };
         all.extend(others.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));
+    }
+    for isa in file.special().filter(|isa| !isa.c_functions.is_empty()) {
+        let words = [("PREFIX", file.prefix()), ("UPPER", &file.upper())];
+        let condition = isa.condition().map(|condition| condition.c);
+        guarded(out, condition, &filled(isa.c_functions, &words));
     }
     // one lane has the language's own type
     all.retain(|function| function.kind() != "type" || function.lanes > 1);

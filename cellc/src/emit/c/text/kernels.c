@@ -21,8 +21,11 @@ static ATTRIBUTE void FULL_call(void *argument) {
 }
 //: run
 
-/* One step: the kernels in order. */
-static ATTRIBUTE void PREFIX_run_ISA(RUN_PARAMETERS) {
+/* WHAT */
+//* alone
+__attribute__((noinline))
+//.
+static ATTRIBUTE void PREFIX_KERNELS_ISA(RUN_PARAMETERS) {
 //* unused pool
     (void)pool;
 //.
@@ -36,6 +39,24 @@ static ATTRIBUTE void PREFIX_run_ISA(RUN_PARAMETERS) {
     (void)inputs;
 //.
 //* calls
+    CALL
+//.
+//* order
+    state->backwards ^= 1u;
+//.
+}
+//: run twice
+
+/* One step. Where ISA has made 0 of a subnormal number, BASELINE, which does not, makes it again. */
+static void PREFIX_run_ISA(RUN_PARAMETERS) {
+BEGIN
+    PREFIX_kernels_ISA(RUN_NAMES);
+END
+    if (FLUSHED) {
+        PREFIX_run_BASELINE(RUN_NAMES);
+        return;
+    }
+//* assigned
     CALL
 //.
 //* order
