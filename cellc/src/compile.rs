@@ -136,6 +136,7 @@ impl Compilation {
             program: &self.program,
             packed: &self.packed,
             interface: &self.interface,
+            longest: self.model.values.iter().map(|value| value.shape.iter().product()).max().unwrap_or(0),
             #[cfg(feature = "builder")]
             header: &self.header,
             #[cfg(feature = "builder")]

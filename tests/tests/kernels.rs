@@ -5,8 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cellc::Language;
-use cellc_tests::subject::assert_same;
+use cellc::internals::compile::compile;
+use cellc::internals::front::openvino;
+use cellc::{Language, Options};
+use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::subject::{Subject, assert_same};
 use cellc_tests::{driver, kernels};
 
 fn folder(name: &str) -> PathBuf {
@@ -85,4 +88,55 @@ fn the_trait_tells_of_variables_and_integers() {
     );
     driver::run(rustc().args(["--extern=cellc_runtime=libcellc_runtime.rlib", "main.rs", "-o", "main"]));
     driver::run(&mut Command::new(folder.join("main")));
+}
+
+/// The source of a model in Rust.
+fn in_rust(file: ModelFile) -> String {
+    let text = file.text();
+    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .unwrap_or_else(|said| panic!("{said:?}"));
+    let compilation = compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let subject = Subject { name: "net".to_owned(), compilation, calls: Vec::new() };
+    let files = subject.files(Language::Rust);
+    String::from_utf8_lossy(&files.last().expect("the source").bytes).into_owned()
+}
+
+/// Planes are convolved as one line with gaps: what has a number for each channel is done before the gaps are left out, in the convolution.
+#[test]
+fn a_convolution_over_planes_adds_its_bias() {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, 2, 9, 8]);
+    let drawn = |file: &mut ModelFile, shape: &[usize]| {
+        let count = shape.iter().product::<usize>();
+        file.constant(shape, Stored::F32, (0..count).map(|i| (i as f32 - 5.0) / 8.0))
+    };
+    let (w, bias, slope) = (drawn(&mut file, &[3, 2, 3, 3]), drawn(&mut file, &[1, 3, 1, 1]), drawn(&mut file, &[1]));
+    let out = [1, 3, 9, 8];
+    let data = "strides=\"1,1\" dilations=\"1,1\" pads_begin=\"1,1\" pads_end=\"1,1\"";
+    let y = file.operation("Convolution", "opset1", data, &[&x, &w], &out);
+    let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
+    let y = file.operation("Relu", "opset1", "", &[&y], &out);
+    let y = file.operation("Multiply", "opset1", "", &[&slope, &y], &out);
+    file.result(&y);
+    let text = in_rust(file);
+    assert!(text.contains("windows of 3 x 3, add, relu, multiply.") && !text.contains("fn pointwise"), "{text}");
+}
+
+/// Vectors that a model cannot fill to a half are the last choice.
+#[test]
+fn a_small_model_runs_with_short_vectors() {
+    let detected = |file: ModelFile| {
+        let text = in_rust(file);
+        let detect = text.split("fn detect()").nth(1).expect("it detects");
+        let place = |kind: &str| detect.find(kind).expect("it is among them");
+        place("Kind::Avx2") < place("Kind::Avx512")
+    };
+    let relu = |elements: usize| {
+        let mut file = ModelFile::default();
+        let x = file.parameter("x", &[1, elements]);
+        let y = file.operation("Relu", "opset1", "", &[&x], &[1, elements]);
+        file.result(&y);
+        file
+    };
+    assert_eq!([8, 9].map(|elements| detected(relu(elements))), [true, false]);
 }

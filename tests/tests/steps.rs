@@ -52,6 +52,35 @@ fn lines(output: &str) -> Vec<u32> {
     output.lines().map(|line| u32::from_str_radix(line, 16).expect("hexadecimal")).collect()
 }
 
+/// What a main program in Rust prints, beside generated modules.
+fn printed_in_rust(folder: &Path, main: &str) -> String {
+    fs::write(folder.join("main.rs"), main).expect("a file");
+    let program = folder.join("main");
+    let mut command = driver::rustc();
+    run(command.args(["--edition=2021", "-Dwarnings", "-O"]).arg(folder.join("main.rs")).arg("-o").arg(&program));
+    printed(&program)
+}
+
+/// What a main program in C prints beside a generated source, by compiler.
+fn printed_in_c(folder: &Path, main: &str, source: &str) -> Vec<(&'static str, String)> {
+    fs::write(folder.join("main.c"), main).expect("a file");
+    let by = |compiler: &'static str| {
+        let program = folder.join(format!("main-{compiler}"));
+        let mut command = Command::new(compiler);
+        command.current_dir(folder).args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "main.c", source]);
+        run(command.arg("-o").arg(&program));
+        (compiler, printed(&program))
+    };
+    driver::c_compilers().into_iter().map(by).collect()
+}
+
+fn printed(program: &Path) -> String {
+    let output = Command::new(program).output().expect("it starts");
+    let (printed, problems) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{:?}: {printed}{problems}", output.status);
+    printed.into_owned()
+}
+
 /// The outputs of all steps by the best instruction set, interpreted.
 fn expected(steps: usize) -> Vec<u32> {
     let all = subject("at_once", Some(steps));
@@ -91,13 +120,7 @@ fn slices_in_pieces_give_the_bits_of_all_at_once_in_rust() {
         5 * inputs,
         numbers.join(", ")
     );
-    fs::write(folder.join("main.rs"), main).expect("a file");
-    let program = folder.join("main");
-    let mut command = driver::rustc();
-    run(command.args(["--edition=2021", "-Dwarnings", "-O"]).arg(folder.join("main.rs")).arg("-o").arg(&program));
-    let output = Command::new(&program).output().expect("it starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(lines(&String::from_utf8_lossy(&output.stdout)), expected(5));
+    assert_eq!(lines(&printed_in_rust(&folder, &main)), expected(5));
 }
 
 #[test]
@@ -129,14 +152,8 @@ fn steps_in_pieces_give_the_bits_of_all_at_once_in_c() {
         }}",
         numbers.join(", ")
     );
-    fs::write(folder.join("main.c"), main).expect("a file");
-    for compiler in driver::c_compilers() {
-        let program = folder.join(format!("main-{compiler}"));
-        let mut command = Command::new(compiler);
-        command.current_dir(&folder).args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "main.c", "stepwise.c"]);
-        run(command.arg("-o").arg(&program));
-        let output = Command::new(&program).output().expect("it starts");
-        assert_eq!(lines(&String::from_utf8_lossy(&output.stdout)), expected(5), "{compiler}");
+    for (compiler, printed) in printed_in_c(&folder, &main, "stepwise.c") {
+        assert_eq!(lines(&printed), expected(5), "{compiler}");
     }
 }
 
@@ -340,4 +357,97 @@ fn what_does_not_go_step_by_step_is_refused() {
     let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
     let problems = compile(&case.model, &options).expect_err("it is refused");
     assert!(format!("{problems:?}").contains("several rows"), "{problems:?}");
+}
+
+/// An LSTM of an open number of steps whose states are inputs and outputs beside y: x `[1, steps, 2]`, h and c `[1, 1, 5]`.
+fn lstm_with_states() -> Subject {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, OPEN, 2]);
+    let [h, c] = ["h", "c"].map(|name| file.parameter(name, &[1, 1, 5]));
+    let shape = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[&x], &[3]);
+    let [axis, first] = [[1], [0]].map(|index| file.integers(&[1], &index));
+    let lengths = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &axis, &first], &[1]);
+    let [w, r, b] = [&[1, 20, 2][..], &[1, 20, 5], &[1, 20]].map(|shape| drawn(&mut file, shape));
+    let data = "hidden_size=\"5\" activations=\"sigmoid,tanh,tanh\" direction=\"forward\"";
+    let outputs: [(&str, &[usize]); 3] = [("y", &[1, 1, OPEN, 5]), ("h_out", &[1, 1, 5]), ("c_out", &[1, 1, 5])];
+    let outputs = file.named("LSTMSequence", "opset5", data, &[&x, &h, &c, &lengths, &w, &r, &b], &outputs);
+    outputs.iter().for_each(|output| {
+        file.result(output);
+    });
+    let text = file.text().replace(&OPEN.to_string(), "-1");
+    let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .unwrap_or_else(|said| panic!("{said:?}"));
+    let shape = vec![Some(1), None, Some(2)];
+    let options = Options { name: Some("net".to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
+    Subject { name: "net".to_owned(), compilation, calls: Vec::new() }
+}
+
+/// States that are outputs too stay where a step wrote them: whatever the number of steps, the struct and the outputs hold them at the end.
+#[test]
+fn states_that_are_outputs_take_turns_in_rust() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-states-rust");
+    driver::write_files(&folder, &[lstm_with_states()], Language::Rust);
+    let numbers: Vec<String> = x(10, 2).iter().map(|v| format!("{v:?}")).collect();
+    let main = format!(
+        "mod net;
+        fn main() {{
+            let x: [f32; 20] = [{}];
+            let (mut x, mut one, mut all) = (x.as_chunks::<2>().0, net::Net::new(), net::Net::new());
+            let (mut h_out, mut c_out) = ([7.0; 5], [7.0; 5]);
+            assert_eq!(all.steps(&[], &mut [], &mut h_out, &mut c_out), Ok(()));
+            assert_eq!((h_out, c_out, all.h()), ([7.0; 5], [7.0; 5], &[0.0; 5]));
+            for count in [1, 2, 3, 4] {{
+                let (now, later) = x.split_at(count);
+                x = later;
+                let mut y = [[0.0; 5]; 4];
+                assert_eq!(all.steps(now, &mut y[..count], &mut h_out, &mut c_out), Ok(()));
+                let mut outputs = net::Outputs::new();
+                for (x, y) in now.iter().zip(&y) {{
+                    one.step(x, &mut outputs);
+                    assert_eq!(&outputs.y, y);
+                }}
+                assert_eq!((h_out, c_out), (outputs.h_out, outputs.c_out));
+                assert_eq!((all.h(), all.c()), (one.h(), one.c()));
+                assert!(h_out[0] != 0.0 && h_out[0] != c_out[0]);
+            }}
+        }}",
+        numbers.join(", ")
+    );
+    printed_in_rust(&folder, &main);
+}
+
+#[test]
+fn states_that_are_outputs_take_turns_in_c() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-states-c");
+    driver::write_files(&folder, &[lstm_with_states()], Language::C);
+    let numbers: Vec<String> = x(10, 2).iter().map(|v| format!("{v:?}f")).collect();
+    let main = format!(
+        "#include \"net.h\"
+        #include <string.h>
+        int main(void) {{
+            static const float all_x[] = {{{}}};
+            const float *x = all_x;
+            float y[4 * 5], h_out[5] = {{7}}, c_out[5], one_y[5], one_h[5], one_c[5];
+            net one, all;
+            net_init(&one);
+            net_init(&all);
+            net_steps(&all, 0, x, y, h_out, c_out);
+            if (h_out[0] != 7 || all.h[0] != 0) return 1;
+            for (size_t count = 1; count <= 4; count++) {{
+                net_steps(&all, count, x, y, h_out, c_out);
+                for (size_t i = 0; i < count; i++) {{
+                    net_step(&one, x, one_y, one_h, one_c);
+                    if (memcmp(y + 5 * i, one_y, sizeof one_y) != 0) return 2;
+                    x += 2;
+                }}
+                if (memcmp(h_out, one_h, sizeof one_h) != 0 || memcmp(c_out, one_c, sizeof one_c) != 0) return 3;
+                if (memcmp(all.h, one.h, sizeof one_h) != 0 || memcmp(all.c, one.c, sizeof one_c) != 0) return 4;
+                if (h_out[0] == 0 || h_out[0] == c_out[0]) return 5;
+            }}
+            return 0;
+        }}",
+        numbers.join(", ")
+    );
+    assert!(!printed_in_c(&folder, &main, "net.c").is_empty());
 }

@@ -78,9 +78,11 @@ pub struct Costs {
     pub latency: f64,
     /// Cycles of multiply-adds of other rows and vectors that hide the latency of one.
     pub hidden_from: f64,
+    /// Cycles that a convolution takes longer for a vector that lies across two lines of the cache, as multiply-adds wait for it.
+    pub crossing: f64,
     /// The most rows that are computed at once: as many sums as any instruction set has registers for.
     pub most_rows: usize,
-    /// Output channels of a convolution that are computed at once: as many as leave registers for two vectors of positions each, and more.
+    /// Output channels of a convolution whose weights stand side by side, at most: as many as any instruction set holds sums of at once.
     pub most_channels: usize,
     /// Lines of sums that a pass holds at most: as many as every instruction set with vectors has registers for.
     pub most_sums: usize,
@@ -396,7 +398,7 @@ static ONE_LANE: Arch = Arch {
     apart: 4,
     own: 8,
     line: 16,
-    costs: Costs { most_rows: 2, most_sums: 3, most_shared: 4, most_at_once: 4, ..X86_64.costs },
+    costs: Costs { most_rows: 2, most_channels: 5, most_sums: 3, most_shared: 4, most_at_once: 4, ..X86_64.costs },
     ..X86_64
 };
 
@@ -461,7 +463,7 @@ pub static WASM32: Arch = Arch {
     alignment: 16,
     // eight columns
     line: 32,
-    costs: Costs { most_sums: 3, most_shared: 16, most_at_once: 24, ..X86_64.costs },
+    costs: Costs { most_channels: 5, most_sums: 3, most_shared: 16, most_at_once: 24, ..X86_64.costs },
     ..X86_64
 };
 

@@ -44,6 +44,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
     pub(crate) interface: &'a Interface,
+    /// Elements of the longest tensor that is computed.
+    pub(crate) longest: usize,
     /// The comment at the top, by line.
     #[cfg(feature = "builder")]
     pub(crate) header: &'a [String],
@@ -106,6 +108,14 @@ impl<'a> Contents<'a> {
     /// The instruction sets that a program asks for, best last.
     fn asked(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
         self.special().filter(|isa| isa.question().is_some())
+    }
+
+    /// The same, best first. Vectors that the longest tensor fills by half or less come last: they are no faster than shorter ones, or slower.
+    fn best_first(&self) -> Vec<&'static Isa> {
+        let mut all: Vec<_> = self.asked().collect();
+        all.reverse();
+        all.sort_by_key(|isa| if 2 * self.longest <= isa.lanes { isa.lanes } else { 0 });
+        all
     }
 
     /// What programs ask, each once.

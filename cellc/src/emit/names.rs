@@ -293,13 +293,13 @@ const MEMBERS: &[&str] = &[
 pub(crate) const POOL_MEMBERS: [&str; 7] = ["pool", "pair", "step_with", "join", "here", "there", "context"];
 
 /// More of them where calls take a run-time number of steps.
-const STEPS_MEMBERS: [&str; 2] = ["steps", "steps_done"];
+const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
 
 /// More of the file's items, and of those of C after the prefix.
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_ITEMS: [&str; 8] = ["isa", "inputs", "outputs", "weights", "packed", "state", "run", "copy"];
+const C_ITEMS: [&str; 9] = ["isa", "inputs", "outputs", "weights", "packed", "state", "run", "run_flushed", "copy"];
 
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]

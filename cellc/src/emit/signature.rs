@@ -1,7 +1,7 @@
 //! What the generated functions that compute a step take. Which arguments there are, and in which order, is said here alone: printers and
 //! the programs around generated code go through them.
 
-use super::names::{Field, Interface};
+use super::names::{Field, Interface, StepFlags};
 use super::tensors::array;
 use crate::options::Language;
 
@@ -117,6 +117,14 @@ impl Interface {
         let input = move |field| StepTensor { field, written: false, each_step: each(inputs, field) };
         let output = move |field| StepTensor { field, written: true, each_step: each(outputs, field) };
         self.step_inputs().map(input).chain(self.outputs.iter().map(output))
+    }
+
+    /// Whether calls of several steps need no copy of the states between these: a step writes its states where those of the step before the last were.
+    pub fn swaps_states(&self) -> bool {
+        let last_alone =
+            |steps: &StepFlags| self.states.iter().all(|state| !steps.outputs[self.outputs[state.output].index]);
+        let copies = self.pool || self.in_place.is_some_and(|pair| pair.copies);
+        !copies && !self.states.is_empty() && self.outputs.len() > 1 && self.steps.as_ref().is_some_and(last_alone)
     }
 }
 

@@ -76,7 +76,7 @@ impl Contents<'_> {
         let all_isas = || self.isas.iter().map(|(isa, _)| *isa);
         vec![
             ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
-            ("asked, best first", self.asked().rev().map(|isa| own.isa(isa)).collect()),
+            ("asked, best first", self.best_first().into_iter().map(|isa| own.isa(isa)).collect()),
             ("chosen", all_isas().filter(|isa| isa.question().is_none()).map(|isa| own.isa(isa)).collect()),
             when("asks", self.asked().next().is_some()),
             when("flushes", flushes),
@@ -99,6 +99,8 @@ impl Contents<'_> {
             when("some inputs", !interface.inputs.is_empty()),
             when("no step inputs", interface.step_inputs().next().is_none()),
             when("steps", interface.steps.is_some()),
+            when("states that are swapped", interface.swaps_states()),
+            when("no states that are swapped", !interface.swaps_states()),
             when("some step inputs", interface.step_inputs().next().is_some()),
             when("pool", interface.pool),
             when("no pool", !interface.pool),

@@ -3,6 +3,8 @@
 //! A tile holds sums of some output channels at some vectors of positions in registers, over all channels and taps. Where the positions are no
 //! multiple of a vector, the last vector overlaps the one before it and computes the same elements again.
 
+use std::ops::Range;
+
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::Epilogue;
 use super::product::for_rows;
@@ -35,12 +37,24 @@ struct Work<'m> {
     /// How what the end reads lies along channels and positions.
     along: Vec<Along>,
     epilogue: Epilogue<'m>,
+    /// Output channels whose weights stand side by side.
+    packed: usize,
     /// Output channels and vectors of positions of a tile.
     tile: (usize, usize),
     /// How many taps there are.
     taps: usize,
     /// Of the last tap.
     reach: usize,
+}
+
+/// Sums that are held at once.
+struct Tile<'v> {
+    /// Output channels, of those whose weights stand side by side.
+    channels: Range<usize>,
+    /// How many those are.
+    packed: usize,
+    /// Vectors of positions: the first, and how many lanes.
+    vectors: &'v [(usize, usize)],
 }
 
 impl Work<'_> {
@@ -69,15 +83,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             Parts { x, w: self.lowering.memory.convolutions[&of.out].into(), out: self.stored(of.out), operands };
         let offsets = of.offsets();
         let vectors = positions.div_ceil(self.lowering.isa.lanes);
+        let arch = self.lowering.plan.arch;
         let work = Work {
             of,
             along,
             epilogue,
-            tile: {
-                let arch = self.lowering.plan.arch;
-                let channels = plan::window_channels(outputs, arch);
-                (channels, plan::window_vectors(channels, outputs, vectors, self.lowering.isa, arch))
-            },
+            packed: plan::window_channels(outputs, arch),
+            tile: plan::window_tile(outputs, vectors, self.lowering.isa, arch),
             taps: offsets.len(),
             reach: *offsets.last().expect("validate: a window has taps"),
         };
@@ -208,7 +220,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Convolve { inputs, outputs, positions, .. } = *work.of;
         let mut body = Vec::new();
         let mut done = 0;
-        for (turns, count) in plan::equal_parts(outputs, work.tile.0) {
+        for (turns, count) in plan::equal_parts(outputs, work.packed) {
             let mut own = parts.clone();
             own.w = parts.w.at(done * inputs * work.taps);
             own.out = parts.out.at(done * positions);
@@ -217,7 +229,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             done += turns * count;
             if turns == 1 {
-                body.extend(self.tile(work, &own, count, vectors, (x_width, first)));
+                body.extend(self.packed(work, &own, count, vectors, (x_width, first)));
                 continue;
             }
             let len = (count - 1) * positions + width;
@@ -236,25 +248,40 @@ impl<'m> KernelBuilder<'_, 'm> {
                 *place = tile;
                 walks.push(walk);
             }
-            let tile = self.tile(work, &own, count, vectors, (x_width, first));
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: tile });
+            let tiles = self.packed(work, &own, count, vectors, (x_width, first));
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: tiles });
+        }
+        body
+    }
+
+    /// The same of the output channels whose weights stand side by side: as many tiles as their sums take.
+    fn packed(
+        &mut self,
+        work: &Work<'m>,
+        parts: &Parts,
+        packed: usize,
+        vectors: &[(usize, usize)],
+        x: (usize, usize),
+    ) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let mut done = 0;
+        for (tiles, count) in plan::equal_parts(packed, work.tile.0) {
+            for _ in 0..tiles {
+                let tile = Tile { channels: done..done + count, packed, vectors };
+                body.extend(self.tile(work, parts, &tile, x));
+                done += count;
+            }
         }
         body
     }
 
     /// The sums of a tile, over all channels and taps, and what is done with them at the end.
-    fn tile(
-        &mut self,
-        work: &Work<'m>,
-        parts: &Parts,
-        count: usize,
-        vectors: &[(usize, usize)],
-        (x_width, first): (usize, usize),
-    ) -> Vec<Stmt> {
+    fn tile(&mut self, work: &Work<'m>, parts: &Parts, tile: &Tile<'_>, (x_width, first): (usize, usize)) -> Vec<Stmt> {
+        let Tile { channels, packed, vectors } = tile;
         let Convolve { inputs, length, positions, .. } = *work.of;
         let mut body = Vec::new();
         let mut sums: Vec<Vec<Var>> = Vec::new();
-        for m in 0..count {
+        for m in channels.clone() {
             let sum = |(v, (_, lanes)): (usize, &(usize, usize))| {
                 self.accumulator(&mut body, &format!("y{m}_{v}"), *lanes, Expr::f32(0.0, *lanes))
             };
@@ -262,15 +289,15 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
         if inputs > 1 {
             let (x, walk) = self.stride("channel", parts.x, (x_width, length), false);
-            let (w, w_walk) = self.walk("w", parts.w, count * work.taps, false);
+            let (w, w_walk) = self.walk("w", parts.w, packed * work.taps, false);
             let walks = vec![walk, w_walk];
             let mut channel = Vec::new();
-            self.taps(&mut channel, &work.of.taps, x.at(first), w, vectors, &sums);
+            self.taps(&mut channel, &work.of.taps, x.at(first), w, tile, &sums);
             body.push(Stmt::For { count: inputs, turn: None, backwards: None, walks, body: channel });
         } else {
-            self.taps(&mut body, &work.of.taps, parts.x.at(first), parts.w, vectors, &sums);
+            self.taps(&mut body, &work.of.taps, parts.x.at(first), parts.w, tile, &sums);
         }
-        for (m, sums) in sums.iter().enumerate() {
+        for (m, sums) in channels.clone().zip(&sums) {
             for (&(at, lanes), &sum) in vectors.iter().zip(sums) {
                 let place = |(place, along): (&Place, &Along)| match along {
                     Along::Both => place.at(m * positions + at),
@@ -294,34 +321,35 @@ impl<'m> KernelBuilder<'_, 'm> {
         taps: &[(usize, usize)],
         x: Place,
         w: Place,
-        vectors: &[(usize, usize)],
+        tile: &Tile<'_>,
         sums: &[Vec<Var>],
     ) {
-        if self.lowering.isa.lanes == 1 && sums.len() * vectors.len() * offsets(taps).len() <= MOST_IN_LINE {
+        if self.lowering.isa.lanes == 1 && sums.len() * tile.vectors.len() * offsets(taps).len() <= MOST_IN_LINE {
             for (tap, at) in offsets(taps).into_iter().enumerate() {
-                self.tap(body, x.at(at), w.at(tap * sums.len()), vectors, sums);
+                self.tap(body, x.at(at), w.at(tap * tile.packed), tile, sums);
             }
             return;
         }
         if let Some(outer) = taps.iter().position(|(count, _)| *count > 1) {
             let ((count, step), inner) = (taps[outer], &taps[outer + 1..]);
             let inside = offsets(inner);
-            let (last, lanes) = *vectors.last().expect("lower: a tile has vectors");
+            let (last, lanes) = *tile.vectors.last().expect("lower: a tile has vectors");
             let len = inside.last().expect("validate: a window has taps") + last + lanes;
             let (x, walk) = self.stride("tap", x, (len, step), false);
-            let (w, w_walk) = self.walk("w", w, sums.len() * inside.len(), false);
+            let (w, w_walk) = self.walk("w", w, tile.packed * inside.len(), false);
             let walks = vec![walk, w_walk];
             let mut turn = Vec::new();
-            self.taps(&mut turn, inner, x, w, vectors, sums);
+            self.taps(&mut turn, inner, x, w, tile, sums);
             body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
             return;
         }
-        self.tap(body, x, w, vectors, sums);
+        self.tap(body, x, w, tile, sums);
     }
 
     /// One tap of one channel.
-    fn tap(&mut self, body: &mut Vec<Stmt>, x: Place, w: Place, vectors: &[(usize, usize)], sums: &[Vec<Var>]) {
-        let weights: Vec<Place> = (0..sums.len()).map(|m| w.at(m)).collect();
+    fn tap(&mut self, body: &mut Vec<Stmt>, x: Place, w: Place, tile: &Tile<'_>, sums: &[Vec<Var>]) {
+        let vectors = tile.vectors;
+        let weights: Vec<Place> = tile.channels.clone().map(|m| w.at(m)).collect();
         // the weights, or the vectors, are held: whichever are fewer
         let lanes = vectors[0].1;
         if weights.len() < vectors.len() && vectors.iter().all(|(_, other)| *other == lanes) {

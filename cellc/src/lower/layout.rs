@@ -1,6 +1,7 @@
 //! Copies: views whose elements do not lie in order, and values put side by side.
 
 use super::builder::{KernelBuilder, copy};
+use super::product::for_rows;
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
 use crate::model::{Concat, Source, View};
 
@@ -66,8 +67,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             let from = self.lowering.source(input);
             let len = self.lowering.len(input) / outer;
             let place = to.at(at);
-            if outer == 1 && self.lowering.is_given(input) {
-                body.extend(self.read(input, from, place));
+            if self.lowering.is_given(input) && (outer == 1 || from.base != place.base) {
+                let rows = [("input_row", from, len, false), ("row", to, stride, true)];
+                body.extend(for_rows(self, outer, &rows, |builder, places| {
+                    builder.read_rows(input, places[0], places[1].at(at), len)
+                }));
                 at += len;
                 continue;
             }

@@ -32,34 +32,36 @@ pub fn equal_parts(all: usize, most: usize) -> impl Iterator<Item = (usize, usiz
     [(larger, size + 1), (parts - larger, size)].into_iter().filter(|(parts, size)| parts * size > 0)
 }
 
-/// Output channels of which a convolution holds sums at once. Their weights stand side by side, for every instruction set.
+/// Output channels of a convolution whose weights stand side by side, for every instruction set.
 pub fn window_channels(channels: usize, arch: &Arch) -> usize {
     channels.min(arch.costs.most_channels)
 }
 
-/// Vectors of positions whose sums a convolution holds at once, for so many output channels of all. Beside them there are the vectors of x or the weights,
-/// whichever are fewer, one of the others, and two more, as for the rows of a product: with one, gcc takes 1.7 times as long with AVX2.
-pub fn window_vectors(at_once: usize, channels: usize, vectors: usize, isa: &Isa, arch: &Arch) -> usize {
+/// What a convolution to so many output channels, at so many vectors of positions, holds sums of at once: output channels and vectors. Beside the sums there
+/// are the vectors of x or the weights, whichever are fewer, one of the others, and one more.
+pub fn window_tile(channels: usize, vectors: usize, isa: &Isa, arch: &Arch) -> (usize, usize) {
     let costs = &arch.costs;
-    // a vector lies across two lines of the cache as often as not, or always where it is as long as they are
-    let crossing = 1.0 + isa.lanes as f64 * 4.0 / arch.line as f64;
+    let packed = window_channels(channels, arch);
+    let crossing = (isa.lanes - 1) as f64 * 4.0 / arch.line as f64 * costs.crossing;
     let cycles = |channels: usize, vectors: usize| {
-        let multiply_adds = (channels * vectors) as f64;
-        let loads = channels as f64 + vectors as f64 * crossing;
-        (multiply_adds.max(loads) / costs.begun).max(costs.hidden_from)
+        let (multiply_adds, loads) = ((channels * vectors) as f64, (channels + vectors) as f64);
+        (multiply_adds.max(loads) / costs.begun).max(costs.hidden_from) + vectors as f64 * crossing
     };
-    let columns = |vectors: usize| -> f64 {
-        equal_parts(channels, at_once).map(|(turns, count)| turns as f64 * cycles(count, vectors)).sum()
+    let columns = |held: usize, vectors: usize| -> f64 {
+        let tiles = |count: usize| equal_parts(count, held).map(|(tiles, count)| tiles as f64 * cycles(count, vectors));
+        equal_parts(channels, packed).map(|(turns, count)| turns as f64 * tiles(count).sum::<f64>()).sum()
     };
-    let total = |held: usize| {
+    let total = |(channels, held): (usize, usize)| {
         let (full, rest) = (vectors / held, vectors % held);
-        full as f64 * columns(held) + if rest > 0 { columns(rest) } else { 0.0 }
+        full as f64 * columns(channels, held) + if rest > 0 { columns(channels, rest) } else { 0.0 }
     };
     // gcc loads what is multiplied twice from memory as often, so the vectors are held where there are several channels
-    let fits =
-        |held: &usize| at_once * held + at_once.min(*held) + 3 <= isa.registers && (*held <= at_once || at_once < 4);
-    let best = (1..=vectors.min(costs.most_sums)).filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b)));
-    best.unwrap_or(1)
+    let fits = |&(channels, held): &(usize, usize)| {
+        channels * held + channels.min(held) + 2 <= isa.registers && (held <= channels || channels < 4)
+    };
+    let tiles =
+        (1..=packed).rev().flat_map(|channels| (1..=vectors.min(costs.most_sums)).map(move |held| (channels, held)));
+    tiles.filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or((1, 1))
 }
 
 /// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite where that has no registers.

@@ -6,7 +6,7 @@
 mod cost;
 mod fusion;
 
-pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_vectors};
+pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
 pub use fusion::{Along, Fusion, along};
 
 use std::collections::BTreeSet;

@@ -607,7 +607,69 @@ impl<'a> Validation<'a> {
             strides: own.map(|stride| stride as isize).collect(),
             shape: [&[batch, channels], counts].concat(),
         };
-        self.view(node, &y, geometry)
+        self.of_lines(node, &y, geometry)
+    }
+
+    /// What is wanted of lines that are computed as one.
+    fn of_lines(&mut self, node: &Node, lines: &Known, geometry: Geometry) -> Option<Known> {
+        let view = self.view(node, lines, geometry.clone())?;
+        if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) = (&view, lines) {
+            self.lines.insert(*view, (*of, geometry));
+        }
+        Some(view)
+    }
+
+    /// An operation on what is wanted of lines, where all else that it takes is a constant for each channel: on the lines, as the convolution can do that
+    /// before it stores its sums. `None`: it is another one.
+    pub(super) fn pointwise_of_lines(
+        &mut self,
+        node: &Node,
+        function: PointwiseFunction,
+        inputs: &[Source],
+        shape: &[usize],
+    ) -> Option<Known> {
+        let (at, of, geometry) = inputs.iter().enumerate().find_map(|(at, input)| match input {
+            Source::Value(value) => self.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone())),
+            _ => None,
+        })?;
+        let to = self.valid.values[of].shape.clone();
+        let channels = geometry.shape[1];
+        // as the operation sees it, and as it is for lines
+        let mut flat = Vec::new();
+        for (i, input) in inputs.iter().enumerate() {
+            match input {
+                _ if i == at => flat.push((Source::Value(of), None)),
+                Source::Constant(constant) => {
+                    let tensor = &self.valid.constants[*constant];
+                    let own = tensor.shape();
+                    let axis = (own.len() + 1).checked_sub(geometry.shape.len());
+                    match tensor.len() {
+                        1 => flat.push((*input, None)),
+                        len if len == channels && axis.is_some_and(|axis| own.get(axis) == Some(&len)) => {
+                            flat.push((*input, Some(tensor.clone())));
+                        }
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            }
+        }
+        if geometry.shape != shape {
+            return None;
+        }
+        let mut sources = Vec::new();
+        for (source, tensor) in flat {
+            let Some(tensor) = tensor else {
+                sources.push(source);
+                continue;
+            };
+            let element = tensor.element();
+            let one = self.view(node, &Known::Constant(tensor, element), Geometry::reshaped(vec![1, channels, 1]))?;
+            sources.push(self.source(&one)?);
+        }
+        let out = self.value(to);
+        self.emit(node, ValidOp::Pointwise(Pointwise { function, inputs: sources, out }));
+        self.of_lines(node, &Known::Source(Source::Value(out), ElementType::F32), geometry)
     }
 
     /// One channel for each group: the patches of each channel times its own weights.

@@ -253,6 +253,9 @@ impl Validation<'_> {
         shape: &[usize],
     ) -> Option<Source> {
         self.computable(node, shape)?;
+        if let Some(Known::Source(source, _)) = self.pointwise_of_lines(node, function, inputs, shape) {
+            return Some(source);
+        }
         let out = self.value(shape.to_vec());
         self.emit(node, ValidOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
         Some(Source::Value(out))

@@ -179,6 +179,8 @@ struct Validation<'a> {
     ranges: HashMap<usize, integers::Range>,
     /// By value: the input of integers of which it has elements, and whether it is all of them in their order.
     parameter_of: HashMap<usize, (usize, bool)>,
+    /// By value that leaves out what lies across the ends of a convolution's lines: the value that has them, and which of its elements it is.
+    lines: HashMap<usize, (usize, shape::Geometry)>,
     valid: ValidModel,
 }
 
@@ -212,6 +214,7 @@ impl<'a> Validation<'a> {
             hands_on: None,
             ranges: HashMap::new(),
             parameter_of: HashMap::new(),
+            lines: HashMap::new(),
             valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
         }
     }

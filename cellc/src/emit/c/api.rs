@@ -16,6 +16,9 @@ use crate::options::Language;
 const HEADER: &str = include_str!("text/header.h");
 const SOURCE: &str = include_str!("text/source.c");
 
+/// Between statements of the function that takes several steps.
+const STEPS_INDENT: &str = "\n        ";
+
 impl CFile<'_> {
     /// The macro for the number of elements of a field.
     pub(super) fn size(&self, field: &Field) -> String {
@@ -59,6 +62,29 @@ impl CFile<'_> {
             true => format!(", {} + steps_done * {}", field.name, self.size(field)),
             false => format!(", {}", field.name),
         };
+        // where a step finds and puts what differs from step to step
+        let step_places = |StepTensor { field, written, each_step }: StepTensor<'_>| {
+            let of = if written { "outputs" } else { "inputs" };
+            each_step.then(|| format!("{of}.{0} = {0} + steps_done * {1};", field.name, self.size(field)))
+        };
+        let state_places = |(state, output): (&Field, &Field)| {
+            let swapped = |of: &str, field: &Field, odd: &str, even: &str| {
+                format!("{of}.{} = steps_done % 2 != 0 ? {odd} : {even};", field.name)
+            };
+            let held = format!("self->{}", state.name);
+            [swapped("inputs", state, &held, &output.name), swapped("outputs", output, &output.name, &held)]
+        };
+        let step_places: Vec<_> = self.interface.step_tensors().filter_map(step_places).collect();
+        let step_places = [step_places, self.states().flat_map(state_places).collect()].concat();
+        let copied = |held_from_output: bool| {
+            let copied = |(state, output): (&Field, &Field)| {
+                let (held, size) = (format!("self->{}", state.name), self.size(state));
+                let (to, from) = if held_from_output { (&held, &output.name) } else { (&output.name, &held) };
+                self.copied(to, from, &size)
+            };
+            self.states().map(copied).collect::<Vec<_>>().join(STEPS_INDENT)
+        };
+        let names = |StepTensor { field, .. }: StepTensor<'_>| format!(", {}", field.name);
         let place =
             |field: &Field| format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" });
         let places = |fields: &[Field]| fields.iter().map(place).collect::<Vec<_>>().join(", ");
@@ -80,6 +106,10 @@ impl CFile<'_> {
             ("RUN_PARAMETERS", self.run_params()),
             ("RUN_ARGUMENTS", run),
             ("RUN_NAMES", self.signature().names()),
+            (" STEPS_NAMES", self.interface.step_tensors().map(names).collect()),
+            ("STEPS_PLACES", step_places.join(STEPS_INDENT)),
+            ("STEPS_KEEP", copied(true)),
+            ("STEPS_GIVE", copied(false)),
             (" STEPS_ARGUMENTS", self.interface.step_tensors().map(steps).collect()),
             ("INPUT_PLACES", places(&self.interface.inputs)),
             ("OUTPUT_PLACES", places(&self.interface.outputs)),

@@ -1,6 +1,7 @@
 //! The method that takes a run-time number of steps.
 
 use super::{RustFile, tuple};
+use crate::emit::names::Field;
 use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
 use crate::emit::tensors::array;
 use crate::emit::text::Word;
@@ -28,6 +29,29 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         places.push(format!("{name}.{get}(steps_done)"));
     }
     let params = params.join(", ");
+    let (before, step, after) = match interface.swaps_states() {
+        true => swapped(file),
+        false => copied(&signature),
+    };
+    let unequal: Vec<String> = lengths[1..].iter().map(|len| format!("{len} != {}", lengths[0])).collect();
+    let check = match unequal.is_empty() {
+        true => String::new(),
+        false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
+    };
+    vec![vec![
+        ("PARAMETERS: ()", params),
+        ("CHECK;", check),
+        ("OUTPUTS;", before),
+        ("LENGTH", lengths[0].clone()),
+        ("NAMES", tuple(&names)),
+        ("PLACES", tuple(&places)),
+        ("STEP;", step),
+        ("KEEP;", if after.is_empty() { String::new() } else { format!("if {} > 0 {{ {after} }}", lengths[0]) }),
+    ]]
+}
+
+/// What stands before the loop over steps, in it, and behind it: a step copies its states to the struct.
+fn copied(signature: &Signature<'_>) -> (String, String, String) {
     let (mut before, mut after) = ("", String::new());
     let args = signature.spelled(|argument| match argument {
         Argument::Inputs(tensors) => tensors.value(|field| field.name.clone()),
@@ -38,19 +62,28 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         }
         other => other.name().to_owned(),
     });
-    let step = format!("self.step({args}); {after}");
-    let unequal: Vec<String> = lengths[1..].iter().map(|len| format!("{len} != {}", lengths[0])).collect();
-    let check = match unequal.is_empty() {
-        true => String::new(),
-        false => format!("if {} {{ return Err(UnequalSteps); }}", unequal.join(" || ")),
+    (before.to_owned(), format!("self.step({args}); {after}"), String::new())
+}
+
+/// The same where a step reads its states in the outputs of the step before.
+fn swapped(file: &RustFile<'_>) -> (String, String, String) {
+    let mut before = "let (mut steps_before, mut outputs) = (&mut Outputs::new(), &mut Outputs::new());".to_owned();
+    let mut after = String::new();
+    for (state, output) in file.states() {
+        before += &format!("steps_before.{} = self.{};", output.name, state.name);
+        after += &format!("self.{} = steps_before.{};", state.name, output.name);
+    }
+    let held = |state: &Field| {
+        let (_, output) = file.states().find(|(other, _)| *other == state)?;
+        Some(format!("&steps_before.{}", output.name))
     };
-    vec![vec![
-        ("PARAMETERS: ()", params),
-        ("CHECK;", check),
-        ("OUTPUTS;", before.to_owned()),
-        ("LENGTH", lengths[0].clone()),
-        ("NAMES", tuple(&names)),
-        ("PLACES", tuple(&places)),
-        ("STEP;", step),
-    ]]
+    let mut step = file.call("pool", |field| held(field).unwrap_or_else(|| field.name.clone()));
+    for StepTensor { field, each_step, .. } in file.interface.step_tensors().filter(|tensor| tensor.written) {
+        let copy = |from: &str| format!("*{0} = {from}.{0};", field.name);
+        match each_step {
+            true => step += &copy("outputs"),
+            false => after += &copy("steps_before"),
+        }
+    }
+    (before, step + "core::mem::swap(&mut steps_before, &mut outputs);", after)
 }

@@ -151,15 +151,20 @@ impl RustFile<'_> {
     /// The call of the pure function on what the struct holds.
     fn step(&self, pool: &str) -> String {
         let step = Signature::step(self.interface);
-        let value = |field: &Field| match (self.is_kept(field), step.inputs()) {
+        self.call(pool, |field| match (self.is_kept(field), step.inputs()) {
             (false, Some(given)) => given.place(field),
             _ => format!("&self.{}", field.name),
-        };
+        })
+    }
+
+    /// The call of the pure function where `value` is what it is given for an input.
+    pub(super) fn call(&self, pool: &str, value: impl Fn(&Field) -> String) -> String {
+        let step = Signature::step(self.interface);
         let args = Signature::function(self.interface, Language::Rust).spelled(|argument| match argument {
             Argument::Pool => pool.to_owned(),
             Argument::State => "&mut self.state".to_owned(),
             Argument::Packed => "self.packed".to_owned(),
-            Argument::Inputs(all) if step.inputs() != Some(all) => all.value(value),
+            Argument::Inputs(all) if step.inputs() != Some(all) => all.value(&value),
             Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name.to_owned(),
         });
         match self.flushed_before().next().is_some() {

@@ -55,6 +55,10 @@ UPPER_INLINE void PREFIX_flush(float *restrict to, const float *restrict from, s
     }
 }
 //: function
+//* states that are swapped
+
+static void PREFIX_run_flushed(PREFIX_isa isa, RUN_PARAMETERS);
+//.
 
 void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS) {
 //* flushed
@@ -69,6 +73,12 @@ void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS) {
 //.
 //* flushes
     inputs = &flushed;
+//.
+//* states that are swapped
+    PREFIX_run_flushed(isa, RUN_NAMES);
+}
+
+static void PREFIX_run_flushed(PREFIX_isa isa, RUN_PARAMETERS) {
 //.
     switch (PREFIX_isa_available(isa) ? isa : BASELINE) {
 //* asked
@@ -152,7 +162,27 @@ void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
 //: steps
 
 void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
+//* no states that are swapped
     for (size_t steps_done = 0; steps_done < steps; steps_done++) {
         PREFIX_step(self STEPS_ARGUMENTS);
     }
+//.
+//* states that are swapped
+    PREFIX_inputs inputs = {INPUT_PLACES};
+    PREFIX_outputs outputs = {OUTPUT_PLACES};
+    if (steps == 0) {
+        return;
+    }
+    PREFIX_step(self STEPS_NAMES);
+    for (size_t steps_done = 1; steps_done < steps; steps_done++) {
+        /* the states are read where the last step wrote them */
+        STEPS_PLACES
+        PREFIX_run_flushed(self->isa, RUN_ARGUMENTS);
+    }
+    if (steps % 2 == 0) {
+        STEPS_KEEP
+    } else {
+        STEPS_GIVE
+    }
+//.
 }

@@ -336,7 +336,7 @@ impl<'w> TYPE_NAME<'w> {
     }
 //.
 //* several steps
-    /// Calls [`Self::step`] for each step of the slices, in order.
+    /// The same as [`Self::step`] for each step of the slices, in order.
     ///
     /// An output that is not a slice is that of the last step; without steps nothing is written. The state continues
     /// from call to call. [`Self::reset`] starts another sequence.
@@ -347,6 +347,7 @@ impl<'w> TYPE_NAME<'w> {
             let NAMES = PLACES else { break; };
             STEP;
         }
+        KEEP;
         Ok(())
     }
 //.
