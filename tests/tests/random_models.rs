@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::str::FromStr;
 
 use cellc::internals::model::{Activation, ValidOp};
 use cellc::{Arithmetic, Options, Tuning, WeightFormat};
@@ -15,22 +14,13 @@ use cellc_tests::agreement::Compared;
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::{DENORMAL, ORDINARY, SATURATING, SPECIAL, compiled, subject};
-use cellc_tests::recipe::{self, Recipe, recipes};
+use cellc_tests::recipe::{self, Recipe, asked, recipes, seed};
 use cellc_tests::subject::{Subject, assert_same};
 use proptest::test_runner::{TestCaseError, TestError};
 
 /// How many models are drawn for the interpreter; generated code is compiled for the first [`COMPILED`].
 const DRAWN: u32 = 400;
 const COMPILED: u32 = 28;
-
-fn asked<T: FromStr>(variable: &str) -> Option<T> {
-    std::env::var(variable).ok()?.parse().ok()
-}
-
-/// The seed that is asked for.
-fn seed() -> u64 {
-    asked("CELLC_SEED").unwrap_or(0)
-}
 
 /// The first recipes with their numbers, or the one that is asked for.
 fn drawn(count: u32) -> Vec<(u32, Recipe)> {

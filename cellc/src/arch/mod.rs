@@ -4,6 +4,7 @@
 mod arm;
 #[cfg(feature = "cli")]
 pub(crate) mod floor;
+mod riscv;
 mod work;
 mod x86;
 
@@ -14,6 +15,7 @@ use crate::kernel::Element;
 
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
 use arm::{HELIUM, NEON_OF_ANY};
+pub use riscv::{RISCV32, RISCV64, RVV};
 pub use work::{Instructions, Work};
 pub use x86::{AVX2, AVX512, X86_64};
 
@@ -121,6 +123,9 @@ pub struct Isa {
     pub c_loads: &'static [CLoads],
     /// Whether activations are functions that are called, not copied to every place: where code is scarce.
     pub calls: bool,
+    /// Vectors of neighbouring columns that a pass over the rows of weights takes at most, where passes of equal size are a loop; 0: as many
+    /// as there are registers for, and each pass has text of its own.
+    pub pass: usize,
     /// Whether it multiplies and adds with one rounding.
     pub fma: bool,
     /// The instruction set in whose body it runs, where a file holds that: the two differ only in how that body multiplies and adds, and where
@@ -289,6 +294,8 @@ pub static GENERIC: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    // as many as registers hold
+    pass: 12,
     fma: false,
     body_of: None,
     detection: Detection::Baseline,
@@ -375,6 +382,7 @@ pub static SCALAR_FMA: Isa = Isa {
     loads: 12,
     c_loads: &[ONE_LANE_LOADS, ONE_LANE_HALVES, ONE_LANE_BYTES],
     calls: true,
+    pass: 24,
     fma: true,
     ..GENERIC
 };
@@ -383,7 +391,7 @@ pub static SCALAR_FMA: Isa = Isa {
 pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
 
 /// One lane on a core that computes floats in software.
-pub static SOFT: Isa = Isa { name: "scalar_soft", lanes: 1, integer_registers: 8, calls: true, ..GENERIC };
+pub static SOFT: Isa = Isa { name: "scalar_soft", lanes: 1, integer_registers: 8, calls: true, pass: 24, ..GENERIC };
 
 /// One lane, with nothing that is not in the language.
 pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };
@@ -400,44 +408,6 @@ static ONE_LANE: Arch = Arch {
     line: 16,
     costs: Costs { most_rows: 2, most_channels: 5, most_sums: 3, most_shared: 4, most_at_once: 4, ..X86_64.costs },
     ..X86_64
-};
-
-/// One lane of RISC-V with F. The instruction reads and writes its operands alone; Rust has no safe function for it.
-static RISCV_F: Isa = Isa {
-    rust_mul_add: "{
-        let mut sum = c;
-        // SAFETY: the instruction computes a number and nothing else
-        unsafe {
-            core::arch::asm!(\"fmadd.s {0}, {1}, {2}, {0}\", inout(freg) sum, in(freg) a, in(freg) b, options(pure, nomem, nostack));
-        }
-        sum
-    }",
-    rust_mul_add_where: "target_arch = \"riscv64\"",
-    ..SCALAR_FMA
-};
-
-/// RISC-V of 64 bits with F.
-pub static RISCV64: Arch = Arch {
-    name: "riscv64",
-    key: "riscv64",
-    triples: &["riscv64gc-"],
-    baseline: &RISCV_F,
-    c_compiler: &["riscv64-linux-gnu-gcc"],
-    c_refused: (
-        "defined(__riscv) && !defined(__riscv_flen)",
-        "compile it with -march=rv64gc, or generate it with --target any",
-    ),
-    alignment: 8,
-    ..ONE_LANE
-};
-
-/// RISC-V of 32 bits, which computes floats in software.
-pub static RISCV32: Arch = Arch {
-    name: "riscv32",
-    key: "riscv32",
-    triples: &["riscv32i-", "riscv32im-", "riscv32imc-", "riscv32imac-"],
-    baseline: &SOFT,
-    ..ONE_LANE
 };
 
 /// C11 without an extension, for any compiler.
@@ -474,6 +444,8 @@ static SCALAR_OF_ANY: Isa = Isa {
         c: "!defined(__SSE2__) && !defined(__aarch64__) && !defined(__wasm__) && !defined(__riscv_vector)",
         rust: "",
     }),
+    // panels are wide here
+    pass: 4,
     ..SCALAR
 };
 
@@ -484,6 +456,7 @@ static SCALAR_FMA_OF_ANY: Isa = Isa {
         c: "(defined(__arm__) && defined(__ARM_FEATURE_FMA)) || (defined(__riscv_flen) && !defined(__riscv_vector))",
         rust: "",
     }),
+    pass: SCALAR_OF_ANY.pass,
     ..SCALAR_FMA
 };
 
@@ -517,7 +490,7 @@ pub static TARGETS: [&Arch; 14] = [
 ];
 
 /// Every instruction set beside which a target has others, best last.
-pub static ALL: [&Isa; 7] = [&GENERIC, &NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &HELIUM, &AVX2, &AVX512];
+pub static ALL: [&Isa; 8] = [&GENERIC, &NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &HELIUM, &RVV, &AVX2, &AVX512];
 
 /// C: where operators on vectors of four lanes are instructions.
 #[cfg(feature = "builder")]

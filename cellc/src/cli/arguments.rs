@@ -893,7 +893,7 @@ mod tests {
     #[test]
     fn an_unknown_instruction_set_lists_the_valid_ones() {
         let text = compile(&["--isa=sse9"]).unwrap_err().to_string();
-        assert!(text.contains("generic, neon, scalar, scalar_fma, helium, avx2, avx512"), "{text}");
+        assert!(text.contains("generic, neon, scalar, scalar_fma, helium, rvv, avx2, avx512"), "{text}");
     }
 
     #[test]

@@ -700,7 +700,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let widths = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
         let mut all = Vec::new();
         for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
-            if same.len() == 1 || !self.isa().calls {
+            if same.len() == 1 || self.isa().pass == 0 {
                 for vectors in same {
                     all.extend(body(self, &Pass { vectors: vectors.clone(), weights, columns: places.to_vec() }));
                 }
@@ -761,9 +761,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let all = plan::vectors(panels.columns, this.lanes());
-                let all = all.chunks(plan::pass_vectors(this.product(), this.isa())).map(<[_]>::to_vec);
-                let passes: Vec<_> = all.collect();
+                let passes = plan::late_passes(this.product(), panels.columns, this.isa());
                 this.passes((panels, Stage::Late), weights, (&walked, places), &passes, |this, pass| {
                     let mut body = Vec::new();
                     let mut parts = this.parts(&pass.vectors);

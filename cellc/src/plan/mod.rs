@@ -727,10 +727,25 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
         at_once = (at_once - at_once % line).max(line);
     }
-    // passes of equal size, as a short one would wait for the latency of its few chains
-    let passes = vectors.len().div_ceil(at_once);
-    let size = vectors.len().div_ceil(passes).next_multiple_of(line).min(at_once);
-    Tiling::Columns(vectors.chunks(size).map(<[_]>::to_vec).collect())
+    Tiling::Columns(passes(&vectors, at_once, line, isa))
+}
+
+/// Vectors of columns in passes of at most so many. They are of equal size, as a short one would wait for the latency of its few chains, and of
+/// whole lines of the cache, unless that makes a loop of them.
+fn passes(vectors: &[(usize, usize)], at_once: usize, line: usize, isa: &Isa) -> Vec<Vec<(usize, usize)>> {
+    let at_once = if isa.pass > 0 { at_once.min(isa.pass) } else { at_once };
+    let equal = vectors.len().div_ceil(vectors.len().div_ceil(at_once).max(1)).max(1);
+    let size = if isa.pass > 0 { equal } else { equal.next_multiple_of(line).min(at_once) };
+    vectors.chunks(size).map(<[_]>::to_vec).collect()
+}
+
+/// The same of the columns of a panel for sums that are completed later.
+pub fn late_passes(product: &Product, columns: usize, isa: &Isa) -> Vec<Vec<(usize, usize)>> {
+    let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
+    match isa.pass {
+        0 => vectors.chunks(at_once).map(<[_]>::to_vec).collect(),
+        _ => passes(&vectors, at_once, 1, isa),
+    }
 }
 
 impl fmt::Display for Plan {

@@ -154,6 +154,17 @@ pub static CORTEX_M55: Machine = Machine {
 /// What is the same for all compilers.
 const LINUX_ON_AARCH64: Machine = Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
 
+/// Linux on RISC-V with vectors of 128 bits.
+const RISCV64_VECTOR: Machine = Machine {
+    name: "riscv64-vector",
+    compiler: &["clang-19", "--target=riscv64-linux-gnu", "-march=rv64gcv"],
+    linker: &["riscv64-linux-gnu-gcc"],
+    emulator: &["qemu-riscv64", "-cpu", "rv64,v=true,vlen=128,vext_spec=v1.0"],
+    size: "riscv64-linux-gnu-size",
+    options: target!(RISCV64),
+    ..LINUX
+};
+
 /// WebAssembly in node.
 const WASM: Machine = Machine {
     name: "wasm32",
@@ -191,7 +202,7 @@ pub static PORTABLE: [Machine; 5] = [
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 23] = [
+pub static BY_HAND: [Machine; 25] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
@@ -278,14 +289,8 @@ pub static BY_HAND: [Machine; 23] = [
         ..LINUX
     },
     // vectors of 128 bits
-    Machine {
-        name: "riscv64-vector",
-        compiler: &["clang-19", "--target=riscv64-linux-gnu", "-march=rv64gcv"],
-        linker: &["riscv64-linux-gnu-gcc"],
-        emulator: &["qemu-riscv64", "-cpu", "rv64,v=true,vlen=128,vext_spec=v1.0"],
-        size: "riscv64-linux-gnu-size",
-        ..LINUX
-    },
+    RISCV64_VECTOR,
+    Machine { name: "riscv64-vector-any", options: any, ..RISCV64_VECTOR },
     // without a floating-point unit; Linux's system calls and nothing else of it
     Machine {
         name: "riscv32",
@@ -311,6 +316,14 @@ pub static BY_HAND: [Machine; 23] = [
     Machine { name: "wasm32-simd128", flags: &["-msimd128"], ..WASM },
     WINDOWS,
     Machine { name: "x86_64-windows-files", options: files, ..WINDOWS },
+    Machine {
+        name: "x86_64-windows-rust",
+        compiler: &["/usr/bin/cargo"],
+        rust: "x86_64-pc-windows-gnu",
+        linker: WINDOWS.compiler,
+        options: Options::default,
+        ..WINDOWS
+    },
     Machine {
         name: "cortex-m4f-rust",
         compiler: &["/usr/bin/cargo"],

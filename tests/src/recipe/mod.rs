@@ -20,7 +20,9 @@ mod drawing;
 mod iterator;
 mod operations;
 
+use std::env;
 use std::fmt::{self, Debug, Formatter};
+use std::str::FromStr;
 
 use cellc::internals::random::Random;
 use proptest::array::uniform;
@@ -41,6 +43,16 @@ pub fn runner(cases: u32, seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+/// What a variable of the environment asks for.
+pub fn asked<T: FromStr>(variable: &str) -> Option<T> {
+    env::var(variable).ok()?.parse().ok()
+}
+
+/// The seed that is asked for.
+pub fn seed() -> u64 {
+    asked("CELLC_SEED").unwrap_or(0)
 }
 
 /// The first recipes of a seed.

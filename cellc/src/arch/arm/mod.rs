@@ -97,6 +97,8 @@ pub(super) static NEON: Isa = Isa {
     integer_registers: 16,
     rows: 4,
     loads: 4,
+    // more are more code for little
+    pass: 4,
     c_loads: &[
         CLoads {
             lanes: 4,
@@ -166,8 +168,9 @@ pub static AARCH64: Arch = Arch {
 /// Loads stand where they are needed.
 pub(super) const C_TUNING: &str = "\
 #if defined(__arm__)
-/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
+/* Loads stand where they are needed, and so do products: moved, as gcc does with its first scheduling pass and with expressions that it puts
+ * together, they do not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars,no-tree-ter\")
 #if defined(__ARM_FEATURE_MVE)
 /* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
 #pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")

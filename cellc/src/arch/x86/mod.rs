@@ -110,6 +110,7 @@ pub static AVX2: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    pass: 0,
     fma: true,
     body_of: None,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
@@ -138,6 +139,7 @@ pub static AVX512: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    pass: 0,
     fma: true,
     body_of: None,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits

@@ -105,8 +105,9 @@ impl VectorFunction {
         let fused_by = fused_by.and_then(|spelled| spelled.fused_by);
         let limit = format!("{}f", decimal(FLUSH_BELOW));
         let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
+        let intrinsic = vector.filter(|vector| !vector.flush.is_empty());
         let intrinsic =
-            vector.map(|vector| fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix));
+            intrinsic.map(|vector| fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix));
         let is_fused = fused_by.and_then(Isa::condition).map_or("", |condition| condition.c);
         let special = match (lanes, &intrinsic) {
             _ if fused_by.is_some() => " where fused",

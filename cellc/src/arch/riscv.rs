@@ -1,0 +1,86 @@
+//! RISC-V: cores with F, with vectors or without, and cores without.
+
+use super::{Arch, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT, X86_64};
+
+/// One lane with F. The instruction reads and writes its operands alone; Rust has no safe function for it.
+static RISCV_F: Isa = Isa {
+    // what stands in a line of columns, as the vectors take it
+    pass: 4,
+    rust_mul_add: "{
+        let mut sum = c;
+        // SAFETY: the instruction computes a number and nothing else
+        unsafe {
+            core::arch::asm!(\"fmadd.s {0}, {1}, {2}, {0}\", inout(freg) sum, in(freg) a, in(freg) b, options(pure, nomem, nostack));
+        }
+        sum
+    }",
+    rust_mul_add_where: "target_arch = \"riscv64\"",
+    ..SCALAR_FMA
+};
+
+/// So many lanes, for which operators of the language are instructions, but for the fused multiply-add.
+const fn lanes(lanes: usize) -> CVector {
+    CVector {
+        lanes,
+        load: "",
+        load_f16: "",
+        load_i8: "",
+        store: "",
+        splat: "",
+        mul_add: "__builtin_elementwise_fma({0}, {1}, {2})",
+        mul_add_one: "",
+        div: "",
+        max: "",
+        min: "",
+        select_less: "",
+        flush: "",
+        load_i8_pairs: "",
+        from_signed: "",
+        dot_pairs: "",
+        sums: "",
+    }
+}
+
+/// Vectors of 128 bits or more: sixteen lanes are a group of at most four registers, which one instruction loads, and one multiplies and adds.
+pub static RVV: Isa = Isa {
+    name: "rvv",
+    lanes: 16,
+    registers: 8,
+    integer_registers: 8,
+    pass: 2,
+    fma: true,
+    detection: Detection::Compiling(Condition {
+        c: "defined(__riscv_vector) && defined(__clang__) && __clang_major__ >= 17",
+        rust: "",
+    }),
+    c_vectors: &[lanes(16), lanes(8), lanes(4), lanes(2)],
+    ..GENERIC
+};
+
+/// RISC-V of 64 bits with F.
+pub static RISCV64: Arch = Arch {
+    name: "riscv64",
+    key: "riscv64",
+    triples: &["riscv64gc-"],
+    baseline: &RISCV_F,
+    isas: &[&RVV],
+    c_compiler: &["riscv64-linux-gnu-gcc"],
+    c_refused: (
+        "defined(__riscv) && !defined(__riscv_flen)",
+        "compile it with -march=rv64gc, or generate it with --target any",
+    ),
+    alignment: 8,
+    // one vector
+    line: 64,
+    costs: Costs { most_sums: 3, most_shared: 16, most_at_once: 48, ..X86_64.costs },
+    ..ONE_LANE
+};
+
+/// RISC-V of 32 bits, which computes floats in software.
+pub static RISCV32: Arch = Arch {
+    name: "riscv32",
+    key: "riscv32",
+    triples: &["riscv32i-", "riscv32im-", "riscv32imc-", "riscv32imac-"],
+    baseline: &SOFT,
+    ..ONE_LANE
+};
