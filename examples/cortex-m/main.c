@@ -6,9 +6,6 @@
 #include "board.h"
 #include "rnnoise.h"
 
-/* Instructions that QEMU executes in a tick of the timer: a nanosecond each, at 25 MHz. On a chip a tick is a cycle. */
-#define INSTRUCTIONS_A_TICK 40
-
 /* of the linker script */
 extern const uint8_t network_code[], network_constants[], network_end[];
 
@@ -44,7 +41,7 @@ int main(void) {
         for (size_t band = 0; band < RNNOISE_GAINS_SIZE; band++) putchar('0' + (int)(gains[band] * 9.99f));
         putchar('\n');
     }
-    const unsigned long instructions = (unsigned long)ticks * INSTRUCTIONS_A_TICK;
+    const unsigned long instructions = (unsigned long)ticks * BOARD_INSTRUCTIONS_A_TICK;
     printf("a step: %lu instructions at most, %.1f ms at 64 MHz if each took a cycle; a frame lasts 10 ms\n", instructions,
            (double)instructions / 64e3);
     printf("flash: %u bytes of weights and constants, %u of code\n", (unsigned)(network_end - network_constants),

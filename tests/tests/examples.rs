@@ -184,7 +184,7 @@ fn cortex_m() {
     if !has("arm-none-eabi-gcc") || !has("qemu-system-arm") {
         return;
     }
-    let folder = copy("cortex-m", &["Makefile", "board.c", "board.h", "board.ld", "main.c"]);
+    let folder = copy("cortex-m", &["Makefile", "board.c", "board.h", "board.ld", "main.c", "compare.c"]);
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let denoiser = format!("DENOISER={}", examples.join("denoiser").display());
     let (text, _) = make_run(&folder, &[&denoiser]);
@@ -197,6 +197,20 @@ fn cortex_m() {
     assert!((86_952.0..1e6).contains(&cost("a step:", 0)), "{text}");
     assert!((340_000.0..400_000.0).contains(&cost("flash:", 0)) && cost("flash:", 1) > 1000.0, "{text}");
     assert!((1000.0..4000.0).contains(&cost("RAM:", 0)) && (100.0..16_000.0).contains(&cost("RAM:", 1)), "{text}");
+    let (text, _) = make(&folder, "compare", &[&format!("CELLC={}", command::program().display()), &denoiser]);
+    let row = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let cells = line.unwrap_or_else(|| panic!("no {name}: {text}")).split_whitespace();
+        cells.map(|cell| cell.parse().expect("a number")).collect::<Vec<f64>>()
+    };
+    let rows = ["f32", "int16", "int8x16", "int8"].map(row);
+    for (row, (flash, error)) in rows.iter().zip([(350e3, 0.0), (188e3, 1e-3), (104e3, 2e-2), (104e3, 2e-2)]) {
+        let [bytes, ram, stack, instructions, largest, rms] = row[..] else { panic!("{text}") };
+        assert!((flash..1.06 * flash).contains(&bytes), "{text}");
+        assert!((1000.0..5000.0).contains(&ram) && (100.0..16_000.0).contains(&stack), "{text}");
+        assert!((86_952.0..1e6).contains(&instructions), "{text}");
+        assert!(rms <= largest && largest <= error && (error == 0.0 || rms > error / 100.0), "{text}");
+    }
     cortex_m_in_rust(&folder);
 }
 
