@@ -120,8 +120,8 @@ impl Compilation {
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);
         let fused = self.plan.isas.last().is_some_and(|(_, fused)| *fused);
-        let found = free_run::measure(&self.model, best, self.options.range);
-        self.header.extend(header::free_run(&self.model, &self.interface, found.as_ref(), fused));
+        let found = free_run::measure(&self.model, best, &self.options);
+        self.header.extend(header::free_run(&self.model, &self.options, &self.interface, found.as_ref(), fused));
     }
 
     /// The Rust items as tokens, the weights as one literal.

@@ -1,12 +1,14 @@
-//! The error that a model gathers when it goes on from its own states: measured, for the comment at the top of a file.
+//! The error that a model gathers when it goes on from its own states: measured, for the comment at the top of a file and for `cellc check`.
 
-use crate::bound::states;
+use std::cell::RefCell;
+
+use crate::bound::{self, states};
 use crate::kernel::{BodyRef, Expr, Program, Role, Stmt, interpret};
-use crate::model::ValidModel;
-use crate::options::Range;
+use crate::model::{ValidModel, ValidOp};
+use crate::options::{Arithmetic, Options, Products, Range};
 use crate::pack;
 use crate::random::Random;
-use crate::reference::{initial_variables, reference};
+use crate::reference::{Float64, Memory, Outcome, initial_variables};
 
 /// Where the drawing of inputs starts.
 pub(crate) const SEED: u64 = 1;
@@ -14,8 +16,13 @@ pub(crate) const SEED: u64 = 1;
 /// What the interpreter may do in all: a tenth of a second.
 const MOST_WORK: usize = 1 << 20;
 
+/// What [`IntegerRuns`] may do in all for the comment, as [`bound::work`] counts: half a second.
+const MOST_PRODUCTS: usize = 1 << 28;
+
 /// So many steps are measured where the work allows; below the fewest, none are.
 pub(crate) const STEPS: usize = 256;
+/// The same where matrices are multiplied as integers.
+pub(crate) const INTEGER_STEPS: usize = 1000;
 const FEWEST: usize = 8;
 
 /// What was measured.
@@ -25,6 +32,8 @@ pub(crate) struct FreeRun {
     pub(crate) steps: usize,
     /// By result.
     pub(crate) results: Vec<Gathered>,
+    /// Of each part that is multiplied in integers, where there are several: by result, where the rest is exact.
+    pub(crate) parts: Vec<(Part, Vec<Gathered>)>,
 }
 
 /// What was found of one result.
@@ -34,58 +43,225 @@ pub(crate) struct Gathered {
     pub(crate) error: f64,
     /// The largest magnitude of the reference.
     pub(crate) largest: f64,
+    /// The sum of the squares of all distances, and how many there are.
+    squares: f64,
+    count: usize,
 }
 
-/// Runs steps of the interpreter and of the float64 reference, each on its own states, from the initial ones; `None` where that is too much
-/// work, or weights are given at run time.
-pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, range: Range) -> Option<FreeRun> {
-    let steps = STEPS.min(MOST_WORK / work(body).max(1));
-    if steps < FEWEST || model.parameters.iter().any(|parameter| parameter.weight) {
-        return None;
+impl Gathered {
+    /// Adds a value that is so far from the reference's.
+    pub(crate) fn add(&mut self, exact: f64, error: f64) {
+        if exact.is_finite() {
+            self.largest = self.largest.max(exact.abs());
+        }
+        self.error = if error.is_nan() { f64::INFINITY } else { self.error.max(error) };
+        self.squares += error * error;
+        self.count += 1;
     }
-    let mut memory = memory(model, body.program);
-    let mut random = Random::new(SEED);
-    let held = states(model);
-    let buffer = |role: Role| body.program.find(role).map(|id| id.0);
-    let mut given: Vec<Vec<f32>> = model.parameters.iter().map(|p| vec![0.0; p.shape.iter().product()]).collect();
-    let mut exact: Vec<Vec<f64>> = given.iter().map(|values| vec![0.0; values.len()]).collect();
-    let mut exact_variables = initial_variables(model);
-    let mut results = vec![Gathered::default(); model.results.len()];
-    for _ in 0..steps {
+
+    /// The root of the mean square of the distances.
+    pub(crate) fn rms(&self) -> f64 {
+        (self.squares / self.count.max(1) as f64).sqrt()
+    }
+}
+
+/// A layer, or a gate of a cell that has several.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    /// The layer's name in the model.
+    pub(crate) layer: String,
+    /// Its letter.
+    pub(crate) gate: Option<char>,
+}
+
+/// The parts of a model that are not multiplied in f32, each once.
+pub(crate) fn parts(model: &ValidModel, products: &Products) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for node in model.all_nodes() {
+        let gates: Vec<_> = match &node.op {
+            ValidOp::Cell(cell) => (0..cell.kind.gates()).map(|gate| cell.kind.gate(gate)).collect(),
+            ValidOp::Dense(_) => vec![None],
+            _ => continue,
+        };
+        for gate in gates {
+            let part = Part { layer: node.name.clone(), gate };
+            if products.of(&node.name, gate) != Arithmetic::F32 && !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+/// Runs of the reference, each on its own states: one with all the products that are asked for, and one for each part with its own alone.
+pub(crate) struct IntegerRuns {
+    memory: RefCell<Memory>,
+    runs: Vec<Run>,
+}
+
+struct Run {
+    /// None: all of them.
+    part: Option<Part>,
+    products: Products,
+    /// As the previous step left them; empty before the first one.
+    states: Vec<Vec<f64>>,
+    variables: Vec<Vec<f64>>,
+    /// By result, and by variable after them.
+    gathered: Vec<Gathered>,
+}
+
+impl Run {
+    fn new(model: &ValidModel, part: Option<Part>, products: Products) -> Self {
+        let gathered = vec![Gathered::default(); model.results.len() + model.variables.len()];
+        Self { part, products, states: Vec::new(), variables: initial_variables(model), gathered }
+    }
+}
+
+impl IntegerRuns {
+    /// Before the first step of a model whose weights are constants.
+    pub(crate) fn new(model: &ValidModel, products: &Products) -> Self {
+        let parts = parts(model, products);
+        let mut runs = vec![Run::new(model, None, products.clone())];
+        if parts.len() > 1 {
+            let alone = |part: Part| {
+                let only = products.only(&part.layer, part.gate);
+                Run::new(model, Some(part), only)
+            };
+            runs.extend(parts.into_iter().map(alone));
+        }
+        Self { memory: RefCell::default(), runs }
+    }
+
+    /// A step of each, with all Parameters of the exact one and what that leaves.
+    pub(crate) fn step(&mut self, model: &ValidModel, parameters: &[Vec<f64>], exact: &Outcome<f64>) {
+        for run in &mut self.runs {
+            let mut given = parameters.to_vec();
+            for (pair, state) in model.states.iter().zip(&run.states) {
+                given[pair.parameter].clone_from(state);
+            }
+            let arithmetic = Float64 { products: run.products.clone(), memory: Some(&self.memory) };
+            let found = arithmetic.outcome(model, &given, &run.variables);
+            for (gathered, (found, exact)) in run.gathered.iter_mut().zip(found.parts().zip(exact.parts())) {
+                found.iter().zip(exact).for_each(|(found, exact)| gathered.add(*exact, (found - exact).abs()));
+            }
+            run.states = model.states.iter().map(|pair| found.results[pair.result].clone()).collect();
+            run.variables = found.variables;
+        }
+    }
+
+    /// What was found of all together.
+    fn whole(&self) -> &[Gathered] {
+        &self.runs[0].gathered
+    }
+
+    /// What was found of each part alone, where there are several.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Part, &[Gathered])> {
+        self.runs.iter().filter_map(|run| Some((run.part.as_ref()?, &run.gathered[..])))
+    }
+}
+
+/// The reference on its own states, with inputs that are drawn.
+struct Drawn<'a> {
+    model: &'a ValidModel,
+    range: Range,
+    random: Random,
+    memory: RefCell<Memory>,
+    /// The Parameters of the step.
+    parameters: Vec<Vec<f64>>,
+    variables: Vec<Vec<f64>>,
+    /// The states that the step leaves, by pair.
+    next: Vec<Vec<f64>>,
+}
+
+impl<'a> Drawn<'a> {
+    fn new(model: &'a ValidModel, range: Range) -> Self {
+        let parameters = model.parameters.iter().map(|p| vec![0.0; p.shape.iter().product()]).collect();
+        let (random, variables) = (Random::new(SEED), initial_variables(model));
+        Self { model, range, random, memory: RefCell::default(), parameters, variables, next: Vec::new() }
+    }
+
+    /// The next step: what it leaves.
+    fn step(&mut self) -> Outcome<f64> {
+        let Self { model, range, .. } = *self;
+        let held = states(model);
         for (i, parameter) in model.parameters.iter().enumerate() {
-            if model.states.iter().any(|pair| pair.parameter == i) {
+            if let Some(at) = model.states.iter().position(|pair| pair.parameter == i) {
+                if let Some(state) = self.next.get_mut(at) {
+                    self.parameters[i] = std::mem::take(state);
+                }
                 continue;
             }
-            let len = given[i].len();
-            given[i] = match parameter.largest_drawn() {
-                Some(most) => random.lengths(len, most).into_iter().map(|length| length as f32).collect(),
-                None => random.varied(len, if held.contains(&i) { range.h } else { range.x }),
+            let len = self.parameters[i].len();
+            self.parameters[i] = match parameter.largest_drawn() {
+                Some(most) => self.random.lengths(len, most).into_iter().map(|length| length as f64).collect(),
+                None => {
+                    let most = if held.contains(&i) { range.h } else { range.x };
+                    self.random.varied(len, most).into_iter().map(f64::from).collect()
+                }
             };
-            exact[i] = given[i].iter().map(|value| f64::from(*value)).collect();
         }
-        for (i, values) in given.iter().enumerate() {
-            if let Some(at) = buffer(Role::Parameter(i)) {
-                memory[at].clone_from(values);
-            }
+        let arithmetic = Float64 { products: Products::F32, memory: Some(&self.memory) };
+        let left = arithmetic.outcome(model, &self.parameters, &self.variables);
+        self.next = model.states.iter().map(|pair| left.results[pair.result].clone()).collect();
+        self.variables.clone_from(&left.variables);
+        left
+    }
+}
+
+/// Runs steps and those of the float64 reference, each on its own states, from the initial ones: of the interpreter, or, where matrices are
+/// multiplied as integers, of the reference of these. `None` where that is too much work, or weights are given at run time.
+pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) -> Option<FreeRun> {
+    if model.parameters.iter().any(|parameter| parameter.weight) {
+        return None;
+    }
+    let products = &options.products();
+    let drawn = Drawn::new(model, options.range);
+    if parts(model, products).is_empty() {
+        let steps = steps(STEPS, MOST_WORK, work(body))?;
+        return Some(FreeRun { steps, results: of_program(model, body, steps, drawn), parts: Vec::new() });
+    }
+    let mut runs = IntegerRuns::new(model, products);
+    let steps = steps(INTEGER_STEPS, MOST_PRODUCTS, bound::work(model).saturating_mul(runs.runs.len() + 1))?;
+    of_integers(&mut runs, steps, drawn);
+    let results = |all: &[Gathered]| all[..model.results.len()].to_vec();
+    let parts = runs.parts().map(|(part, found)| (part.clone(), results(found))).collect();
+    Some(FreeRun { steps, results: results(runs.whole()), parts })
+}
+
+/// At most `wanted` steps that each take so much of what may be done.
+fn steps(wanted: usize, most: usize, each: usize) -> Option<usize> {
+    Some(wanted.min(most / each.max(1))).filter(|steps| *steps >= FEWEST)
+}
+
+fn of_integers(runs: &mut IntegerRuns, steps: usize, mut drawn: Drawn<'_>) {
+    for _ in 0..steps {
+        let exact = drawn.step();
+        runs.step(drawn.model, &drawn.parameters, &exact);
+    }
+}
+
+fn of_program(model: &ValidModel, body: BodyRef<'_>, steps: usize, mut drawn: Drawn<'_>) -> Vec<Gathered> {
+    let mut memory = memory(model, body.program);
+    let buffer = |role: Role| body.program.find(role).map(|id| id.0);
+    let mut results = vec![Gathered::default(); model.results.len()];
+    let mut own: Vec<Vec<f32>> = Vec::new();
+    for _ in 0..steps {
+        let expected = drawn.step();
+        for (i, values) in drawn.parameters.iter().enumerate() {
+            let Some(at) = buffer(Role::Parameter(i)) else { continue };
+            let state = model.states.iter().position(|pair| pair.parameter == i).and_then(|pair| own.get(pair));
+            memory[at] = state.cloned().unwrap_or_else(|| values.iter().map(|value| *value as f32).collect());
         }
         interpret(body, &mut memory);
-        let expected = reference(model, &exact, &exact_variables);
+        let at = |result: usize| buffer(Role::Result(result)).expect("verify: every result is written");
         for (i, (gathered, exact)) in results.iter_mut().zip(&expected.results).enumerate() {
-            let at = buffer(Role::Result(i)).expect("verify: every result is written");
-            for (exact, got) in exact.iter().zip(&memory[at]) {
-                gathered.largest = gathered.largest.max(exact.abs());
-                let error = (exact - f64::from(*got)).abs();
-                gathered.error = if error.is_nan() { f64::INFINITY } else { gathered.error.max(error) };
+            for (exact, got) in exact.iter().zip(&memory[at(i)]) {
+                gathered.add(*exact, (exact - f64::from(*got)).abs());
             }
         }
-        for pair in &model.states {
-            let at = buffer(Role::Result(pair.result)).expect("verify: every result is written");
-            given[pair.parameter].clone_from(&memory[at]);
-            exact[pair.parameter].clone_from(&expected.results[pair.result]);
-        }
-        exact_variables = expected.variables;
+        own = model.states.iter().map(|pair| memory[at(pair.result)].clone()).collect();
     }
-    Some(FreeRun { steps, results })
+    results
 }
 
 /// Memory before the first step, the weights packed.

@@ -6,7 +6,7 @@ use crate::activation;
 use crate::bound::{self, Profile};
 use crate::emit::names::Interface;
 use crate::encoding::Loss;
-use crate::free_run::{FreeRun, Gathered, SEED, STEPS};
+use crate::free_run::{FreeRun, Gathered, INTEGER_STEPS, Part, SEED, STEPS, parts};
 use crate::model::{
     CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
     WeightSource, counted, equations,
@@ -216,8 +216,14 @@ fn bounds(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interf
 }
 
 /// What was measured over many steps, which is no bound.
-pub(crate) fn free_run(model: &ValidModel, interface: &Interface, found: Option<&FreeRun>, fused: bool) -> Vec<String> {
-    let Some(FreeRun { steps, results }) = found else {
+pub(crate) fn free_run(
+    model: &ValidModel,
+    options: &Options,
+    interface: &Interface,
+    found: Option<&FreeRun>,
+    fused: bool,
+) -> Vec<String> {
+    let Some(FreeRun { steps, results, parts: alone }) = found else {
         return match interface.weights.is_empty() {
             true => vec![
                 "Error of many steps: not measured for a model of this size; `cellc check` measures it.".to_owned(),
@@ -229,17 +235,35 @@ pub(crate) fn free_run(model: &ValidModel, interface: &Interface, found: Option<
         true => "each on its own",
         false => "each from the state that the previous one left",
     };
+    let in_integers = !parts(model, &options.products()).is_empty();
+    let wanted = if in_integers { INTEGER_STEPS } else { STEPS };
     let mut lines = vec![format!(
-        "Error of {}{}, as measured (not a bound), {from}; {}, inputs from seed {SEED}:",
+        "Error of {}{}, as {} (not a bound), {from}; {}inputs from seed {SEED}:",
         counted(*steps, "step"),
-        if *steps < STEPS { format!(" (fewer than {STEPS}: the model is large)") } else { String::new() },
-        if fused { "fused" } else { "unfused" },
+        if *steps < wanted { format!(" (fewer than {wanted}: the model is large)") } else { String::new() },
+        if in_integers { "estimated: these integers, and float64 for all else" } else { "measured" },
+        match in_integers {
+            true => "",
+            false if fused => "fused, ",
+            false => "unfused, ",
+        },
     )];
-    for (field, Gathered { error, largest }) in interface.outputs.iter().zip(results) {
-        let error = if error.is_finite() { format!("{error:.1e}") } else { "not finite".to_owned() };
-        lines.push(format!("  {}: {error}; values up to {largest:.2}", field.name));
+    for (i, (field, found)) in interface.outputs.iter().zip(results).enumerate() {
+        lines.push(format!("  {}: {}; values up to {:.2}", field.name, gathered(found), found.largest));
+        // a result that does not depend on a part says nothing of it
+        for (Part { layer, gate }, found) in alone.iter().filter(|(_, found)| found[i].error > 0.0) {
+            let gate = gate.map_or(String::new(), |gate| format!("gate {gate} of "));
+            lines.push(format!("    only {gate}\"{}\" in integers: {}", escape(layer), gathered(&found[i])));
+        }
     }
     lines.into_iter().flat_map(wrap).collect()
+}
+
+fn gathered(found: &Gathered) -> String {
+    match found.error.is_finite() {
+        true => format!("largest {:.1e}, rms {:.1e}", found.error, found.rms()),
+        false => "not finite".to_owned(),
+    }
 }
 
 /// What differs from the defaults.

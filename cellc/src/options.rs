@@ -166,7 +166,7 @@ impl WeightFormat {
 const MOST_IN_16_BITS: usize = 4;
 
 /// What the matrices of cells and dense layers are multiplied in. Biases, activations and states stay f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Arithmetic {
@@ -238,15 +238,26 @@ pub struct Products {
     all: Arithmetic,
     /// Of layers, by name.
     own: Vec<(String, Arithmetic)>,
+    /// The only layer, and its only gate if one is named, whose products are not in f32.
+    only: Option<(String, Option<char>)>,
 }
 
 impl Products {
     /// All in f32.
-    pub(crate) const F32: Self = Self { all: Arithmetic::F32, own: Vec::new() };
+    pub(crate) const F32: Self = Self { all: Arithmetic::F32, own: Vec::new(), only: None };
 
-    /// Those of a layer of that name.
-    pub fn of(&self, layer: &str) -> Arithmetic {
+    /// Those of a layer of that name, and of that gate of it.
+    pub fn of(&self, layer: &str, gate: Option<char>) -> Arithmetic {
+        if self.only.as_ref().is_some_and(|(only, its)| only != layer || its.is_some() && *its != gate) {
+            return Arithmetic::F32;
+        }
         self.own.iter().find(|(own, _)| own == layer).map_or(self.all, |(_, arithmetic)| *arithmetic)
+    }
+
+    /// The same, but that all other layers and gates are multiplied in f32.
+    #[cfg(feature = "builder")]
+    pub(crate) fn only(&self, layer: &str, gate: Option<char>) -> Self {
+        Self { only: Some((layer.to_owned(), gate)), ..self.clone() }
     }
 }
 
@@ -478,7 +489,7 @@ impl Options {
 
     /// What matrices are multiplied in.
     pub fn products(&self) -> Products {
-        Products { all: self.arithmetic, own: self.arithmetic_of.clone() }
+        Products { all: self.arithmetic, own: self.arithmetic_of.clone(), only: None }
     }
 
     /// What the matrices of a layer are multiplied in.

@@ -868,6 +868,42 @@ fn check_takes_variables_lengths_and_loops() {
     }
 }
 
+/// The estimate in the header is the reference's; what `check` measures, the program's. Gates add up to the whole, and files of inputs serve, too.
+#[test]
+fn check_and_the_header_say_what_integers_lose() {
+    let place = Place::new();
+    let numbers =
+        |line: &str| -> Vec<f64> { line.split([' ', ',', ';']).filter_map(|word| word.parse().ok()).collect() };
+    let line = |text: &str, part: &str| {
+        let line = text.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("no {part:?} in {text}"));
+        numbers(line)
+    };
+    for arithmetic in ["--arithmetic=int8", "--arithmetic=int16"] {
+        let gru = model("gru_cell_lbr1");
+        let header = place.cellc(arguments![&gru, arithmetic, "-o", "-"]).succeeded().stdout.clone();
+        let checked = place.cellc(arguments!["check", &gru, "--emit=c", arithmetic]).succeeded().stdout.clone();
+        assert!(header.contains("Error of 1000 steps, as estimated") && checked.contains(": 1000 steps"), "{checked}");
+        let [_, rms, _] = line(&header, ": largest ")[..] else { panic!("{header}") };
+        let near = |a: f64, b: f64| assert!((0.7..1.4).contains(&(a / b)), "{a} {b}: {header}{checked}");
+        near(rms, line(&checked, "rms error")[0]);
+        let mut squares = 0.0;
+        for gate in ["z", "r", "h"] {
+            let [.., alone] = line(&header, &format!("only gate {gate} of"))[..] else { panic!("{header}") };
+            near(alone, line(&checked, &format!("    {gate} of"))[1]);
+            squares += alone * alone;
+        }
+        near(rms, f64::sqrt(squares));
+    }
+    let folder = corpus("gru_cell_lbr1");
+    let files =
+        place.cellc(arguments!["check", model("gru_cell_lbr1"), "--emit=c", "--arithmetic=int8", "--inputs", folder]);
+    let files = &files.succeeded().stdout;
+    assert!(
+        files.contains("inputs from") && line(files, "rms error")[0] > 1e-4 && files.contains("    h of"),
+        "{files}"
+    );
+}
+
 #[test]
 fn run_reads_weights_and_npy_files() {
     let place = Place::new();

@@ -5,7 +5,7 @@
 
 use super::ErrorAnalysis;
 use super::value::Value;
-use crate::evaluate::{Arithmetic, CellWeights, Row, State, StepInputs, steps_of};
+use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, Row, State, StepInputs, steps_of};
 use crate::model::{PointwiseFunction, TopK, ValidCell};
 use crate::options::{self, WeightFormat};
 use crate::reference::{FLOAT64, Float64, order, place_of};
@@ -63,8 +63,8 @@ pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
 
 impl AtOneInput {
     /// The arithmetic that the exact values are defined in.
-    fn exact(&self) -> Float64 {
-        Float64 { products: self.0.profile.products.clone() }
+    fn exact(&self) -> Float64<'static> {
+        Float64 { products: self.0.profile.products.clone(), memory: None }
     }
 }
 
@@ -125,17 +125,16 @@ impl Arithmetic for AtOneInput {
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
-    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[AtPoint]) -> AtPoint {
-        let (weights, (exact, known)) = (weights.collect::<Vec<_>>(), apart(values));
-        let of = || weights.iter().copied();
+    fn row(&self, row: MatrixRow<'_>, values: &[AtPoint]) -> AtPoint {
+        let (exact, known) = apart(values);
         if known.iter().all(|v| v.is_exact())
             && self.0.profile.weights == WeightFormat::F32
-            && self.0.profile.products.of(layer) == options::Arithmetic::F32
-            && is_whole(of().zip(exact.iter().copied()))
+            && self.0.profile.products.of(row.layer, row.gate) == options::Arithmetic::F32
+            && is_whole(row.weights().zip(exact.iter().copied()))
         {
-            return self.constant(self.exact().row(layer, of(), &exact));
+            return self.constant(self.exact().row(row, &exact));
         }
-        AtPoint::new(self.exact().row(layer, of(), &exact), self.0.row(layer, of(), &known))
+        AtPoint::new(self.exact().row(row, &exact), self.0.row(row, &known))
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (AtPoint, AtPoint)>) -> AtPoint {

@@ -32,7 +32,7 @@ mod tests;
 mod value;
 
 use crate::encoding::{LEAST_LARGEST, Stored};
-use crate::evaluate::{Arithmetic, CellWeights, Outcome, Row, State, StepInputs, evaluate};
+use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
     ValidModel, ValidNode, ValidOp,
@@ -263,8 +263,9 @@ impl Arithmetic for ErrorAnalysis {
         }
     }
 
-    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
-        let arithmetic = self.profile.products.of(layer);
+    fn row(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
+        let arithmetic = self.profile.products.of(row.layer, row.gate);
+        let weights = row.weights();
         let format = arithmetic.stored(self.profile.weights);
         let most = weights.len() + JOINS + usize::from(!self.profile.fused);
         let known = |w: f64| Value::within(w.abs());
@@ -448,8 +449,8 @@ impl Gates<'_> {
     }
 
     /// The terms of one row of a matrix, once they have become part of a sum.
-    fn terms(&self, row: impl ExactSizeIterator<Item = f64>, values: &[Value]) -> Value {
-        self.analysis.row(&self.cell.name, row, values)
+    fn terms(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
+        self.analysis.row(row, values)
     }
 
     /// A bias, once it has become part of a sum.

@@ -320,7 +320,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// The number of steps [default: 256, or as many as --inputs has]
+    /// The number of steps [default: 256, 1000 with --arithmetic, or as many as --inputs has]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) steps: Option<usize>,
 

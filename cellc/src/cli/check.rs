@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::bound::{Profile, bound, states};
 use crate::compile::{self, Compilation};
+use crate::diagnostic::quoted;
 use crate::encoding::Loss;
+use crate::free_run::{Gathered, INTEGER_STEPS, IntegerRuns, Part, STEPS, parts};
 use crate::harness::{Executable, Numbers, Variables};
 use crate::header::integers;
 use crate::model::{ElementType, Model, ValidModel};
@@ -18,9 +20,6 @@ use super::calls::{self, Calls, Expected};
 use super::progress::Progress;
 use super::stdout::write_stdout;
 use super::{Failure, report};
-
-/// How many steps where neither `--steps` nor `--inputs` says.
-const STEPS: usize = 256;
 
 /// Runs the steps, prints one table a result, and fails if a bound is broken.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
@@ -41,7 +40,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let profile = &Profile::new(fused, &options);
 
     let model = &compilation.model;
-    let steps = inputs.steps(arguments.steps)?;
+    let has_integers = !parts(model, &options.products()).is_empty();
+    let steps = inputs.steps(arguments.steps, has_integers)?;
+    let mut integers = has_integers.then(|| IntegerRuns::new(model, &options.products()));
     let mut tables: Vec<Table> = (0..model.results.len() + model.variables.len()).map(|_| Table::default()).collect();
     // The Parameters of a step, as generated code and as the reference take them.
     let mut given: Vec<Numbers> = vec![Numbers::Floats(Vec::new()); model.parameters.len()];
@@ -69,18 +70,21 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         for (r, table) in tables.iter_mut().enumerate() {
             table.one_step(step, part(&expected, r), part(&got, r), part(&bounds, r));
         }
+        if keeps && step > 0 {
+            for (s, pair) in model.states.iter().enumerate() {
+                exact[pair.parameter] = std::mem::take(&mut exact_states[s]);
+                given[pair.parameter] = Numbers::Floats(std::mem::take(&mut own_states[s]));
+            }
+            expected = reference(model, &exact, &exact_variables);
+            got = harness.call(&given, false, Variables::Given(&own_variables))?;
+        }
+        for (r, table) in tables.iter_mut().enumerate() {
+            table.own_state(part(&expected, r), part(&got, r));
+        }
+        if let Some(integers) = &mut integers {
+            integers.step(model, &exact, &expected);
+        }
         if keeps {
-            if step > 0 {
-                for (s, pair) in model.states.iter().enumerate() {
-                    exact[pair.parameter] = std::mem::take(&mut exact_states[s]);
-                    given[pair.parameter] = Numbers::Floats(std::mem::take(&mut own_states[s]));
-                }
-                expected = reference(model, &exact, &exact_variables);
-                got = harness.call(&given, false, Variables::Given(&own_variables))?;
-            }
-            for (r, table) in tables.iter_mut().enumerate() {
-                table.own_state(part(&expected, r), part(&got, r));
-            }
             exact_states = model.states.iter().map(|pair| expected.results[pair.result].clone()).collect();
             own_states = model.states.iter().map(|pair| got.results[pair.result].clone()).collect();
             exact_variables = expected.variables;
@@ -89,6 +93,13 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         progress.advance();
     }
     drop(progress);
+    for (part, found) in integers.iter().flat_map(IntegerRuns::parts) {
+        // a result that does not depend on a part says nothing of it
+        for (table, found) in tables.iter_mut().zip(found).filter(|(_, found)| found.error > 0.0) {
+            table.parts.push((part.clone(), *found));
+        }
+    }
+    tables.iter_mut().for_each(|table| table.keeps = keeps);
     print(arguments, &compilation, harness.isa(), fused, steps, &tables)?;
     if tables.iter().any(|table| table.broken > 0) { Err(Failure::Broken) } else { Ok(()) }
 }
@@ -117,9 +128,9 @@ impl Inputs {
     }
 
     /// How many steps there are, if so many are asked for.
-    fn steps(&self, asked: Option<usize>) -> Result<usize, Failure> {
+    fn steps(&self, asked: Option<usize>, has_integers: bool) -> Result<usize, Failure> {
         match (self, asked) {
-            (Self::Drawn { .. }, _) => Ok(asked.unwrap_or(STEPS)),
+            (Self::Drawn { .. }, _) => Ok(asked.unwrap_or(if has_integers { INTEGER_STEPS } else { STEPS })),
             (Self::Files { calls, .. }, Some(steps)) if steps > calls.len() => {
                 Err(Failure::Usage(format!("--steps {steps}, but --inputs holds {} calls", calls.len())))
             }
@@ -179,8 +190,12 @@ struct Table {
     broken: usize,
     /// The first of them.
     first_broken: Option<Broken>,
-    /// The largest error of the generated code fed with its own state, where there is a state.
-    own_state: Option<f64>,
+    /// The errors of the generated code fed with its own state.
+    own_state: Gathered,
+    /// Whether there is a state.
+    keeps: bool,
+    /// The errors of each part that is multiplied in integers, where there are several.
+    parts: Vec<(Part, Gathered)>,
 }
 
 /// A value that is too far from the reference.
@@ -195,7 +210,9 @@ struct Broken {
 impl Table {
     fn one_step(&mut self, step: usize, exact: &[f64], got: &[f32], bounds: &[f64]) {
         for (element, ((&exact, &got), &bound)) in exact.iter().zip(got).zip(bounds).enumerate() {
-            self.see(exact);
+            if exact.is_finite() {
+                self.largest = self.largest.max(exact.abs());
+            }
             let error = error(exact, got);
             if error >= self.error {
                 (self.error, self.bound) = (error, bound);
@@ -214,14 +231,7 @@ impl Table {
 
     fn own_state(&mut self, exact: &[f64], got: &[f32]) {
         for (&exact, &got) in exact.iter().zip(got) {
-            self.see(exact);
-            self.own_state = Some(self.own_state.unwrap_or(0.0).max(error(exact, got)));
-        }
-    }
-
-    fn see(&mut self, exact: f64) {
-        if exact.is_finite() {
-            self.largest = self.largest.max(exact.abs());
+            self.own_state.add(exact, error(exact, got));
         }
     }
 }
@@ -323,9 +333,17 @@ impl Display for Table {
         if self.unbounded > 0 {
             writeln!(f, "    {:<32}{:>12}", "values without a finite bound", self.unbounded)?;
         }
-        if let Some(error) = self.own_state {
-            writeln!(f, "  all steps, from its own state")?;
-            line(f, "largest error", error)?;
+        writeln!(f, "  all steps{}", if self.keeps { ", from its own state" } else { "" })?;
+        if self.keeps {
+            line(f, "largest error", self.own_state.error)?;
+        }
+        line(f, "rms error", self.own_state.rms())?;
+        if !self.parts.is_empty() {
+            writeln!(f, "  {:<34}{:>12}{:>20}", "of one gate in integers alone", "largest", "rms")?;
+        }
+        for (Part { layer, gate }, found) in &self.parts {
+            let gate = gate.map_or(String::new(), |gate| format!("{gate} of "));
+            writeln!(f, "    {:<32}{:>12.3e}{:>20.3e}", gate + &quoted(layer), found.error, found.rms())?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 use crate::model::{
     Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction,
     Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
-    WeightLayout, WeightSource,
+    WeightSource,
 };
 
 #[cfg(test)]
@@ -57,8 +57,8 @@ pub(crate) trait Arithmetic {
         steps_of(self, cell, weights, row, length)
     }
 
-    /// The products of a fixed row of a matrix of that layer with as many values, summed up in order.
-    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[Self::Value]) -> Self::Value;
+    /// The products of a row of a matrix with as many values, summed up in order.
+    fn row(&self, row: MatrixRow<'_>, values: &[Self::Value]) -> Self::Value;
 
     /// The sum of products, in order.
     fn dot(&self, terms: impl ExactSizeIterator<Item = (Self::Value, Self::Value)>) -> Self::Value;
@@ -165,43 +165,73 @@ impl WeightNumbers<'_> {
     }
 }
 
+/// A row of a matrix that a layer multiplies with.
+#[derive(Clone, Copy)]
+pub(crate) struct MatrixRow<'a> {
+    /// The layer's name in the model.
+    pub(crate) layer: &'a str,
+    /// The gate that it is for, in a cell that has several.
+    pub(crate) gate: Option<char>,
+    numbers: WeightNumbers<'a>,
+    /// Where it starts, and how far its elements are apart.
+    first: usize,
+    stride: usize,
+    len: usize,
+}
+
+impl<'a> MatrixRow<'a> {
+    /// Its elements.
+    pub(crate) fn weights(self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
+        (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
+    }
+
+    /// What tells it from every other row of the same model's constants; `None` if it is given at run time.
+    pub(crate) fn place(self) -> Option<(usize, usize)> {
+        match self.numbers {
+            WeightNumbers::Constant(tensor) => Some((std::ptr::from_ref(tensor).addr(), self.first)),
+            WeightNumbers::Given(_) | WeightNumbers::Zero => None,
+        }
+    }
+}
+
 /// A cell's own set of weights; gates and parts are counted as its kind lists them.
 pub(crate) struct CellWeights<'a> {
+    cell: &'a ValidCell,
     w: (WeightNumbers<'a>, usize),
     r: (WeightNumbers<'a>, usize),
     b: Vec<(WeightNumbers<'a>, usize)>,
     p: Option<(WeightNumbers<'a>, usize)>,
-    layout: &'a WeightLayout,
-    units: usize,
-    inputs: usize,
 }
 
 impl<'a> CellWeights<'a> {
     /// The row of W that makes `unit` of `gate`.
-    pub(crate) fn w(&self, gate: usize, unit: usize) -> impl ExactSizeIterator<Item = f64> + use<'a> {
-        let (w, first) = self.w;
-        let row = first + (self.layout.gates[gate] * self.units + unit) * self.inputs;
-        (row..row + self.inputs).map(move |i| w.at(i))
+    pub(crate) fn w(&self, gate: usize, unit: usize) -> MatrixRow<'a> {
+        self.row(self.w, self.cell.input_size, gate, unit)
     }
 
     /// The row of R that makes `unit` of `gate`.
-    pub(crate) fn r(&self, gate: usize, unit: usize) -> impl ExactSizeIterator<Item = f64> + use<'a> {
-        let (r, first) = self.r;
-        let row = first + (self.layout.gates[gate] * self.units + unit) * self.units;
-        (row..row + self.units).map(move |i| r.at(i))
+    pub(crate) fn r(&self, gate: usize, unit: usize) -> MatrixRow<'a> {
+        self.row(self.r, self.cell.hidden_size, gate, unit)
+    }
+
+    fn row(&self, matrix: (WeightNumbers<'a>, usize), len: usize, gate: usize, unit: usize) -> MatrixRow<'a> {
+        let cell = self.cell;
+        let (numbers, first) = matrix;
+        let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
+        MatrixRow { layer: &cell.name, gate: cell.kind.gate(gate), numbers, first, stride: 1, len }
     }
 
     /// What the bias for `unit` of a part of B is the sum of.
     pub(crate) fn b(&self, part: usize, unit: usize) -> impl Iterator<Item = f64> {
-        self.layout.biases[part].iter().map(move |of| {
+        self.cell.layout.biases[part].iter().map(move |of| {
             let (b, first) = self.b[of.tensor];
-            b.at(first + of.part * self.units + unit)
+            b.at(first + of.part * self.cell.hidden_size + unit)
         })
     }
 
     /// The peephole of `unit`, of f, i or o (0, 1 or 2); `None` where the cell has none.
     pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
-        self.p.map(|(p, first)| p.at(first + self.layout.peepholes[gate] * self.units + unit))
+        self.p.map(|(p, first)| p.at(first + self.cell.layout.peepholes[gate] * self.cell.hidden_size + unit))
     }
 }
 
@@ -341,9 +371,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             r: (self.weight(cell.r), set * gates * units * units),
             b: b.map(|(b, parts)| (self.weight(*b), set * parts * units)).collect(),
             p: cell.p.map(|p| (self.weight(p), set * 3 * units)),
-            layout: &cell.layout,
-            units,
-            inputs,
+            cell,
         };
         let (x, h) = (self.get(cell.x), self.get(cell.h));
         let (c, a) = (cell.c.map(|c| self.get(c)), cell.a.map(|a| self.get(a)));
@@ -390,9 +418,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     fn dense(&self, layer: &str, dense: &Dense) -> Vec<A::Value> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
-        let at = |i: usize, j: usize| if dense.transposed { j * inputs + i } else { i * outputs + j };
-        let row = |j: usize| (0..inputs).map(move |i| w.at(at(i, j)));
-        let element = |r: usize, j: usize| self.arithmetic.row(layer, row(j), &x[r * inputs..][..inputs]);
+        let (of_row, stride) = if dense.transposed { (inputs, 1) } else { (1, outputs) };
+        let row = |j: usize| MatrixRow { layer, gate: None, numbers: w, first: j * of_row, stride, len: inputs };
+        let element = |r: usize, j: usize| self.arithmetic.row(row(j), &x[r * inputs..][..inputs]);
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }
 

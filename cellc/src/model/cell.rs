@@ -78,6 +78,11 @@ impl CellKind {
         }
     }
 
+    /// The letter of one of them, of a cell that has several.
+    pub fn gate(self, place: usize) -> Option<char> {
+        self.gate_letters().chars().nth(place).filter(|_| self.gates() > 1)
+    }
+
     /// What messages and comments call one step: its name in OpenVINO.
     pub fn op_name(self) -> &'static str {
         match self {

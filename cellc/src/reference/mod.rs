@@ -2,12 +2,17 @@
 //!
 //! `evaluate` goes through the operations and through time; here stands what they compute.
 
+mod memory;
+
+use std::cell::RefCell;
+
 use crate::activation::exact;
 use crate::encoding::{Stored, quantise};
 pub use crate::evaluate::Outcome;
-use crate::evaluate::{Arithmetic, CellWeights, State, StepInputs, evaluate};
+use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
 use crate::options::{self, Products, WeightFormat};
+pub(crate) use memory::Memory;
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
 ///
@@ -29,7 +34,7 @@ pub fn reference_in(
     parameters: &[Vec<f64>],
     variables: &[Vec<f64>],
 ) -> Outcome<f64> {
-    evaluate(&Float64 { products: products.clone() }, model, parameters, variables)
+    Float64 { products: products.clone(), memory: None }.outcome(model, parameters, variables)
 }
 
 /// What every variable is before the first step.
@@ -44,15 +49,24 @@ pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
     model.variables.iter().map(initial).collect()
 }
 
-pub(crate) struct Float64 {
+pub(crate) struct Float64<'a> {
     /// What matrices are multiplied in.
     pub(crate) products: Products,
+    /// Where many steps of one model are computed: what need not be worked out at every step.
+    pub(crate) memory: Option<&'a RefCell<Memory>>,
 }
 
 /// All of it in float64.
-pub(crate) const FLOAT64: Float64 = Float64 { products: Products::F32 };
+pub(crate) const FLOAT64: Float64<'static> = Float64 { products: Products::F32, memory: None };
 
-impl Arithmetic for Float64 {
+impl Float64<'_> {
+    /// One step, as [`reference`] computes it.
+    pub(crate) fn outcome(&self, model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+        evaluate(self, model, parameters, variables)
+    }
+}
+
+impl Arithmetic for Float64<'_> {
     type Value = f64;
 
     fn given(&self, number: f64) -> f64 {
@@ -78,11 +92,11 @@ impl Arithmetic for Float64 {
         State { h, c }
     }
 
-    fn row(&self, layer: &str, weights: impl ExactSizeIterator<Item = f64>, values: &[f64]) -> f64 {
-        let products = self.products.of(layer);
-        match products {
-            options::Arithmetic::F32 => weights.zip(values).map(|(w, v)| w * v).sum(),
-            _ => integers(products, weights, values),
+    fn row(&self, row: MatrixRow<'_>, values: &[f64]) -> f64 {
+        let products = self.products.of(row.layer, row.gate);
+        match (self.memory, row.place()) {
+            (Some(memory), Some(place)) => memory.borrow_mut().row(products, place, row, values),
+            _ => Multiplied::row(products, row.weights()).dot(&Multiplied::vector(products, values)),
         }
     }
 
@@ -173,20 +187,42 @@ pub(crate) fn place_of(at: usize, element: f64) -> f64 {
     if element.is_nan() { 0.0 } else { at as f64 }
 }
 
-/// A row of weights times a vector, both as integers.
-fn integers(arithmetic: options::Arithmetic, weights: impl Iterator<Item = f64>, values: &[f64]) -> f64 {
-    let row: Vec<_> = weights.map(|w| w as f32).collect();
-    let Stored { values: weights, scale } = Stored::new(arithmetic.stored(WeightFormat::F32), &row);
-    let of_row = f64::from(scale.unwrap_or(1.0));
-    let sum = |values: &[f64]| weights.iter().zip(values).map(|(w, v)| f64::from(*w) * v).sum::<f64>();
-    let Some(range) = arithmetic.largest(values.len()) else { return sum(values) * of_row };
-    let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>(), range);
-    sum(&whole.into_iter().map(f64::from).collect::<Vec<_>>()) * of_row * f64::from(scale)
+/// Numbers as an arithmetic multiplies them, and what their products are multiplied by.
+struct Multiplied {
+    numbers: Vec<f64>,
+    scale: f64,
+}
+
+impl Multiplied {
+    /// A row of a matrix.
+    fn row(arithmetic: options::Arithmetic, weights: impl Iterator<Item = f64>) -> Self {
+        if arithmetic == options::Arithmetic::F32 {
+            return Self { numbers: weights.collect(), scale: 1.0 };
+        }
+        let row: Vec<_> = weights.map(|w| w as f32).collect();
+        let Stored { values, scale } = Stored::new(arithmetic.stored(WeightFormat::F32), &row);
+        Self { numbers: values.into_iter().map(f64::from).collect(), scale: f64::from(scale.unwrap_or(1.0)) }
+    }
+
+    /// A vector.
+    fn vector(arithmetic: options::Arithmetic, values: &[f64]) -> Self {
+        let Some(range) = arithmetic.largest(values.len()) else {
+            return Self { numbers: values.to_vec(), scale: 1.0 };
+        };
+        let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>(), range);
+        Self { numbers: whole.into_iter().map(f64::from).collect(), scale: f64::from(scale) }
+    }
+
+    /// The sum of the products of a row with a vector.
+    fn dot(&self, vector: &Self) -> f64 {
+        let sum: f64 = self.numbers.iter().zip(&vector.numbers).map(|(w, v)| w * v).sum();
+        sum * self.scale * vector.scale
+    }
 }
 
 /// The cells, one row of one step at a time.
 struct Gates<'a> {
-    arithmetic: &'a Float64,
+    arithmetic: &'a Float64<'a>,
     cell: &'a ValidCell,
     weights: &'a CellWeights<'a>,
     x: &'a [f64],
@@ -268,11 +304,11 @@ impl Gates<'_> {
     }
 
     fn wx(&self, gate: usize, j: usize) -> f64 {
-        self.arithmetic.row(&self.cell.name, self.weights.w(gate, j), self.x)
+        self.arithmetic.row(self.weights.w(gate, j), self.x)
     }
 
     fn rv(&self, gate: usize, j: usize, v: &[f64]) -> f64 {
-        self.arithmetic.row(&self.cell.name, self.weights.r(gate, j), v)
+        self.arithmetic.row(self.weights.r(gate, j), v)
     }
 }
 

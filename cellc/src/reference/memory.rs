@@ -1,0 +1,33 @@
+//! What does not change between the steps of one model: without it, most of the time would go into making integers of the same weights.
+
+use std::collections::BTreeMap;
+
+use super::Multiplied;
+use crate::evaluate::MatrixRow;
+use crate::options::Arithmetic;
+
+/// Rows as they are multiplied, and the vector that came last, which as a rule meets all rows of a matrix.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// By arithmetic and place.
+    rows: BTreeMap<(Arithmetic, (usize, usize)), Multiplied>,
+    last: Option<(Arithmetic, Vec<f64>, Multiplied)>,
+}
+
+impl Memory {
+    /// A row of the model's constants with that vector. One memory serves one model.
+    pub(super) fn row(
+        &mut self,
+        products: Arithmetic,
+        place: (usize, usize),
+        row: MatrixRow<'_>,
+        values: &[f64],
+    ) -> f64 {
+        let row = self.rows.entry((products, place)).or_insert_with(|| Multiplied::row(products, row.weights()));
+        // a vector with a NaN equals none, and is made anew
+        if !self.last.as_ref().is_some_and(|(its, last, _)| *its == products && last == values) {
+            self.last = Some((products, values.to_vec(), Multiplied::vector(products, values)));
+        }
+        self.last.as_ref().map_or(f64::NAN, |(_, _, vector)| row.dot(vector))
+    }
+}
