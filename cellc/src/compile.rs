@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::{self, names::Interface};
+use crate::encoding;
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
 use crate::model::{Model, ValidModel};
@@ -54,6 +55,7 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
 
 /// Compiles a model that has been judged under the same options; the warnings of that are the caller's.
 pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
+    let options = &Options { whole: encoding::whole(&model, options).0, ..options.clone() };
     let plan = plan(&model, options);
     let mut warnings = Diagnostics::default();
     for found in plan.without_effect(options) {

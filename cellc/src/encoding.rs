@@ -239,6 +239,45 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
     all
 }
 
+/// How many weights there are at least in layers that are stored in 8 bits because they are whole numbers.
+const LEAST_WHOLE: usize = 256;
+
+/// The layers whose matrices are stored in 8 bits because these hold them exactly, as a quantised model has them, and how many weights that are; none where a format is
+/// given.
+pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<String>, usize) {
+    let nodes = model.all_nodes();
+    let is_given = options.format_is_given || options.weight_format != WeightFormat::F32;
+    if is_given {
+        return (Vec::new(), 0);
+    }
+    let at_run_time = |layer: &str| {
+        nodes.iter().filter(|node| node.name == layer).any(|node| {
+            let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
+            match &node.op {
+                ValidOp::Cell(cell) => {
+                    [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call)
+                }
+                ValidOp::Dense(dense) => of_call(&dense.w),
+                _ => false,
+            }
+        })
+    };
+    let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
+    let all = matrices(model);
+    let mut layers: Vec<&str> = all.iter().map(|matrix| matrix.of).collect();
+    layers.sort_unstable();
+    layers.dedup();
+    layers.retain(|layer| {
+        let mut own = all.iter().filter(|matrix| matrix.of == *layer);
+        options.arithmetic_in(layer) == Arithmetic::F32
+            && !at_run_time(layer)
+            && own.all(|matrix| matrix.elements().all(|k| in_8_bits(matrix.tensor.get_f32(k))))
+    });
+    let own = all.iter().filter(|matrix| layers.contains(&matrix.of));
+    let count: usize = own.map(|matrix| matrix.rows * matrix.columns).sum();
+    if count < LEAST_WHOLE { (Vec::new(), 0) } else { (layers.into_iter().map(str::to_owned).collect(), count) }
+}
+
 /// What kernels compute with in the place of one row of a matrix: these values, and their sum times the scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {

@@ -365,6 +365,11 @@ pub struct Options {
     pub weights_as: WeightsAs,
     /// How to store the matrices of cells and dense layers.
     pub weight_format: WeightFormat,
+    /// Matrices of whole numbers that 8 bits hold are stored in this format too; else they are stored in 8 bits where the format is f32.
+    pub format_is_given: bool,
+    /// The layers that this concerns, found when a model is compiled.
+    #[doc(hidden)]
+    pub whole: Vec<String>,
     /// What matrices are multiplied in.
     pub arithmetic: Arithmetic,
     /// The same for single layers, by name.
@@ -406,6 +411,8 @@ impl Options {
             range,
             weights_as: _,
             weight_format,
+            format_is_given,
+            whole: _,
             arithmetic,
             arithmetic_of,
             threads,
@@ -453,7 +460,7 @@ impl Options {
         if *range != default.range {
             option("--range", &format!("{},{}", range.x, range.h));
         }
-        if *weight_format != default.weight_format {
+        if *weight_format != default.weight_format || *format_is_given {
             option("--weight-format", weight_format.name());
         }
         if *arithmetic != default.arithmetic {
@@ -500,7 +507,14 @@ impl Options {
 
     /// How the matrices of a layer are stored for their arithmetic.
     pub(crate) fn stored(&self, layer: &str) -> WeightFormat {
-        self.arithmetic_in(layer).stored(self.weight_format)
+        let is_whole = self.whole.iter().any(|whole| whole == layer);
+        self.arithmetic_in(layer).stored(if is_whole { WeightFormat::Int8 } else { self.weight_format })
+    }
+
+    /// Stores all matrices of cells and dense layers in a format.
+    pub(crate) fn store_as(&mut self, format: WeightFormat) {
+        self.weight_format = format;
+        self.format_is_given = true;
     }
 
     /// Reads the size of a dimension: its name, '=' and the size.

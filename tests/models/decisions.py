@@ -186,9 +186,61 @@ def normalizations(rng):
     return graph, [[draw(rng, 2, 5, 7)] for _ in range(2)], [None] * len(outputs)
 
 
+def moves(rng):
+    """Elements that are put elsewhere or combined there, what is between elements, windows with weights of run time, powers."""
+    nodes, outputs = [], []
+
+    def add(op, inputs, shape, kind=T.FLOAT, **attributes):
+        nodes.append(h.make_node(op, inputs, [f'y{len(outputs)}'], **attributes))
+        outputs.append(info(f'y{len(outputs)}', kind, shape))
+    for reduction in ('add', 'mul', 'max', 'min'):
+        add('ScatterElements', ['x', 'places', 'new'], [2, 4, 6], axis=1, reduction=reduction)
+        add('ScatterND', ['x', 'rows', 'new_rows'], [2, 4, 6], reduction=reduction)
+    add('ScatterElements', ['x', 'tokens', 'new'], [2, 4, 6], axis=1, reduction='add')
+    for mode in ('linear', 'cubic'):
+        for way in ('half_pixel', 'asymmetric', 'align_corners', 'pytorch_half_pixel', 'half_pixel_symmetric'):
+            add('Resize', ['plane', '', 'wider'], [1, 2, 6, 15], mode=mode, coordinate_transformation_mode=way)
+        add('Resize', ['plane', '', '', 'sizes'], [1, 2, 3, 11], mode=mode)
+    add('Resize', ['plane', '', 'wider'], [1, 2, 6, 15], mode='cubic', exclude_outside=1)
+    add('ReverseSequence', ['x', 'lengths'], [2, 4, 6], batch_axis=0, time_axis=1)
+    add('ReverseSequence', ['x', 'fixed_lengths'], [2, 4, 6], batch_axis=1, time_axis=0)
+    add('DepthToSpace', ['image'], [1, 1, 4, 6], blocksize=2)
+    add('DepthToSpace', ['image'], [1, 1, 4, 6], blocksize=2, mode='CRD')
+    nodes.append(h.make_node('DepthToSpace', ['image'], ['large'], blocksize=2))
+    add('SpaceToDepth', ['large'], [1, 4, 2, 3], blocksize=2)
+    add('Pad', ['x', 'pads'], [2, 4, 11], mode='wrap')
+    add('MaxPool', ['x'], [2, 4, 4], kernel_shape=[3], dilations=[2], pads=[1, 1])
+    add('Conv', ['x', 'kernels'], [2, 3, 5])
+    add('Conv', ['x', 'kernels_of_channels'], [2, 4, 6], group=4, pads=[1, 0])
+    add('ConvTranspose', ['x', 'kernels_back'], [2, 3, 12], strides=[2])
+    add('Pow', ['size', 'exponents'], [2, 4, 6])
+    add('Pow', ['x', 'whole'], [2, 4, 6])
+    nodes.append(h.make_node('QuantizeLinear', ['x', 'x_scale', 'x_zero'], ['q']))
+    add('ConvInteger', ['q', 'q_kernels', 'x_zero', 'w_zero'], [2, 3, 4], T.INT32)
+    nodes.append(h.make_node('QLinearConv', ['q', 'x_scale', 'x_zero', 'q_kernels', 'w_scales', 'zeros', 'y_scale', 'y_zero', 'q_bias'], ['qy']))
+    add('DequantizeLinear', ['qy', 'y_scale', 'y_zero'], [2, 3, 4])
+    nodes[:0] = [h.make_node('Unsqueeze', ['x', 'first'], ['plane']), h.make_node('Abs', ['x'], ['size']), h.make_node('Abs', ['new'], ['exponents_of_some']),
+                 h.make_node('ReduceMean', ['exponents_of_some', 'last'], ['some']), h.make_node('Slice', ['some', 'at', 'to', 'axis'], ['exponents'])]
+    inputs = [info('x', T.FLOAT, [2, 4, 6]), info('new', T.FLOAT, [2, 2, 6]), info('tokens', T.INT64, [2, 2, 6]), info('lengths', T.INT64, [2]),
+              info('kernels', T.FLOAT, [3, 4, 2]), info('image', T.FLOAT, [1, 4, 2, 3])]
+    nodes[:0] = [h.make_node('Transpose', ['kernels'], ['kernels_back'], perm=[1, 0, 2]),
+                 h.make_node('Slice', ['kernels_back', 'at', 'to', 'axis'], ['kernels_of_channels'])]
+    graph = h.make_graph(nodes, 'moves', inputs, outputs, constants(
+        places=np.array([0, 2, 2, 1, 3, 0, 0, 2, 1, 1, 3, 3] * 2).reshape(2, 2, 6), rows=np.array([[0, 1], [1, 3], [0, 1]]), new_rows=draw(rng, 3, 6),
+        wider=np.array([1, 1, 1.5, 2.5], np.float32), sizes=np.array([1, 2, 3, 11]), first=np.array([0]), fixed_lengths=np.array([2, 1, 2, 0]), pads=np.array([0, 0, 3, 0, 0, 2]),
+        whole=np.array([2, 3, -1, -2, 0, 5], np.float32), at=np.array([0]), to=np.array([1]), axis=np.array([1]), last=np.array([2]),
+        x_scale=np.float32(0.02), x_zero=np.uint8(120), q_kernels=rng.integers(-127, 128, (3, 4, 3)).astype(np.int8), zeros=np.zeros(3, np.int8),
+        w_scales=np.array([0.01, 0.02, 0.005], np.float32), y_scale=np.float32(0.05), y_zero=np.uint8(128), w_zero=np.int8(3), q_bias=np.array([5, -70, 300], np.int32)))
+    feeds = []
+    for _ in range(2):
+        feeds.append([draw(rng, 2, 4, 6), draw(rng, 2, 2, 6), rng.integers(-4, 4, (2, 2, 6)), rng.integers(0, 5, 2), draw(rng, 3, 4, 2), draw(rng, 1, 4, 2, 3)])
+    return graph, feeds, [None] * len(outputs)
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
-    model = h.make_model(graph, opset_imports=[h.make_opsetid('', 17)], ir_version=8)
+    opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
+    model = h.make_model(graph, opset_imports=[h.make_opsetid('', opset)], ir_version=ir_version)
     onnx.checker.check_model(model)
     folder = os.path.join(folder, graph.name)
     os.makedirs(folder, exist_ok=True)
@@ -240,7 +292,7 @@ def write_ir(folder, name, corpus):
         (np.tanh(x) if x.sum() > 0 else -x).tofile(os.path.join(target, f'r{r}_ref0.bin'))
 
 
-for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations], 1):
+for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -32,7 +32,7 @@ def info(name, kind, shape):
 
 
 def constants(values):
-    return [numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in values.items()]
+    return [numpy_helper.from_array(np.asarray(value, order='C'), name) for name, value in values.items()]
 
 
 def model(graph):
@@ -64,7 +64,7 @@ def english(weights):
     graph = h.make_graph(
         [h.make_node('Gather', ['enc_table', 'letters'], ['of_letters']), h.make_node('Transpose', ['of_letters'], ['by_letter'], perm=[1, 0, 2]),
          h.make_node('GRU', ['by_letter', 'enc_W', 'enc_R', 'enc_B', 'length'], ['', 'word'], hidden_size=256, linear_before_reset=1),
-         h.make_node('Loop', ['most', 'yes', 'begin', 'word'], ['', '', 'phonemes'], body=body)],
+         h.make_node('Loop', ['most', 'yes', 'begin', 'word'], ['last', 'after', 'phonemes'], body=body)],
         'g2p_en', [info('letters', T.INT64, [1, LETTERS]), info('length', T.INT32, [1])], [info('phonemes', T.INT64, ['n', 1])],
         constants({**gru('enc'), **gru('dec'), 'head_W': weights['fc_w'].astype(np.float32), 'head_b': weights['fc_b'].astype(np.float32),
                    'time': np.array([0]), 'end': np.array([END]), 'begin': np.array([BEGIN]), 'most': np.int64(MOST_PHONEMES), 'yes': np.bool_(True)}))

@@ -204,6 +204,12 @@ fn what_a_format_of_weights_costs_is_within_the_bound() {
     }
 }
 
+/// What an instruction set computes, as bits.
+fn all_bits(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Vec<Vec<u32>> {
+    let results = subject.interpret(isa, call);
+    results.iter().map(|r| r.iter().map(|v| bits(*v)).collect()).collect()
+}
+
 #[test]
 fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
     for name in ["gru_cell_fp16", "gru_cell_128_fp16", "lstm_cell_fp16"] {
@@ -220,12 +226,31 @@ fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
             assert!(bytes(&half) * 10 < bytes(&whole) * 7, "{name}: {} of {} bytes", bytes(&half), bytes(&whole));
             for isa in 0..whole.isas().count() {
                 for call in &whole.calls {
-                    let all = |subject: &Subject| -> Vec<Vec<u32>> {
-                        let results = subject.interpret(isa, call);
-                        results.iter().map(|r| r.iter().map(|v| v.to_bits()).collect()).collect()
-                    };
-                    assert_eq!(all(&whole), all(&half), "{name}");
+                    assert_eq!(all_bits(&whole, isa, call), all_bits(&half, isa, call), "{name}");
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_numbers_are_stored_in_8_bits_unless_a_format_is_given() {
+    let case = corpus::case_in(&corpus::onnx_folder().join("emb_bilstm_dyn")).unwrap_or_else(|e| panic!("{e}"));
+    let subjects = |format_is_given| {
+        let options = Options { format_is_given, ..Options::default() };
+        Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
+    };
+    for (as_f32, in_8_bits) in subjects(true).zip(subjects(false)) {
+        let losses = |subject: &Subject| Loss::of(subject.model(), &subject.compilation.options);
+        assert!(losses(&as_f32).is_empty());
+        let losses = losses(&in_8_bits);
+        let [loss] = &losses[..] else { panic!("{losses:?}") };
+        assert!(loss.format == WeightFormat::Int8 && loss.exact == loss.weights && loss.weights > 256, "{loss}");
+        let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
+        assert!(bytes(&as_f32) - bytes(&in_8_bits) > 2 * loss.weights, "{} bytes", bytes(&in_8_bits));
+        for isa in 0..as_f32.isas().count() {
+            for call in &as_f32.calls {
+                assert_eq!(all_bits(&as_f32, isa, call), all_bits(&in_8_bits, isa, call));
             }
         }
     }

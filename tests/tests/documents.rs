@@ -141,7 +141,7 @@ fn documents_speak_of_options_that_exist() {
     let known: Vec<Entry> = COMMANDS.iter().flat_map(|name| entries(&help(name))).collect();
     // of cargo, the bench and ovc
     let others = ["--release", "--path", "--workspace", "--lib", "--test", "--only", "--compress_to_fp16"];
-    for name in ["README.md", "OPTIONS.md", "INTERFACE.md", "EMBEDDED.md"] {
+    for name in ["README.md", "FORMATS.md", "OPTIONS.md", "INTERFACE.md", "EMBEDDED.md"] {
         let document = read(name);
         for word in document.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
             let option = word.strip_prefix("--").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
@@ -159,8 +159,9 @@ fn the_readme_is_short() {
 }
 
 /// The documents that lead to others.
-const DOCUMENTS: [&str; 13] = [
+const DOCUMENTS: [&str; 14] = [
     "README.md",
+    "FORMATS.md",
     "OPTIONS.md",
     "INTERFACE.md",
     "CHANGELOG.md",

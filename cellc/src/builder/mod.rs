@@ -523,9 +523,10 @@ impl Builder {
         self.option(|options| options.accuracy = accuracy)
     }
 
-    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss.
+    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. Without it, f32; whole numbers of a quantised
+    /// model in 8 bits, which hold them exactly.
     pub fn weight_format(self, format: WeightFormat) -> Self {
-        self.option(|options| options.weight_format = format)
+        self.option(|options| options.store_as(format))
     }
 
     /// What the matrices of cells and dense layers are multiplied in. With integers the error bound in the header includes the loss.

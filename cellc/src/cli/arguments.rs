@@ -209,9 +209,10 @@ pub(crate) struct ModelArguments {
     #[arg(long, conflicts_with = "keep_denormals")]
     flush_denormals: bool,
 
-    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "f32")]
-    weight_format: WeightFormat,
+    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. [default: f32; int8 for whole numbers of 8 bits, as
+    /// quantised models have]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    weight_format: Option<WeightFormat>,
 
     /// What to multiply the matrices of cells and dense layers in. The error bound in the header includes the loss
     #[arg(long, value_name = "ARITHMETIC", value_enum, default_value = "f32")]
@@ -621,7 +622,8 @@ impl ModelArguments {
                 (None, _) => Accuracy::Exact,
             },
             keep_denormals: self.keep_denormals,
-            weight_format: self.weight_format,
+            weight_format: self.weight_format.unwrap_or_default(),
+            format_is_given: self.weight_format.is_some(),
             arithmetic: self.arithmetic,
             arithmetic_of: self.arithmetic_of.clone(),
             threads: if self.threads == 2 { Threads::Two } else { Threads::One },
@@ -834,6 +836,8 @@ mod tests {
                 keep_denormals: true,
                 wording: Options::default().wording,
                 weight_format: WeightFormat::Bf16Pair,
+                format_is_given: true,
+                whole: Vec::new(),
                 arithmetic: Arithmetic::Int8,
                 arithmetic_of: vec![("a=b".into(), Arithmetic::Int16)],
                 threads: Threads::Two,

@@ -20,8 +20,9 @@ pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, Rese
 pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
 pub use op::{
-    Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Nearest, Normalization,
-    Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, Rounding, Scaling, Slicing, Window,
+    Blocks, Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Nearest,
+    Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling,
+    Scaling, Slicing, Window,
 };
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};

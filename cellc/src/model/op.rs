@@ -101,12 +101,17 @@ pub enum Op {
     /// Data with some of its parts along an axis replaced. Inputs: data, indices, the new parts, axis.
     ScatterUpdate,
     /// Data with parts replaced. Inputs: data, indices, whose last dimension says where a part begins, the new parts.
-    ScatterNd,
-    /// Data with elements replaced. Inputs: data, indices along the axis, the new elements.
-    ScatterElements {
-        /// From the end where negative.
-        axis: i64,
+    ScatterNd {
+        /// What an element becomes together with the new one; none: the new one.
+        combine: Option<Elementwise>,
     },
+    /// Data with elements replaced. Inputs: data, indices along the axis, the new elements, the axis.
+    ScatterElements {
+        /// As for parts.
+        combine: Option<Elementwise>,
+    },
+    /// Channels as blocks of elements in space, or the other way round.
+    Blocks(Blocks),
     /// Inputs: data, indices along the axis.
     GatherElements {
         /// From the end where negative.
@@ -145,7 +150,7 @@ pub enum Op {
         /// The letters of their dimensions and of the result's, as NumPy writes them.
         equation: String,
     },
-    /// The nearest elements at other places along axes. Inputs: data, factors or sizes, and the axes where those are not all.
+    /// Elements at other places along axes. Inputs: data, factors or sizes, and the axes where those are not all.
     Resize(Resize),
     /// The shape, as integers.
     ShapeOf,
@@ -503,6 +508,19 @@ pub enum PadMode {
     Reflect,
     /// The elements backwards.
     Symmetric,
+    /// The elements of the other side.
+    Wrap,
+}
+
+/// What [`Op::Blocks`] takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// How long a block is along each axis.
+    pub size: usize,
+    /// From channels to space.
+    pub to_space: bool,
+    /// Whether the channel counts in front of the place in a block.
+    pub channel_first: bool,
 }
 
 /// One of two bodies. Inputs of the node: the condition, one element, then what the bodies read.
@@ -569,14 +587,43 @@ impl Loop {
 }
 
 /// What [`Op::Resize`] takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resize {
-    /// Whether the second input is sizes, not factors.
-    pub by_size: bool,
+    /// What the second input is.
+    pub by: ResizeBy,
     /// Where an element of the result stands.
     pub scaling: Scaling,
-    /// Which element is taken there.
-    pub nearest: Nearest,
+    /// What is taken there.
+    pub sampling: Sampling,
+}
+
+/// What says the sizes of a resized tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResizeBy {
+    /// A factor for each axis.
+    Factors,
+    /// A size for each axis.
+    Sizes,
+    /// One factor for all axes, with which no axis becomes longer than its size.
+    NotLarger,
+    /// One factor for all axes, with which no axis becomes shorter than its size.
+    NotSmaller,
+}
+
+/// What is taken between two elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    /// One of the elements.
+    Nearest(Nearest),
+    /// Both, by how near they are.
+    Linear,
+    /// The four around the place.
+    Cubic {
+        /// The coefficient of the polynomials.
+        a: f32,
+        /// Whether elements beyond the ends count nothing; else they are those at the ends.
+        exclude_outside: bool,
+    },
 }
 
 /// How places of a resized axis are counted.
@@ -588,6 +635,10 @@ pub enum Scaling {
     HalfPixel,
     /// As [`Self::HalfPixel`]; a single element stands at 0.
     PytorchHalfPixel,
+    /// As [`Self::HalfPixel`], with the middle of the data in the middle of the result.
+    HalfPixelSymmetric,
+    /// From the edge of the first element to the middle of the others.
+    HalfPixelForNearest,
     /// So that the first and last elements stay in their places.
     AlignCorners,
 }

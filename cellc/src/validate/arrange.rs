@@ -2,7 +2,10 @@
 
 use super::shape::{Geometry, broadcast_strides, signed, strides};
 use super::{Known, Validation};
-use crate::model::{ElementType, Elementwise, LARGEST_INTEGER, Nearest, Node, Resize, Scaling, Tensor};
+use crate::model::{
+    Blocks, ElementType, Elementwise, LARGEST_INTEGER, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
+    shape_text,
+};
 
 impl Validation<'_> {
     /// A constant tensor of one number, of the type of another tensor.
@@ -179,7 +182,59 @@ impl Validation<'_> {
         Some(Known::Constant(tensor?, element))
     }
 
-    /// The nearest elements at other places along axes.
+    /// Channels as blocks in space, or the other way round.
+    pub(super) fn blocks(&mut self, node: &Node, of: Blocks) {
+        let Some(x) = self.input(node, 0) else { return };
+        let shape = self.shape_of(&x);
+        let (size, axes) = (of.size, shape.len().saturating_sub(2));
+        let power = (0..axes).try_fold(1usize, |product, _| product.checked_mul(size));
+        let fits = power.filter(|&power| match of.to_space {
+            true => power > 0 && axes > 0 && shape[1].is_multiple_of(power),
+            false => size > 0 && axes > 0 && shape[2..].iter().all(|n| n.is_multiple_of(size)),
+        });
+        let Some(power) = fits else {
+            let found = format!("blocks of {size} for the shape {}", shape_text(&shape));
+            let valid = "data [N, C, ..], of which C or the other sizes can be divided into blocks";
+            self.error(node, &node.origin, found, valid, "correct the block size");
+            return;
+        };
+        // where the channels and the places in a block stand while they are apart
+        let block = vec![size; axes];
+        let (apart, order): (Vec<usize>, Vec<usize>) = if of.to_space {
+            let channels = shape[1] / power;
+            let inner = match of.channel_first {
+                true => [&[channels], &block[..]].concat(),
+                false => [&block[..], &[channels]].concat(),
+            };
+            let (channel, first) = if of.channel_first { (1, 2) } else { (1 + axes, 1) };
+            let places = (0..axes).flat_map(|k| [2 + axes + k, first + k]);
+            ([&shape[..1], &inner, &shape[2..]].concat(), [0, channel].into_iter().chain(places).collect())
+        } else {
+            let inner = shape[2..].iter().flat_map(|n| [n / size, size]);
+            let places: Vec<usize> = (0..axes).map(|k| 3 + 2 * k).collect();
+            let channels = match of.channel_first {
+                true => [&[1], &places[..]].concat(),
+                false => [&places[..], &[1]].concat(),
+            };
+            let order = [&[0], &channels[..]].concat().into_iter().chain((0..axes).map(|k| 2 + 2 * k)).collect();
+            (shape[..2].iter().copied().chain(inner).collect(), order)
+        };
+        let own = strides(&apart);
+        let geometry = Geometry {
+            offset: 0,
+            strides: order.iter().map(|&d| own[d] as isize).collect(),
+            shape: order.iter().map(|&d| apart[d]).collect(),
+        };
+        let to: Vec<usize> = match of.to_space {
+            true => [shape[0], shape[1] / power].into_iter().chain(shape[2..].iter().map(|n| n * size)).collect(),
+            false => [shape[0], shape[1] * power].into_iter().chain(shape[2..].iter().map(|n| n / size)).collect(),
+        };
+        if let Some(moved) = self.view(node, &x, geometry) {
+            self.set_view(node, 0, &moved, Geometry::reshaped(to));
+        }
+    }
+
+    /// Elements at other places along axes, one of them or several by their weights.
     pub(super) fn resize(&mut self, node: &Node, of: Resize) {
         let Some(mut x) = self.input(node, 0) else { return };
         let shape = self.shape_of(&x);
@@ -193,9 +248,25 @@ impl Validation<'_> {
         let Some(scaled) = self.scaled(node, of, &shape, &axes) else { return };
         for (&axis, (size, scale)) in axes.iter().zip(scaled) {
             let from = shape[axis];
-            let place = |out: usize| of.nearest.place(of.scaling.place(out, scale, from, size), scale, from);
-            let places: Vec<usize> = (0..size).map(place).collect();
-            let Some(taken) = self.repeated(node, &x, axis, &places) else { return };
+            let is_cut = of.by == ResizeBy::Factors && scale * from as f32 != size as f32;
+            if is_cut && of.scaling == Scaling::AlignCorners && !matches!(of.sampling, Sampling::Nearest(_)) {
+                let found =
+                    format!("align_corners with the factor {scale} on {from} elements, on which engines do not agree");
+                let valid = "a factor that gives a whole number of elements";
+                self.error(node, &node.origin, found, valid, "give the sizes in place of the factors");
+                return;
+            }
+            let places: Vec<f32> = (0..size).map(|out| of.scaling.place(out, scale, from, size)).collect();
+            let taken = match of.sampling {
+                Sampling::Nearest(nearest) => {
+                    let places: Vec<usize> = places.iter().map(|&at| nearest.place(at, scale, from)).collect();
+                    self.repeated(node, &x, axis, &places)
+                }
+                // nothing in between is asked for
+                _ if size == from && places.iter().enumerate().all(|(at, &place)| place == at as f32) => Some(x),
+                _ => self.between(node, &x, axis, &places, of.sampling),
+            };
+            let Some(taken) = taken else { return };
             x = taken;
         }
         self.set(node, 0, x);
@@ -208,7 +279,7 @@ impl Validation<'_> {
             reader.error(node, &node.origin, found, valid, "correct the factors or the sizes");
         };
         let mut all = Vec::new();
-        if of.by_size {
+        if of.by != ResizeBy::Factors {
             let sizes = self.integers(node, 1, "the sizes")?;
             for (&size, &axis) in sizes.iter().zip(axes) {
                 let Some(size) = usize::try_from(size).ok().filter(|&size| (1..=1 << 24).contains(&size)) else {
@@ -216,6 +287,22 @@ impl Validation<'_> {
                     return None;
                 };
                 all.push((size, size as f32 / shape[axis] as f32));
+            }
+            let factors = all.iter().map(|&(_, factor)| factor);
+            let factor = match of.by {
+                ResizeBy::NotLarger => factors.reduce(f32::min),
+                ResizeBy::NotSmaller => factors.reduce(f32::max),
+                ResizeBy::Factors | ResizeBy::Sizes => None,
+            };
+            if let Some(factor) = factor {
+                for (one, &axis) in all.iter_mut().zip(axes) {
+                    let size = (factor * shape[axis] as f32).round();
+                    if !(1.0..=16_777_216.0).contains(&size) {
+                        wrong(self, format!("a factor of {factor}"));
+                        return None;
+                    }
+                    *one = (size as usize, factor);
+                }
             }
         } else {
             let Some(Known::Constant(factors, _)) = self.input(node, 1) else {
@@ -240,6 +327,32 @@ impl Validation<'_> {
         Some(all)
     }
 
+    /// What is between the elements along an axis: sums of elements by their weights, the first element first.
+    fn between(&mut self, node: &Node, x: &Known, axis: usize, at: &[f32], sampling: Sampling) -> Option<Known> {
+        let shape = self.shape_of(x);
+        let last = shape[axis] as i64 - 1;
+        let mut of_axis = vec![1; shape.len()];
+        of_axis[axis] = at.len();
+        let around: Vec<(i64, Vec<f32>)> = at.iter().map(|&at| sampling.around(at, last)).collect();
+        let mut sum = None;
+        for tap in 0..around[0].1.len() {
+            let places: Vec<usize> =
+                around.iter().map(|(first, _)| (first + tap as i64).clamp(0, last) as usize).collect();
+            let weights: Vec<f32> = around.iter().map(|(_, weights)| weights[tap]).collect();
+            if weights.iter().all(|&weight| weight == 0.0) {
+                continue;
+            }
+            let taken = self.repeated(node, x, axis, &places)?;
+            let weights = Known::Constant(Tensor::from_f32(of_axis.clone(), &weights)?, x.element());
+            let part = self.computed(node, Elementwise::Multiply, vec![taken, weights])?;
+            sum = Some(match sum {
+                None => part,
+                Some(sum) => self.computed(node, Elementwise::Add, vec![sum, part])?,
+            });
+        }
+        sum
+    }
+
     /// The elements at places along an axis, which ascend.
     fn repeated(&mut self, node: &Node, x: &Known, axis: usize, places: &[usize]) -> Option<Known> {
         let shape = self.shape_of(x);
@@ -260,6 +373,33 @@ impl Validation<'_> {
     }
 }
 
+impl Sampling {
+    /// The first element that counts at a place, which may be beyond an end, and the weights from there on.
+    fn around(self, at: f32, last: i64) -> (i64, Vec<f32>) {
+        let whole = at.floor();
+        let (first, rest) = (whole as i64, at - whole);
+        match self {
+            Self::Nearest(_) => (first, vec![1.0]),
+            Self::Linear => (first, vec![1.0 - rest, rest]),
+            Self::Cubic { a, exclude_outside } => {
+                let inner = |d: f32| ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0;
+                let outer = |d: f32| ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a;
+                let mut weights = vec![outer(rest + 1.0), inner(rest), inner(1.0 - rest), outer(2.0 - rest)];
+                if exclude_outside {
+                    for (weight, at) in weights.iter_mut().zip(first - 1..) {
+                        if !(0..=last).contains(&at) {
+                            *weight = 0.0;
+                        }
+                    }
+                    let all: f32 = weights.iter().sum();
+                    weights.iter_mut().for_each(|weight| *weight /= all);
+                }
+                (first - 1, weights)
+            }
+        }
+    }
+}
+
 impl Scaling {
     /// Where an element of the result stands in the data. Computed in f32, as engines do.
     fn place(self, out: usize, scale: f32, from: usize, to: usize) -> f32 {
@@ -269,6 +409,11 @@ impl Scaling {
             Self::HalfPixel => (out + 0.5) / scale - 0.5,
             Self::PytorchHalfPixel if to <= 1 => 0.0,
             Self::PytorchHalfPixel => (out + 0.5) / scale - 0.5,
+            Self::HalfPixelSymmetric => {
+                let middle = from as f32 / 2.0;
+                middle * (1.0 - to as f32 / (scale * from as f32)) + (out + 0.5) / scale - 0.5
+            }
+            Self::HalfPixelForNearest => (out + 0.5) / scale,
             Self::AlignCorners if to <= 1 => 0.0,
             Self::AlignCorners => out * (from as f32 - 1.0) / (to as f32 - 1.0),
         }

@@ -37,6 +37,14 @@ impl Axis {
         (self.kernel - 1) * self.dilation + 1
     }
 
+    /// Whether one of the windows holds no element of the data.
+    fn has_window_of_pads(self, windows: usize) -> bool {
+        (0..windows).any(|window| {
+            let first = (window * self.stride) as i64 - self.begin;
+            !(0..self.kernel).any(|tap| (0..self.size as i64).contains(&(first + (tap * self.dilation) as i64)))
+        })
+    }
+
     /// How many windows there are; `None`: none.
     fn windows(self, rounding: Rounding) -> Option<usize> {
         let all = self.size as i64 + self.begin + self.end;
@@ -239,10 +247,10 @@ impl<'a> Validation<'a> {
             PadMode::Constant => usize::MAX,
             PadMode::Edge => usize::MAX,
             PadMode::Reflect => size - 1,
-            PadMode::Symmetric => size,
+            PadMode::Symmetric | PadMode::Wrap => size,
         };
         if begin > most || end > most {
-            let found = format!("pads of {begin} and {end} by reflection on {size} elements");
+            let found = format!("pads of {begin} and {end} by the elements of a side, on {size} elements");
             self.error(node, &node.origin, found, format!("at most {most}"), "correct the pads");
             return None;
         }
@@ -252,6 +260,7 @@ impl<'a> Validation<'a> {
             PadMode::Constant | PadMode::Edge => ((0, 0), (size - 1, 0)),
             PadMode::Reflect => ((begin, -1), (size.saturating_sub(2), -1)),
             PadMode::Symmetric => ((begin.saturating_sub(1), -1), (size - 1, -1)),
+            PadMode::Wrap => ((size - begin, 1), (0, 1)),
         };
         let side = |this: &mut Self, count: usize, (start, step): (usize, isize)| -> Option<Option<Known>> {
             if count == 0 {
@@ -502,18 +511,14 @@ impl<'a> Validation<'a> {
         let (batch, channels) = (self.shape_of(x)[0], self.shape_of(x)[1]);
         let (outputs, inner) = (self.shape_of(w)[0], channels / groups);
         let element = x.element();
-        let Known::Constant(weights, _) = w else {
-            let found = "weights that are computed at every step";
-            self.error(node, &node.origin, found, "weights that are known when compiling", "connect a constant");
-            return None;
-        };
+        let known = w.tensor();
         let (positions, count): (usize, usize) = (counts.iter().product(), kernel.iter().product());
         let to = [&[batch, outputs], &counts[..]].concat();
         self.computable(node, &to)?;
-        let apart = inner == 1 && groups > MOST_PRODUCTS;
+        let apart = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
         // weights of fewer bits, and integer arithmetic, are those of products
         let floats = self.options.stored(&node.name) == WeightFormat::F32;
-        if self.open.is_none() && (apart || floats) {
+        if let Some(weights) = known.filter(|_| self.open.is_none() && (apart.is_some() || floats)) {
             let line = Lines::new(axes, &counts).filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
                 return self.along_lines(node, x, weights, [batch, groups, inner, outputs / groups], &lines, &counts);
@@ -521,7 +526,7 @@ impl<'a> Validation<'a> {
         }
         let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);
-        let y = if apart {
+        let y = if let Some(weights) = apart {
             self.channel_by_channel(node, &patches, weights, [batch, groups, outputs / groups, count], &counts)?
         } else {
             let per_group = outputs / groups;
@@ -532,14 +537,27 @@ impl<'a> Validation<'a> {
                 let dims = [&[patches.batch][..], &patches.positions, &[(inner, stride)], &patches.taps].concat();
                 let rows = self.view(node, &patches.x, Patches::view(group * inner * stride as usize, dims))?;
                 let size = inner * count;
-                let matrix = weights.part(group * per_group * size, vec![per_group, size])?;
                 let source = self.source(&rows)?;
-                let w = WeightSource::Constant(self.intern(&matrix));
-                let out = self.value([&[batch], &counts[..], &[per_group]].concat());
-                self.layers.insert(out, node);
                 let rows = batch * positions;
-                let dense = Dense { rows, inputs: size, outputs: per_group, x: source, w, transposed: true, out };
-                self.emit(node, ValidOp::Dense(dense));
+                let shape = [&[batch], &counts[..], &[per_group]].concat();
+                let offset = group * per_group * size;
+                let out = if let Some(weights) = known {
+                    let matrix = weights.part(offset, vec![per_group, size])?;
+                    let w = WeightSource::Constant(self.intern(&matrix));
+                    let out = self.value(shape);
+                    let dense = Dense { rows, inputs: size, outputs: per_group, x: source, w, transposed: true, out };
+                    self.emit(node, ValidOp::Dense(dense));
+                    out
+                } else {
+                    let columns = Geometry { offset, strides: vec![1, size as isize], shape: vec![size, per_group] };
+                    let b = self.view(node, w, columns)?;
+                    let b = self.source(&b)?;
+                    let out = self.value(shape);
+                    let of = MatMul { batch: 1, rows, inner: size, columns: per_group, a: source, b, out };
+                    self.emit(node, ValidOp::MatMul(of));
+                    out
+                };
+                self.layers.insert(out, node);
                 parts.push(Known::Source(Source::Value(out), element));
             }
             let last = counts.len() as i64 + 1;
@@ -799,15 +817,18 @@ impl<'a> Validation<'a> {
         let element = x.element();
         match of.kind {
             PoolKind::Max => {
-                if axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0) {
-                    let found = "a maximum pool with dilation and pads";
-                    self.error(node, &node.origin, found, "one of the two", "pad the input by an operator of its own");
+                let apart = axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0);
+                if apart && axes.iter().zip(&counts).any(|(axis, &count)| axis.has_window_of_pads(count)) {
+                    let found = "a window that holds nothing but pads";
+                    let help = "pad the input by an operator of its own";
+                    self.error(node, &node.origin, found, "an element of the data in each window", help);
                     return None;
                 }
-                // an element that each window at the side holds anyway stands for the pad; step by step, where it is not there yet, what is below all
+                // an element that each window at the side holds anyway stands for the pad; where no window need hold it, or step by step it is not there
+                // yet, what is below all
                 let (mode, least) = match self.open {
-                    None => (PadMode::Edge, 0.0),
-                    Some(_) => (PadMode::Constant, f32::NEG_INFINITY),
+                    None if !apart => (PadMode::Edge, 0.0),
+                    _ => (PadMode::Constant, f32::NEG_INFINITY),
                 };
                 let mut padded = x;
                 for (at, axis) in axes.iter().enumerate() {

@@ -98,7 +98,7 @@ impl Validation<'_> {
         Some(fold::strided(tensor, geometry))
     }
 
-    fn set_view(&mut self, node: &Node, port: usize, input: &Known, geometry: Geometry) {
+    pub(super) fn set_view(&mut self, node: &Node, port: usize, input: &Known, geometry: Geometry) {
         if let Some(view) = self.view(node, input, geometry) {
             self.set(node, port, view);
         }
@@ -630,18 +630,47 @@ impl Validation<'_> {
     }
 
     pub(super) fn reverse_sequence(&mut self, node: &Node, batch_axis: i64, seq_axis: i64) {
-        let (Some(data), Some(lengths)) = (self.input(node, 0), self.integers(node, 1, "the lengths")) else { return };
+        let Some(data) = self.input(node, 0) else { return };
         let shape = self.shape_of(&data);
         let (batch, steps) = (self.axis(node, batch_axis, shape.len()), self.axis(node, seq_axis, shape.len()));
         let (Some(batch), Some(steps)) = (batch, steps) else { return };
-        if lengths.len() != shape[batch] || lengths.iter().any(|&length| usize::try_from(length) != Ok(shape[steps])) {
-            let found = format!("lengths of {} for {} by {}", shape_text(&lengths), shape[batch], shape[steps]);
-            self.error(node, &node.origin, found, "every length that of the axis", "reverse whole sequences");
+        if let Some(lengths @ Known::Source(..)) = self.input(node, 1) {
+            if let Some(reversed) = self.reversed_at_run_time(node, &data, &lengths, batch, steps) {
+                self.set(node, 0, reversed);
+            }
             return;
         }
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
-        along[steps] = Along::range(shape[steps], None, None, -1);
-        self.set_view(node, 0, &data, geometry(&shape, &along));
+        let Some(lengths) = self.integers(node, 1, "the lengths") else { return };
+        let inside: Option<Vec<usize>> = lengths.iter().map(|&length| usize::try_from(length).ok()).collect();
+        let inside = inside.filter(|all| all.len() == shape[batch] && all.iter().all(|&length| length <= shape[steps]));
+        let Some(lengths) = inside else {
+            let found = format!("lengths of {} for {} by {}", shape_text(&lengths), shape[batch], shape[steps]);
+            let valid = "a length for each sequence, no longer than the axis";
+            self.error(node, &node.origin, found, valid, "correct the lengths");
+            return;
+        };
+        let whole = |lengths: &[usize]| {
+            let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+            along[steps] = Along::range(shape[steps], None, None, -1);
+            lengths.iter().all(|&length| length == shape[steps]).then(|| geometry(&shape, &along))
+        };
+        if let Some(geometry) = whole(&lengths) {
+            self.set_view(node, 0, &data, geometry);
+            return;
+        }
+        let mut sequences = Vec::new();
+        for (k, &length) in lengths.iter().enumerate() {
+            let mut one: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+            one[batch] = Along::range(shape[batch], Some(k as i64), Some(k as i64 + 1), 1);
+            let Some(sequence) = self.view(node, &data, geometry(&shape, &one)) else { return };
+            let of_one = self.shape_of(&sequence);
+            let places: Vec<usize> = (0..length).rev().chain(length..shape[steps]).collect();
+            let Some(sequence) = self.gathered(node, &sequence, steps, &places, &of_one[steps..=steps]) else { return };
+            sequences.push(sequence);
+        }
+        if let Some(reversed) = self.put_together(node, &sequences, batch as i64) {
+            self.set(node, 0, reversed);
+        }
     }
 
     pub(super) fn concat(&mut self, node: &Node, axis: i64) {

@@ -183,13 +183,38 @@ impl Validation<'_> {
         let same = |tensor: &&Tensor| (1..tensor.len()).all(|i| tensor.get_f64(i) == tensor.get_f64(0));
         let exponent = exponent.filter(same).map(|tensor| tensor.get_f32(0)).filter(|e| e.is_finite());
         let Some(exponent) = exponent else {
-            let found = "a power whose exponent is not one number that is known when compiling";
-            let valid = "a finite constant, the same for all elements";
-            self.error(node, &node.origin, found, valid, "connect a constant, or write it as exp(y log(x))");
-            return None;
+            return self.raised_to_any(node, &inputs[0], &inputs[1]);
         };
         let base = self.selected(node, &inputs[0], shape.to_vec())?;
         self.raised(node, &base, exponent)
+    }
+
+    /// `base^exponent` as `exp(exponent log(|base|))`, with the sign of the base where the exponent is odd, and NaN of a base below 0 where it is not whole.
+    fn raised_to_any(&mut self, node: &Node, base: &Known, exponent: &Known) -> Option<Known> {
+        use Elementwise as E;
+        self.all_floats(node, std::slice::from_ref(exponent))?;
+        let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|number| self.number_like(exponent, number));
+        let (zero, half, one, two) = (zero?, half?, one?, two?);
+        let floor = self.computed(node, E::Floor, vec![exponent.clone()])?;
+        let is_whole = self.computed(node, E::Equal, vec![exponent.clone(), floor])?;
+        let size = self.computed(node, E::Abs, vec![base.clone()])?;
+        let size = self.computed(node, E::Select, vec![is_whole, size, base.clone()])?;
+        let logarithm = self.computed(node, E::Log, vec![size])?;
+        let scaled = self.computed(node, E::Multiply, vec![logarithm, exponent.clone()])?;
+        let power = self.computed(node, E::Exp, vec![scaled])?;
+        let is_zero = self.computed(node, E::Equal, vec![exponent.clone(), zero.clone()])?;
+        let is_one = self.computed(node, E::Equal, vec![base.clone(), one.clone()])?;
+        let is_plain = self.computed(node, E::LogicalOr, vec![is_zero, is_one])?;
+        let power = self.computed(node, E::Select, vec![is_plain, one.clone(), power])?;
+        let even = self.computed(node, E::Multiply, vec![exponent.clone(), half])?;
+        let even = self.computed(node, E::Floor, vec![even])?;
+        let even = self.computed(node, E::Multiply, vec![even, two])?;
+        let odd = self.computed(node, E::Subtract, vec![exponent.clone(), even])?;
+        let is_odd = self.computed(node, E::Equal, vec![odd, one])?;
+        let is_below = self.computed(node, E::Less, vec![base.clone(), zero])?;
+        let is_negative = self.computed(node, E::LogicalAnd, vec![is_odd, is_below])?;
+        let minus = self.computed(node, E::Negative, vec![power.clone()])?;
+        self.computed(node, E::Select, vec![is_negative, minus, power])
     }
 
     /// `base^exponent`: by multiplications where the exponent is a small whole number, by a root where it is that and a half,

@@ -49,8 +49,8 @@ impl Validation<'_> {
         place
     }
 
-    /// Data with parts replaced: the last dimension of the indices says where each part of the updates begins.
-    pub(super) fn scatter_nd(&mut self, node: &Node) {
+    /// Data with parts replaced, or combined with what is there: the last dimension of the indices says where each part of the updates begins.
+    pub(super) fn scatter_nd(&mut self, node: &Node, combine: Option<Elementwise>) {
         let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
         let Some(indices) = self.integers(node, 1, "the indices") else { return };
         let of_indices = self.input(node, 1).map(|known| self.shape_of(&known)).unwrap_or_default();
@@ -64,20 +64,81 @@ impl Validation<'_> {
         }
         let part: usize = shape[depth..].iter().product();
         let own = strides(&shape);
-        let mut sources: Vec<Option<usize>> = vec![None; shape.iter().product()];
-        for (k, index) in indices.chunks(depth).enumerate() {
+        let mut places = Vec::with_capacity(given.iter().product());
+        for index in indices.chunks(depth) {
             let mut at = 0;
             for (d, &index) in index.iter().enumerate() {
                 let Some(place) = self.place(node, index, shape[d]) else { return };
                 at += place * own[d];
             }
-            (0..part).for_each(|i| sources[at + i] = Some(k * part + i));
+            places.extend(at..at + part);
         }
-        self.replaced(node, &data, &updates, &sources, shape);
+        if let Some(whole) = self.scattered(node, &data, &updates, &places, combine) {
+            self.set(node, 0, whole);
+        }
+    }
+
+    /// Data with the updates at their places among its elements.
+    fn scattered(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        updates: &Known,
+        places: &[usize],
+        combine: Option<Elementwise>,
+    ) -> Option<Known> {
+        let shape = self.shape_of(data);
+        let len = shape.iter().product();
+        let Some(function) = combine else {
+            let mut sources = vec![None; len];
+            places.iter().enumerate().for_each(|(k, &at)| sources[at] = Some(k));
+            return self.replaced(node, data, updates, &sources, shape);
+        };
+        // of several updates of one place, each is in a round of its own
+        let mut rounds: Vec<Vec<Option<usize>>> = Vec::new();
+        let mut met = vec![0; len];
+        for (k, &at) in places.iter().enumerate() {
+            if met[at] == rounds.len() {
+                rounds.push(vec![None; len]);
+            }
+            rounds[met[at]][at] = Some(k);
+            met[at] += 1;
+            if rounds.len() > MOST_SCATTERED {
+                let found = format!("more than {MOST_SCATTERED} updates of one element");
+                let valid = format!("{MOST_SCATTERED} or fewer");
+                self.error(node, &node.origin, found, valid, "reduce the updates by another operator");
+                return None;
+            }
+        }
+        let mut whole = data.clone();
+        for mut sources in rounds {
+            let (mut there, mut new, mut count) = (Vec::new(), Vec::new(), 0);
+            for (at, source) in sources.iter_mut().enumerate() {
+                let Some(k) = source.replace(count) else {
+                    *source = None;
+                    continue;
+                };
+                add(&mut there, 0, at);
+                add(&mut new, 0, k);
+                count += 1;
+            }
+            let there = self.of_runs(node, &[&whole], &there, vec![count])?;
+            let new = self.of_runs(node, &[updates], &new, vec![count])?;
+            let combined = self.computed(node, function, vec![there, new])?;
+            whole = self.replaced(node, &whole, &combined, &sources, shape.clone())?;
+        }
+        Some(whole)
     }
 
     /// Data with elements replaced by those of the updates, or kept.
-    fn replaced(&mut self, node: &Node, data: &Known, updates: &Known, sources: &[Option<usize>], shape: Vec<usize>) {
+    fn replaced(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        updates: &Known,
+        sources: &[Option<usize>],
+        shape: Vec<usize>,
+    ) -> Option<Known> {
         let mut runs = Vec::new();
         for (at, source) in sources.iter().enumerate() {
             match source {
@@ -85,9 +146,7 @@ impl Validation<'_> {
                 Some(k) => add(&mut runs, 1, *k),
             }
         }
-        if let Some(whole) = self.of_runs(node, &[data, updates], &runs, shape) {
-            self.set(node, 0, whole);
-        }
+        self.of_runs(node, &[data, updates], &runs, shape)
     }
 
     /// Indices and the shape they have, along an axis of a shape with as many dimensions; `None` after an error.
@@ -122,14 +181,15 @@ impl Validation<'_> {
         Some((places, of_indices, axis))
     }
 
-    /// Data with elements replaced: each index says the place along an axis.
-    pub(super) fn scatter_elements(&mut self, node: &Node, axis: i64) {
+    /// Data with elements replaced, or combined with what is there: each index says the place along an axis.
+    pub(super) fn scatter_elements(&mut self, node: &Node, combine: Option<Elementwise>) {
         let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
+        let Some(axis) = self.integer(node, 3, "the axis") else { return };
         let shape = self.shape_of(&data);
         if let Some(indices @ Known::Source(..)) = self.input(node, 1)
             && !indices.element().is_float()
         {
-            if let Some(whole) = self.scattered_at_run_time(node, axis, &data, &indices, &updates) {
+            if let Some(whole) = self.scattered_at_run_time(node, axis, [&data, &indices, &updates], combine) {
                 self.set(node, 0, whole);
             }
             return;
@@ -140,9 +200,9 @@ impl Validation<'_> {
             self.shapes_differ(node, &shapes, "updates of the shape of the indices", "correct the updates");
             return;
         }
-        let mut sources: Vec<Option<usize>> = vec![None; shape.iter().product()];
-        places.iter().enumerate().for_each(|(k, &at)| sources[at] = Some(k));
-        self.replaced(node, &data, &updates, &sources, shape);
+        if let Some(whole) = self.scattered(node, &data, &updates, &places, combine) {
+            self.set(node, 0, whole);
+        }
     }
 
     /// Places along an axis that are computed, counted from the start.
@@ -176,9 +236,8 @@ impl Validation<'_> {
         &mut self,
         node: &Node,
         axis: i64,
-        data: &Known,
-        indices: &Known,
-        updates: &Known,
+        [data, indices, updates]: [&Known; 3],
+        combine: Option<Elementwise>,
     ) -> Option<Known> {
         let shapes = [data, indices, updates].map(|known| self.shape_of(known));
         let axis = self.axis(node, axis, shapes[0].len())?;
@@ -208,9 +267,59 @@ impl Validation<'_> {
                 self.view(node, of, Geometry { offset: k * own[axis], strides, shape })
             });
             let is_meant = self.computed(node, Elementwise::Equal, vec![numbers.clone(), index?])?;
-            whole = self.computed(node, Elementwise::Select, vec![is_meant, update?, whole])?;
+            let new = match combine {
+                None => update?,
+                Some(function) => self.computed(node, function, vec![whole.clone(), update?])?,
+            };
+            whole = self.computed(node, Elementwise::Select, vec![is_meant, new, whole])?;
         }
         Some(whole)
+    }
+
+    /// The first steps of each sequence backwards, as many as its length says, which is taken as one from 0 to all.
+    pub(super) fn reversed_at_run_time(
+        &mut self,
+        node: &Node,
+        data: &Known,
+        lengths: &Known,
+        batch: usize,
+        steps: usize,
+    ) -> Option<Known> {
+        let shape = self.shape_of(data);
+        let (sequences, size) = (shape[batch], shape[steps]);
+        if self.shape_of(lengths) != [sequences] || lengths.element().is_float() {
+            let shapes = [self.shape_of(lengths), shape];
+            self.shapes_differ(node, &shapes, "an integer for each sequence", "correct the lengths");
+            return None;
+        }
+        let lengths = self.view(node, lengths, Geometry::reshaped(vec![sequences, 1]))?;
+        let range = Elementwise::Clamp { min: 0.0, max: size as f32 };
+        let lengths = self.computed(node, range, vec![lengths])?;
+        let [numbers, first] = [(1, size, 1), (0, sequences, size)]
+            .map(|(axis, count, step)| self.numbers_along(&lengths, axis, 2, count, step));
+        let (numbers, first) = (numbers?, first?);
+        let one = self.number_like(&lengths, 1.0)?;
+        let last = self.computed(node, Elementwise::Subtract, vec![lengths.clone(), one])?;
+        let backwards = self.computed(node, Elementwise::Subtract, vec![last, numbers.clone()])?;
+        let is_inside = self.computed(node, Elementwise::Less, vec![numbers.clone(), lengths])?;
+        let places = self.computed(node, Elementwise::Select, vec![is_inside, backwards, numbers])?;
+        let places = self.computed(node, Elementwise::Add, vec![places, first])?;
+        // the steps of all sequences as rows of one table
+        let own = strides(&shape);
+        let rest: Vec<usize> = (0..shape.len()).filter(|&d| d != batch && d != steps).collect();
+        let order: Vec<usize> = [batch, steps].into_iter().chain(rest.iter().copied()).collect();
+        let geometry = Geometry {
+            offset: 0,
+            strides: order.iter().map(|&d| own[d] as isize).collect(),
+            shape: order.iter().map(|&d| shape[d]).collect(),
+        };
+        let rows = self.view(node, data, geometry)?;
+        let of_rows: Vec<usize> = rest.iter().map(|&d| shape[d]).collect();
+        let rows = self.view(node, &rows, Geometry::reshaped([&[sequences * size], &of_rows[..]].concat()))?;
+        let found = self.look_up(node, &rows, &places, 0)?;
+        let own = strides(&self.shape_of(&found));
+        let place = |d: usize| order.iter().position(|&at| at == d).map_or(0, |at| own[at] as isize);
+        self.view(node, &found, Geometry { offset: 0, strides: (0..shape.len()).map(place).collect(), shape })
     }
 
     /// Every element by its place among all elements of the data.

@@ -406,7 +406,11 @@ keys! {
         name: "weight_format",
         takes: Takes::Word(|| WeightFormat::ALL.map(|format| (format.key(), format.into())).into()),
         valid: |_| "f32, f16, bf16_pair or int8: weight_format = f16",
-        sets: Some(|options, value| set(&mut options.weight_format, value)),
+        sets: Some(|options, value| {
+            let mut format = options.weight_format;
+            set(&mut format, value);
+            options.store_as(format);
+        }),
     }
     Arithmetic {
         name: "arithmetic",

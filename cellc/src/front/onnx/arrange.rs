@@ -3,7 +3,7 @@
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
-use crate::model::{ElementType, Nearest, Op, Resize, Scaling, ValueId};
+use crate::model::{Blocks, ElementType, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, ValueId};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -71,30 +71,53 @@ fn word<T: Copy>(
     let found = known.iter().find(|(word, _)| *word == given).map(|(_, meaning)| *meaning);
     if found.is_none() {
         let valid: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        let help = "resize outside of the model, or export it with another mode";
+        let help = "export the model with another mode, or compute this part outside of it";
         reader.error(format!("{name}={}", quoted(&given)), valid.join(", "), help);
     }
     found
 }
 
+fn blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>, to_space: bool) -> Values {
+    let size = call.attributes.int("blocksize").and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+    let mut channel_first = false;
+    if to_space {
+        channel_first = word(reader, call, "mode", "DCR", &[("DCR", false), ("CRD", true)])?;
+    }
+    Some(vec![reader.op(Op::Blocks(Blocks { size, to_space, channel_first }), vec![call.x()])])
+}
+
+pub(super) fn depth_to_space(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    blocks(reader, call, true)
+}
+
+pub(super) fn space_to_depth(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    blocks(reader, call, false)
+}
+
 pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    word(reader, call, "mode", "nearest", &[("nearest", ())])?;
+    let cubic = Sampling::Cubic {
+        a: call.attributes.float("cubic_coeff_a").unwrap_or(-0.75),
+        exclude_outside: call.attributes.flag("exclude_outside", false),
+    };
+    let modes = [("nearest", Sampling::Nearest(Nearest::Simple)), ("linear", Sampling::Linear), ("cubic", cubic)];
+    let modes = if call.version < 11 { &modes[..2] } else { &modes };
+    let mut sampling = word(reader, call, "mode", "nearest", modes)?;
     let x = call.x();
-    let (mut scaling, mut nearest) = (Scaling::Asymmetric, Nearest::Simple);
+    let (mut scaling, mut by) = (Scaling::Asymmetric, ResizeBy::Sizes);
     let (mut scales, mut sizes) = (call.input(1), None);
     let mut axes = None;
     if call.version < 9 {
         scales = call.attributes.floats("scales").map(|scales| reader.numbers(&scales));
     }
     if call.version >= 11 {
-        ["cubic_coeff_a", "exclude_outside", "extrapolation_value"]
-            .iter()
-            .for_each(|name| call.attributes.ignore(name));
+        call.attributes.ignore("extrapolation_value");
         let modes = [
             ("half_pixel", Scaling::HalfPixel),
             ("pytorch_half_pixel", Scaling::PytorchHalfPixel),
             ("align_corners", Scaling::AlignCorners),
             ("asymmetric", Scaling::Asymmetric),
+            ("half_pixel_symmetric", Scaling::HalfPixelSymmetric),
+            ("tf_half_pixel_for_nn", Scaling::HalfPixelForNearest),
         ];
         scaling = word(reader, call, "coordinate_transformation_mode", "half_pixel", &modes)?;
         let modes = [
@@ -103,8 +126,13 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
             ("floor", Nearest::Floor),
             ("ceil", Nearest::Ceil),
         ];
-        nearest = word(reader, call, "nearest_mode", "round_prefer_floor", &modes)?;
-        word(reader, call, "keep_aspect_ratio_policy", "stretch", &[("stretch", ())])?;
+        let nearest = word(reader, call, "nearest_mode", "round_prefer_floor", &modes)?;
+        if matches!(sampling, Sampling::Nearest(_)) {
+            sampling = Sampling::Nearest(nearest);
+        }
+        let policies =
+            [("stretch", ResizeBy::Sizes), ("not_larger", ResizeBy::NotLarger), ("not_smaller", ResizeBy::NotSmaller)];
+        by = word(reader, call, "keep_aspect_ratio_policy", "stretch", &policies)?;
         if call.attributes.flag("antialias", false) {
             reader.error("antialias=1", "0", "export the model without it");
             return None;
@@ -112,11 +140,13 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         axes = call.attributes.ints("axes").map(|axes| reader.integers(&axes));
         (scales, sizes) = (call.input(2), call.input(3));
     }
-    let by_size = sizes.is_some();
+    if sizes.is_none() {
+        by = ResizeBy::Factors;
+    }
     let Some(numbers) = sizes.or(scales) else {
         reader.error("neither scales nor sizes", "one of them", "export the model again");
         return None;
     };
     let inputs = [Some(x), Some(numbers), axes].into_iter().flatten().collect();
-    Some(vec![reader.op(Op::Resize(Resize { by_size, scaling, nearest }), inputs)])
+    Some(vec![reader.op(Op::Resize(Resize { by, scaling, sampling }), inputs)])
 }

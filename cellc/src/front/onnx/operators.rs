@@ -402,27 +402,32 @@ pub(super) fn gather(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![call.x(), call.input(1)?, axis])])
 }
 
-/// Refuses a scatter that does more than replace.
-fn only_replaces(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
+/// What an element becomes together with the one that is scattered to it; none: that one.
+fn combined(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<Elementwise>> {
     match call.attributes.text("reduction").as_deref() {
-        None | Some("none") => Some(()),
+        None | Some("none") => Some(None),
+        Some("add") => Some(Some(Elementwise::Add)),
+        Some("mul") => Some(Some(Elementwise::Multiply)),
+        Some("max") => Some(Some(Elementwise::Maximum)),
+        Some("min") => Some(Some(Elementwise::Minimum)),
         Some(other) => {
             let found = format!("reduction={}", quoted(other));
-            reader.error(found, "none", "replace the operator by arithmetic on whole tensors");
+            reader.error(found, "none, add, mul, max, min", "replace the operator by arithmetic on whole tensors");
             None
         }
     }
 }
 
 pub(super) fn scatter_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    only_replaces(reader, call)?;
-    Some(vec![reader.op(Op::ScatterNd, vec![call.x(), call.input(1)?, call.input(2)?])])
+    let combine = combined(reader, call)?;
+    Some(vec![reader.op(Op::ScatterNd { combine }, vec![call.x(), call.input(1)?, call.input(2)?])])
 }
 
 pub(super) fn scatter_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    only_replaces(reader, call)?;
+    let combine = combined(reader, call)?;
     let axis = call.attributes.int("axis").unwrap_or(0);
-    Some(vec![reader.op(Op::ScatterElements { axis }, vec![call.x(), call.input(1)?, call.input(2)?])])
+    let axis = reader.integer(axis);
+    Some(vec![reader.op(Op::ScatterElements { combine }, vec![call.x(), call.input(1)?, call.input(2)?, axis])])
 }
 
 pub(super) fn gather_elements(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {

@@ -7,6 +7,7 @@ use super::bodies::{one_by_one, whole};
 use super::graph::{Call, GraphReader};
 use super::recurrent::{activations, direction_of};
 use super::tensors::element_type;
+use super::windows::convolution;
 use crate::model::{
     Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput, Op, Reduction, ValueId,
 };
@@ -208,19 +209,70 @@ pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     Some(vec![reader.op_of(Op::Convert, vec![sums], ElementType::I32)])
 }
 
-pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    let inputs: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
-    let &[a, a_scale, a_zero, b, b_scale, b_zero, scale, zero] = &inputs[..] else { return None };
+/// The convolution of two tensors of whole numbers, as floating point.
+fn convolved(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, w: ValueId) -> Option<ValueId> {
+    let mut inner =
+        Call { version: call.version, inputs: vec![Some(x), Some(w)], outputs: 1, attributes: call.attributes };
+    convolution(reader, &mut inner, false)?.first().copied()
+}
+
+/// Numbers of the channels of weights, or one: with dimensions of 1 behind.
+fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64) -> Option<ValueId> {
+    let count = reader.known(of).map(|tensor| tensor.len());
+    if count == Some(1) || reader.rank(of) == Some(0) {
+        let flat = reader.integers(&[]);
+        return Some(reader.op(Op::Reshape { zero_keeps: false }, vec![of, flat]));
+    }
+    let rank = reader.rank(w).or_else(|| reader.known(w).map(|tensor| tensor.shape().len()));
+    let Some(rank) = rank.and_then(|rank| i64::try_from(rank).ok()) else {
+        let valid = "one scale, or weights whose number of dimensions is written";
+        reader.error("scales of channels of weights of unknown shape", valid, "run shape inference on the model");
+        return None;
+    };
+    let behind: Vec<i64> = (1..rank - first).collect();
+    let behind = reader.integers(&behind);
+    Some(reader.op(Op::Unsqueeze, vec![of, behind]))
+}
+
+pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (x, w, x_zero, w_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
+    let w_zero = match w_zero {
+        Some(zero) => Some(by_channel(reader, zero, w, 0)?),
+        None => None,
+    };
+    let x = centred(reader, x, x_zero);
+    let w = centred(reader, w, w_zero);
+    let sums = convolved(reader, call, x, w)?;
+    Some(vec![reader.op_of(Op::Convert, vec![sums], ElementType::I32)])
+}
+
+pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let inputs: Vec<ValueId> = call.inputs.iter().take(8).copied().collect::<Option<_>>()?;
+    let &[x, x_scale, x_zero, w, w_scale, w_zero, scale, zero] = &inputs[..] else { return None };
+    let bias = call.input(8);
+    let w_zero = by_channel(reader, w_zero, w, 0)?;
+    let x = centred(reader, x, Some(x_zero));
+    let whole = centred(reader, w, Some(w_zero));
+    let mut sums = convolved(reader, call, x, whole)?;
+    if let Some(bias) = bias {
+        let bias = by_channel(reader, bias, w, 1)?;
+        let bias = float(reader, bias);
+        sums = compute(reader, E::Add, &[sums, bias]);
+    }
+    let w_scale = by_channel(reader, w_scale, w, 1)?;
+    requantized(reader, sums, [x_scale, w_scale, scale], zero)
+}
+
+/// Sums of products of whole numbers, as whole numbers of another scale.
+fn requantized(reader: &mut GraphReader<'_>, sums: ValueId, scales: [ValueId; 3], zero: ValueId) -> Values {
     let element = reader.element(zero);
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
         reader.error(found, "i8, u8", "quantise to another type");
         return None;
     };
-    let a = centred(reader, a, Some(a_zero));
-    let b = centred(reader, b, Some(b_zero));
-    let sums = product(reader, a, b);
-    let [a_scale, b_scale, scale, zero] = [a_scale, b_scale, scale, zero].map(|value| float(reader, value));
+    let [a_scale, b_scale, scale] = scales.map(|value| float(reader, value));
+    let zero = float(reader, zero);
     let scales = compute(reader, E::Multiply, &[a_scale, b_scale]);
     let factor = compute(reader, E::Divide, &[scales, scale]);
     let scaled = compute(reader, E::Multiply, &[sums, factor]);
@@ -228,6 +280,15 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     let whole = compute(reader, E::Add, &[whole, zero]);
     let whole = compute(reader, E::Clamp { min: range.0, max: range.1 }, &[whole]);
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
+}
+
+pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let inputs: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
+    let &[a, a_scale, a_zero, b, b_scale, b_zero, scale, zero] = &inputs[..] else { return None };
+    let a = centred(reader, a, Some(a_zero));
+    let b = centred(reader, b, Some(b_zero));
+    let sums = product(reader, a, b);
+    requantized(reader, sums, [a_scale, b_scale, scale], zero)
 }
 
 /// com.microsoft: `A` is quantised here; `B` is, with its scale and zero point. A bias may be added.

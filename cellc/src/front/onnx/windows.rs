@@ -37,7 +37,7 @@ fn window(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Window> {
     Some(Window { strides, dilations, padding })
 }
 
-fn convolution(reader: &mut GraphReader<'_>, call: &mut Call<'_>, transposed: bool) -> Values {
+pub(super) fn convolution(reader: &mut GraphReader<'_>, call: &mut Call<'_>, transposed: bool) -> Values {
     let window = window(reader, call)?;
     let groups = call.attributes.int("group").unwrap_or(1);
     let kernel = sizes(reader, call, "kernel_shape")?;
@@ -119,8 +119,13 @@ pub(super) fn pad(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
         None | Some("constant") => PadMode::Constant,
         Some("reflect") => PadMode::Reflect,
         Some("edge") => PadMode::Edge,
+        Some("wrap") => PadMode::Wrap,
         Some(other) => {
-            reader.error(format!("mode={}", quoted(other)), "constant, reflect, edge", "pad outside of the model");
+            reader.error(
+                format!("mode={}", quoted(other)),
+                "constant, reflect, edge, wrap",
+                "pad outside of the model",
+            );
             return None;
         }
     };

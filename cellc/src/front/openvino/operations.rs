@@ -6,8 +6,8 @@ use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Nearest, Normalization, Op, PadMode, Resize,
-    Scaling, Value, ValueId,
+    Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Nearest, Normalization, Op, PadMode,
+    Resize, ResizeBy, Sampling, Scaling, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -318,7 +318,40 @@ impl GraphReader<'_, '_> {
                 ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? })
             }
             LayerType::ScatterUpdate => ReadOperation::new(Op::ScatterUpdate),
-            LayerType::ScatterNd => ReadOperation::new(Op::ScatterNd),
+            LayerType::ScatterNd | LayerType::ScatterElements => {
+                let combine = match set {
+                    // these define one
+                    12.. => {
+                        let reductions = [
+                            ("none", None),
+                            ("sum", Some(Elementwise::Add)),
+                            ("prod", Some(Elementwise::Multiply)),
+                            ("max", Some(Elementwise::Maximum)),
+                            ("min", Some(Elementwise::Minimum)),
+                        ];
+                        self.word(index, data, "reduction", "none", &reductions)?
+                    }
+                    _ => None,
+                };
+                if kind == LayerType::ScatterNd {
+                    ReadOperation::new(Op::ScatterNd { combine })
+                } else {
+                    if set >= 12 && !self.boolean(index, data, "use_init_val", Some(true))? && combine.is_some() {
+                        let found = "a reduction without the initial values";
+                        self.error(index, self.origin(index), found, "use_init_val=true", "scatter to a constant");
+                        return None;
+                    }
+                    ReadOperation::new(Op::ScatterElements { combine })
+                }
+            }
+            LayerType::Blocks { to_space } => {
+                let size = self.whole(index, data, "block_size", Some(1), 1..=i64::MAX)?;
+                let modes = [("blocks_first", false), ("depth_first", true)];
+                self.required(index, data, "mode", "blocks_first, depth_first")?;
+                let channel_first = self.word(index, data, "mode", "", &modes)?;
+                let size = usize::try_from(size).ok()?;
+                ReadOperation::new(Op::Blocks(Blocks { size, to_space, channel_first }))
+            }
             LayerType::Broadcast => {
                 let explicit = ("explicit", BroadcastMode::Explicit);
                 let numpy = ("numpy", BroadcastMode::Numpy);
@@ -400,10 +433,19 @@ impl GraphReader<'_, '_> {
         Some(given.text.to_owned())
     }
 
-    /// Another size by the nearest elements.
+    /// Another size.
     fn interpolate(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
-        self.required(index, data, "mode", "nearest")?;
-        self.word(index, data, "mode", "", &[("nearest", ())])?;
+        self.required(index, data, "mode", "nearest, linear_onnx, cubic")?;
+        let a = match data.origin_of(self.document, "cube_coeff") {
+            Some(_) => self.number(index, data, "cube_coeff")? as f32,
+            None => -0.75,
+        };
+        let modes = [
+            ("nearest", Sampling::Nearest(Nearest::Simple)),
+            ("linear_onnx", Sampling::Linear),
+            ("cubic", Sampling::Cubic { a, exclude_outside: false }),
+        ];
+        let mut sampling = self.word(index, data, "mode", "", &modes)?;
         let by = [("sizes", true), ("scales", false)];
         self.required(index, data, "shape_calculation_mode", "sizes, scales")?;
         let by_size = self.word(index, data, "shape_calculation_mode", "", &by);
@@ -412,6 +454,7 @@ impl GraphReader<'_, '_> {
             ("pytorch_half_pixel", Scaling::PytorchHalfPixel),
             ("asymmetric", Scaling::Asymmetric),
             ("align_corners", Scaling::AlignCorners),
+            ("tf_half_pixel_for_nn", Scaling::HalfPixelForNearest),
         ];
         let scaling = self.word(index, data, "coordinate_transformation_mode", "half_pixel", &scalings);
         let modes = [
@@ -423,8 +466,6 @@ impl GraphReader<'_, '_> {
         ];
         let nearest = self.word(index, data, "nearest_mode", "round_prefer_floor", &modes);
         self.word(index, data, "antialias", "false", &[("false", ()), ("0", ())])?;
-        // for another mode
-        data.take(self.document, "cube_coeff");
         for name in ["pads_begin", "pads_end"] {
             let pads = self.integers(index, data, name, false)?;
             if pads.iter().any(|&pad| pad != 0) {
@@ -434,7 +475,12 @@ impl GraphReader<'_, '_> {
             }
         }
         let by_size = by_size?;
-        let resize = Resize { by_size, scaling: scaling?, nearest: nearest? };
+        let nearest = nearest?;
+        if matches!(sampling, Sampling::Nearest(_)) {
+            sampling = Sampling::Nearest(nearest);
+        }
+        let by = if by_size { ResizeBy::Sizes } else { ResizeBy::Factors };
+        let resize = Resize { by, scaling: scaling?, sampling };
         let then = if set < 11 { Then::SizesOrScales(by_size) } else { Then::Nothing };
         Some(ReadOperation::new(Op::Resize(resize)).then(then))
     }

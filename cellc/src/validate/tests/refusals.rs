@@ -103,7 +103,7 @@ fn operations_are_refused_by_name() {
         ("strided slice, two ellipses", Box::new(|g, x| strided(g, x, &[0, 0], &[1, 1], false, 2))),
         ("strided slice, too many", Box::new(|g, x| strided(g, x, &[0, 0, 0], &[1, 1, 1], false, 0))),
         ("strided slice, an index outside", Box::new(|g, x| strided(g, x, &[2], &[0], true, 0))),
-        ("reverse, not all", simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3, 2]])),
+        ("reverse, more than all", simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3, 4]])),
         ("reverse, other lengths", simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3]])),
         ("update, in no order", updated(&[1, 0], &[2, 3])),
         ("update, outside", updated(&[1, 2], &[2, 3])),

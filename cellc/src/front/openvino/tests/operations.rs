@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Nearest,
-    Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, Rounding, Scaling, WeightLayout,
-    Window,
+    Blocks, BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Nearest,
+    Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling,
+    Scaling, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -206,7 +206,11 @@ fn cases() -> Vec<Case> {
             "opset11",
             "mode=\"nearest\" shape_calculation_mode=\"scales\" nearest_mode=\"floor\" pads_begin=\"0\" antialias=\"false\"",
             (3, 1),
-            Op::Resize(Resize { by_size: false, scaling: Scaling::HalfPixel, nearest: Nearest::Floor }),
+            Op::Resize(Resize {
+                by: ResizeBy::Factors,
+                scaling: Scaling::HalfPixel,
+                sampling: Sampling::Nearest(Nearest::Floor),
+            }),
         ),
         ("GatherElements", "opset6", "axis=\"-1\"", (2, 1), Op::GatherElements { axis: -1 }),
         (
@@ -250,7 +254,29 @@ fn cases() -> Vec<Case> {
             Op::ReverseSequence { batch_axis: 1, seq_axis: -2 },
         ),
         ("ScatterUpdate", "opset3", "", (4, 1), Op::ScatterUpdate),
-        ("ScatterNDUpdate", "opset3", "", (3, 1), Op::ScatterNd),
+        ("ScatterNDUpdate", "opset3", "", (3, 1), Op::ScatterNd { combine: None }),
+        ("ScatterNDUpdate", "opset15", "reduction=\"sum\"", (3, 1), Op::ScatterNd { combine: Some(Elementwise::Add) }),
+        (
+            "ScatterElementsUpdate",
+            "opset12",
+            "reduction=\"prod\" use_init_val=\"true\"",
+            (4, 1),
+            Op::ScatterElements { combine: Some(Elementwise::Multiply) },
+        ),
+        (
+            "DepthToSpace",
+            "opset1",
+            "mode=\"depth_first\" block_size=\"2\"",
+            (1, 1),
+            Op::Blocks(Blocks { size: 2, to_space: true, channel_first: true }),
+        ),
+        (
+            "SpaceToDepth",
+            "opset1",
+            "mode=\"blocks_first\" block_size=\"3\"",
+            (1, 1),
+            Op::Blocks(Blocks { size: 3, to_space: false, channel_first: false }),
+        ),
         ("Tile", "opset1", "", (2, 1), Op::Tile),
         ("Range", "opset1", "", (3, 1), Op::Range),
         (
@@ -578,7 +604,7 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("LogSoftmax", "opset4", "axis=\"1\"".to_owned(), (1, 1)),
         ("OneHot", "opset1", String::new(), (4, 1)),
         ("Einsum", "opset7", String::new(), (2, 1)),
-        ("Interpolate", "opset11", "mode=\"cubic\" shape_calculation_mode=\"sizes\"".to_owned(), (2, 1)),
+        ("Interpolate", "opset11", "mode=\"linear\" shape_calculation_mode=\"sizes\"".to_owned(), (2, 1)),
         (
             "Interpolate",
             "opset11",
