@@ -168,12 +168,14 @@ pub static AARCH64: Arch = Arch {
 /// Loads stand where they are needed.
 pub(super) const C_TUNING: &str = "\
 #if defined(__arm__)
-/* Loads stand where they are needed, and so do products: moved, as gcc does with its first scheduling pass and with expressions that it puts
- * together, they do not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars,no-tree-ter\")
+/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
 #if defined(__ARM_FEATURE_MVE)
 /* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
 #pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
+#else
+/* So do products: moved down to the sums that use them, they keep what they are made of in registers. */
+#pragma GCC optimize(\"no-tree-ter\")
 #endif
 #endif
 ";
