@@ -229,10 +229,10 @@ mod tests {
                 seen.push((kernel.name().to_owned(), kernel.isa().map(str::to_owned), kernel.trade(), bits));
             }
             for (name, isa, trade, bits) in &seen {
-                let default = seen
-                    .iter()
-                    .find(|(n, i, t, _)| t.is_none() && (n, i) == (name, isa))
-                    .expect("with default options");
+                let on =
+                    |on: Option<&str>| seen.iter().find(|(n, i, t, _)| t.is_none() && n == name && i.as_deref() == on);
+                let extended = || isa.as_deref().and_then(Isa::from_name)?.extends;
+                let default = on(isa.as_deref()).or_else(|| on(Some(extended()?.name))).expect("with default options");
                 let same = matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Keep));
                 assert_eq!(*bits == default.3, same, "{} {name} {isa:?} {trade:?}", workload.name);
             }

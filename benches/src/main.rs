@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use cellc::Isa;
 use cellc::internals::timing::Cores;
 use cellc::internals::timing::agreement::Agreement;
 use cellc::internals::timing::floor::{Floor, Work, floors};
@@ -100,7 +101,10 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     };
     let pinned = cores.map_or("not pinned to a core".to_owned(), |cores| format!("core {}{helper}", cores.first));
     println!("{pinned}, up to {} rounds or {} s{runs}\n", arguments.rounds, arguments.seconds);
-    let floors = floors();
+    // default options have no code for what only integers need
+    let is_of_all = |floor: &Floor| Isa::from_name(floor.isa).is_some_and(|isa| isa.words.is_empty());
+    let (of_all, of_integers): (Vec<_>, Vec<_>) = floors().into_iter().partition(is_of_all);
+    let floors: Vec<_> = of_integers.into_iter().filter(|_| arguments.trades).chain(of_all).collect();
     let ceilings = floors.last().map(Ceilings::measure).transpose()?;
     if let Some(ceilings) = &ceilings {
         println!("{ceilings}");

@@ -14,13 +14,16 @@ const INT8_MOST: f32 = 127.0;
 /// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
 
+/// By how much whole numbers of 8 bits are more where they are multiplied without a sign.
+pub const OFFSET: i32 = 128;
+
 /// The smallest magnitude, 2^-64, of the high one of a pair, in its upper 16 bits: with the bits of the other one below it,
 /// zero would be a denormal, on which processors are slow.
 const LEAST_HIGH: u32 = (127 - 64) << 7;
 
 impl WeightFormat {
-    /// How rows of matrices are packed.
-    pub fn encoding(self) -> Encoding {
+    /// How rows of matrices are packed, which are lines of so many elements.
+    pub fn encoding(self, line: usize) -> Encoding {
         match self {
             Self::F32 => Encoding::F32,
             Self::F16 => Encoding::F16,
@@ -28,6 +31,8 @@ impl WeightFormat {
             Self::Int8 => Encoding::Int8,
             Self::Int16 => Encoding::Int16Pair,
             Self::Int8Pair => Encoding::Int8Pair,
+            Self::Int8Quad if self.in_word(line) == 2 => Encoding::Int8Wide,
+            Self::Int8Quad => Encoding::Int8Quad,
         }
     }
 
@@ -37,7 +42,7 @@ impl WeightFormat {
             Self::F32 => true,
             Self::F16 => F16::from_f32(weight).is_finite(),
             Self::Bf16Pair => Bf16::from_f32(weight).is_finite(),
-            Self::Int8 | Self::Int16 | Self::Int8Pair => weight.is_finite(),
+            Self::Int8 | Self::Int16 | Self::Int8Pair | Self::Int8Quad => weight.is_finite(),
         }
     }
 }
@@ -58,7 +63,16 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
         }
         Encoding::Int8Scale => vec![int8_scale(line)],
         Encoding::Int16Pair => pairs(&int16(line).0),
-        Encoding::Int8Pair => pairs(&encode(Encoding::Int8, line)),
+        Encoding::Int8Pair | Encoding::Int8Wide => pairs(&encode(Encoding::Int8, line)),
+        Encoding::Int8Quad => {
+            let whole = encode(Encoding::Int8, line);
+            let quads = Parts::<4>::of(whole.len()).map(|at| at.map(|at| at.map_or(0, |at| whole[at] as i8)));
+            quads.map(|quad| f32::from_bits(u32::from_le_bytes(quad.map(i8::cast_unsigned)))).collect()
+        }
+        Encoding::Int8Start => {
+            let sum: f32 = encode(Encoding::Int8, line).iter().sum();
+            vec![f32::from_bits((sum as i32).wrapping_mul(-OFFSET).cast_unsigned())]
+        }
         Encoding::Int16Scale => vec![int16(line).1],
     }
 }
@@ -77,8 +91,18 @@ pub(crate) fn pair([low, high]: [i16; 2]) -> f32 {
 }
 
 fn pairs(whole: &[f32]) -> Vec<f32> {
-    let half = |whole: Option<&f32>| whole.copied().unwrap_or(0.0) as i16;
-    whole.chunks(2).map(|two| pair([half(two.first()), half(two.get(1))])).collect()
+    Parts::<2>::of(whole.len()).map(|at| pair(at.map(|at| at.map_or(0, |at| whole[at] as i16)))).collect()
+}
+
+/// Which elements of a line stand in each word, so many in one: a line is cut into as many parts, and the k-th word holds the k-th elements of all, so that
+/// vectors of words are made of vectors.
+struct Parts<const N: usize>;
+
+impl<const N: usize> Parts<N> {
+    fn of(line: usize) -> impl Iterator<Item = [Option<usize>; N]> {
+        let words = line.div_ceil(N);
+        (0..words).map(move |k| std::array::from_fn(|part| Some(part * words + k).filter(|at| *at < line)))
+    }
 }
 
 /// A line in 16 bits: whole numbers and their scale. The largest magnitude is the largest for which no sum with a vector leaves 32 bits.
@@ -290,18 +314,18 @@ pub struct Stored {
 impl Stored {
     /// A row in that format.
     pub fn new(format: WeightFormat, row: &[f32]) -> Self {
-        let packed = encode(format.encoding(), row);
+        let packed = encode(format.encoding(row.len()), row);
         let values = match format {
             WeightFormat::Bf16Pair => {
                 let both = |word: &f32| [*word, f32::from_bits(word.to_bits() << 16)];
                 packed.iter().flat_map(both).take(row.len()).collect()
             }
             WeightFormat::Int16 => int16(row).0,
-            WeightFormat::Int8Pair => encode(Encoding::Int8, row),
+            WeightFormat::Int8Pair | WeightFormat::Int8Quad => encode(Encoding::Int8, row),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => packed,
         };
         let scale = match format {
-            WeightFormat::Int8 | WeightFormat::Int8Pair => Some(int8_scale(row)),
+            WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => Some(int8_scale(row)),
             WeightFormat::Int16 => Some(int16(row).1),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
         };
@@ -430,8 +454,9 @@ mod tests {
         for format in WeightFormat::ALL.into_iter().filter(|f| *f != WeightFormat::F16) {
             let stored = Stored::new(format, &line);
             assert_eq!(stored.values.len(), line.len());
-            let packed = encode(format.encoding(), &line);
-            assert_eq!(packed.len(), format.encoding().len(line.len()));
+            let encoding = format.encoding(line.len());
+            let packed = encode(encoding, &line);
+            assert_eq!(packed.len(), encoding.len(line.len()));
             let every = if format == WeightFormat::Bf16Pair { 2 } else { 1 };
             for (k, value) in packed.iter().enumerate() {
                 assert_eq!(value.to_bits(), stored.values[k * every].to_bits(), "{format:?} {k}");

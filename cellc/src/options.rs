@@ -120,7 +120,10 @@ pub enum WeightFormat {
     Bf16Pair,
     /// 8 bits, and a scale for each row.
     Int8,
-    /// What [`Arithmetic::Int8`] stores: as Int8, two weights side by side.
+    /// What [`Arithmetic::Int8`] stores: as Int8, four weights in a word.
+    #[cfg_attr(feature = "cli", value(skip))]
+    Int8Quad,
+    /// What [`Arithmetic::Int8x16`] stores: as Int8, two weights side by side.
     #[cfg_attr(feature = "cli", value(skip))]
     Int8Pair,
     /// What [`Arithmetic::Int16`] stores: 16 bits, and a scale for each row.
@@ -138,19 +141,28 @@ impl WeightFormat {
             Self::F32 => "f32",
             Self::F16 => "f16",
             Self::Bf16Pair => "bf16-pair",
-            Self::Int8 | Self::Int8Pair => "int8",
+            Self::Int8 | Self::Int8Pair | Self::Int8Quad => "int8",
             Self::Int16 => "int16",
         }
     }
 
-    /// Whether two weights multiply two elements at once.
-    pub(crate) fn is_of_pairs(self) -> bool {
-        matches!(self, Self::Int8Pair | Self::Int16)
+    /// Whether whole numbers are multiplied.
+    pub(crate) fn is_of_integers(self) -> bool {
+        matches!(self, Self::Int8Pair | Self::Int8Quad | Self::Int16)
+    }
+
+    /// How many elements of a line of that length stand in one word, and are multiplied at once.
+    pub(crate) fn in_word(self, line: usize) -> usize {
+        match self {
+            Self::Int8Quad if line > MOST_IN_16_BITS => 4,
+            Self::Int8Pair | Self::Int8Quad | Self::Int16 => 2,
+            Self::F32 | Self::F16 | Self::Bf16Pair | Self::Int8 => 1,
+        }
     }
 
     /// Whether each row has a scale.
     pub(crate) fn has_scales(self) -> bool {
-        matches!(self, Self::Int8 | Self::Int8Pair | Self::Int16)
+        matches!(self, Self::Int8 | Self::Int8Pair | Self::Int8Quad | Self::Int16)
     }
 
     /// What it is called in macros.
@@ -215,7 +227,8 @@ impl Arithmetic {
     pub(crate) fn stored(self, format: WeightFormat) -> WeightFormat {
         match self {
             Self::F32 => format,
-            Self::Int8 | Self::Int8x16 => WeightFormat::Int8Pair,
+            Self::Int8 => WeightFormat::Int8Quad,
+            Self::Int8x16 => WeightFormat::Int8Pair,
             Self::Int16 => WeightFormat::Int16,
         }
     }
@@ -245,6 +258,12 @@ pub struct Products {
 impl Products {
     /// All in f32.
     pub(crate) const F32: Self = Self { all: Arithmetic::F32, own: Vec::new(), only: None };
+
+    /// Whether some are of words of so many integers.
+    pub(crate) fn multiply_any(&self, words: &[usize]) -> bool {
+        let stored = |arithmetic: &Arithmetic| arithmetic.stored(WeightFormat::F32).in_word(usize::MAX);
+        self.own.iter().map(|(_, arithmetic)| arithmetic).chain([&self.all]).any(|of| words.contains(&stored(of)))
+    }
 
     /// Those of a layer of that name, and of that gate of it.
     pub fn of(&self, layer: &str, gate: Option<char>) -> Arithmetic {
@@ -539,7 +558,11 @@ impl Options {
 
     /// The instruction sets to write, the baseline first, the best last.
     pub fn isas(&self) -> Vec<&'static Isa> {
-        let asked = |isa: &&'static Isa| self.isas.as_ref().is_none_or(|list| list.contains(isa));
+        let products = self.products();
+        let asked = |isa: &&'static Isa| match &self.isas {
+            Some(list) => list.contains(isa),
+            None => isa.words.is_empty() || products.multiply_any(isa.words),
+        };
         let baseline = self.arch.baseline;
         self.known_isas().filter(|isa| *isa == baseline || asked(isa)).collect()
     }

@@ -66,7 +66,8 @@ pub fn c_compilers() -> Vec<&'static str> {
 pub fn isas() -> Vec<&'static str> {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = flags.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
-    let has = |feature: &str| line.split_whitespace().any(|flag| flag == feature);
+    // avx_vnni is avxvnni in Rust
+    let has = |feature: &str| line.split_whitespace().any(|flag| flag.replace('_', "") == feature);
     // what a compiler chooses is for other machines
     let all = arch::ALL.into_iter().filter(|isa| !matches!(isa.detection, arch::Detection::Compiling(_)));
     let (have, lack): (Vec<&'static arch::Isa>, Vec<_>) =

@@ -1,6 +1,7 @@
 //! A program made by hand of every form that kernels have, whatever lowering makes of models today.
 
 use cellc::Options;
+use cellc::internals::arch::{self, Isa};
 use cellc::internals::compile::Compilation;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::emit::names::Interface;
@@ -24,10 +25,11 @@ const FIRST: BufferId = BufferId(5);
 const SECOND: BufferId = BufferId(6);
 const STEPS: BufferId = BufferId(7);
 const MIXED: BufferId = BufferId(8);
-const A: BufferId = BufferId(9);
-const B: BufferId = BufferId(10);
-const C: BufferId = BufferId(11);
-const OWN: BufferId = BufferId(12);
+const INTEGERS: BufferId = BufferId(9);
+const A: BufferId = BufferId(10);
+const B: BufferId = BufferId(11);
+const C: BufferId = BufferId(12);
+const OWN: BufferId = BufferId(13);
 
 const COUNT: Type = Type { scalar: Scalar::U32, lanes: 1 };
 
@@ -199,6 +201,47 @@ fn keep() -> Kernel {
     kernel
 }
 
+/// Sums of products of integers on so many lanes: of pairs and of bytes, those of x without a sign where the instruction set has none, begun at what is not 0, and
+/// what is made of bits. No byte that has a sign is -128.
+fn integers(isa: &Isa) -> Kernel {
+    let mut kernel = kernel("integers", &[(X, false), (INTEGERS, true)]);
+    // what narrower vectors leave
+    kernel.body.push(copy(X, INTEGERS, &[(62, 0, 1)]));
+    let mut at_lane = 0;
+    for lanes in [16, 8, 4, 2, 1].into_iter().filter(|lanes| *lanes <= isa.lanes) {
+        let ty = Type { scalar: Scalar::U32, lanes };
+        let [pairs, quads, a, b] = ["pairs", "quads", "a", "b"].map(|name| kernel.local(name, ty));
+        let bits = |value: Expr| op(LaneOp::ToBits, [value]);
+        let number = |bits: u32| Expr::u32(bits, lanes);
+        // every byte from x, some of them 127 and -127
+        let mixed = op(LaneOp::ShiftLeft(5), [bits(load(at(X, 24 - lanes), lanes))]);
+        let mixed = op(LaneOp::Xor, [mixed, bits(load(X, lanes))]);
+        let masked = op(LaneOp::And, [mixed, number(0x7f7f_7fff)]);
+        let signed = op(LaneOp::Or, [masked, number(0x0181_0001)]);
+        let element = Expr::Splat { from: at(X, 7), lanes };
+        let element = op(LaneOp::Or, [bits(element), number(0x8101_7f01)]);
+        let dot = if isa.unsigned_quads { LaneOp::DotUnsignedQuads } else { LaneOp::DotQuads };
+        let add = |var, operation| set(var, op(operation, [Expr::Var(a), Expr::Var(b), Expr::Var(var)]));
+        kernel.body.extend([
+            define(a, signed),
+            define(b, element),
+            Stmt::Let { var: pairs, mutable: true, value: bits(load(at(X, 1), lanes)) },
+            Stmt::Let { var: quads, mutable: true, value: number(0) },
+            Stmt::For {
+                count: 3,
+                turn: None,
+                backwards: None,
+                walks: Vec::new(),
+                body: vec![add(pairs, LaneOp::DotPairs), add(quads, dot)],
+            },
+            store(at(INTEGERS, at_lane), op(LaneOp::FromSigned, [Expr::Var(pairs)])),
+            store(at(INTEGERS, at_lane + lanes), op(LaneOp::FromSigned, [Expr::Var(quads)])),
+        ]);
+        at_lane += 2 * lanes;
+    }
+    kernel
+}
+
 fn results() -> Kernel {
     let mut kernel =
         kernel("results", &[(A, false), (B, false), (C, false), (SECOND, false), (STEPS, true), (MIXED, true)]);
@@ -212,18 +255,18 @@ fn results() -> Kernel {
     kernel
 }
 
-/// The same for each of so many instruction sets.
-fn program(isas: usize) -> Program {
+/// The same for each of these instruction sets.
+fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
     let buffer = |name: &str, role, element, len| Buffer { name: name.to_owned(), role, element, len };
     let f32 = |name: &str, role, len| buffer(name, role, Element::F32, len);
-    let body = Body {
+    let body = |isa| Body {
         scratch: vec![
             f32("a", Role::Scratch, 80),
             f32("b", Role::Scratch, 25),
             f32("c", Role::Scratch, 6),
             f32("own", Role::Scratch, 24),
         ],
-        kernels: vec![copies(), steps(), keep(), results()],
+        kernels: vec![copies(), steps(), keep(), integers(isa), results()],
         // b in front of a, and not at the start
         block: vec![(A, 64), (B, 16), (C, 48)],
         block_len: 144,
@@ -241,9 +284,10 @@ fn program(isas: usize) -> Program {
             f32("second", Role::Variable(1), 3),
             f32("steps", Role::Result(0), 24),
             f32("mixed", Role::Result(1), 90),
+            f32("integers", Role::Result(2), 62),
         ],
         tables: vec![(LIMITS, vec![9, 3, 2])],
-        bodies: vec![body; isas],
+        bodies: isas.map(body).collect(),
         ..Program::default()
     };
     verify(&program).unwrap_or_else(|problem| panic!("a program that is wrong: {problem}"));
@@ -255,7 +299,7 @@ fn program(isas: usize) -> Program {
 /// # Panics
 /// If the program is wrong.
 pub fn subject(name: &str) -> Subject {
-    let options = Options { name: Some(name.to_owned()), ..Options::default() };
+    let options = Options { name: Some(name.to_owned()), isas: Some(arch::ALL.to_vec()), ..Options::default() };
     let numbers = |len: usize, seed: usize| (0..len).map(move |i| ((i * 29 + seed * 17 + 5) % 61) as f32 / 16.0 - 1.75);
     let tensor = |shape: &[usize], seed| {
         let values: Vec<f32> = numbers(shape.iter().product(), seed).collect();
@@ -290,11 +334,11 @@ pub fn subject(name: &str) -> Subject {
         ],
         constants: vec![tensor(&[4, 3], 0), tensor(&[2, 2], 1)],
         variables: vec![variable("state/1", &[2, 2], Some(1)), variable("step", &[3], None)],
-        results: vec![result("y", &[2, 12]), result("mixed", &[90])],
+        results: vec![result("y", &[2, 12]), result("mixed", &[90]), result("integers", &[62])],
         ..ValidModel::default()
     };
     let plan = plan(&model, &options);
-    let program = program(plan.isas.len());
+    let program = program(plan.isas.iter().map(|(isa, _)| *isa));
     let packed = pack(&model, &program);
     let interface = Interface::new(&model, &program, name, false);
     let lengths = [[-5.0, 3.0, 7.0], [0.0, 1.0, -1.0], [2.0, 4e9, 1.0]];

@@ -52,7 +52,7 @@ fn check<C: Cell>(cell: &mut C, input: C::Input<'_>) {
         port("block_2", &[1], Element::I32),
     ];
     assert_eq!(C::INPUTS, inputs);
-    assert_eq!(C::OUTPUTS, [port("y", &[2, 12], Element::F32), port("mixed", &[90], Element::F32)]);
+    assert_eq!(C::OUTPUTS, [port("y", &[2, 12], Element::F32), port("mixed", &[90], Element::F32), port("integers", &[62], Element::F32)]);
     assert_eq!(C::STATES, [port("state_1", &[2, 2], Element::F32), port("step_2", &[3], Element::F32)]);
     cell.step(input, &mut C::zeroed_output());
 }

@@ -10,7 +10,8 @@ use cellc::{Arithmetic, Fma, Language, Options, WeightFormat, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{run_all, write_files};
 use cellc_tests::machines::{
-    AARCH64, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE, Trial, Tried, cases,
+    AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE, Trial, Tried,
+    cases,
 };
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
@@ -196,6 +197,21 @@ fn cortex_m55() {
 #[test]
 fn aarch64() {
     the_bits_of(&AARCH64);
+}
+
+/// What has a body of its own there.
+#[test]
+fn aarch64_dotprod() {
+    let machine = &AARCH64_DOTPROD;
+    if !machine.is_here() {
+        return;
+    }
+    let options = Options { arithmetic: Arithmetic::Int8, ..(machine.options)() };
+    let cases = ["gru_cell_128_fp16", "lstm_seq_rev", "torch_gru2_head_static"];
+    let subjects = cases.iter().flat_map(|name| Case::subjects(&corpus::case(name), &options, ""));
+    let trials: Vec<_> = subjects.map(|(subject, _)| Trial { subject, rounds: 2 }).collect();
+    the_bits_of_these(machine, &trials);
+    assert!(trials.iter().all(|trial| trial.subject.isas().any(|(isa, _)| isa == "neon_dotprod")));
 }
 
 /// Words that begin what compilers add to C; under `#if`, no other compiler sees them.

@@ -7,6 +7,7 @@ mod linked {
     use std::time::Duration;
 
     use cellc::internals::timing::turns::timed;
+    use cellc::{Language, Options};
 
     use super::super::{Contender, place};
     use crate::trade::Trade;
@@ -138,7 +139,8 @@ mod linked {
                 $(
                     if workload.name == $workload {
                         // the enumerators of the generated C are numbered in this order
-                        for (number, isa) in (0..).zip(cellc::internals::arch::ALL) {
+                        let options = $trade.map_or_else(Options::default, Trade::options);
+                        for (number, isa) in (0..).zip(Options { language: Language::C, ..options }.isas()) {
                             // unsafe: it reads nothing but the processor's description
                             if unsafe { $available(number) } == 0 {
                                 continue;

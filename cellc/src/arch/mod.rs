@@ -14,10 +14,10 @@ use std::fmt;
 use crate::kernel::Element;
 
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
-use arm::{HELIUM, NEON_OF_ANY};
+use arm::{HELIUM, NEON_DOTPROD, NEON_OF_ANY};
 pub use riscv::{RISCV32, RISCV64, RVV};
 pub use work::{Instructions, Work};
-pub use x86::{AVX2, AVX512, X86_64};
+pub use x86::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
 
 /// A target: what every machine of it has, what some have besides, and what code costs there.
 #[derive(Debug)]
@@ -128,6 +128,13 @@ pub struct Isa {
     pub pass: usize,
     /// Whether it multiplies and adds with one rounding.
     pub fma: bool,
+    /// How many integers the words have whose products are all that it has besides [`Self::extends`]: a file that multiplies none of
+    /// these holds no body of it. Empty: every file does.
+    pub words: &'static [usize],
+    /// The instruction set on which its machines run a file that holds no body of it.
+    pub extends: Option<&'static Self>,
+    /// Whether bytes of elements have no sign where they multiply bytes of weights.
+    pub unsigned_quads: bool,
     /// The instruction set in whose body it runs, where a file holds that: the two differ only in how that body multiplies and adds, and where
     /// this one is, that one would be too.
     pub body_of: Option<&'static Isa>,
@@ -143,8 +150,8 @@ pub struct Isa {
     pub rust_mul_add_where: &'static str,
     /// Rust: the f32 of a binary16, whose bits are `half`, by intrinsics; empty where there is none.
     pub rust_half: &'static str,
-    /// Rust: its vectors of pairs of integers; empty where LLVM makes them of lanes.
-    pub rust_pairs: &'static [RustPairs],
+    /// Rust: its vectors of sums of integers; empty where LLVM makes them of lanes.
+    pub rust_sums: &'static [RustSums],
     /// Rust: functions of its own, each behind a line with its name.
     pub rust_functions: &'static str,
     /// C: the header that declares its intrinsics; empty where there are none.
@@ -170,19 +177,21 @@ pub struct CFlushes {
     pub flushed: &'static str,
 }
 
-/// What Rust does by intrinsics on a vector of pairs of integers of 16 bits.
+/// What Rust does by intrinsics on a vector of sums of products of integers: names of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RustPairs {
+pub struct RustSums {
     /// How many lanes.
     pub lanes: usize,
-    /// The function for [`DotPairs`](crate::kernel::LaneOp::DotPairs).
-    pub dot: &'static str,
-    /// The function that loads pairs of bytes.
+    /// Makes the vector of lanes.
+    pub begin: &'static str,
+    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs).
+    pub dot_pairs: &'static str,
+    /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads).
+    pub dot_quads: &'static str,
+    /// Loads pairs of bytes.
     pub load: &'static str,
-    /// The function for [`FromSigned`](crate::kernel::LaneOp::FromSigned).
+    /// [`FromSigned`](crate::kernel::LaneOp::FromSigned).
     pub from_signed: &'static str,
-    /// A vector of sums that are 0.
-    pub zero: &'static str,
 }
 
 /// How generated code knows that a machine has an instruction set.
@@ -280,6 +289,9 @@ pub struct CVector {
     pub from_signed: &'static str,
     /// [`DotPairs`](crate::kernel::LaneOp::DotPairs); empty: what the language has. Where sums have members, the value of each.
     pub dot_pairs: &'static str,
+    /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in
+    /// the same way.
+    pub dot_quads: &'static str,
     /// The members of a struct, each a vector of the machine, that holds sums of products until they become f32; empty: sums are lanes.
     pub sums: &'static str,
 }
@@ -297,6 +309,9 @@ pub static GENERIC: Isa = Isa {
     // as many as registers hold
     pass: 12,
     fma: false,
+    words: &[],
+    extends: None,
+    unsigned_quads: false,
     body_of: None,
     detection: Detection::Baseline,
     rust_features: "",
@@ -304,7 +319,7 @@ pub static GENERIC: Isa = Isa {
     rust_mul_add: "",
     rust_mul_add_where: "",
     rust_half: "",
-    rust_pairs: &[],
+    rust_sums: &[],
     rust_functions: "",
     c_header: "",
     c_vectors: &[],
@@ -465,7 +480,7 @@ pub static ANY: Arch = Arch {
     name: "any",
     key: "any",
     triples: &[],
-    isas: &[&NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX512],
+    isas: &[&NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI],
     c_tuning: &[x86::C_TUNING, arm::C_TUNING],
     c_refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),
     ..X86_64
@@ -490,7 +505,19 @@ pub static TARGETS: [&Arch; 14] = [
 ];
 
 /// Every instruction set beside which a target has others, best last.
-pub static ALL: [&Isa; 8] = [&GENERIC, &NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &HELIUM, &RVV, &AVX2, &AVX512];
+pub static ALL: [&Isa; 11] = [
+    &GENERIC,
+    &NEON_OF_ANY,
+    &NEON_DOTPROD,
+    &SCALAR_OF_ANY,
+    &SCALAR_FMA_OF_ANY,
+    &HELIUM,
+    &RVV,
+    &AVX2,
+    &AVX_VNNI,
+    &AVX512,
+    &AVX512_VNNI,
+];
 
 /// C: where operators on vectors of four lanes are instructions.
 #[cfg(feature = "builder")]

@@ -37,6 +37,7 @@ const fn lanes(lanes: usize) -> CVector {
         load_i8_pairs: "",
         from_signed: "",
         dot_pairs: "",
+        dot_quads: "",
         sums: "",
     }
 }

@@ -39,6 +39,8 @@ pub enum Work {
     Add,
     /// The products of vectors of pairs of integers, added to a vector.
     DotPairs,
+    /// The same of fours of bytes.
+    DotQuads,
     /// A quotient of vectors.
     Divide,
     /// A comparison of vectors, and what it selects.
@@ -59,7 +61,7 @@ pub enum Work {
 
 impl Work {
     /// All, in order.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Step,
         Self::Kernel,
         Self::Kept,
@@ -78,6 +80,7 @@ impl Work {
         Self::MultiplyAdd,
         Self::Add,
         Self::DotPairs,
+        Self::DotQuads,
         Self::Divide,
         Self::Select,
         Self::Flush,

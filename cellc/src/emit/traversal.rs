@@ -214,8 +214,13 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::FromBits => "from_bits",
         LaneOp::FromSigned => "from_signed",
         LaneOp::DotPairs => "dot_pairs",
+        LaneOp::DotQuads => "dot_quads",
+        LaneOp::DotUnsignedQuads => "dot_unsigned_quads",
         LaneOp::ShiftLeft(_) => "shift_left",
-        LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor | LaneOp::ShiftRight(_) => {
+        LaneOp::And => "and",
+        LaneOp::Or => "or",
+        LaneOp::Xor => "xor",
+        LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::ShiftRight(_) => {
             unreachable!("emit: integer arithmetic on several lanes stands in functions only")
         }
     }
@@ -223,7 +228,7 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
 
 /// Whether a loop adds integers up: unlike those of f32, their sums may be formed in any order.
 fn has_integer_sums(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(LaneOp::DotPairs, _), .. }))
+    body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(operation, _), .. } if operation.is_dot()))
 }
 
 /// Kernels of a program up to which each is a function of its own; of more, those that do the same with other memory are one.

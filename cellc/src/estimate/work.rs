@@ -258,14 +258,14 @@ impl Counting<'_> {
             Expr::Op(LaneOp::ToBits, args) if matches!(args[..], [Expr::Load { .. } | Expr::Splat { .. }]) => {
                 self.expression(&args[0], sum);
             }
-            Expr::Op(LaneOp::DotPairs, args) => {
+            Expr::Op(operation, args) if operation.is_dot() => {
                 for arg in args {
                     match arg {
                         Expr::Op(LaneOp::ToBits, of) => of.iter().for_each(|of| self.expression(of, sum)),
                         _ => self.expression(arg, sum),
                     }
                 }
-                sum.add(Work::DotPairs, vectors);
+                sum.add(if *operation == LaneOp::DotPairs { Work::DotPairs } else { Work::DotQuads }, vectors);
             }
             Expr::Op(operation, args) => {
                 args.iter().for_each(|arg| self.expression(arg, sum));

@@ -341,6 +341,16 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
                 *a = c.wrapping_add_signed(low).wrapping_add_signed(high);
             }
         }
+        LaneOp::DotQuads | LaneOp::DotUnsignedQuads => {
+            for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
+                let of = |a: u8, b: u8| match operation {
+                    LaneOp::DotQuads => i32::from(a.cast_signed()) * i32::from(b.cast_signed()),
+                    _ => i32::from(a.cast_signed()) * i32::from(b),
+                };
+                let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| of(a, b));
+                *a = products.fold(*c, u32::wrapping_add_signed);
+            }
+        }
         LaneOp::WrappingAdd => bits(a, rest, u32::wrapping_add),
         LaneOp::WrappingSub => bits(a, rest, u32::wrapping_sub),
         LaneOp::And => bits(a, rest, |a, b| a & b),

@@ -151,10 +151,16 @@ pub enum Encoding {
     Int8,
     /// That scale: one f32.
     Int8Scale,
-    /// Whole numbers as for `Int8`, two in each element of a buffer of [`Element::I8Pair`]; an odd number is followed by 0.
+    /// Whole numbers as for `Int8`, two in each element of a buffer of [`Element::I8Pair`]: of n elements those in front of the middle, and in the
+    /// upper half those behind it; an odd number is followed by 0.
     Int8Pair,
-    /// Elements 2k and 2k + 1 as whole numbers in 16 bits each, in the low and the high half of the k-th f32's bits; an odd number is
-    /// followed by 0. The line's scale times each is about the element.
+    /// The same in 16 bits each of an f32's bits.
+    Int8Wide,
+    /// Whole numbers as for `Int8`, four in the bits of each f32: a quarter of the line in each of its bytes, followed by 0.
+    Int8Quad,
+    /// What the sums of such a line begin at where the elements that it multiplies are 128 more than they stand for: the bits of one f32.
+    Int8Start,
+    /// Whole numbers of 16 bits, two in the bits of each f32, as for `Int8Pair`. The line's scale times each is about the element.
     Int16Pair,
     /// That scale: one f32.
     Int16Scale,
@@ -165,15 +171,17 @@ impl Encoding {
     pub fn len(self, line: usize) -> usize {
         match self {
             Self::F32 | Self::F16 | Self::Int8 => line,
-            Self::Bf16Pair | Self::Int8Pair | Self::Int16Pair => line.div_ceil(2),
-            Self::Int8Scale | Self::Int16Scale => 1,
+            Self::Bf16Pair | Self::Int8Pair | Self::Int8Wide | Self::Int16Pair => line.div_ceil(2),
+            Self::Int8Quad => line.div_ceil(4),
+            Self::Int8Start | Self::Int8Scale | Self::Int16Scale => 1,
         }
     }
 
     /// What is written.
     pub fn element(self) -> Element {
         match self {
-            Self::F32 | Self::Bf16Pair | Self::Int16Pair | Self::Int8Scale | Self::Int16Scale => Element::F32,
+            Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int8Quad | Self::Int16Pair => Element::F32,
+            Self::Int8Start | Self::Int8Scale | Self::Int16Scale => Element::F32,
             Self::F16 => Element::F16,
             Self::Int8 => Element::I8,
             Self::Int8Pair => Element::I8Pair,
@@ -372,6 +380,10 @@ pub enum LaneOp {
     FromSigned,
     /// u32: c + the products of the two halves of a with those of b, 16 bits each in two's complement, wrapping
     DotPairs,
+    /// u32: c + the products of the four bytes of a with those of b, in two's complement, wrapping
+    DotQuads,
+    /// u32: the same, the bytes of b without a sign
+    DotUnsignedQuads,
     /// u32: a + b, wrapping
     WrappingAdd,
     /// u32: a - b, wrapping
@@ -409,10 +421,17 @@ impl LaneOp {
             | Self::ToBits
             | Self::FromBits
             | Self::FromSigned
-            | Self::DotPairs => {
+            | Self::DotPairs
+            | Self::DotQuads
+            | Self::DotUnsignedQuads => {
                 return None;
             }
         })
+    }
+
+    /// Whether it adds products of integers to a sum.
+    pub fn is_dot(self) -> bool {
+        matches!(self, Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads)
     }
 
     /// What a lane of the result holds.
@@ -421,7 +440,8 @@ impl LaneOp {
             Self::Add | Self::Sub | Self::Mul | Self::Div | Self::MulAdd | Self::Max | Self::Min => Scalar::F32,
             Self::SelectLess | Self::Flush | Self::FromBits | Self::FromSigned => Scalar::F32,
             Self::ToBits | Self::WrappingAdd | Self::WrappingSub | Self::And | Self::Or | Self::Xor => Scalar::U32,
-            Self::ShiftLeft(_) | Self::ShiftRight(_) | Self::DotPairs => Scalar::U32,
+            Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
+            Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads => Scalar::U32,
         }
     }
 }

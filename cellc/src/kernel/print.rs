@@ -20,6 +20,9 @@ impl Display for Encoding {
             Self::Int8 => ", lines as i8",
             Self::Int8Scale => ", the scales of lines as i8",
             Self::Int8Pair => ", lines as pairs of i8",
+            Self::Int8Wide => ", lines as pairs of i8 in 16 bits",
+            Self::Int8Quad => ", lines as quads of i8",
+            Self::Int8Start => ", starts of sums of lines",
             Self::Int16Pair => ", lines as pairs of i16",
             Self::Int16Scale => ", the scales of lines as pairs of i16",
         })
@@ -337,6 +340,8 @@ impl<'a> Printer<'a> {
             LaneOp::ToBits => format!("bits({})", self.list(args)),
             LaneOp::FromSigned => format!("signed({})", self.list(args)),
             LaneOp::DotPairs => format!("dot_pairs({})", self.list(args)),
+            LaneOp::DotQuads => format!("dot_quads({})", self.list(args)),
+            LaneOp::DotUnsignedQuads => format!("dot_unsigned_quads({})", self.list(args)),
             _ => format!("float({})", self.list(args)),
         }
     }

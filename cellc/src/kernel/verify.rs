@@ -702,7 +702,7 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
         LaneOp::SelectLess => (4, Scalar::F32),
         LaneOp::Flush | LaneOp::ToBits => (1, Scalar::F32),
         LaneOp::FromBits | LaneOp::FromSigned => (1, Scalar::U32),
-        LaneOp::DotPairs => (3, Scalar::U32),
+        LaneOp::DotPairs | LaneOp::DotQuads | LaneOp::DotUnsignedQuads => (3, Scalar::U32),
         LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor => (2, Scalar::U32),
         LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => {
             if by > 31 {

@@ -24,8 +24,6 @@ pub(super) struct KernelBuilder<'a, 'm> {
     flushed: BTreeMap<&'static str, (Place, usize)>,
     /// By the length of a vector and by phase: its whole numbers, its scales, and for how many rows there is room.
     quantised: BTreeMap<(usize, Phase), (Place, Place, usize)>,
-    /// By the number of words of a vector and by phase: see [`Self::words_room`].
-    words: BTreeMap<(usize, Phase), (Place, usize)>,
     /// By name and number of lanes: see [`Self::lane_room`].
     lane_rooms: BTreeMap<(&'static str, usize), BufferId>,
 }
@@ -33,8 +31,8 @@ pub(super) struct KernelBuilder<'a, 'm> {
 impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn new(lowering: &'a mut Lowering<'m>) -> Self {
         let (kernel, tile_rows, flushed) = (Kernel::default(), BTreeMap::new(), BTreeMap::new());
-        let (quantised, words, lane_rooms) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, words, lane_rooms }
+        let (quantised, lane_rooms) = (BTreeMap::new(), BTreeMap::new());
+        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, lane_rooms }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
@@ -124,18 +122,6 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
                 let (elements, scales) = (self.shared("rounded", len * rows, 1), self.scratch("scales", rows).into());
                 self.quantised.insert((len, phase), (elements, scales, rows));
                 (elements, scales)
-            }
-        }
-    }
-
-    /// Where two whole numbers of each vector stand in a word.
-    pub(super) fn words_room(&mut self, phase: Phase, rows: usize, words: usize) -> Place {
-        match self.words.get(&(words, phase)) {
-            Some((place, room)) if *room >= rows => *place,
-            _ => {
-                let place = self.shared("words", words * rows, 1);
-                self.words.insert((words, phase), (place, rows));
-                place
             }
         }
     }
@@ -270,9 +256,10 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// A sum of integers, at first 0.
-    pub(super) fn integer_sum(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize) -> Var {
+    pub(super) fn integer_sum(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, start: Option<Expr>) -> Var {
         let var = self.local(name, Type { scalar: Scalar::U32, lanes });
-        body.push(Stmt::Let { var, mutable: true, value: Expr::u32(0, lanes) });
+        let start = start.map_or_else(|| Expr::u32(0, lanes), |bits| op(LaneOp::ToBits, vec![bits]));
+        body.push(Stmt::Let { var, mutable: true, value: start });
         var
     }
 

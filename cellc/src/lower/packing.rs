@@ -9,7 +9,7 @@ use crate::plan::{self, Blocks, Phase, Product, ProductPlan};
 /// How the scales of rows are packed, if there are any.
 fn scales(format: WeightFormat) -> Option<Encoding> {
     match format {
-        WeightFormat::Int8 | WeightFormat::Int8Pair => Some(Encoding::Int8Scale),
+        WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => Some(Encoding::Int8Scale),
         WeightFormat::Int16 => Some(Encoding::Int16Scale),
         WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
     }
@@ -33,8 +33,8 @@ impl Memory {
             _ => unreachable!("lower: only products have weights"),
         };
         let index = self.weights.len();
-        let encoding = plan.format.encoding();
-        let rows = self.typed(format!("weights{index}"), Role::Weights, encoding.element(), plan.weights);
+        let element = plan.product.format.encoding(0).element();
+        let rows = self.typed(format!("weights{index}"), Role::Weights, element, plan.weights);
         let biases = (plan.biases > 0).then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));
         let weights = PackedWeights { rows, biases };
         let biases = biases.unwrap_or(rows);
@@ -73,6 +73,7 @@ impl Memory {
             }
             for phase in Phase::ALL {
                 let inner = plan.product.phase_rows(phase);
+                let encoding = plan.product.format.encoding(inner);
                 let taking_part: Vec<_> =
                     sums.iter().enumerate().filter_map(|(s, sum)| Some((s, sum.gate(phase)?))).collect();
                 let late = phase == Phase::ResetHidden;
@@ -95,10 +96,13 @@ impl Memory {
                     let between = taking_part.len() * columns;
                     let at = Place::from(rows).at(blocks.offset + start + i * columns);
                     self.copy(line(at, blocks.stride, between, encoding));
-                    if let Some(scale) = scales(plan.format) {
+                    let scale = scales(plan.product.format).map(|scale| (scale, plan.product.scale_row(*sum, phase)));
+                    let has_start = plan.product.has_starts(phase);
+                    let start = has_start.then(|| (Encoding::Int8Start, plan.product.start_row(*sum, phase)));
+                    for (of_line, row) in scale.into_iter().chain(start) {
                         let Blocks { offset, stride } = panels.biases(late);
-                        let at = Place::from(biases).at(offset + plan.product.scale_row(*sum, phase) * columns);
-                        self.copy(line(at, stride, 0, scale));
+                        let at = Place::from(biases).at(offset + row * columns);
+                        self.copy(line(at, stride, 0, of_line));
                     }
                 }
             }

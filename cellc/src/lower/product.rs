@@ -49,6 +49,16 @@ struct Multiplied {
     h: Option<Vectors>,
 }
 
+/// How terms are added of weights and elements that stand in one word.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    /// How many elements a word holds.
+    pub(super) each: usize,
+    /// Whether its elements have no sign, and are [`OFFSET`](crate::encoding::OFFSET) more than they stand for.
+    pub(super) is_unsigned: bool,
+    operation: LaneOp,
+}
+
 /// The x terms of a row.
 enum Terms {
     /// Of these vectors.
@@ -223,7 +233,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     ) -> Vec<Stmt> {
         let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
         // where biases are apart, x terms alone read none but scales
-        let scaled = self.plan.format.has_scales();
+        let scaled = self.product().format.has_scales();
         let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
         let first = |column: &Column| {
@@ -271,14 +281,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at `rows` and hold `len` each:
     /// how every sum reads W and R.
     fn weight(&self, rows: Place, len: usize, row: usize, at: usize, lanes: usize) -> Expr {
-        match self.plan.format {
+        match self.product().format {
             WeightFormat::Bf16Pair => {
                 let pair = load(rows.at(row / 2 * len + at), lanes);
                 // the first of two as it is, the other's bits below its own; the second shifted up
                 let second = |pair| op(LaneOp::ShiftLeft(16), vec![op(LaneOp::ToBits, vec![pair])]);
                 if row.is_multiple_of(2) { pair } else { op(LaneOp::FromBits, vec![second(pair)]) }
             }
-            WeightFormat::Int8Pair | WeightFormat::Int16 => {
+            WeightFormat::Int8Pair | WeightFormat::Int8Quad | WeightFormat::Int16 => {
                 op(LaneOp::ToBits, vec![load(rows.at(row * len + at), lanes)])
             }
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => load(rows.at(row * len + at), lanes),
@@ -296,7 +306,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         terms: Expr,
         scale: Option<Place>,
     ) -> Expr {
-        if !self.plan.format.has_scales() {
+        if !self.product().format.has_scales() {
             return terms;
         }
         let scales = weights.biases.at(self.product().scale_row(part.sum, phase) * panels.columns);
@@ -320,12 +330,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     ) -> Vec<Vec<Option<Expr>>> {
         let product = self.product();
         let operands = &vectors.rows(self.taken_at_once(phase))[..];
-        let pairs = self.multiplies_pairs();
+        let words = self.words(phase);
         let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
         let len = product.active(phase) * panels.columns;
         let count = self.taken_at_once(phase);
-        // exact sums need no order
-        let chains = if pairs { 1 } else { product.chains(phase) };
+        let chains = product.chains(phase);
         let name = match phase {
             Phase::Input => "x",
             Phase::Hidden => "h",
@@ -343,9 +352,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     if operands.len() > 1 {
                         name.push_str(&format!("_{row}"));
                     }
-                    match pairs {
-                        true => self.builder.integer_sum(body, &name, part.lanes),
-                        false => self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes)),
+                    match words {
+                        Some(words) => {
+                            let start = self.start(panels, phase, weights, part).filter(|_| words.is_unsigned);
+                            self.builder.integer_sum(body, &name, part.lanes, start)
+                        }
+                        None => self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes)),
                     }
                 });
                 let at = product.position(phase, part.sum) * panels.columns + part.lane;
@@ -361,7 +373,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             Phase::ResetHidden => panels.late_rows,
         });
         let several = self.isa().lanes == 1 && self.isa().loads > 1;
-        let words = several && self.plan.format == WeightFormat::Int8Pair;
+        let two = several && self.product().format == WeightFormat::Int8Pair;
+        let integers = words.is_some();
         // row k adds to chain k % chains, in the order in which its weights stand: what fetches ahead follows
         let turn = |this: &mut Self, rows: Place, elements: &[Place], taken: usize| {
             let mut turn = Vec::new();
@@ -371,7 +384,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let mut splats: Vec<Vec<(usize, Expr)>> = vec![Vec::new(); elements.len()];
                 // weights of two words of bytes are loaded as one and stay in few registers; neighbours by one instruction, into registers
                 // that others need then
-                let pair = |chunk: &[&(usize, usize, Vec<Var>)]| words && chunk.len() == 2;
+                let pair = |chunk: &[&(usize, usize, Vec<Var>)]| two && chunk.len() == 2;
                 let mut groups: Vec<&[&(usize, usize, Vec<Var>)]> = Vec::new();
                 let mut from = 0;
                 for to in 1..=accumulators.len() {
@@ -390,12 +403,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         .map(|(at, lanes, _)| {
                             let weight = this.weight(rows, len, k, *at, *lanes);
                             match (weight, elements.len()) {
-                                (Expr::Op(LaneOp::ToBits, mut bytes), 1) if words => {
+                                (Expr::Op(LaneOp::ToBits, mut bytes), 1) if two => {
                                     let bytes = bytes.remove(0);
                                     op(LaneOp::ToBits, vec![this.builder.let_(&mut turn, "w", *lanes, bytes)])
                                 }
-                                (weight, 1) if this.isa().loads == 1 || pairs => weight,
-                                (weight, _) if pairs => this.builder.let_bits(&mut turn, "w", *lanes, weight),
+                                (weight, 1) if this.isa().loads == 1 || integers => weight,
+                                (weight, _) if integers => this.builder.let_bits(&mut turn, "w", *lanes, weight),
                                 (weight, _) => this.builder.let_(&mut turn, "w", *lanes, weight),
                             }
                         })
@@ -407,7 +420,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                                 None => {
                                     let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
                                     let name = format!("{name}_k");
-                                    let element = match pairs {
+                                    let element = match integers {
                                         true => {
                                             let bits = op(LaneOp::ToBits, vec![splat]);
                                             this.builder.let_bits(&mut turn, &name, *lanes, bits)
@@ -419,7 +432,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                                 }
                             };
                             let args = vec![weight.clone(), element, Expr::Var(vars[row])];
-                            let operation = if pairs { LaneOp::DotPairs } else { LaneOp::MulAdd };
+                            let operation = words.map_or(LaneOp::MulAdd, |words| words.operation);
                             turn.push(Stmt::Set { var: vars[row], value: op(operation, args) });
                         }
                     }
@@ -428,7 +441,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             turn
         };
         let turn_rows = self.plan.turn_rows(chains, self.isa());
-        let packed = |rows: usize| if pairs { rows * len } else { self.plan.format.encoding().len(rows) * len };
+        let format = product.format;
+        let packed = |rows: usize| if integers { rows * len } else { format.encoding(rows).len(rows) * len };
         let turns = count / turn_rows;
         if turns > 1 {
             let step = packed(turn_rows);
@@ -456,7 +470,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 chains = chains.chunks(2).map(|pair| add(pair[0].clone(), pair[1].clone())).collect();
             }
             let sum = chains.pop()?;
-            Some(if pairs { op(LaneOp::FromSigned, vec![sum]) } else { sum })
+            Some(if integers { op(LaneOp::FromSigned, vec![sum]) } else { sum })
         };
         let row = |row: usize| {
             let mut taking_part = 0..;
@@ -547,30 +561,44 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vectors.iter().enumerate().flat_map(of_vector).collect()
     }
 
-    /// Whether two terms are added at once, of weights and elements that stand in one word.
-    fn multiplies_pairs(&self) -> bool {
-        self.plan.format.is_of_pairs()
+    /// How several terms of a phase are added at once, of weights and elements that stand in one word, if they are.
+    fn words(&self, phase: Phase) -> Option<Words> {
+        let format = self.product().format;
+        let each = format.in_word(self.product().phase_rows(phase));
+        let is_unsigned = each == 4 && self.isa().unsigned_quads;
+        let operation = match each {
+            4 if is_unsigned => LaneOp::DotUnsignedQuads,
+            4 => LaneOp::DotQuads,
+            _ => LaneOp::DotPairs,
+        };
+        format.is_of_integers().then_some(Words { each, is_unsigned, operation })
+    }
+
+    /// What a sum of integers begins at where elements have no sign.
+    fn start(&self, panels: &Panels, phase: Phase, weights: PanelWeights, part: &SumVector) -> Option<Expr> {
+        let row = self.product().has_starts(phase).then(|| self.product().start_row(part.sum, phase))?;
+        Some(load(weights.biases.at(row * panels.columns + part.lane), part.lanes))
     }
 
     /// How many words or elements of a vector multiply the rows of a phase.
     fn taken_at_once(&self, phase: Phase) -> usize {
         let rows = self.product().phase_rows(phase);
-        if self.multiplies_pairs() { rows.div_ceil(2) } else { rows }
+        self.words(phase).map_or(rows, |words| rows.div_ceil(words.each))
     }
 
     /// The vectors at a place as they multiply the weights of a phase.
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
         let Some(range) = self.plan.arithmetic.largest(len) else { return Vectors { elements, count, scales: None } };
-        let (to, scales) = self.builder.quantised_room(phase, count, len);
-        let words = self.multiplies_pairs().then(|| self.builder.words_room(phase, count, len.div_ceil(2)));
+        let words = self.words(phase).expect("lower: what is rounded multiplies integers");
+        let taken = self.taken_at_once(phase);
+        let (to, scales) = self.builder.quantised_room(phase, count, taken);
         body.push(Stmt::Comment(format!("{} as whole numbers up to {range}", operand_name(phase))));
-        let mut rows = vec![("given", elements, len, false), ("rounded", to, len, true), ("scale", scales, 1, true)];
-        rows.extend(words.map(|words| ("words", words, len.div_ceil(2), true)));
+        let rows = [("given", elements, len, false), ("words", to, taken, true), ("scale", scales, 1, true)];
         body.extend(for_rows(self.builder, count, &rows, |builder, places| {
-            builder.quantise((len, range), places[0], places[1], places.get(3).copied(), places[2])
+            builder.quantise((len, range), places[0], (places[1], words), places[2])
         }));
-        Vectors { elements: words.unwrap_or(to), count, scales: Some(scales) }
+        Vectors { elements: to, count, scales: Some(scales) }
     }
 
     /// The early phases of all panels: `finish` is given the sums of some vectors of columns at a time.

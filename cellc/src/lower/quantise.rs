@@ -1,7 +1,10 @@
 //! Vectors that are rounded to integers before they multiply weights: `v` becomes a whole number times a scale, that of the largest element.
 
+use std::ops::Range;
+
 use super::builder::{KernelBuilder, load, op};
-use crate::encoding::LEAST_LARGEST;
+use super::product::Words;
+use crate::encoding::{LEAST_LARGEST, OFFSET};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::plan;
 
@@ -9,13 +12,12 @@ use crate::plan;
 const ROUNDING: f32 = 12_582_912.0;
 
 impl KernelBuilder<'_, '_> {
-    /// One vector: its whole numbers of a range as f32, or, in `words`, two of them in the bits of each f32; and its scale.
+    /// One vector: its whole numbers of a range, several in each word as those of a row of weights are; and its scale.
     pub(super) fn quantise(
         &mut self,
         (len, range): (usize, u16),
         from: Place,
-        to: Place,
-        words: Option<Place>,
+        (to, words): (Place, Words),
         scale: Place,
     ) -> Vec<Stmt> {
         let range = Expr::f32(f32::from(range), 1);
@@ -60,28 +62,69 @@ impl KernelBuilder<'_, '_> {
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, load(bad, 1)]) });
         // its inverse, for every lane
         body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![range, most]) });
-        self.vectors(&mut body, len, from, to, |_, value, lanes| {
-            let scaled = op(LaneOp::Mul, vec![value, Expr::Splat { from: all, lanes }]);
-            let rounded = op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)]);
-            // the low bits of that are the whole number
-            if words.is_some() { rounded } else { op(LaneOp::Sub, vec![rounded, Expr::f32(ROUNDING, lanes)]) }
-        });
-        let Some(words) = words else { return body };
-        let bits = |place: Place| op(LaneOp::ToBits, vec![load(place, 1)]);
-        let low = |place: Place| op(LaneOp::And, vec![bits(place), Expr::u32(0xffff, 1)]);
-        let (pair, walk) = self.walk("pair", to, 2, false);
-        let (word, walk_word) = self.walk("word", words, 1, true);
-        let both = op(LaneOp::Or, vec![low(pair), op(LaneOp::ShiftLeft(16), vec![bits(pair.at(1))])]);
-        let turn = vec![Stmt::Store { to: word, value: op(LaneOp::FromBits, vec![both]) }];
-        if len > 1 {
-            let walks = vec![walk, walk_word];
-            body.push(Stmt::For { count: len / 2, turn: None, backwards: None, walks, body: turn });
-        }
-        if !len.is_multiple_of(2) {
-            let value = op(LaneOp::FromBits, vec![low(to.at(len - 1))]);
-            body.push(Stmt::Store { to: words.at(len / 2), value });
+        // the k-th word holds the k-th elements of as many parts of the vector, of which the last ones may be shorter or empty
+        let count = len.div_ceil(words.each);
+        let long = |part: usize| len.saturating_sub(part * count).min(count);
+        let parts = (0..words.each).filter(|part| long(*part) > 0).count();
+        let all_of_them = long(parts - 1);
+        for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
+            self.words(&mut body, (from, count), (to, words), at..end, (parts, all));
         }
         body
+    }
+
+    /// Some words, made of so many parts.
+    fn words(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        (from, count): (Place, usize),
+        (to, words): (Place, Words),
+        range: Range<usize>,
+        (parts, inverse): (usize, Place),
+    ) {
+        let bits = u32::BITS / words.each as u32;
+        let mask = u32::MAX >> (u32::BITS - bits);
+        let word = |builder: &mut Self, body: &mut Vec<Stmt>, from: &[Place], to: Place, lanes: usize| {
+            let inverse = builder.let_(body, "inverse", lanes, Expr::Splat { from: inverse, lanes });
+            let part = |(part, from): (usize, &Place)| {
+                let scaled = op(LaneOp::Mul, vec![load(*from, lanes), inverse.clone()]);
+                let rounded = op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)]);
+                // the low bits of that are the whole number
+                let rounded = op(LaneOp::ToBits, vec![rounded]);
+                let is_last = part + 1 == words.each;
+                let low = if is_last { rounded } else { op(LaneOp::And, vec![rounded, Expr::u32(mask, lanes)]) };
+                if part == 0 { low } else { op(LaneOp::ShiftLeft(bits * part as u32), vec![low]) }
+            };
+            let all = from.iter().enumerate().map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
+            let all = all.expect("lower: a word has a part");
+            let all = match words.is_unsigned {
+                // the offset is added by its one bit
+                true => op(LaneOp::Xor, vec![all, Expr::u32(OFFSET.cast_unsigned() * 0x0101_0101, lanes)]),
+                false => all,
+            };
+            body.push(Stmt::Store { to, value: op(LaneOp::FromBits, vec![all]) });
+        };
+        let places = |at: usize| (0..parts).map(|part| from.at(part * count + at)).collect::<Vec<_>>();
+        let lanes = self.lowering.isa.lanes;
+        let turns = range.len() / lanes;
+        let mut at = range.start;
+        if turns > 1 {
+            let (mut windows, mut walks) = (Vec::new(), Vec::new());
+            for place in places(at) {
+                let (window, walk) = self.walk("part", place, lanes, false);
+                windows.push(window);
+                walks.push(walk);
+            }
+            let (window, walk) = self.walk("word", to.at(at), lanes, true);
+            walks.push(walk);
+            let mut turn = Vec::new();
+            word(self, &mut turn, &windows, window, lanes);
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+            at += turns * lanes;
+        }
+        for (lane, lanes) in plan::vectors(range.end - at, lanes) {
+            word(self, body, &places(at + lane), to.at(at + lane), lanes);
+        }
     }
 }
 

@@ -126,7 +126,7 @@ pub(super) fn input_first(
         return Err(format!("x at every step: its sums of all steps would take {sum_bytes} bytes"));
     }
     let vectors = (sums.div_ceil(isa.lanes)) as f64;
-    let encoding = format.encoding();
+    let encoding = format.encoding(product.input_size);
     let each = (encoding.len(product.input_size) * sums * encoding.element().size()) as f64 / costs.second_level_rate;
     let panel = (product.active(Phase::Input) * panels[0].columns).div_ceil(isa.lanes) as f64;
     let (rows, tile) = rows_at_once(product, panels, isa, arch);
@@ -150,9 +150,12 @@ pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
 /// Whether two threads save at least twice the time that they need to synchronise, and why. Weights beyond the L2 cache gain as much: two cores
 /// read more from the L3 cache than one.
 pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs) -> Result<String, String> {
-    let encoding = format.encoding();
-    let rows = |phase| encoding.len(product.phase_rows(phase)) * product.active(phase) * product.units;
-    let bytes = Phase::ALL.into_iter().map(rows).sum::<usize>() * encoding.element().size();
+    let bytes = |phase| {
+        let rows = product.phase_rows(phase);
+        let encoding = format.encoding(rows);
+        encoding.len(rows) * product.active(phase) * product.units * encoding.element().size()
+    };
+    let bytes = Phase::ALL.into_iter().map(bytes).sum::<usize>();
     let multiply_adds = (product.multiply_adds() * product.rows) as f64 / costs.lanes;
     let half = cycles(multiply_adds, bytes as f64, costs.second_level_rate, costs) / 2.0;
     let text = format!("{half:.0} cycles for half a step, {:.0} for synchronisation", costs.hand_over);

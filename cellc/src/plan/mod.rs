@@ -91,8 +91,10 @@ pub struct Product {
     pub rows: usize,
     /// How many times that is done: the steps of a sequence.
     pub steps: usize,
-    /// Whether sums are of integers.
-    pub integers: bool,
+    /// How its matrices are stored.
+    pub format: WeightFormat,
+    /// Whether an instruction set multiplies bytes of elements without a sign, which are then more than they stand for.
+    pub starts: bool,
 }
 
 impl From<&ValidCell> for Product {
@@ -103,7 +105,8 @@ impl From<&ValidCell> for Product {
             units: cell.hidden_size,
             rows: cell.batch,
             steps: cell.sequence.as_ref().map_or(1, |s| s.steps),
-            integers: false,
+            format: WeightFormat::F32,
+            starts: false,
         }
     }
 }
@@ -117,28 +120,29 @@ impl From<&Dense> for Product {
             units: dense.outputs,
             rows: dense.rows,
             steps: 1,
-            integers: false,
+            format: WeightFormat::F32,
+            starts: false,
         }
     }
 }
 
 fn packed_bytes(format: WeightFormat, weights: usize, biases: usize) -> usize {
-    weights * format.encoding().element().size() + biases * 4
+    weights * format.encoding(0).element().size() + biases * 4
 }
 
 impl ProductPlan {
     /// What its packed weights take.
     pub fn bytes(&self) -> usize {
-        packed_bytes(self.format, self.weights, self.biases)
+        packed_bytes(self.product.format, self.weights, self.biases)
     }
 
     /// How many rows of a matrix one iteration of a loop takes: one for each chain, all that are packed as one, and what the instruction
     /// set wants.
     pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
-        let least = match self.format {
+        let least = match self.product.format {
             WeightFormat::Bf16Pair => 2.max(chains),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
-            WeightFormat::Int8Pair | WeightFormat::Int16 => chains,
+            WeightFormat::Int8Pair | WeightFormat::Int8Quad | WeightFormat::Int16 => chains,
         };
         isa.rows.next_multiple_of(least)
     }
@@ -147,7 +151,7 @@ impl ProductPlan {
 impl Product {
     /// Registers for sums and what they are added to.
     pub fn registers(&self, isa: &Isa) -> usize {
-        if self.integers { isa.integer_registers } else { isa.registers }
+        if self.format.is_of_integers() { isa.integer_registers } else { isa.registers }
     }
 
     /// How many rows of weights a phase walks.
@@ -188,6 +192,8 @@ impl Product {
     pub fn chains(&self, phase: Phase) -> usize {
         let lanes = self.active(phase) * self.units;
         match phase {
+            // exact sums need no order
+            _ if self.format.is_of_integers() => 1,
             Phase::Hidden | Phase::ResetHidden if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 => 2,
             _ => 1,
         }
@@ -212,12 +218,29 @@ impl Product {
     pub fn bias_rows(&self, late: bool, scales: bool) -> usize {
         let biases = self.sums.iter().filter(|s| s.is_late() == late && s.bias.is_some()).count();
         let peepholes = self.sums.iter().filter(|s| !late && s.peephole.is_some()).count();
-        let scaled = match late {
-            _ if !scales => 0,
-            true => self.active(Phase::ResetHidden),
-            false => self.active(Phase::Input) + self.active(Phase::Hidden),
+        let phases = match late {
+            true => &[Phase::ResetHidden][..],
+            false => &[Phase::Input, Phase::Hidden],
         };
+        let of_phase = |&phase: &Phase| self.active(phase) * (1 + usize::from(self.has_starts(phase)));
+        let scaled = if scales { phases.iter().map(of_phase).sum() } else { 0 };
         biases + peepholes + scaled
+    }
+
+    /// Whether the sums of a phase begin at something where bytes of elements have no sign: not where elements have 16 bits.
+    pub fn has_starts(&self, phase: Phase) -> bool {
+        self.starts && WeightFormat::Int8Quad.in_word(self.phase_rows(phase)) == 4
+    }
+
+    /// In which row of a panel's biases that stands, where sums have it: after all scales.
+    pub fn start_row(&self, sum: usize, phase: Phase) -> usize {
+        let late = phase == Phase::ResetHidden;
+        let starts = |phase| if self.has_starts(phase) { self.active(phase) } else { 0 };
+        let behind = match phase {
+            Phase::Input => starts(Phase::Input) + starts(Phase::Hidden),
+            Phase::Hidden | Phase::ResetHidden => starts(phase),
+        };
+        self.bias_rows(late, true) - behind + self.position(phase, sum)
     }
 
     /// Whether it is that of a cell.
@@ -345,9 +368,7 @@ pub struct ProductPlan {
     pub product: Product,
     /// Its panels: full ones, then what is left.
     pub panels: Vec<Panels>,
-    /// How its matrices are stored.
-    pub format: WeightFormat,
-    /// What they are multiplied in.
+    /// What its matrices are multiplied in.
     pub arithmetic: Arithmetic,
     /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
@@ -465,7 +486,8 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
-        product.integers = options.stored(layer).is_of_pairs();
+        product.format = options.stored(layer);
+        product.starts = product.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
         let threads = threads(op, &product, (options, layer));
         // each of two threads has panels of its own
         let share = match threads {
@@ -530,7 +552,7 @@ fn plan_product(
     (options, layer): (&Options, &str),
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
-    let (arch, format) = (options.arch, options.stored(layer));
+    let (arch, format) = (options.arch, product.format);
     let cut = threads.is_ok() && product.rows == 1;
     let PanelLayout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
@@ -602,7 +624,6 @@ fn plan_product(
     ProductPlan {
         product,
         panels,
-        format,
         arithmetic: options.arithmetic_in(layer),
         weights,
         biases,
@@ -644,10 +665,13 @@ struct PanelLayout {
 
 /// `cut`: half of the full panels, or one more, are a group of their own.
 fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alignment: usize) -> PanelLayout {
-    let encoding = format.encoding();
-    let apart = encoding.element() != Element::F32;
-    let whole = |n: usize| n.next_multiple_of((alignment / encoding.element().size()).max(1));
-    let rows = |phase, columns| whole(encoding.len(product.phase_rows(phase)) * product.active(phase) * columns);
+    let element = format.encoding(0).element();
+    let apart = element != Element::F32;
+    let whole = |n: usize| n.next_multiple_of((alignment / element.size()).max(1));
+    let rows = |phase, columns| {
+        let rows = product.phase_rows(phase);
+        whole(format.encoding(rows).len(rows) * product.active(phase) * columns)
+    };
     let biases = |late, columns: usize| {
         (product.bias_rows(late, format.has_scales()) * columns).next_multiple_of((alignment / 4).max(1))
     };
@@ -699,8 +723,7 @@ pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
 
 /// Vectors of sums of a panel that one pass may hold for one row, with all their chains.
 pub fn pass_vectors(product: &Product, isa: &Isa) -> usize {
-    let chains = if product.integers { 1 } else { product.widest().0 };
-    (product.registers(isa) * 3 / 4 / chains).max(1)
+    (product.registers(isa) * 3 / 4 / product.widest().0).max(1)
 }
 
 /// Accumulators that one pass may hold: three quarters of the registers, the rest for operands.
@@ -725,7 +748,9 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
         // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units
         let held = product.active(Phase::Input) + product.active(Phase::Hidden);
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
-        at_once = (at_once - at_once % line).max(line);
+        // where no vectors are, whole lines save nothing, and sums of integers share the registers of the core with all else
+        let least = if isa.lanes == 1 && product.format.is_of_integers() { at_once } else { line };
+        at_once = (at_once - at_once % line).max(least);
     }
     Tiling::Columns(passes(&vectors, at_once, line, isa))
 }
@@ -772,7 +797,7 @@ impl fmt::Display for Plan {
             writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
         }
         for (i, cell) in self.products.iter().enumerate() {
-            let format = match cell.format {
+            let format = match cell.product.format {
                 WeightFormat::F32 => String::new(),
                 other => format!(" as {}", other.name()),
             };

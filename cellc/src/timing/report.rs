@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::agreement::Agreement;
 use super::floor::{Floor, FloorTimes, Work};
 use super::turns::{Samples, Turn, measure};
+use crate::arch::Isa;
 
 /// One who was measured.
 pub struct Row {
@@ -160,8 +161,13 @@ impl Report {
     /// A row with a trade over its language and instruction set with default options.
     pub fn over_default(&self, row: usize) -> Option<Ratio> {
         let this = &self.rows[row];
-        let is_default = |other: &Row| other.is_cellc() && other.name == this.name && other.isa == this.isa;
-        let default = self.rows.iter().position(is_default).filter(|_| this.trade.is_some())?;
+        let default = |isa: Option<&str>| {
+            let is_it = |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
+            self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
+        };
+        // where default options have no code for an instruction set, its machines run what it extends
+        let extended = || this.isa.as_deref().and_then(Isa::from_name)?.extends;
+        let default = default(this.isa.as_deref()).or_else(|| default(Some(extended()?.name)))?;
         Some(Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[default]))))
     }
 

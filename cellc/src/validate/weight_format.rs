@@ -16,7 +16,9 @@ impl Validation<'_> {
         arithmetics.dedup();
         for arithmetic in arithmetics {
             let fits = match arithmetic {
-                Arithmetic::F32 => !matches!(given, WeightFormat::Int16 | WeightFormat::Int8Pair),
+                Arithmetic::F32 => {
+                    !matches!(given, WeightFormat::Int16 | WeightFormat::Int8Pair | WeightFormat::Int8Quad)
+                }
                 Arithmetic::Int16 => given == WeightFormat::F32,
                 Arithmetic::Int8 | Arithmetic::Int8x16 => matches!(given, WeightFormat::F32 | WeightFormat::Int8),
             };

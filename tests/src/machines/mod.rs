@@ -20,7 +20,7 @@ use crate::skipped::has;
 use crate::subject::{Subject, bits};
 
 pub use cost::Cost;
-pub use table::{AARCH64, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE};
+pub use table::{AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE};
 
 /// What a program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

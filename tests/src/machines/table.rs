@@ -181,6 +181,14 @@ const WASM: Machine = Machine {
 pub static AARCH64: Machine =
     Machine { name: "aarch64", compiler: &["aarch64-linux-gnu-gcc"], options: target!(AARCH64), ..LINUX_ON_AARCH64 };
 
+/// The same with the dot products of bytes.
+pub static AARCH64_DOTPROD: Machine = Machine {
+    name: "aarch64-dotprod",
+    compiler: &["aarch64-linux-gnu-gcc", "-march=armv8.2-a+dotprod"],
+    emulator: &["qemu-aarch64", "-cpu", "max"],
+    ..AARCH64
+};
+
 /// What is the same for all compilers that make programs for this machine.
 const HERE: Machine = Machine { emulator: &["env"], options: target!(PORTABLE), ..LINUX };
 

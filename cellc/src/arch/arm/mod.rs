@@ -5,8 +5,8 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustPairs, SCALAR,
-    SCALAR_FMA, SOFT, X86_64,
+    Arch, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustSums, SCALAR, SCALAR_FMA,
+    SOFT, X86_64,
 };
 
 /// Four lanes of AArch64.
@@ -28,13 +28,24 @@ const LANES_4: CVector = CVector {
     from_signed: "vcvtq_f32_s32(vpaddq_s32({0}.first, {0}.second))",
     // the products of two lanes, not yet added in pairs, are a vector: as many instructions as vectors of products
     dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_high_s16({2}.second, (int16x8_t){0}, (int16x8_t){1})",
+    dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, vmull_high_s8((int8x16_t){0}, (int8x16_t){1}))",
     sums: "int32x4_t first, second;",
 };
 
-/// The same in a body that other machines share, whose sums are lanes.
+/// Four lanes with products of bytes, whose sums need not be added in pairs.
+const LANES_4_DOTPROD: CVector = CVector {
+    from_signed: "vcvtq_f32_s32(vaddq_s32(vpaddq_s32({0}.first, {0}.second), {0}.all))",
+    dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_high_s16({2}.second, (int16x8_t){0}, (int16x8_t){1}), {2}.all",
+    dot_quads: "{2}.first, {2}.second, vdotq_s32({2}.all, (int8x16_t){0}, (int8x16_t){1})",
+    sums: "int32x4_t first, second, all;",
+    ..LANES_4
+};
+
+/// The same as the first in a body that other machines share, whose sums are lanes.
 const LANES_4_OF_ANY: CVector = CVector {
     from_signed: "",
     dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
+    dot_quads: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vpaddlq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpaddlq_s16(vmull_high_s8((int8x16_t){0}, (int8x16_t){1}))))",
     sums: "",
     ..LANES_4
 };
@@ -57,6 +68,7 @@ const LANES_2: CVector = CVector {
     load_i8_pairs: "",
     from_signed: "",
     dot_pairs: "",
+    dot_quads: "",
     sums: "",
 };
 
@@ -113,20 +125,38 @@ pub(super) static NEON: Isa = Isa {
     fma: true,
     rust_features: "neon",
     rust_mul_add: MUL_ADD,
-    rust_pairs: &[PAIRS],
-    rust_functions: include_str!("text/pairs.rs"),
+    rust_sums: &[SUMS],
+    rust_functions: concat!(include_str!("text/neon.rs"), include_str!("text/lanes.rs")),
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4, LANES_2],
     ..GENERIC
 };
 
-/// Four lanes of pairs of integers in Rust.
-const PAIRS: RustPairs = RustPairs {
+/// NEON with the products of bytes that ARMv8.2 may have and ARMv8.4 has.
+pub(super) static NEON_DOTPROD: Isa = Isa {
+    name: "neon_dotprod",
+    words: &[4],
+    extends: Some(&NEON),
+    // one for each vector of sums
+    integer_registers: 32,
+    detection: Detection::Compiling(Condition {
+        c: "defined(__ARM_FEATURE_DOTPROD)",
+        rust: "target_feature = \"dotprod\"",
+    }),
+    rust_features: "neon,dotprod",
+    rust_functions: concat!(include_str!("text/dotprod.rs"), include_str!("text/lanes.rs")),
+    c_vectors: &[LANES_4_DOTPROD, LANES_2],
+    ..NEON
+};
+
+/// Four lanes of sums of integers in Rust.
+const SUMS: RustSums = RustSums {
     lanes: 4,
-    dot: "dot_pairs_4",
+    begin: "sums_4",
+    dot_pairs: "dot_pairs_4",
+    dot_quads: "dot_quads_4",
     load: "pairs_of_bytes_4",
     from_signed: "from_signed_4",
-    zero: "[core::arch::aarch64::vdupq_n_s32(0); 2]",
 };
 
 /// One lane of a fused multiply-add: every AArch64 has it, and LLVM widens it.
@@ -151,7 +181,7 @@ pub static AARCH64: Arch = Arch {
     key: "aarch64",
     triples: &["aarch64-"],
     baseline: &NEON,
-    isas: &[],
+    isas: &[&NEON_DOTPROD],
     c_tuning: &[],
     c_float_flags: "no flag of gcc or clang does otherwise there",
     c_refused: ("!defined(__aarch64__)", "compile it for AArch64, or generate it with --target any"),
@@ -244,6 +274,7 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     load_i8_pairs: "vreinterpretq_f32_s16(vldrbq_s16((const int8_t *)({0})))",
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
     dot_pairs: "PREFIX_add_products((int16x8_t){0}, (int16x8_t){1}, (int32x4_t){2})",
+    dot_quads: "PREFIX_add_quads((int8x16_t){0}, (int8x16_t){1}, (int32x4_t){2})",
     sums: "",
 };
 

@@ -2,7 +2,7 @@
 
 use super::super::floor::Loops;
 use super::super::{GENERIC, Isa};
-use super::{AVX2, AVX512};
+use super::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI};
 
 /// The loops of an instruction set; `None` where this machine lacks it.
 pub(in crate::arch) fn loops(isa: &Isa) -> Option<Loops> {
@@ -12,6 +12,10 @@ pub(in crate::arch) fn loops(isa: &Isa) -> Option<Loops> {
         Some(avx2::LOOPS)
     } else if *isa == AVX512 && is_x86_feature_detected!("avx512f") {
         Some(avx512::LOOPS)
+    } else if *isa == AVX_VNNI && is_x86_feature_detected!("avxvnni") {
+        loops(&AVX2)
+    } else if *isa == AVX512_VNNI && is_x86_feature_detected!("avx512vnni") {
+        loops(&AVX512)
     } else {
         None
     }

@@ -12,11 +12,18 @@ const C_ASKED: &str = "\
 defined(__x86_64__) \\
     && (defined(__clang__) || !(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES))";
 
-/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx, and of XCR0: the registers that the operating system saves.
+/// The same, of compilers that know VNNI of both lengths.
+const C_ASKED_VNNI: &str = "\
+defined(__x86_64__) \\
+    && (defined(__clang__) ? __clang_major__ >= 13 \\
+                           : __GNUC__ >= 11 && (!(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES)))";
+
+/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx and ecx, of its part 1 in eax, and of XCR0: the registers that the operating system saves. What C asks of
+/// leaf 7 besides ebx is written out.
 macro_rules! cpuid {
-    ($leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal) => {
+    ($asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $leaf7_ecx:literal, $leaf7_1_eax:literal, $xcr0:literal, $c:literal) => {
         Detection::Running(
-            Condition { c: C_ASKED, rust: "target_arch = \"x86_64\"" },
+            Condition { c: $asked, rust: "target_arch = \"x86_64\"" },
             Question {
                 processor: &CPUID,
                 c: concat!(
@@ -33,9 +40,22 @@ macro_rules! cpuid {
                     $xcr0,
                     "u) == ",
                     $xcr0,
-                    "u"
+                    "u",
+                    $c
                 ),
-                rust: concat!("has(", $leaf1_ecx, ", ", $leaf7_ebx, ", ", $xcr0, ")"),
+                rust: concat!(
+                    "has(",
+                    $leaf1_ecx,
+                    ", [",
+                    $leaf7_ebx,
+                    ", ",
+                    $leaf7_ecx,
+                    ", ",
+                    $leaf7_1_eax,
+                    "], ",
+                    $xcr0,
+                    ")"
+                ),
             },
         )
     };
@@ -57,7 +77,7 @@ pub static X86_64: Arch = Arch {
     key: "x86_64",
     triples: &["x86_64-"],
     baseline: &GENERIC,
-    isas: &[&AVX2, &AVX512],
+    isas: &[&AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI],
     c_extensions: true,
     c_tuning: &[C_TUNING],
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
@@ -112,16 +132,19 @@ pub static AVX2: Isa = Isa {
     calls: false,
     pass: 0,
     fma: true,
+    words: &[],
+    extends: None,
+    unsigned_quads: false,
     body_of: None,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
-    detection: cpuid!("0x3c001000", "0x20", "0x6"),
+    detection: cpuid!(C_ASKED, "0x3c001000", "0x20", "0", "0", "0x6", ""),
     rust_features: "avx2,fma,f16c",
     c_features: "avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
     rust_mul_add_where: "",
     rust_half: HALF,
-    rust_pairs: &vectors::AVX2_PAIRS,
-    rust_functions: vectors::PAIR_FUNCTIONS,
+    rust_sums: &vectors::AVX2_SUMS,
+    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx2.rs")),
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX2,
     c_functions: "",
@@ -141,21 +164,70 @@ pub static AVX512: Isa = Isa {
     calls: false,
     pass: 0,
     fma: true,
+    words: &[],
+    extends: None,
+    unsigned_quads: false,
     body_of: None,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
-    detection: cpuid!("0x3c001000", "0xc0030020", "0xe6"),
+    detection: cpuid!(C_ASKED, "0x3c001000", "0xc0030020", "0", "0", "0xe6", ""),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
     rust_mul_add_where: "",
     rust_half: HALF,
-    rust_pairs: &vectors::AVX512_PAIRS,
-    rust_functions: vectors::PAIR_FUNCTIONS,
+    rust_sums: &vectors::AVX512_SUMS,
+    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx2.rs"), include_str!("text/avx512.rs")),
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX512,
     c_functions: "",
     c_flushes: None,
     instructions: None,
+};
+
+/// AVX2 with AVX-VNNI.
+pub static AVX_VNNI: Isa = Isa {
+    name: "avx_vnni",
+    words: &[2, 4],
+    extends: Some(&AVX2),
+    unsigned_quads: true,
+    // as AVX2; AVX-VNNI (4)
+    detection: cpuid!(
+        C_ASKED_VNNI,
+        "0x3c001000",
+        "0x20",
+        "0",
+        "0x10",
+        "0x6",
+        "\n            && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 0x10u) != 0"
+    ),
+    rust_features: "avx2,fma,f16c,avxvnni",
+    c_features: "avx2,fma,f16c,avxvnni",
+    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx_vnni.rs")),
+    c_vectors: &vectors::AVX_VNNI,
+    ..AVX2
+};
+
+/// AVX-512 with its VNNI.
+pub static AVX512_VNNI: Isa = Isa {
+    name: "avx512_vnni",
+    words: &[2, 4],
+    extends: Some(&AVX512),
+    unsigned_quads: true,
+    // as AVX-512; VNNI (11)
+    detection: cpuid!(
+        C_ASKED_VNNI,
+        "0x3c001000",
+        "0xc0030020",
+        "0x800",
+        "0",
+        "0xe6",
+        "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0"
+    ),
+    rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
+    c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
+    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx512_vnni.rs")),
+    c_vectors: &vectors::AVX512_VNNI,
+    ..AVX512
 };
 
 /// One lane of a fused multiply-add: safe where the feature is enabled, and LLVM widens it.
@@ -194,16 +266,17 @@ SETS
 #endif
 ",
     // Older Rust (1.89) has __cpuid unsafe, newer has it safe, where `unsafe` would be warned of; the style is as of all bodies
-    rust: "/// Whether the processor and the operating system have all of these features (masks of cpuid and XCR0).
+    rust: "/// Whether the processor and the operating system have all of these features (masks of cpuid and XCR0; of its leaf 7 those of ebx and ecx,
+/// and of eax of its part 1).
 #[cfg(target_arch = \"x86_64\")]
 #[allow(unused_unsafe, clippy::all)]
-fn has(leaf1_ecx: u32, leaf7_ebx: u32, xcr0: u64) -> bool {
+fn has(leaf1_ecx: u32, leaf7: [u32; 3], xcr0: u64) -> bool {
     // SAFETY: cpuid exists on every x86-64; xgetbv is called only if cpuid says that it is enabled
     unsafe {
         if core::arch::x86_64::__cpuid(0).eax < 7 { return false; }
         let ecx = core::arch::x86_64::__cpuid(1).ecx;
-        let ebx = core::arch::x86_64::__cpuid_count(7, 0).ebx;
-        ecx & leaf1_ecx == leaf1_ecx && ebx & leaf7_ebx == leaf7_ebx
+        let parts = [0, 1].map(|part| core::arch::x86_64::__cpuid_count(7, part));
+        ecx & leaf1_ecx == leaf1_ecx && [parts[0].ebx & leaf7[0], parts[0].ecx & leaf7[1], parts[1].eax & leaf7[2]] == leaf7
             && core::arch::x86_64::_xgetbv(0) & xcr0 == xcr0
     }
 }

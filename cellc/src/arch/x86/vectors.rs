@@ -1,6 +1,6 @@
 //! How C and Rust spell x86 vectors: intrinsics, which gcc and clang read alike.
 
-use super::super::{CVector, RustPairs};
+use super::super::{CVector, RustSums};
 
 /// Sixteen lanes; AVX-512.
 const LANES_16: CVector = CVector {
@@ -20,6 +20,8 @@ const LANES_16: CVector = CVector {
     load_i8_pairs: "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)({0}))))",
     from_signed: "_mm512_cvtepi32_ps((__m512i){0})",
     dot_pairs: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16((__m512i){0}, (__m512i){1}))",
+    // the signs of elements go over to the weights, none of which is -128
+    dot_quads: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8((__m512i){1}), _mm512_mask_sub_epi8((__m512i){0}, _mm512_movepi8_mask((__m512i){1}), _mm512_setzero_si512(), (__m512i){0})), _mm512_set1_epi16(1)))",
     sums: "",
 };
 
@@ -41,6 +43,7 @@ const LANES_8: CVector = CVector {
     load_i8_pairs: "_mm256_castsi256_ps(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)({0}))))",
     from_signed: "_mm256_cvtepi32_ps((__m256i){0})",
     dot_pairs: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16((__m256i){0}, (__m256i){1}))",
+    dot_quads: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8((__m256i){1}), _mm256_sign_epi8((__m256i){0}, (__m256i){1})), _mm256_set1_epi16(1)))",
     sums: "",
 };
 
@@ -62,6 +65,7 @@ const LANES_4: CVector = CVector {
     load_i8_pairs: "_mm_castsi128_ps(_mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)({0}))))",
     from_signed: "_mm_cvtepi32_ps((__m128i){0})",
     dot_pairs: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16((__m128i){0}, (__m128i){1}))",
+    dot_quads: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8((__m128i){1}), _mm_sign_epi8((__m128i){0}, (__m128i){1})), _mm_set1_epi16(1)))",
     sums: "",
 };
 
@@ -71,36 +75,69 @@ pub(in crate::arch) static AVX2: [CVector; 2] = [LANES_8, LANES_4];
 /// AVX-512.
 pub(in crate::arch) static AVX512: [CVector; 3] = [LANES_16, LANES_8, LANES_4];
 
-/// Rust: functions on pairs, each behind a line with its name.
-pub(in crate::arch) const PAIR_FUNCTIONS: &str = include_str!("text/pairs.rs");
+/// AVX2 with AVX-VNNI.
+pub(in crate::arch) static AVX_VNNI: [CVector; 2] = [
+    CVector {
+        dot_pairs: "_mm256_dpwssd_avx_epi32((__m256i){2}, (__m256i){0}, (__m256i){1})",
+        dot_quads: "_mm256_dpbusd_avx_epi32((__m256i){2}, (__m256i){1}, (__m256i){0})",
+        ..LANES_8
+    },
+    CVector {
+        dot_pairs: "_mm_dpwssd_avx_epi32((__m128i){2}, (__m128i){0}, (__m128i){1})",
+        dot_quads: "_mm_dpbusd_avx_epi32((__m128i){2}, (__m128i){1}, (__m128i){0})",
+        ..LANES_4
+    },
+];
+
+/// AVX-512 with its VNNI.
+pub(in crate::arch) static AVX512_VNNI: [CVector; 3] = [
+    CVector {
+        dot_pairs: "_mm512_dpwssd_epi32((__m512i){2}, (__m512i){0}, (__m512i){1})",
+        dot_quads: "_mm512_dpbusd_epi32((__m512i){2}, (__m512i){1}, (__m512i){0})",
+        ..LANES_16
+    },
+    CVector {
+        dot_pairs: "_mm256_dpwssd_epi32((__m256i){2}, (__m256i){0}, (__m256i){1})",
+        dot_quads: "_mm256_dpbusd_epi32((__m256i){2}, (__m256i){1}, (__m256i){0})",
+        ..LANES_8
+    },
+    CVector {
+        dot_pairs: "_mm_dpwssd_epi32((__m128i){2}, (__m128i){0}, (__m128i){1})",
+        dot_quads: "_mm_dpbusd_epi32((__m128i){2}, (__m128i){1}, (__m128i){0})",
+        ..LANES_4
+    },
+];
 
 /// Rust, by lanes.
-const PAIRS: [RustPairs; 3] = [
-    RustPairs {
+const SUMS: [RustSums; 3] = [
+    RustSums {
         lanes: 16,
-        dot: "dot_pairs_16",
+        begin: "sums_16",
+        dot_pairs: "dot_pairs_16",
+        dot_quads: "dot_quads_16",
         load: "pairs_of_bytes_16",
         from_signed: "from_signed_16",
-        zero: "core::arch::x86_64::_mm512_setzero_si512()",
     },
-    RustPairs {
+    RustSums {
         lanes: 8,
-        dot: "dot_pairs_8",
+        begin: "sums_8",
+        dot_pairs: "dot_pairs_8",
+        dot_quads: "dot_quads_8",
         load: "pairs_of_bytes_8",
         from_signed: "from_signed_8",
-        zero: "core::arch::x86_64::_mm256_setzero_si256()",
     },
-    RustPairs {
+    RustSums {
         lanes: 4,
-        dot: "dot_pairs_4",
+        begin: "sums_4",
+        dot_pairs: "dot_pairs_4",
+        dot_quads: "dot_quads_4",
         load: "pairs_of_bytes_4",
         from_signed: "from_signed_4",
-        zero: "core::arch::x86_64::_mm_setzero_si128()",
     },
 ];
 
 /// AVX2.
-pub(in crate::arch) static AVX2_PAIRS: [RustPairs; 2] = [PAIRS[1], PAIRS[2]];
+pub(in crate::arch) static AVX2_SUMS: [RustSums; 2] = [SUMS[1], SUMS[2]];
 
 /// AVX-512.
-pub(in crate::arch) static AVX512_PAIRS: [RustPairs; 3] = PAIRS;
+pub(in crate::arch) static AVX512_SUMS: [RustSums; 3] = SUMS;

@@ -2,8 +2,8 @@
 
 use super::dialect::plus;
 use super::vectors::is_small;
-use super::{CFile, block_comment, interface as common, pool, wrap};
-use crate::arch::Isa;
+use super::{CFile, block_comment, guarded, interface as common, pool, wrap};
+use crate::arch::{Isa, Processor};
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, StepTensor};
@@ -127,13 +127,16 @@ impl CFile<'_> {
 
     /// What texts list in C.
     pub(super) fn lists(&self) -> Vec<List> {
-        // the last of those under a condition; and each, the condition before the first and its end behind the last
+        // the last of those of a processor; and each, the condition before the first and its end behind the last
         let (mut available, mut asked, all) = (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
+        for processor in self.processors() {
+            let word = if available.is_empty() { "#if" } else { "#elif" };
+            let own: Vec<_> = self.asked_of(processor).collect();
+            let condition = self.condition(own[0]).expect("emit: what is asked for stands under a condition");
+            available.push([self.isa(own[own.len() - 1]), vec![("CONDITION", format!("{word} {condition}"))]].concat());
+        }
         for same in all.chunk_by(|a, b| a.condition() == b.condition()) {
             let condition = self.condition(same[0]).expect("emit: what is asked for stands under a condition");
-            let word = if available.is_empty() { "#if" } else { "#elif" };
-            available
-                .push([self.isa(same[same.len() - 1]), vec![("CONDITION", format!("{word} {condition}"))]].concat());
             asked.extend(same.iter().enumerate().map(|(at, isa)| {
                 let before = if at == 0 { format!("#if {condition}\n") } else { String::new() };
                 let after = if at == same.len() - 1 { "#endif\n" } else { "" };
@@ -175,24 +178,29 @@ impl CFile<'_> {
         if name == "function" { text } else { wrap::lines(&text) }
     }
 
+    /// The instruction sets for which a processor is asked, best last.
+    fn asked_of(&self, processor: &'static Processor) -> impl Iterator<Item = &'static Isa> + '_ {
+        self.asked().filter(move |isa| isa.question().is_some_and(|asked| std::ptr::eq(asked.processor, processor)))
+    }
+
     /// How a program asks the processors.
     fn processors_asked(&self) -> String {
         let mut out = String::new();
         for processor in self.processors() {
-            let of_it = || {
-                let is_its = |isa: &&'static Isa| isa.question().is_some_and(|q| std::ptr::eq(q.processor, processor));
-                self.asked().filter(is_its)
-            };
+            let condition = self.asked_of(processor).next().and_then(|isa| self.condition(isa));
             let set = |isa: &'static Isa| {
                 let (c, enumerator) = (isa.question().map_or("", |question| question.c), self.enumerator(isa));
-                format!("        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n")
+                let mut out = String::new();
+                let own = self.condition(isa).filter(|own| Some(own) != condition.as_ref());
+                let text = format!("        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n");
+                guarded(&mut out, own.as_deref(), &text);
+                out
             };
-            let condition = of_it().next().and_then(|isa| self.condition(isa));
             let words = [
                 ("PREFIX", self.prefix()),
                 ("CONDITION", condition.as_deref().unwrap_or("1")),
                 ("BASELINE", &self.baseline()),
-                ("SETS\n", &of_it().map(set).collect::<String>()),
+                ("SETS\n", &self.asked_of(processor).map(set).collect::<String>()),
             ];
             out.push_str(&filled(processor.c, &words));
         }

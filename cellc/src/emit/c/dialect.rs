@@ -284,7 +284,8 @@ impl Dialect for C<'_> {
             (None, _) => {}
         }
         let operand = match operation {
-            O::FromBits | O::FromSigned | O::DotPairs => bits,
+            O::FromBits | O::FromSigned => bits,
+            _ if operation.is_dot() => bits,
             _ => Type::f32(lanes),
         };
         let mut args: Vec<_> = args.into_iter().map(|a| self.value(a, operand)).collect();
@@ -307,8 +308,10 @@ impl Dialect for C<'_> {
             O::Max => |v| v.max,
             O::Min => |v| v.min,
             O::FromSigned => |v| v.from_signed,
-            O::DotPairs => {
-                let sum = self.template(|v| v.dot_pairs, name, lanes, args).text;
+            O::DotPairs | O::DotQuads | O::DotUnsignedQuads => {
+                let template =
+                    if operation == O::DotPairs { |v: &CVector| v.dot_pairs } else { |v: &CVector| v.dot_quads };
+                let sum = self.template(template, name, lanes, args).text;
                 if let Some(sums) = self.sums(lanes) {
                     return Text::atom(format!("({sums}){{{sum}}}"));
                 }
@@ -536,7 +539,8 @@ mod tests {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
-            let others = [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3)];
+            let others =
+                [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3), (vector.dot_quads, 3)];
             let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.div, 2)]);
             let two = [vector.store, vector.max, vector.min, vector.flush];
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));

@@ -145,6 +145,7 @@ impl VectorFunction {
             ("COUNT", &*self.count.to_string()),
             ("IS_SHARING", sharing.map_or("", |(condition, _)| condition)),
             ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
+            ("DOT_QUADS", &sharing_value(|own| own.dot_quads, &["a", "b", "sum"])),
             ("LOAD_PAIRS", &sharing_value(|own| own.load_i8_pairs, &["from"])),
             ("IS_FUSED", is_fused),
             ("FUSED", &fused),
@@ -173,7 +174,11 @@ impl VectorFunction {
                 guarded(out, isa.condition().map(|condition| condition.c), &text);
             }
             // lists that are long
-            None if kind == "load_i8_" && lanes != 4 || kind == "from_signed" && lanes > 1 || kind == "dot_pairs" => {
+            None if matches!(
+                (kind, lanes),
+                ("load_i8_", 1 | 2 | 8 | 16) | ("from_signed", 2..) | ("dot_pairs" | "dot_quads", _)
+            ) =>
+            {
                 out.push_str(&wrap::lines(&text))
             }
             None => out.push_str(&text),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::types::block_type;
-use crate::arch::RustPairs;
+use crate::arch::RustSums;
 use crate::emit::traversal::{Block, Context, Copying, Dialect, Text, Walking, decimal, function_name};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
@@ -15,8 +15,8 @@ pub(super) struct Rust {
     pub(super) attribute: String,
     pub(super) used: BTreeSet<&'static str>,
     pub(super) fused: bool,
-    /// By lanes, what intrinsics do.
-    pub(super) pairs: &'static [RustPairs],
+    /// By lanes, what intrinsics do on sums of integers.
+    pub(super) sums: &'static [RustSums],
     /// Functions that are too long to stand wherever they are called.
     pub(super) long: BTreeSet<String>,
 }
@@ -60,8 +60,8 @@ impl Rust {
     }
 
     /// What intrinsics do on so many lanes.
-    fn pairs_on(&self, lanes: usize) -> Option<&'static RustPairs> {
-        self.pairs.iter().find(|own| own.lanes == lanes)
+    fn sums_on(&self, lanes: usize) -> Option<&'static RustSums> {
+        self.sums.iter().find(|own| own.lanes == lanes)
     }
 
     fn helper(&mut self, name: &'static str, args: &str) -> Text {
@@ -131,7 +131,7 @@ impl Dialect for Rust {
         let helper = match from.element {
             Element::F16 => "halves",
             Element::I8 => "small_integers",
-            Element::I8Pair => self.pairs_on(lanes).map_or("pairs_of_bytes", |own| own.load),
+            Element::I8Pair => self.sums_on(lanes).map_or("pairs_of_bytes", |own| own.load),
             _ if from.bytes => "weights",
             _ => "load",
         };
@@ -170,8 +170,9 @@ impl Dialect for Rust {
         }
         assert!(operation != O::MulAdd || self.fused, "emit: a fused operation on an instruction set without one");
         if !is_number(ty, context) {
-            match (operation, self.pairs_on(ty.lanes)) {
-                (O::DotPairs, Some(own)) => return self.helper(own.dot, &join(args)),
+            match (operation, self.sums_on(ty.lanes)) {
+                (O::DotPairs, Some(own)) => return self.helper(own.dot_pairs, &join(args)),
+                (O::DotQuads | O::DotUnsignedQuads, Some(own)) => return self.helper(own.dot_quads, &join(args)),
                 (O::FromSigned, Some(own)) => return self.helper(own.from_signed, &join(args)),
                 _ => {}
             }
@@ -191,6 +192,8 @@ impl Dialect for Rust {
             }
             O::Flush | O::FromSigned => unreachable!("emit: that stands in kernels only"),
             O::DotPairs => self.helper("dot_pairs_lane", &join(args)),
+            O::DotQuads => self.helper("dot_quads_lane", &join(args)),
+            O::DotUnsignedQuads => self.helper("dot_unsigned_quads_lane", &join(args)),
             O::ToBits => method("to_bits", args),
             O::FromBits => Text::atom(format!("f32::from_bits({})", join(args))),
             O::WrappingAdd => method("wrapping_add", args),
@@ -214,9 +217,10 @@ impl Dialect for Rust {
     }
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
-        // sums of integers, which begin at 0
-        if let Some(own) = self.pairs_on(ty.lanes).filter(|_| mutable && ty.scalar == Scalar::U32) {
-            let _ = writeln!(self.out, "let mut {name} = {};", own.zero);
+        // sums of integers
+        if let Some(own) = self.sums_on(ty.lanes).filter(|_| mutable && ty.scalar == Scalar::U32) {
+            self.used.insert(own.begin);
+            let _ = writeln!(self.out, "let mut {name} = {}({});", own.begin, value.text);
             return;
         }
         let mutable = if mutable { "mut " } else { "" };

@@ -70,7 +70,7 @@ impl RustFile<'_> {
             attribute: attribute(isa, fused_by),
             used: BTreeSet::new(),
             fused: !isa.rust_mul_add.is_empty() || fused_by.is_some(),
-            pairs: isa.rust_pairs,
+            sums: isa.rust_sums,
             long: long.map(|(_, name)| name.clone()).collect(),
         };
         shared.all_kernels(body, &mut dialect);

@@ -32,8 +32,8 @@ pub(super) fn write(
     let limit = format!("{}f32", decimal(FLUSH_BELOW));
     let mut text = String::new();
     for (name, own) in parts(isa.rust_functions).chain(parts(LANES)) {
-        let on_one_lane = name.ends_with("_lane") && text.contains(name);
-        if used.contains(name) || on_one_lane || name == "Pairs" && text.contains(".pairs(") {
+        let in_others = name.ends_with("_lane") || name.starts_with("lanes_");
+        if used.contains(name) || in_others && text.contains(name) || name == "Pairs" && text.contains(".pairs(") {
             text.push_str(match name {
                 "half_lane" if !isa.rust_half.is_empty() => part(LANES, "half_lane_intrinsic"),
                 "mul_add_lane" if !isa.rust_mul_add_where.is_empty() => part(LANES, "mul_add_lane_or_in_software"),

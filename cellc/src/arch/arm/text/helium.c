@@ -40,6 +40,16 @@ UPPER_INLINE int32x4_t PREFIX_add_products(int16x8_t a, int16x8_t b, int32x4_t s
     return sum;
 }
 
+/* sum + the products of the bytes of a and b, none of which is -128: two of them are added in 16 bits. */
+UPPER_INLINE int32x4_t PREFIX_add_quads(int8x16_t a, int8x16_t b, int32x4_t sum) {
+    int16x8_t even, odd;
+    __asm__("vmullb.s8 %q1, %q3, %q4\n\tvmullt.s8 %q2, %q3, %q4\n\tvadd.i16 %q1, %q1, %q2\n\t"
+            "vmovlb.s16 %q2, %q1\n\tvadd.i32 %q0, %q0, %q2\n\tvmovlt.s16 %q1, %q1\n\tvadd.i32 %q0, %q0, %q1"
+        : "+w"(sum), "=&w"(even), "=&w"(odd)
+        : "w"(a), "w"(b));
+    return sum;
+}
+
 /* Values of binary16. In q0 alone: for other registers GNU's assembler (2.40) gets the instruction wrong. */
 UPPER_INLINE float32x4_t PREFIX_halves(const uint16_t *from) {
     register uint32x4_t half __asm__("q0") = vldrhq_u32(from);

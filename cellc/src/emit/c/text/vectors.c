@@ -154,6 +154,87 @@ UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
     const BITS high = (((a >> 16) ^ 0x8000u) - 0x8000u) * (((b >> 16) ^ 0x8000u) - 0x8000u);
     return sum + low + high;
 }
+//: dot_quads of one
+
+/* Adds the products of the bytes of a with those of b, each with a sign. */
+UPPER_INLINE uint32_t NAME(uint32_t a, uint32_t b, uint32_t sum) {
+//* extensions
+#if defined(__ARM_FEATURE_SIMD32) && defined(__GNUC__)
+    uint32_t even, odd, other_even, other_odd;
+    __asm__("sxtb16 %0, %1" : "=r"(even) : "r"(a));
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(a));
+    __asm__("sxtb16 %0, %1" : "=r"(other_even) : "r"(b));
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(other_odd) : "r"(b));
+    sum = (uint32_t)__builtin_arm_smlad((int)even, (int)other_even, (int)sum);
+    return (uint32_t)__builtin_arm_smlad((int)odd, (int)other_odd, (int)sum);
+#else
+//.
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)a * (int8_t)(uint8_t)b);
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 8) * (int8_t)(uint8_t)(b >> 8));
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 16) * (int8_t)(uint8_t)(b >> 16));
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 24) * (int8_t)(uint8_t)(b >> 24));
+    return sum;
+//* extensions
+#endif
+//.
+}
+//: dot_quads of four
+
+/* Adds the products of the bytes of a with those of b, each with a sign. */
+UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
+#if defined(__SSE2__) || defined(__wasm_simd128__)
+    typedef int16_t halves __attribute__((vector_size(16)));
+    typedef uint16_t unsigned_halves __attribute__((vector_size(16)));
+    const halves even = (halves)((unsigned_halves)a << 8) >> 8, other_even = (halves)((unsigned_halves)b << 8) >> 8;
+    const halves odd = (halves)a >> 8, other_odd = (halves)b >> 8;
+#ifdef __SSE2__
+    return sum + (BITS)__builtin_ia32_pmaddwd128(even, other_even) + (BITS)__builtin_ia32_pmaddwd128(odd, other_odd);
+#else
+    return sum + (BITS)__builtin_wasm_dot_s_i32x4_i16x8(even, other_even) +
+           (BITS)__builtin_wasm_dot_s_i32x4_i16x8(odd, other_odd);
+#endif
+//* sharing
+#elif IS_SHARING
+    return (BITS)DOT_QUADS;
+//.
+#else
+    sum += (((a & 0xffu) ^ 0x80u) - 0x80u) * (((b & 0xffu) ^ 0x80u) - 0x80u);
+    sum += ((((a >> 8) & 0xffu) ^ 0x80u) - 0x80u) * ((((b >> 8) & 0xffu) ^ 0x80u) - 0x80u);
+    sum += ((((a >> 16) & 0xffu) ^ 0x80u) - 0x80u) * ((((b >> 16) & 0xffu) ^ 0x80u) - 0x80u);
+    sum += ((((a >> 24) & 0xffu) ^ 0x80u) - 0x80u) * ((((b >> 24) & 0xffu) ^ 0x80u) - 0x80u);
+    return sum;
+#endif
+}
+//: dot_quads
+
+/* Adds the products of the bytes of a with those of b, each with a sign. */
+UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
+    sum += (((a & 0xffu) ^ 0x80u) - 0x80u) * (((b & 0xffu) ^ 0x80u) - 0x80u);
+    sum += ((((a >> 8) & 0xffu) ^ 0x80u) - 0x80u) * ((((b >> 8) & 0xffu) ^ 0x80u) - 0x80u);
+    sum += ((((a >> 16) & 0xffu) ^ 0x80u) - 0x80u) * ((((b >> 16) & 0xffu) ^ 0x80u) - 0x80u);
+    sum += ((((a >> 24) & 0xffu) ^ 0x80u) - 0x80u) * ((((b >> 24) & 0xffu) ^ 0x80u) - 0x80u);
+    return sum;
+}
+//: dot_unsigned_quads of one
+
+/* Adds the products of the bytes of a, with a sign, with those of b, without one. */
+UPPER_INLINE uint32_t NAME(uint32_t a, uint32_t b, uint32_t sum) {
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)a * (uint8_t)b);
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 8) * (uint8_t)(b >> 8));
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 16) * (uint8_t)(b >> 16));
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 24) * (uint8_t)(b >> 24));
+    return sum;
+}
+//: dot_unsigned_quads
+
+/* Adds the products of the bytes of a, with a sign, with those of b, without one. */
+UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
+    sum += (((a & 0xffu) ^ 0x80u) - 0x80u) * (b & 0xffu);
+    sum += ((((a >> 8) & 0xffu) ^ 0x80u) - 0x80u) * ((b >> 8) & 0xffu);
+    sum += ((((a >> 16) & 0xffu) ^ 0x80u) - 0x80u) * ((b >> 16) & 0xffu);
+    sum += ((((a >> 24) & 0xffu) ^ 0x80u) - 0x80u) * ((b >> 24) & 0xffu);
+    return sum;
+}
 //: load_f16_ of one
 
 /* Values of IEEE 754 binary16. Normal numbers: the exponent is moved. Denormals, multiples of 2^-24: by a subtraction, which

@@ -337,6 +337,72 @@ fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
     sum.wrapping_add(low as u32).wrapping_add(high as u32)
 }
 
+//: dot_quads
+/// Adds the products of the bytes of a with those of b, each with a sign.
+#[inline]
+fn dot_quads<const L: usize>(a: [u32; L], b: [u32; L], mut sum: [u32; L]) -> [u32; L] {
+    for ((sum, a), b) in sum.iter_mut().pairs(&a).pairs(&b) {
+        *sum = dot_quads_lane(*a, *b, *sum);
+    }
+    sum
+}
+
+//: dot_quads_lane
+/// Adds the products of the bytes of a with those of b, each with a sign.
+#[inline]
+fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
+    let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i8 as i32) as u32;
+    sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
+}
+
+//: dot_unsigned_quads
+/// Adds the products of the bytes of a, with a sign, with those of b, without one.
+#[inline]
+fn dot_unsigned_quads<const L: usize>(a: [u32; L], b: [u32; L], mut sum: [u32; L]) -> [u32; L] {
+    for ((sum, a), b) in sum.iter_mut().pairs(&a).pairs(&b) {
+        *sum = dot_unsigned_quads_lane(*a, *b, *sum);
+    }
+    sum
+}
+
+//: dot_unsigned_quads_lane
+/// Adds the products of the bytes of a, with a sign, with those of b, without one.
+#[inline]
+fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
+    let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as u8 as i32) as u32;
+    sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
+}
+
+//: and
+/// a & b in every lane.
+#[inline]
+fn and<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a &= *b;
+    }
+    a
+}
+
+//: or
+/// a | b in every lane.
+#[inline]
+fn or<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a |= *b;
+    }
+    a
+}
+
+//: xor
+/// a ^ b in every lane.
+#[inline]
+fn xor<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a ^= *b;
+    }
+    a
+}
+
 //: shift_left
 /// The bits of every lane, shifted left.
 #[inline]
