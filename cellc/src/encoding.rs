@@ -11,6 +11,12 @@ use crate::options::{Arithmetic, Options, WeightFormat};
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
 const INT8_MOST: f32 = 127.0;
 
+/// The largest multiple of a scale that weights of 16 bits are taken to have already: that of unsigned numbers of 8 bits.
+const INT16_OWN: u16 = 255;
+
+/// How far multiples of a line's own scale may be off, in parts of the largest weight: models compute them in f32.
+const OWN_SLACK: f32 = 1.0 / 2_097_152.0;
+
 /// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
 
@@ -77,12 +83,28 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
     }
 }
 
-/// What is left of the largest weight of a line where that is [`INT8_MOST`]; 1 for a line of whole numbers up to that, which a quantised model has and
-/// which are kept as they are.
+/// What is left of the largest weight of a line where that is [`INT8_MOST`]; where a line has a scale already, that one.
 fn int8_scale(line: &[f32]) -> f32 {
-    let most = line.iter().fold(0.0, |most: f32, w| most.max(w.abs()));
-    let is_whole = most > 0.0 && most <= INT8_MOST && line.iter().all(|w| w.fract() == 0.0);
-    if is_whole { 1.0 } else { most / INT8_MOST }
+    own_scale(line, INT8_MOST as u16).unwrap_or_else(|| largest(line) / INT8_MOST)
+}
+
+fn largest(line: &[f32]) -> f32 {
+    line.iter().fold(0.0, |most: f32, w| most.max(w.abs()))
+}
+
+/// The scale of which all weights of a line are multiples, by whole numbers up to `range`, as those of a quantised model are: 1 for whole numbers, which so
+/// stay what they are, else the largest such scale. `None` if there is none.
+fn own_scale(line: &[f32], range: u16) -> Option<f32> {
+    let most = largest(line);
+    let is_own = |scale: f32, slack: f32| {
+        let times = |w: &f32| (w / scale).round_ties_even();
+        line.iter().all(|w| (times(w) * scale - w).abs() <= slack && times(w).abs() <= f32::from(range))
+    };
+    // the largest weight is a multiple too
+    let shares = || (1..=range).map(|times| most / f32::from(times));
+    let near = |scale: f32| [scale, scale.next_up(), scale.next_down()];
+    let exact = std::iter::once(1.0).chain(shares().flat_map(near)).find(|scale| is_own(*scale, 0.0));
+    exact.or_else(|| shares().find(|scale| is_own(*scale, most * OWN_SLACK))).filter(|_| most > 0.0)
 }
 
 /// Two whole numbers in the bits of one f32.
@@ -107,11 +129,17 @@ impl<const N: usize> Parts<N> {
 
 /// A line in 16 bits: whole numbers and their scale. The largest magnitude is the largest for which no sum with a vector leaves 32 bits.
 fn int16(line: &[f32]) -> (Vec<f32>, f32) {
-    let largest = line.iter().fold(0.0, |most: f32, w| most.max(w.abs()));
+    let largest = largest(line);
     if largest == 0.0 {
         return (vec![0.0; line.len()], 0.0);
     }
     let most = f64::from(i32::MAX) / f64::from(Arithmetic::Int16.largest(line.len()).unwrap_or(1));
+    if let Some(scale) = own_scale(line, INT16_OWN) {
+        let all: Vec<f32> = line.iter().map(|w| (w / scale).round_ties_even()).collect();
+        if all.iter().map(|q| f64::from(q.abs())).sum::<f64>() <= most {
+            return (all, scale);
+        }
+    }
     let share: f64 = line.iter().map(|w| f64::from(w.abs()) / f64::from(largest)).sum();
     let mut range = ((most - line.len() as f64 / 2.0) / share).floor().clamp(1.0, f64::from(i16::MAX));
     loop {
@@ -181,9 +209,10 @@ impl Loss {
         let (format, loss) = (self.format, self);
         for row in (0..matrix.rows).map(|row| matrix.row(row)) {
             let most = row.iter().fold(0.0, |most: f64, w| most.max(f64::from(w.abs())));
-            for error in Stored::new(format, &row).errors(&row) {
+            let stored = Stored::new(format, &row);
+            loss.exact += stored.exact(&row);
+            for error in stored.errors(&row) {
                 loss.weights += 1;
-                loss.exact += usize::from(error == 0.0);
                 // where all are zero, an error would be, too
                 loss.largest = loss.largest.max(if error > 0.0 { error / most.max(f64::MIN_POSITIVE) } else { 0.0 });
             }
@@ -332,6 +361,12 @@ impl Stored {
         Self { values, scale }
     }
 
+    /// How many are the weight that they stand for, rounded to f32 as that is.
+    fn exact(&self, row: &[f32]) -> usize {
+        let is_exact = |(w, stored): (&f32, &f32)| self.scale.map_or(*stored, |scale| stored * scale) == *w;
+        row.iter().zip(&self.values).map(is_exact).filter(|is_exact| *is_exact).count()
+    }
+
     /// How far each is from the weight that it stands for.
     pub fn errors<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
         let scale = f64::from(self.scale.unwrap_or(1.0));
@@ -430,12 +465,12 @@ mod tests {
         for (len, value) in [(1, 1.0f32), (3, 0.5), (128, 0.7), (1000, 1.0), (100_000, 0.9)] {
             let vector = f64::from(Arithmetic::Int16.largest(len).unwrap());
             for spread in [0.0f32, 0.5, 0.99] {
-                let line: Vec<f32> = (0..len).map(|k| value * (1.0 - spread * (k % 7) as f32 / 7.0)).collect();
+                let line: Vec<f32> = (0..len).map(|k| value * (1.0 - spread * ((k % 7) as f32 / 7.0).sqrt())).collect();
                 let (whole, scale) = int16(&line);
                 let sum: f64 = whole.iter().map(|q| f64::from(q.abs())).sum();
                 assert!(sum * vector <= f64::from(i32::MAX), "{len} {spread}");
                 let full = whole.contains(&32767.0) || sum * vector > 0.99 * f64::from(i32::MAX);
-                assert!(full, "{len} {spread}: {sum} of {}", f64::from(i32::MAX) / vector);
+                assert_eq!(full, spread > 0.0 && len > 1, "{len} {spread}: {sum} of {}", f64::from(i32::MAX) / vector);
                 for (q, w) in whole.iter().zip(&line) {
                     assert!((f64::from(*q) * f64::from(scale) - f64::from(*w)).abs() <= 0.5001 * f64::from(scale));
                 }
@@ -443,9 +478,32 @@ mod tests {
         }
         let words =
             |line: &[f32]| encode(Encoding::Int16Pair, line).iter().map(|word| word.to_bits()).collect::<Vec<_>>();
-        assert_eq!(words(&[1.0, -1.0]), [0x8001_7fff]);
-        assert_eq!(words(&[-1.0]), [0x8001]);
+        assert_eq!(words(&[1.0, -1.0]), [0xffff_0001]);
+        assert_eq!(words(&[-1.0]), [0xffff]);
         assert_eq!(int16(&[0.0; 5]), (vec![0.0; 5], 0.0));
+    }
+
+    #[test]
+    fn lines_keep_the_scale_that_they_have() {
+        let line = |times: &[i16], scale: f32| times.iter().map(|times| f32::from(*times) * scale).collect::<Vec<_>>();
+        for scale in [1.0, 0.5, 1.0 / 256.0, 0.0123, 3e-5, 7.7] {
+            let row = line(&[3, -100, 0, 71, 14, -5], scale);
+            for format in [WeightFormat::Int8, WeightFormat::Int8Pair, WeightFormat::Int16] {
+                let stored = Stored::new(format, &row);
+                assert_eq!(stored.values, [3.0, -100.0, 0.0, 71.0, 14.0, -5.0], "{format:?} {scale}");
+                assert_eq!((stored.scale, stored.exact(&row)), (Some(scale), 6), "{format:?}");
+            }
+        }
+        // beyond 127 only 16 bits do; what FakeQuantize computes is off by its own rounding
+        let wide = line(&[-128, 3, 77, 9], 1.0 / 256.0);
+        assert!(Stored::new(WeightFormat::Int8Pair, &wide).exact(&wide) < 4);
+        assert_eq!(Stored::new(WeightFormat::Int16, &wide).exact(&wide), 4);
+        let low = -127.0 * 0.0123f32;
+        let each = (0.0123f32 * 127.0 - low) / 254.0;
+        let computed: Vec<f32> = [130.0, 227.0, 127.0, 56.0].map(|level| level * each + low).to_vec();
+        let stored = Stored::new(WeightFormat::Int8Pair, &computed);
+        assert_eq!(stored.values, [3.0, 100.0, 0.0, -71.0]);
+        assert!(stored.errors(&computed).all(|error| error < 1e-6), "{computed:?} {:?}", stored.scale);
     }
 
     #[test]

@@ -655,6 +655,28 @@ def quantized(d):
     d.output(v)
 
 
+def fake_quantized(d):
+    """A cell between FakeQuantize layers, as training with quantization leaves them: x, weights by row, the state, and a head."""
+    def quantize(v, most, low=None, lead=None):
+        levels = d.pick(255, 256) if low is None else 256
+        high = np.full(lead or [], most, np.float32) if np.isscalar(most) else most.astype(np.float32)
+        low = -high * np.float32(1 if levels == 255 else 128 / 127) if low is None else np.full(high.shape, low, np.float32)
+        return op.fake_quantize(v, op.constant(low), op.constant(high), op.constant(low), op.constant(high), levels)
+
+    def by_row(shape):
+        w = d.array(shape)
+        return quantize(op.constant(w), np.abs(w).max(-1, keepdims=True))
+
+    n, i, h, out = d.pick(1, 2), d.int(2, 9), d.int(2, 9), d.int(1, 5)
+    x, state = d.parameter([n, i], 'x'), d.parameter([n, h], 'h')
+    w, r, b = by_row([3 * h, i]), by_row([3 * h, h]), d.weight([3 * h], .3)
+    v = op.gru_cell(quantize(x, 2.5), quantize(state, 1.0), w, r, b, h)
+    d.output(v, 'h_new')
+    v = op.matmul(quantize(op.relu(v), .75, 0), by_row([out, h]), False, True)
+    d.output(quantize(v, 1.5, lead=[1, out]), 'y')
+    d.note(f'GRUCell N={n} I={i} H={h}, FakeQuantize around it and a head')
+
+
 def nncf(d):
     """A head compressed by nncf itself."""
     import nncf as library
@@ -1245,7 +1267,7 @@ def windows(d):
     d.output(value, 'y')
 
 
-FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, nncf, corners, torch_rnn,
+FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, fake_quantized, nncf, corners, torch_rnn,
                                     torch_cells, torch_gate, torch_net, onnx_rnn, keras, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 

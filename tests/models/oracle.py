@@ -323,6 +323,10 @@ def compute(layer, v):
         return getattr(np, name)(v[0])
     if kind == 'Round':
         return np.round(v[0])
+    if kind == 'FakeQuantize':
+        x, low, high, out_low, out_high = v
+        steps = int(a['levels']) - 1
+        return np.round((np.clip(x, low, high) - low) / (high - low) * steps) / steps * (out_high - out_low) + out_low
     if kind == 'Sign':
         return np.sign(v[0])
     if kind == 'Sqrt':

@@ -868,6 +868,55 @@ fn check_takes_variables_lengths_and_loops() {
     }
 }
 
+/// What the table of arithmetics says of one is what the report says of a model that is compiled in it.
+#[test]
+fn inspect_compares_arithmetics() {
+    let place = Place::new();
+    let inspect = |target: &str, arithmetic: &str| -> serde_json::Value {
+        let arithmetic = format!("--arithmetic={arithmetic}");
+        let done = place.cellc(arguments![
+            "inspect",
+            model("torch_gru2_head_static"),
+            "--json",
+            "--target",
+            target,
+            arithmetic
+        ]);
+        serde_json::from_str(&done.succeeded().stdout).expect("it is JSON")
+    };
+    for (target, what) in [("cortex-m4f", "instructions"), ("x86_64", "cycles")] {
+        let compared = inspect(target, "f32")["arithmetics"].take();
+        for (at, name) in ["f32", "int16", "int8x16", "int8"].into_iter().enumerate() {
+            assert_eq!(compared["names"][at], name);
+            let own = inspect(target, name);
+            let (rows, kernels) = (compared["rows"].as_array().unwrap(), own["kernels"].as_array().unwrap());
+            let of_products = kernels.iter().filter(|kernel| kernel["multiply_adds"] != 0);
+            let mut count = 0;
+            for (row, kernel) in rows.iter().zip(of_products) {
+                count += 1;
+                assert_eq!(row["costs"][at]["cycles"], kernel["cycles"], "{target} {name}");
+                let bytes: u64 = kernel["layers"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|layer| own["layers"][layer.as_u64().unwrap() as usize]["weight_bytes"].as_u64().unwrap())
+                    .sum();
+                assert_eq!(row["costs"][at]["weight_bytes"], bytes, "{target} {name}");
+            }
+            assert_eq!(count, 3, "{compared}");
+        }
+        let table = place
+            .cellc(arguments!["inspect", model("torch_gru2_head_static"), "--target", target])
+            .succeeded()
+            .stdout
+            .clone();
+        assert!(table.contains(&format!("{what}: f32")) && table.contains("is the fastest there"), "{table}");
+    }
+    // of weights that are not known nothing is said
+    let table = place.cellc(arguments!["inspect", model("gru_cell_params")]).succeeded().stdout.clone();
+    assert!(!table.contains("In each arithmetic"), "{table}");
+}
+
 /// The estimate in the header is the reference's; what `check` measures, the program's. Gates add up to the whole, and files of inputs serve, too.
 #[test]
 fn check_and_the_header_say_what_integers_lose() {

@@ -1,6 +1,7 @@
 //! `--arithmetic`: programs against the float64 reference that multiplies the same integers.
 
 use cellc::internals::bound::{Profile, bound};
+use cellc::internals::encoding::Loss;
 use cellc::internals::reference::reference_in;
 use cellc::{Arithmetic, Options};
 use cellc_tests::agreement::{Compared, exact};
@@ -99,6 +100,29 @@ fn layers_without_a_matrix_are_refused() {
         assert!(said.contains(part), "{said}");
     }
     assert!(refused(&[LAYERS[0], LAYERS[0]]).contains("twice"));
+}
+
+/// Weights that are multiples of a scale already keep it, and lose nothing: RNNoise's, which are whole numbers from -128 over 256, but in 8 bits those
+/// rows that hold -128; and those behind a FakeQuantize, but for what that rounds.
+#[test]
+fn quantised_weights_are_kept() {
+    let lost = |case: &str, arithmetic: Arithmetic| {
+        let options = Options { arithmetic, ..Options::default() };
+        let compilation = cellc::internals::compile::compile(&corpus::case(case).model, &options).expect("it compiles");
+        let header = compilation.header.join(" ");
+        let [loss] = Loss::of(&compilation.model, &options)[..] else { panic!("{case}: one format") };
+        assert_eq!(header.contains("lossless"), loss.exact == loss.weights, "{header}");
+        loss
+    };
+    let loss = lost("rnnoise_step_f32", Arithmetic::Int16);
+    assert_eq!((loss.exact, loss.largest), (loss.weights, 0.0));
+    for arithmetic in [Arithmetic::Int8, Arithmetic::Int8x16] {
+        let loss = lost("rnnoise_step_f32", arithmetic);
+        assert!(loss.exact * 10 > loss.weights * 7 && loss.exact < loss.weights, "{loss:?}");
+        assert!(lost("fake_quantized_gru", arithmetic).largest < 1e-6);
+        let loss = lost("gru_cell_128_f32", arithmetic);
+        assert!(loss.exact * 10 < loss.weights && loss.largest > 1e-3, "{loss:?}");
+    }
 }
 
 /// The help speaks of the option that was given.

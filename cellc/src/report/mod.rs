@@ -1,5 +1,6 @@
 //! What a compiled model consists of, and where its time is expected to go: for `cellc inspect`.
 
+mod arithmetics;
 mod cost;
 mod measured;
 mod target;
@@ -15,6 +16,7 @@ use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
+pub use arithmetics::{ArithmeticCost, Arithmetics};
 use cost::{Cost, formula};
 pub use measured::Measured;
 pub use target::{Clock, Flash, Ram, TargetCost};
@@ -46,6 +48,8 @@ pub struct Report {
     pub totals: Totals,
     /// What a step costs on the target; none where the target is no machine of its own.
     pub on_target: Option<TargetCost>,
+    /// What the layers that multiply with matrices would cost in each arithmetic; none where there are none, or weights are given at run time.
+    pub arithmetics: Option<Arithmetics>,
     /// How cycles are estimated.
     pub formula: String,
 }
@@ -293,6 +297,7 @@ impl Report {
             layers,
             totals,
             on_target: TargetCost::new(compilation, measured),
+            arithmetics: arithmetics::arithmetics(compilation, isa.name),
             formula: match &plan.arch.instructions {
                 Some(_) => "cycles = instructions, an estimate for C by gcc 12 -O2, one a cycle".to_owned(),
                 None => formula(&plan.arch.costs),

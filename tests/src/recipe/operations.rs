@@ -119,6 +119,7 @@ impl Drawing {
             "Sin",
             "Cos",
             "Gelu",
+            "FakeQuantize",
         ];
         let kind = choices.pick("kind", &kinds);
         let set = "opset9";
@@ -159,6 +160,14 @@ impl Drawing {
                 (self.plain(kind, &positive), 3.0)
             }
             "Erf" | "Sin" | "Cos" => (self.plain(kind, &port), 1.0),
+            "FakeQuantize" => {
+                let levels = choices.pick("levels", &[2, 16, 255, 256]);
+                let ranges = [[-1.0, 1.0, -1.0, 1.0], [0.0, 2.0, -0.5, 0.25], [-0.3, 0.1, -0.3, 0.1]];
+                let range = choices.pick("range", &ranges).map(|end| self.number(end));
+                let [a, b, c, d] = &range;
+                let data = format!("levels=\"{levels}\" auto_broadcast=\"numpy\"");
+                (self.file.operation(kind, "opset1", &data, &[&port, a, b, c, d], &shape), 1.0)
+            }
             "Gelu" => {
                 let data =
                     choices.pick("approximation", &["", "approximation_mode=\"ERF\"", "approximation_mode=\"TANH\""]);

@@ -491,6 +491,7 @@ mod tests {
             folded: vec![Folded { kind: name.to_owned(), count: 1, names: vec![name.to_owned()] }],
             totals: Totals::default(),
             on_target: None,
+            arithmetics: None,
             formula: String::new(),
         }
     }

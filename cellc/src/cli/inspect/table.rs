@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{Clock, Flash, InputRole, Layer, Operand, Ram, Report, TargetCost};
+use crate::report::{ArithmeticCost, Arithmetics, Clock, Flash, InputRole, Layer, Operand, Ram, Report, TargetCost};
 
 use super::{done, folded, grouped, shapes, visible};
 
@@ -27,6 +27,10 @@ pub(super) fn table(report: &Report) -> String {
     text.push('\n');
     text.push_str(&kernels(report));
     text.push('\n');
+    if let Some(arithmetics) = &report.arithmetics {
+        text.push_str(&in_each_arithmetic(arithmetics));
+        text.push('\n');
+    }
     for line in totals(report) {
         for line in wrap(&line) {
             _ = writeln!(text, "{line}");
@@ -110,6 +114,42 @@ fn kernels(report: &Report) -> String {
         String::new(),
     ]);
     columns(&rows, [false, false, true, true, true, true, true, true, false])
+}
+
+/// What layers would cost in each arithmetic, and which suits the target.
+fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
+    let Arithmetics { names, machine, rows, totals, fastest, smallest, .. } = arithmetics;
+    let what = if arithmetics.in_instructions { "instructions" } else { "cycles" };
+    let row = |layers: String, costs: &[ArithmeticCost], fastest: usize| -> [String; 10] {
+        let bytes = costs.iter().map(|cost| grouped(cost.weight_bytes));
+        let cycles = costs.iter().map(|cost| grouped(cost.cycles.round() as u64));
+        let mut cells = std::iter::once(layers).chain(bytes).chain(cycles).chain([names[fastest].to_owned()]);
+        std::array::from_fn(|_| cells.next().unwrap_or_default())
+    };
+    let names_twice = names.iter().chain(names).map(|name| (*name).to_owned());
+    let mut words = ["layer".to_owned()].into_iter().chain(names_twice).chain(["fastest".to_owned()]);
+    let mut head: [String; 10] = std::array::from_fn(|_| words.next().unwrap_or_default());
+    head[1] = format!("bytes: {}", head[1]);
+    head[5] = format!("{what}: {}", head[5]);
+    let mut lines = vec![head];
+    for cost in rows {
+        let layers: Vec<_> = cost.layers.iter().map(|layer| visible(layer)).collect();
+        lines.push(row(layers.join(", "), &cost.costs, cost.fastest));
+    }
+    if rows.len() > 1 {
+        lines.push(row("all".to_owned(), totals, *fastest));
+    }
+    let mut text = format!("In each arithmetic (--arithmetic) on {machine}, {what} being an estimate:\n");
+    text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
+    text += &match fastest == smallest {
+        true => format!("{} is the fastest there, and the smallest.\n", names[*fastest]),
+        false => format!("{} is the fastest there, {} the smallest.\n", names[*fastest], names[*smallest]),
+    };
+    for (at, other) in &arithmetics.without_gain {
+        let (name, other) = (names[*at], names[*other]);
+        text += &format!("{name} gains nothing there: {other} is more exact, as small and as fast.\n");
+    }
+    text
 }
 
 fn totals(report: &Report) -> Vec<String> {

@@ -7,7 +7,7 @@ use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
     Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Nearest, Normalization, Op, PadMode,
-    Resize, ResizeBy, Sampling, Scaling, Value, ValueId,
+    Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -52,6 +52,8 @@ pub(super) enum Then {
     DataFirst,
     /// Sizes are the second input and scales the third, of which one is read.
     SizesOrScales(bool),
+    /// Elements are rounded to one of so many levels of a range, which are levels of another range.
+    Quantise(i64),
     /// There is a second output, indices of this type.
     Indices(ElementType),
 }
@@ -158,6 +160,13 @@ impl GraphReader<'_, '_> {
                     return None;
                 }
                 ReadOperation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 }))
+            }
+            LayerType::FakeQuantize => {
+                let broadcast = self.auto_broadcast(index, data);
+                // f32 counts so far without a gap
+                let levels = self.whole(index, data, "levels", None, 2..=1 << 24);
+                broadcast?;
+                ReadOperation::new(Op::Elementwise(Elementwise::Add)).then(Then::Quantise(levels?))
             }
             LayerType::Elu => {
                 let alpha = self.number(index, data, "alpha")? as f32;
@@ -533,6 +542,7 @@ impl GraphReader<'_, '_> {
                 let first = inputs.first().map_or(ElementType::F32, |x| self.graph.model.values[x.0].element);
                 operation.element = OutputTypes::Each(vec![first, indices]);
             }
+            &Then::Quantise(levels) => self.quantise(index, levels, inputs)?,
             Then::Truncate => {
                 // a - a mod b is a multiple of b, whichever way a quotient is rounded
                 let [a, b] = inputs[..] else { return Some(()) };
@@ -545,9 +555,64 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
+    /// `x` between `input_low` and `input_high` to the nearest of `levels` equal steps, each of which is one from `output_low` to `output_high`; ties
+    /// go to the even step. What is left is the sum of what `inputs` become.
+    fn quantise(&mut self, index: usize, levels: i64, inputs: &mut Vec<ValueId>) -> Option<()> {
+        use Elementwise as E;
+        let [x, input_low, input_high, output_low, output_high] = inputs[..] else {
+            let found = format!("FakeQuantize with another number of inputs: {}", inputs.len());
+            self.error(index, self.origin(index), found, "five inputs", SAVE_AGAIN);
+            return None;
+        };
+        let ends = [input_low, input_high].map(|end| self.known(end));
+        let [Some(low), Some(high)] = ends else {
+            let found = "FakeQuantize with a range that is not constant";
+            let valid = "constants for input_low and input_high";
+            self.error(index, self.origin(index), found, valid, "make the range constant");
+            return None;
+        };
+        let (lowest, highest) = (low.len().max(1), high.len().max(1));
+        let pairs = (0..lowest.max(highest)).map(|at| (low.get_f32(at % lowest), high.get_f32(at % highest)));
+        if let Some((low, high)) = { pairs }.find(|(low, high)| low.partial_cmp(high) != Some(std::cmp::Ordering::Less))
+        {
+            let found = format!("FakeQuantize from {low} to {high}");
+            self.error(index, self.origin(index), found, "an input_low below input_high", "correct the range");
+            return None;
+        }
+        let elementwise = |reader: &mut Self, function: E, of: [ValueId; 2]| {
+            reader.extra(index, Op::Elementwise(function), of.to_vec())
+        };
+        let steps = Tensor::from_f32(Vec::new(), &[(levels - 1) as f32])?;
+        let steps = self.extra(index, Op::Constant(steps), Vec::new());
+        let above = elementwise(self, E::Maximum, [x, input_low]);
+        let within = elementwise(self, E::Minimum, [above, input_high]);
+        let from_low = elementwise(self, E::Subtract, [within, input_low]);
+        let range = elementwise(self, E::Subtract, [input_high, input_low]);
+        let each = elementwise(self, E::Divide, [steps, range]);
+        let level = elementwise(self, E::Multiply, [from_low, each]);
+        let level = self.extra(index, Op::Elementwise(E::Round), vec![level]);
+        let range = elementwise(self, E::Subtract, [output_high, output_low]);
+        let each = elementwise(self, E::Divide, [range, steps]);
+        *inputs = vec![elementwise(self, E::Multiply, [level, each]), output_low];
+        Some(())
+    }
+
+    /// A constant of the model, converted or not.
+    fn known(&self, value: ValueId) -> Option<Tensor> {
+        let node = self.graph.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
+        match &node.op {
+            Op::Constant(tensor) => Some(tensor.clone()),
+            Op::Convert => self.known(*node.inputs.first()?),
+            _ => None,
+        }
+    }
+
     /// A node that is not written down, on the way to a layer's own.
     fn extra(&mut self, index: usize, op: Op, inputs: Vec<ValueId>) -> ValueId {
-        let element = inputs.first().map_or(ElementType::I64, |input| self.graph.model.values[input.0].element);
+        let element = match (&op, inputs.first()) {
+            (Op::Constant(tensor), _) => tensor.element(),
+            (_, input) => input.map_or(ElementType::I64, |input| self.graph.model.values[input.0].element),
+        };
         let value = self.graph.add(Value { names: Vec::new(), shape: None, element, origin: self.origin(index) });
         self.node(index, op, inputs, vec![value], Vec::new());
         value

@@ -473,8 +473,8 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
 
 #[test]
 fn every_type_of_layer_that_is_read() {
-    // these stand in every model, and bodies have tests of their own
-    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If"];
+    // these stand in every model, bodies have tests of their own, and FakeQuantize wants constants: a case of the corpus has them
+    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If", "FakeQuantize"];
     let typed = cases().into_iter().map(|case| (case, ElementType::F32)).chain(typed_cases());
     for ((name, set, data, (inputs, outputs), op), element) in typed {
         if name == "ConvertLike" {
@@ -597,6 +597,9 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("Clamp", "opset1", "min=\"nan\" max=\"0,5\"".to_owned(), (1, 1)),
         ("Clamp", "opset1", "min=\"nan\" max=\"1\"".to_owned(), (1, 1)),
         ("Clamp", "opset1", String::new(), (1, 1)),
+        ("FakeQuantize", "opset1", "levels=\"1\"".to_owned(), (5, 1)),
+        ("FakeQuantize", "opset1", "levels=\"256\"".to_owned(), (5, 1)),
+        ("FakeQuantize", "opset1", "levels=\"256\"".to_owned(), (4, 1)),
         ("Elu", "opset1", "alpha=\"inf\"".to_owned(), (1, 1)),
         ("SoftSign", "opset4", String::new(), (1, 1)),
         ("SoftMax", "opset1", "axis=\"-1\"".to_owned(), (1, 1)),

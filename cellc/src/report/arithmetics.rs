@@ -1,0 +1,138 @@
+//! What layers would cost in each arithmetic: the model is planned and lowered once for each.
+
+use serde::Serialize;
+
+use super::{kernels, layers, layers_by_value, operand};
+use crate::compile::{self, Compilation};
+use crate::model::ValidOp;
+use crate::options::{Arithmetic, Options, WeightFormat};
+use crate::plan::plan;
+
+/// The most exact first.
+const ORDER: [Arithmetic; 4] = [Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8x16, Arithmetic::Int8];
+
+/// By how much, in parts of it, a cost may be larger and still count as the same: estimates say no more.
+const ALIKE: f64 = 0.03;
+
+/// What the layers that multiply with matrices would cost in each arithmetic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Arithmetics {
+    /// What they are called, the most exact first; costs are in this order.
+    pub names: Vec<&'static str>,
+    /// The target, or on one that is no machine of its own the instruction set.
+    pub machine: &'static str,
+    /// Whether cycles are instructions.
+    pub in_instructions: bool,
+    /// A row for each kernel that has such layers, in the order in which they run.
+    pub rows: Vec<LayersCost>,
+    /// Of all rows.
+    pub totals: Vec<ArithmeticCost>,
+    /// The fastest one for all layers, and the one of the fewest bytes, by place; of those alike, the most exact.
+    pub fastest: usize,
+    /// See `fastest`.
+    pub smallest: usize,
+    /// Those for which a more exact one takes no more time and no more bytes, each with that one.
+    pub without_gain: Vec<(usize, usize)>,
+}
+
+/// What the layers of one kernel would cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayersCost {
+    /// Their names in the model.
+    pub layers: Vec<String>,
+    /// By arithmetic.
+    pub costs: Vec<ArithmeticCost>,
+    /// The fastest, by place; of those alike, the most exact.
+    pub fastest: usize,
+}
+
+/// What something costs in one arithmetic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ArithmeticCost {
+    /// Of packed weights and biases.
+    pub weight_bytes: u64,
+    /// Estimated by [`super::Report::formula`].
+    pub cycles: f64,
+}
+
+/// Of a compiled model on one of its instruction sets; `None` where it has no matrices that are known when compiling.
+pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithmetics> {
+    let model = &compilation.model;
+    if model.parameters.iter().any(|parameter| parameter.weight) {
+        return None;
+    }
+    let found = ORDER.map(|arithmetic| of_kernels(compilation, isa, arithmetic));
+    let [first, others @ ..] = &found;
+    if first.is_empty() {
+        return None;
+    }
+    let rows: Vec<LayersCost> = first
+        .iter()
+        .map(|(layers, cost)| {
+            let other =
+                |found: &Vec<(Vec<String>, ArithmeticCost)>| Some(found.iter().find(|(own, _)| own == layers)?.1);
+            let others = others.iter().map(other).collect::<Option<Vec<_>>>()?;
+            let costs: Vec<_> = std::iter::once(*cost).chain(others).collect();
+            Some(LayersCost { layers: layers.clone(), fastest: least(&costs, |cost| cost.cycles), costs })
+        })
+        .collect::<Option<_>>()?;
+    let total = |at: usize| ArithmeticCost {
+        weight_bytes: rows.iter().map(|row| row.costs[at].weight_bytes).sum(),
+        cycles: rows.iter().map(|row| row.costs[at].cycles).sum(),
+    };
+    let totals: Vec<_> = (0..ORDER.len()).map(total).collect();
+    let without_gain = |at: usize| {
+        let (own, mut exacter) = (totals[at], (0..at).rev());
+        let better = |other: &ArithmeticCost| {
+            is_alike(other.cycles, own.cycles) && is_alike(other.weight_bytes as f64, own.weight_bytes as f64)
+        };
+        exacter.find(|other| better(&totals[*other])).map(|other| (at, other))
+    };
+    let arch = compilation.plan.arch;
+    Some(Arithmetics {
+        names: ORDER.map(Arithmetic::name).to_vec(),
+        machine: if arch.instructions.is_some() {
+            arch.name
+        } else {
+            compilation.plan.isas.iter().find(|(own, _)| own.name == isa)?.0.name
+        },
+        in_instructions: arch.instructions.is_some(),
+        fastest: least(&totals, |cost| cost.cycles),
+        smallest: least(&totals, |cost| cost.weight_bytes as f64),
+        without_gain: (0..ORDER.len()).filter_map(without_gain).collect(),
+        rows,
+        totals,
+    })
+}
+
+/// The kernels that multiply with matrices: the names of the layers that do so, and what they cost.
+fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> Vec<(Vec<String>, ArithmeticCost)> {
+    let (model, given) = (&compilation.model, &compilation.options);
+    let weight_format = if arithmetic == Arithmetic::F32 { given.weight_format } else { WeightFormat::F32 };
+    let options = Options { arithmetic, arithmetic_of: Vec::new(), weight_format, ..given.clone() };
+    let plan = plan(model, &options);
+    let program = compile::program(model, &plan);
+    let Some(at) = plan.isas.iter().position(|(own, _)| own.name == isa) else { return Vec::new() };
+    let (isa, body) = (plan.isas[at].0, program.body(at));
+    let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
+    let layers = layers(model, &plan, body, |source| operand(&by_value, source));
+    let cost = |kernel: super::Kernel| {
+        let is_product = |i: &usize| matches!(nodes[*i].op, ValidOp::Cell(_) | ValidOp::Dense(_));
+        let own: Vec<usize> = kernel.layers.into_iter().filter(is_product).collect();
+        let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
+        (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })
+    };
+    let all = kernels(model, &plan, body, isa, &layers).into_iter().map(cost);
+    all.filter(|(layers, _): &(Vec<String>, _)| !layers.is_empty()).collect()
+}
+
+/// The place of the first that is alike to the least.
+fn least(costs: &[ArithmeticCost], of: impl Fn(&ArithmeticCost) -> f64) -> usize {
+    let least = costs.iter().map(&of).fold(f64::INFINITY, f64::min);
+    costs.iter().position(|cost| is_alike(of(cost), least)).unwrap_or(0)
+}
+
+/// Whether a cost is not larger than another one, or not by much.
+fn is_alike(cost: f64, other: f64) -> bool {
+    cost <= other * (1.0 + ALIKE)
+}
