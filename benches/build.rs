@@ -232,6 +232,9 @@ fn trade_entry(trade: Option<Trade>) -> String {
     match trade {
         None => "None".to_owned(),
         Some(Trade::Weights(format)) => format!("Some(Trade::Weights(cellc::WeightFormat::{format:?}))"),
+        Some(Trade::Products(arithmetic)) => {
+            format!("Some(Trade::Products(cellc::Arithmetic::{arithmetic:?}))")
+        }
         Some(Trade::Activations(accuracy)) => {
             format!("Some(Trade::Activations(cellc::Accuracy::{accuracy:?}))")
         }

@@ -199,7 +199,7 @@ mod tests {
     use cellc::internals::timing::Cores;
     use cellc::internals::timing::floor::Work;
 
-    use super::{Bounds, Expected, TOLERANCE, check, model};
+    use super::{Bounds, Expected, Isa, TOLERANCE, check, model};
     use crate::contender::{Contender, contenders, traded};
     use crate::trade::{Trade, trades};
     use crate::workload::{Variant, WORKLOADS};
