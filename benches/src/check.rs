@@ -232,7 +232,9 @@ mod tests {
                 let on =
                     |on: Option<&str>| seen.iter().find(|(n, i, t, _)| t.is_none() && n == name && i.as_deref() == on);
                 let extended = || isa.as_deref().and_then(Isa::from_name)?.extends;
-                let default = on(isa.as_deref()).or_else(|| on(Some(extended()?.name))).expect("with default options");
+                let default = on(isa.as_deref()).or_else(|| on(Some(extended()?.name)));
+                let default =
+                    default.unwrap_or_else(|| panic!("{name} {isa:?} {trade:?} has none with default options"));
                 let same = matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Keep));
                 assert_eq!(*bits == default.3, same, "{} {name} {isa:?} {trade:?}", workload.name);
             }

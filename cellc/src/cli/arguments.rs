@@ -897,7 +897,12 @@ mod tests {
     #[test]
     fn an_unknown_instruction_set_lists_the_valid_ones() {
         let text = compile(&["--isa=sse9"]).unwrap_err().to_string();
-        assert!(text.contains("generic, neon, scalar, scalar_fma, helium, rvv, avx2, avx512"), "{text}");
+        assert!(
+            text.contains(
+                "generic, neon, neon_dotprod, scalar, scalar_fma, helium, rvv, avx2, avx_vnni, avx512, avx512_vnni"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -314,7 +314,7 @@ pub(super) const CLANG_WITH_HELIUM: &str =
 
 /// What to do about it.
 pub(super) const WITHOUT_HELIUM: &str =
-    "on its own clang computes with vectors that make 0 of subnormal numbers; take -mcpu=cortex-m55+nomve.fp";
+    "clang makes 0 of subnormal numbers with Helium; take -mcpu=cortex-m55+nomve.fp";
 
 /// Cortex-M55: Helium, and its FPU, which keeps what is subnormal.
 pub static CORTEX_M55: Arch = Arch {
