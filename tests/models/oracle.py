@@ -158,6 +158,11 @@ class Net:
             value = np.frombuffer(data, TYPES[kind], count)
         return widen(value.reshape(shape))
 
+    def is_known(self, layer):
+        """Whether a layer is a constant, converted or not."""
+        layer = self.layers[layer]
+        return layer.kind == 'Const' or layer.kind == 'Convert' and self.is_known(self.source[layer.id, layer.inputs[0]][0])
+
     def run(self, given, variables=None):
         """Results, given the Parameters by layer id; variables are changed in place."""
         known = {}
@@ -168,6 +173,8 @@ class Net:
             if source not in known:
                 layer = self.layers[source[0]]
                 operands = [value(self.source[layer.id, port]) for port in layer.inputs]
+                if layer.kind == 'FakeQuantize' and self.is_known(self.source[layer.id, layer.inputs[0]][0]):
+                    operands = [np.asarray(operand, np.float32) for operand in operands]
                 if layer.kind == 'Parameter':
                     out = given[layer.id]
                 elif layer.kind == 'Const':
@@ -325,8 +332,10 @@ def compute(layer, v):
         return np.round(v[0])
     if kind == 'FakeQuantize':
         x, low, high, out_low, out_high = v
-        steps = int(a['levels']) - 1
-        return np.round((np.clip(x, low, high) - low) / (high - low) * steps) / steps * (out_high - out_low) + out_low
+        # cellc's models hold steps, their inverses, and what is known when compiling as f32
+        steps, single = np.float32(int(a['levels']) - 1), np.float32
+        each, out_each = steps / (single(high) - single(low)), (single(out_high) - single(out_low)) / steps
+        return np.round((np.clip(x, low, high) - low) * each) * out_each + out_low
     if kind == 'Sign':
         return np.sign(v[0])
     if kind == 'Sqrt':
