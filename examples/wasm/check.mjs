@@ -24,6 +24,14 @@ const browser = process.env.CHROMIUM ?? 'chromium';
 const flags = '--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync';
 const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
 let found, end;
+// the browser's helpers may still write there for a while
+const clear = (tries) => {
+    try {
+        rmSync(profile, { recursive: true, force: true });
+    } catch {
+        if (tries > 0) setTimeout(() => clear(tries - 1), 200);
+    }
+};
 const ended = new Promise((resolve) => (end = resolve));
 const serving = server((posted) => end((found = posted)));
 serving.listen(0, 'localhost', () => {
@@ -40,6 +48,6 @@ serving.listen(0, 'localhost', () => {
         if (found !== undefined) verdict('chromium', found);
         serving.closeAllConnections();
         serving.close();
-        rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }); // its helpers may still write there
+        clear(25);
     });
 });
