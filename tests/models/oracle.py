@@ -126,6 +126,7 @@ class Layer:
         ports = lambda side: [int(p.get('id')) for p in (element.find(side) if element.find(side) is not None else [])]
         self.inputs, self.outputs = ports('input'), ports('output')
         self.body, self.port_map, self.back_edges = element.find('body'), element.find('port_map'), element.find('back_edges')
+        self.branches = [(element.find(f'{name}_body'), element.find(f'{name}_port_map')) for name in ('then', 'else')]
 
 
 class Net:
@@ -141,6 +142,8 @@ class Net:
         self.results = [layer for layer in self.layers.values() if layer.kind == 'Result']
         self.assigns = [layer for layer in self.layers.values() if layer.kind == 'Assign']
         self.bodies = {layer.id: Net(layer.body, blob) for layer in self.layers.values() if layer.body is not None}
+        self.branches = {layer.id: [(Net(body, blob), ports) for body, ports in layer.branches]
+                         for layer in self.layers.values() if layer.kind == 'If'}
         self.constants = {layer.id: self.constant(layer) for layer in self.layers.values() if layer.kind == 'Const'}
 
     def constant(self, layer):
@@ -188,6 +191,8 @@ class Net:
                     after[layer.attributes['variable_id']] = out = operands[0]
                 elif layer.body is not None:
                     out = iterate(layer, self.bodies[layer.id], operands)
+                elif layer.kind == 'If':
+                    out = choose(layer, self.branches[layer.id], operands)
                 else:
                     out = compute(layer, operands)
                 out = out if isinstance(out, (tuple, list)) else [out]
@@ -204,6 +209,17 @@ class Net:
 
     def by_id(self, results):
         return {layer.id: result for layer, result in zip(self.results, results)}
+
+
+def choose(layer, branches, operands):
+    """If: the results of the branch that the first operand chooses."""
+    body, ports = branches[0 if np.ravel(operands[0])[0] else 1]
+    by_port = dict(zip(layer.inputs, operands))
+    number = lambda entry, name: int(entry.get(name))
+    given = {number(e, 'internal_layer_id'): by_port[number(e, 'external_port_id')] for e in ports if e.tag == 'input'}
+    results = body.by_id(body.run(given))
+    of = {number(e, 'external_port_id'): number(e, 'internal_layer_id') for e in ports if e.tag == 'output'}
+    return [results[of[port]] for port in layer.outputs]
 
 
 def iterate(layer, body, operands):
@@ -273,13 +289,7 @@ def widen(v):
     return v if v.dtype == bool else v.astype(np.int64 if v.dtype.kind in 'iu' else np.float64)
 
 
-def divide(a, b):
-    if a.dtype.kind == 'i':
-        return (np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))).astype(np.int64)
-    return a / b
-
-
-BINARY = {'Add': np.add, 'Subtract': np.subtract, 'Multiply': np.multiply, 'Divide': divide, 'Maximum': np.maximum,
+BINARY = {'Add': np.add, 'Subtract': np.subtract, 'Multiply': np.multiply, 'Maximum': np.maximum,
           'Minimum': np.minimum, 'Mod': np.fmod, 'FloorMod': np.mod, 'Equal': np.equal, 'NotEqual': np.not_equal,
           'Greater': np.greater, 'GreaterEqual': np.greater_equal, 'Less': np.less, 'LessEqual': np.less_equal,
           'LogicalAnd': np.logical_and, 'LogicalOr': np.logical_or, 'PRelu': None, 'PReLU': None}
@@ -293,7 +303,18 @@ REDUCTIONS = {'ReduceSum': lambda x, axes, keep: x.sum(axes, keepdims=keep),
               'ReduceMin': lambda x, axes, keep: x.min(axes, keepdims=keep),
               'ReduceProd': lambda x, axes, keep: x.prod(axes, keepdims=keep),
               'ReduceL1': lambda x, axes, keep: np.abs(x).sum(axes, keepdims=keep),
-              'ReduceL2': lambda x, axes, keep: np.sqrt((x * x).sum(axes, keepdims=keep))}
+              'ReduceL2': lambda x, axes, keep: np.sqrt((x * x).sum(axes, keepdims=keep)),
+              'ReduceLogicalAnd': lambda x, axes, keep: x.all(axes, keepdims=keep),
+              'ReduceLogicalOr': lambda x, axes, keep: x.any(axes, keepdims=keep)}
+
+
+# How ScatterNDUpdate and ScatterElementsUpdate put an update to what is there.
+COMBINE = {'none': lambda old, new: new, 'sum': np.add, 'prod': np.multiply, 'max': np.maximum, 'min': np.minimum}
+
+
+def in_f32(v):
+    """A constant that cellc's models hold as f32."""
+    return np.float64(np.float32(v))
 
 
 def compute(layer, v):
@@ -317,6 +338,14 @@ def compute(layer, v):
         if slope.ndim == 1 and v[0].ndim > 1 and slope.size > 1:
             slope = slope.reshape([1, -1] + [1] * (v[0].ndim - 2))
         return np.where(v[0] < 0, v[0] * slope, v[0])
+    if kind == 'Divide' and v[0].dtype.kind == 'i':
+        floor = v[0] // v[1]
+        # the first of the attribute's values is the default
+        return floor if truth(a.get('m_pythondiv', 'true')) else floor + ((v[0] % v[1] != 0) & (floor < 0))
+    if kind == 'Divide':
+        return v[0] / v[1]
+    if kind == 'Power':
+        return v[0] ** v[1]
     if kind in BINARY:
         return BINARY[kind](v[0], v[1])
     if kind in UNARY:
@@ -333,8 +362,8 @@ def compute(layer, v):
     if kind == 'FakeQuantize':
         x, low, high, out_low, out_high = v
         # cellc's models hold steps, their inverses, and what is known when compiling as f32
-        steps, single = np.float32(int(a['levels']) - 1), np.float32
-        each, out_each = steps / (single(high) - single(low)), (single(out_high) - single(out_low)) / steps
+        steps, f = np.float32(int(a['levels']) - 1), np.float32
+        each, out_each = steps / (f(high) - f(low)), (f(out_high) - f(out_low)) / steps
         return np.round((np.clip(x, low, high) - low) * each) * out_each + out_low
     if kind == 'Sign':
         return np.sign(v[0])
@@ -347,10 +376,18 @@ def compute(layer, v):
     if kind == 'Erf':
         return erf(v[0])
     if kind == 'Gelu' and a.get('approximation_mode', 'erf').lower() == 'tanh':
-        return v[0] / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (v[0] + 0.044715 * v[0] ** 3)))
+        # (1 + tanh(t)) / 2 = 1 / (1 + exp(-2 t))
+        twice, cubed = in_f32(np.sqrt(8 / np.pi)), in_f32(np.sqrt(8 / np.pi) * 0.044715)
+        return v[0] / (1 + np.exp(-v[0] * (twice + cubed * v[0] ** 2)))
     if kind == 'Gelu':
         # cellc's models hold such numbers as f32
         return v[0] / 2 * (1 + erf(v[0] * np.float64(np.float32(np.sqrt(0.5)))))
+    if kind == 'Swish':
+        return v[0] / (1 + np.exp(-v[0] * (v[1] if len(v) > 1 else 1)))
+    if kind == 'Selu':
+        return v[2] * np.where(v[0] > 0, v[0], v[1] * np.expm1(np.minimum(v[0], 0)))
+    if kind == 'HSigmoid':
+        return np.clip(v[0] * in_f32(1 / 6) + 0.5, 0, 1)
     if kind == 'HSwish':
         return v[0] * np.clip(v[0] * np.float64(np.float32(1 / 6)) + 0.5, 0, 1)
     if kind == 'MVN':
@@ -358,9 +395,25 @@ def compute(layer, v):
         centred = v[0] - v[0].mean(axes, keepdims=True)
         if not truth(a.get('normalize_variance')):
             return centred
-        variance, eps = (centred ** 2).mean(axes, keepdims=True), float(a['eps'])
+        variance, eps = (centred ** 2).mean(axes, keepdims=True), single(a['eps'])
         inside = a['eps_mode'].lower() == 'inside_sqrt'
         return centred / (np.sqrt(variance + eps) if inside else np.sqrt(variance) + eps)
+    if kind == 'BatchNormInference':
+        scale, shift, mean, variance = (part.reshape([-1] + [1] * (v[0].ndim - 2)) for part in v[1:])
+        factor = scale / np.sqrt(variance + single(a['epsilon']))
+        return v[0] * in_f32(factor) + in_f32(shift - mean * factor)
+    if kind == 'GroupNormalization':
+        groups = v[0].reshape(v[0].shape[0], int(a['num_groups']), -1)
+        centred = groups - groups.mean(-1, keepdims=True)
+        normal = centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + single(a['epsilon']))
+        scale, shift = (part.reshape([-1] + [1] * (v[0].ndim - 2)) for part in v[1:])
+        return normal.reshape(v[0].shape) * scale + shift
+    if kind == 'NormalizeL2':
+        axes, eps = tuple(int(axis) for axis in np.ravel(v[1])), single(a['eps'])
+        total = (v[0] ** 2).sum(axes, keepdims=True)
+        return v[0] / np.sqrt(total + eps if a['eps_mode'] == 'add' else np.maximum(total, eps))
+    if kind == 'Einsum':
+        return np.einsum(a['equation'], *v)
     if kind in REDUCTIONS:
         axes = tuple(int(axis) for axis in np.ravel(v[1]))
         return REDUCTIONS[kind](v[0], axes, truth(a.get('keep_dims')))
@@ -433,9 +486,26 @@ def compute(layer, v):
         axis, depth = int(a['axis']), int(v[1])
         return np.moveaxis(np.where(v[0][..., None] == np.arange(depth), v[2], v[3]), -1, axis)
     if kind == 'ScatterNDUpdate':
-        out = np.array(v[0])
-        out[tuple(np.moveaxis(v[1], -1, 0))] = v[2]
+        out, combine = np.array(v[0]), COMBINE[a.get('reduction', 'none')]
+        for k in np.ndindex(v[1].shape[:-1]):
+            at = tuple(v[1][k])
+            out[at] = combine(out[at], v[2][k])
         return out
+    if kind == 'ScatterElementsUpdate':
+        out, combine = np.array(v[0]), COMBINE[a.get('reduction', 'none')]
+        axis = int(np.ravel(v[3])[0]) % out.ndim
+        for k in np.ndindex(v[1].shape):
+            # what lies beyond an end is the end
+            place = np.clip(v[1][k], -out.shape[axis], out.shape[axis] - 1)
+            at = k[:axis] + (place,) + k[axis + 1:]
+            out[at] = combine(out[at], v[2][k])
+        return out
+    if kind == 'DepthToSpace':
+        return blocks(v[0], int(a.get('block_size', 1)), a['mode'] == 'depth_first', True)
+    if kind == 'SpaceToDepth':
+        return blocks(v[0], int(a.get('block_size', 1)), a['mode'] == 'depth_first', False)
+    if kind == 'Interpolate':
+        return interpolate(layer, v)
     if kind == 'Slice':
         start, stop, step = (np.ravel(x) for x in v[1:4])
         axes = np.ravel(v[4]) if len(v) > 4 else range(len(start))
@@ -464,7 +534,7 @@ def compute(layer, v):
     if kind == 'ReverseSequence':
         out = np.array(v[0])
         batch, steps = int(a.get('batch_axis', 0)), int(a.get('seq_axis', 1))
-        for k, length in enumerate(np.ravel(v[1])):
+        for k, length in enumerate(np.clip(np.ravel(v[1]), 0, out.shape[steps])):
             row = np.moveaxis(out, (batch, steps), (0, 1))[k]
             row[:int(length)] = row[:int(length)][::-1].copy()
         return out
@@ -494,6 +564,58 @@ def compute(layer, v):
             return np.pad(v[0][cut], pads, constant_values=v[3] if len(v) > 3 else 0)
         return np.pad(v[0][cut], pads, a['pad_mode'])
     raise NotImplementedError(kind)
+
+
+def blocks(x, size, depth_first, to_space):
+    """DepthToSpace; SpaceToDepth is its inverse: channels say where in a block an element stands."""
+    n, space = x.shape[0], x.shape[2:] if to_space else tuple(s // size for s in x.shape[2:])
+    channels = x.shape[1] // size ** len(space) if to_space else x.shape[1]
+    narrow = np.zeros((n, channels * size ** len(space), *space))
+    wide = np.zeros((n, channels, *(s * size for s in space)))
+    for inside in np.ndindex(*[size] * len(space)):
+        which = int(np.ravel_multi_index(inside, [size] * len(space)))
+        cut = (slice(None), slice(None)) + tuple(slice(at, None, size) for at in inside)
+        for c in range(channels):
+            deep = c * size ** len(space) + which if depth_first else which * channels + c
+            if to_space:
+                wide[(slice(None), c) + cut[2:]] = x[:, deep]
+            else:
+                narrow[:, deep] = x[(slice(None), c) + cut[2:]]
+    return wide if to_space else narrow
+
+
+def interpolate(layer, v):
+    """By nearest, linear_onnx or cubic; places and weights in f32, as cellc's models hold them."""
+    a, x, f = layer.attributes, v[0], np.float32
+    sizes, scales = (v[1], v[2]) if layer.version == 'opset4' else (v[1], v[1])
+    by_size = a['shape_calculation_mode'] == 'sizes'
+    axes = v[-1] if len(v) > (3 if layer.version == 'opset4' else 2) else range(x.ndim)
+    scaling, mode = a.get('coordinate_transformation_mode', 'half_pixel'), a['mode']
+    for k, axis in enumerate(int(axis) for axis in axes):
+        old = x.shape[axis]
+        scale = f(sizes[k]) / f(old) if by_size else f(scales[k])
+        new = int(sizes[k]) if by_size else int(np.floor(scale * f(old)))
+        out = np.arange(new).astype(f)
+        half = (out + f(.5)) / scale - f(.5)
+        at = {'half_pixel': half, 'asymmetric': out / scale, 'pytorch_half_pixel': half if new > 1 else 0 * out,
+              'tf_half_pixel_for_nn': (out + f(.5)) / scale,
+              'align_corners': out * f(old - 1) / f(max(new - 1, 1)) if new > 1 else 0 * out}[scaling]
+        inside = lambda places: np.clip(places, 0, old - 1).astype(np.int64)
+        if mode == 'nearest':
+            rounded = {'round_prefer_floor': np.ceil(at - f(.5)), 'round_prefer_ceil': np.floor(at + f(.5)), 'floor': np.floor(at),
+                       'ceil': np.ceil(at), 'simple': np.ceil(at) if scale < 1 else np.floor(at)}[a.get('nearest_mode', 'round_prefer_floor')]
+            x = np.take(x, inside(rounded), axis)
+            continue
+        below, c = np.floor(at), f(a.get('cube_coeff', -.75))
+        rest = at - below
+        near = lambda d: ((c + 2) * d - (c + 3)) * d * d + 1
+        far = lambda d: ((c * d - 5 * c) * d + 8 * c) * d - 4 * c
+        taps = [(0, 1 - rest), (1, rest)] if mode == 'linear_onnx' else [
+            (-1, far(rest + 1)), (0, near(rest)), (1, near(1 - rest)), (2, far(2 - rest))]
+        along = [1] * x.ndim
+        along[axis] = -1
+        x = sum(np.take(x, inside(below + tap), axis) * weight.astype(np.float64).reshape(along) for tap, weight in taps)
+    return x
 
 
 def moving(a, sizes, kernel):

@@ -79,6 +79,17 @@ pub struct IteratedOutput {
     pub shape: Vec<usize>,
 }
 
+/// A branch of an If.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The body, whose weights are the model's.
+    pub body: ModelFile,
+    /// Its Parameters, each with the port of the If that it is.
+    pub inputs: Vec<(usize, Port)>,
+    /// Its Results.
+    pub results: Vec<Port>,
+}
+
 impl ModelFile {
     /// Adds a layer.
     fn layer(
@@ -245,6 +256,30 @@ impl ModelFile {
         let from: Vec<&Port> = inputs.iter().map(|input| &input.of).collect();
         let shapes: Vec<Vec<usize>> = outputs.into_iter().map(|output| output.shape).collect();
         self.layer_with("", "TensorIterator", "opset1", "", &from, &nameless(&shapes), &text)
+    }
+
+    /// An If of a condition and of values: where it holds, the first branch.
+    pub fn either(&mut self, condition: &Port, values: &[&Port], branches: [Branch; 2]) -> Vec<Port> {
+        let shapes: Vec<Vec<usize>> = branches[0].results.iter().map(|result| result.shape.clone()).collect();
+        let mut text = String::new();
+        for (name, Branch { mut body, inputs, results }) in ["then", "else"].into_iter().zip(branches) {
+            let _ = write!(text, "<{name}_port_map>");
+            for (port, Port { layer, .. }) in inputs {
+                let _ = write!(text, "<input external_port_id=\"{port}\" internal_layer_id=\"{layer}\"/>");
+            }
+            for (i, of) in results.iter().enumerate() {
+                let (port, layer) = (1 + values.len() + i, body.result(of));
+                let _ = write!(text, "<output external_port_id=\"{port}\" internal_layer_id=\"{layer}\"/>");
+            }
+            let Self { layers, edges, work, .. } = body;
+            let _ = write!(
+                text,
+                "</{name}_port_map><{name}_body><layers>\n{layers}</layers><edges>{edges}</edges></{name}_body>"
+            );
+            self.work += work;
+        }
+        let inputs: Vec<&Port> = [condition].into_iter().chain(values.iter().copied()).collect();
+        self.layer_with("", "If", "opset8", "", &inputs, &nameless(&shapes), &text)
     }
 
     /// An output of the model; its layer.

@@ -122,7 +122,7 @@ impl Validation<'_> {
             E::GeluTanh => {
                 // half of 1 + tanh(v) is the sigmoid of 2 v, which keeps its digits where it is small
                 let square = self.squared(node, x)?;
-                let [most, least] = [0.071_354_814, 1.595_769].map(|v| self.number_like(x, v));
+                let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| self.number_like(x, v));
                 let scaled = self.computed(node, E::Multiply, vec![square, most?])?;
                 let scaled = self.computed(node, E::Add, vec![scaled, least?])?;
                 let inner = self.computed(node, E::Multiply, vec![scaled, x.clone()])?;

@@ -1,4 +1,4 @@
-//! What decides, and whole numbers: comparisons, logic, rounding, the best of a row, look-up at run time, sums along an axis, scattered rows.
+//! What decides, and whole numbers: comparisons, logic, rounding, the best of a row, look-up at run time, sums along an axis, scattered elements.
 //!
 //! What a decision is made by is an input of its own, with nothing but exact arithmetic between: rounding never turns one.
 
@@ -72,7 +72,7 @@ impl Drawing {
     }
 
     /// Inputs that are whole numbers, with arithmetic on them, i64.
-    fn whole(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> Port {
+    pub(super) fn whole(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> Port {
         let element = choices.pick("element", &["i64", "i32"]);
         let mut port = self.parameter(element, shape);
         if element != "i64" {
@@ -84,10 +84,26 @@ impl Drawing {
             port = self.file.operation(kind, "opset1", "", &[&port, &limit], shape);
         }
         for _ in 0..choices.below("steps", 3) {
-            let kinds = ["Add", "Subtract", "Multiply", "Maximum", "Minimum", "FloorMod", "Mod"];
-            let (kind, by) = (choices.pick("kind", &kinds), choices.pick("by", &[3, 2, 7, 5]));
-            let by = self.file.integers(&[], &[by]);
-            port = self.file.operation(kind, "opset1", "", &[&port, &by], shape);
+            let kinds = ["Add", "Subtract", "Multiply", "Maximum", "Minimum", "FloorMod", "Mod", "Divide"];
+            let kind = choices.pick("kind", &kinds);
+            let divides = matches!(kind, "FloorMod" | "Mod" | "Divide");
+            let by = choices.pick("by", &[Some(3), Some(2), Some(7), Some(-3), None]);
+            let mut other = match by {
+                Some(by) => self.file.integers(&[], &[by]),
+                None => self.parameter("i64", shape),
+            };
+            if by.is_none() {
+                // never 0 where it divides
+                for (kind, limit) in [("Maximum", if divides { 1 } else { -5 }), ("Minimum", 5)] {
+                    let limit = self.file.integers(&[], &[limit]);
+                    other = self.file.operation(kind, "opset1", "", &[&other, &limit], shape);
+                }
+            }
+            let data = match kind {
+                "Divide" => choices.pick("rounding", &["", "m_pythondiv=\"true\"", "m_pythondiv=\"false\""]),
+                _ => "",
+            };
+            port = self.file.operation(kind, "opset1", data, &[&port, &other], shape);
         }
         port
     }
@@ -173,8 +189,17 @@ impl Drawing {
         self.push(port, 1.0);
     }
 
-    /// Some rows of a value are those of another.
-    pub(super) fn scattered(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+    /// Some elements of a value are those of another, or combined with them.
+    pub(super) fn scattered(&mut self, choices: &mut Choices<'_>, item: Item) {
+        match choices.below("how", 5) {
+            0 => self.scattered_rows(choices, item),
+            1 => self.scattered_parts(choices, item),
+            2 => self.scattered_along(choices, item),
+            how => self.scattered_elements(choices, item, how == 3 && self.level == 0),
+        }
+    }
+
+    fn scattered_rows(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let rows = port.shape[0];
         let (first, step) = (choices.below("first", rows), choices.pick("step", &[1, 2, 3]));
         let taken: Vec<usize> = (first..rows).step_by(step).rev().collect();
@@ -186,5 +211,86 @@ impl Drawing {
         let inputs = [&port, &indices, &updates];
         let port = self.file.operation("ScatterNDUpdate", "opset3", "", &inputs, &port.shape);
         self.push(port, most.max(other.most));
+    }
+
+    /// How updates are combined with what is there, and how large the result is where `count` of them meet.
+    fn reduction(choices: &mut Choices<'_>, most: f32, other: f32, count: usize) -> (&'static str, f32) {
+        let reduction = choices.pick("reduction", &["none", "sum", "prod", "max", "min"]);
+        let most = match reduction {
+            "sum" => most + count as f32 * other,
+            "prod" => most * other.powf(count as f32),
+            _ => most.max(other),
+        };
+        (reduction, most)
+    }
+
+    /// Parts of the value by the first one or two indices, some of them more than once.
+    fn scattered_parts(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let depth = 1 + choices.below("depth", port.shape.len().min(2));
+        let count = choices.pick("count", &[2, 1, 3]);
+        let mut indices = Vec::new();
+        for _ in 0..count {
+            indices.extend(port.shape[..depth].iter().map(|&n| choices.below("index", 2 * n) as i64 - n as i64));
+        }
+        let other = self.item(choices);
+        let updates = self.fit(&other.port, &[&[count], &port.shape[depth..]].concat());
+        let indices = self.file.integers(&[count, depth], &indices);
+        let (reduction, most) = Self::reduction(choices, most, other.most, count);
+        let data = format!("reduction=\"{reduction}\"");
+        let inputs = [&port, &indices, &updates];
+        let port = self.file.operation("ScatterNDUpdate", "opset15", &data, &inputs, &port.shape);
+        self.push(port, most);
+    }
+
+    /// Whole slices next to each other along an axis.
+    fn scattered_along(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let axis = choices.below("axis", port.shape.len());
+        let first = choices.below("first", port.shape[axis]);
+        let count = 1 + choices.below("count", port.shape[axis] - first);
+        let taken: Vec<usize> = (first..first + count).collect();
+        let mut shape = port.shape.clone();
+        shape[axis] = count;
+        let other = self.item(choices);
+        let updates = self.fit(&other.port, &shape);
+        let (indices, axis) =
+            (self.file.integers(&[count], &integers(&taken)), self.file.integers(&[], &[axis as i64]));
+        let inputs = [&port, &indices, &updates, &axis];
+        let port = self.file.operation("ScatterUpdate", "opset3", "", &inputs, &port.shape);
+        self.push(port, most.max(other.most));
+    }
+
+    /// Elements by their places along an axis; of run time, whole slices of them.
+    fn scattered_elements(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item, at_run_time: bool) {
+        let axis = choices.below("axis", port.shape.len());
+        let count = choices.pick("count", &[2, 1, 3]);
+        let mut shape = port.shape.clone();
+        shape[axis] = count;
+        let indices = if at_run_time {
+            self.whole(choices, &shape)
+        } else {
+            for (at, size) in shape.iter_mut().enumerate() {
+                if at != axis && choices.one_in("not_all", 3) {
+                    *size = size.div_ceil(2);
+                }
+            }
+            let size = port.shape[axis];
+            let first = choices.below("index", 2 * size);
+            let index = |k: usize| ((first + k * k) % (2 * size)) as i64 - size as i64;
+            self.file.integers(&shape, &(0..shape.iter().product()).map(index).collect::<Vec<_>>())
+        };
+        let other = self.item(choices);
+        let updates = self.fit(&other.port, &shape);
+        let negative = if choices.one_in("negative", 2) { port.shape.len() as i64 } else { 0 };
+        let axis = self.file.integers(&[], &[axis as i64 - negative]);
+        let (set, data, most) = match choices.one_in("opset3", 3) {
+            true => ("opset3", String::new(), most.max(other.most)),
+            false => {
+                let (reduction, most) = Self::reduction(choices, most, other.most, count);
+                ("opset12", format!("reduction=\"{reduction}\" use_init_val=\"true\""), most)
+            }
+        };
+        let inputs = [&port, &indices, &updates, &axis];
+        let port = self.file.operation("ScatterElementsUpdate", set, &data, &inputs, &port.shape);
+        self.push(port, most);
     }
 }

@@ -13,6 +13,8 @@
 //! })),
 //! ```
 
+mod arranged;
+mod branches;
 mod cells;
 mod choices;
 mod decisions;
@@ -140,7 +142,9 @@ mod tests {
     #[test]
     fn recipes_name_their_choices() {
         let all: String = drawn(100, 0).iter().map(|recipe| format!("{recipe:?}")).collect();
-        for named in ["\ncell ", " kind=Gru", " hidden=", "\ntranspose ", " axis=", "\niterator ", " (unary "] {
+        for named in
+            ["\ncell ", " kind=Gru", " hidden=", "\ntranspose ", " axis=", "\niterator ", " (unary ", "\neither "]
+        {
             assert!(all.contains(named), "{named:?} is not in\n{all}");
         }
     }

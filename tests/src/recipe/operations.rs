@@ -41,7 +41,7 @@ pub(super) enum Model {
 }
 
 /// All operations, the simplest first.
-static OPERATIONS: [Operation; 29] = {
+static OPERATIONS: [Operation; 36] = {
     use Draw::{Any, OfTensor, OfValue};
     [
         row("unary", [2, 2, 0], OfValue(Drawing::unary)),
@@ -61,6 +61,12 @@ static OPERATIONS: [Operation; 29] = {
         row("convolution", [2, 1, 0], OfTensor(Drawing::convolution)),
         row("pool", [1, 0, 0], OfTensor(Drawing::pool)),
         row("pad", [1, 0, 0], OfTensor(Drawing::pad)),
+        row("blocks", [1, 0, 0], OfTensor(Drawing::blocks)),
+        row("reversed", [1, 0, 0], OfTensor(Drawing::reversed)),
+        row("resized", [1, 1, 0], OfTensor(Drawing::resized)),
+        row("normalized", [1, 0, 0], OfTensor(Drawing::normalized)),
+        row("einsum", [1, 0, 0], OfTensor(Drawing::einsum)),
+        row("power", [1, 1, 0], OfValue(Drawing::power)),
         row("select", [1, 0, 0], OfValue(Drawing::select)),
         row("rounded", [1, 0, 0], OfValue(Drawing::rounded)),
         row("counted", [1, 0, 0], Any(Drawing::counted)),
@@ -68,11 +74,12 @@ static OPERATIONS: [Operation; 29] = {
         row("best", [1, 0, 0], OfTensor(Drawing::best)),
         row("running_sum", [1, 1, 0], OfTensor(Drawing::running_sum)),
         row("one_hot", [1, 0, 0], Any(Drawing::one_hot)),
-        row("scattered", [1, 1, 0], OfTensor(Drawing::scattered)),
+        row("scattered", [2, 1, 0], OfTensor(Drawing::scattered)),
         row("variable", [1, 0, 0], Any(Drawing::variable)),
-        row("cell", [6, 2, 1], Any(Drawing::cell)),
+        row("cell", [8, 2, 1], Any(Drawing::cell)),
         row("sequence", [3, 1, 1], Any(Drawing::sequence)),
         row("iterator", [2, 1, 0], OfTensor(Drawing::iterator)),
+        row("either", [2, 0, 0], OfValue(Drawing::either)),
     ]
 };
 
@@ -120,6 +127,9 @@ impl Drawing {
             "Cos",
             "Gelu",
             "FakeQuantize",
+            "Swish",
+            "Selu",
+            "HSigmoid",
         ];
         let kind = choices.pick("kind", &kinds);
         let set = "opset9";
@@ -159,7 +169,17 @@ impl Drawing {
                 let positive = self.file.operation("Add", "opset1", "", &[&positive, &least], &shape);
                 (self.plain(kind, &positive), 3.0)
             }
-            "Erf" | "Sin" | "Cos" => (self.plain(kind, &port), 1.0),
+            "Swish" => {
+                let beta = choices.pick("beta", &[1.0, 0.5, -2.0]);
+                let beta = self.number(beta);
+                let inputs = [&port, &beta];
+                (self.file.operation(kind, "opset4", "", &inputs[..choices.pick("inputs", &[1, 2])], &shape), most)
+            }
+            "Selu" => {
+                let [alpha, scale] = [1.5, 1.25].map(|number| self.number(number));
+                (self.file.operation(kind, "opset1", "", &[&port, &alpha, &scale], &shape), 1.25 * most + 2.0)
+            }
+            "Erf" | "Sin" | "Cos" | "HSigmoid" => (self.plain(kind, &port), 1.0),
             "FakeQuantize" => {
                 let levels = choices.pick("levels", &[2, 16, 255, 256]);
                 let ranges = [[-1.0, 1.0, -1.0, 1.0], [0.0, 2.0, -0.5, 0.25], [-0.3, 0.1, -0.3, 0.1]];
@@ -262,9 +282,13 @@ impl Drawing {
         if !axes.contains(&other) && choices.one_in("two", 2) {
             axes.push(other);
         }
-        let kinds = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "MVN"];
-        let kind = choices.pick("kind", &kinds);
+        let kinds = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceProd", "MVN"];
         let count: usize = axes.iter().map(|&axis| port.shape[axis]).product();
+        // products of more are beyond all bounds
+        let kind = match choices.pick("kind", &kinds) {
+            "ReduceProd" if count > 4 => "ReduceSum",
+            kind => kind,
+        };
         let negative = if choices.one_in("negative", 2) { rank as i64 } else { 0 };
         let listed: Vec<i64> = axes.iter().map(|&axis| axis as i64 - negative).collect();
         let listed = self.file.integers(&[listed.len()], &listed);
@@ -279,8 +303,12 @@ impl Drawing {
         let kept = port.shape.iter().enumerate().filter(|(axis, _)| keep || !axes.contains(axis));
         let shape: Vec<usize> = kept.map(|(axis, &size)| if axes.contains(&axis) { 1 } else { size }).collect();
         let port = self.file.operation(kind, set, &format!("keep_dims=\"{keep}\""), &[&port, &listed], &shape);
-        let by = if matches!(kind, "ReduceSum" | "ReduceL1" | "ReduceL2") { count as f32 } else { 1.0 };
-        self.push(port, most * by);
+        let most = match kind {
+            "ReduceSum" | "ReduceL1" | "ReduceL2" => most * count as f32,
+            "ReduceProd" => most.powf(count as f32),
+            _ => most,
+        };
+        self.push(port, most);
     }
 
     pub(super) fn reshaped(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
@@ -424,7 +452,7 @@ impl Drawing {
             sizes.iter().map(|size| if *size == 1 { by } else { *size }).collect()
         };
         let by = choices.pick("by", &[2, 3, 1, 8]);
-        let port = match choices.below("mode", 3) {
+        let port = match choices.below("mode", 4) {
             0 => {
                 let mut to = widen(&shape, by);
                 to.insert(0, choices.pick("outermost", &[1, 2, 3]));
@@ -437,6 +465,16 @@ impl Drawing {
                 let target: Vec<usize> = shape.iter().map(|size| if *size == 1 { by } else { 1 }).collect();
                 let target = self.file.integers(&[target.len()], &integers(&target));
                 self.file.operation("Broadcast", "opset3", "mode=\"bidirectional\"", &[&port, &target], &to)
+            }
+            2 => {
+                let mut to = shape.clone();
+                let mut repeats = vec![1; shape.len()];
+                if !to.is_empty() {
+                    let at = choices.below("axis", shape.len());
+                    (to[at], repeats[at]) = (to[at] * by, by);
+                }
+                let repeats = self.file.integers(&[repeats.len()], &integers(&repeats));
+                self.file.operation("Tile", "opset1", "", &[&port, &repeats], &to)
             }
             _ => {
                 let mut to = shape.clone();
@@ -541,7 +579,7 @@ impl Drawing {
     }
 
     /// Some of a value as `[N, C, ..]`, with one dimension behind or two.
-    fn channels_first(&mut self, choices: &mut Choices<'_>, port: &Port) -> Port {
+    pub(super) fn channels_first(&mut self, choices: &mut Choices<'_>, port: &Port) -> Port {
         let mut shape = vec![choices.pick("batch", &[1, 2]), choices.pick("channels", &[4, 1, 6, 9])];
         match choices.one_in("two_dimensions", 3) {
             true => shape.extend([choices.pick("height", &[5, 6]), choices.pick("width", &[5, 8])]),
@@ -594,7 +632,14 @@ impl Drawing {
         };
         dims.extend(&kernel);
         let terms = inner * kernel.iter().product::<usize>();
-        let w = self.constant(choices, &dims, 1.0);
+        let (w, of_weights) = match choices.below("weights", 8) {
+            6 => (self.weights(choices, true, &dims), 1.0),
+            7 => {
+                let item = self.item(choices);
+                (self.fit(&item.port, &dims), item.most)
+            }
+            _ => (self.constant(choices, &dims, 1.0), 1.0),
+        };
         self.file.work += len(&shape) * terms;
         let kind = match (groups, transposed) {
             (1, false) => "Convolution",
@@ -612,13 +657,24 @@ impl Drawing {
             let bias = self.constant(choices, &wide, 0.5);
             port = self.file.operation("Add", "opset1", "", &[&port, &bias], &shape);
         }
-        self.push(port, 2.0 * most * (terms as f32).sqrt());
+        self.push(port, 2.0 * most * of_weights * (terms as f32).sqrt());
     }
 
     pub(super) fn pool(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let x = self.channels_first(choices, &port);
         let mut shape = x.shape[..2].to_vec();
-        let mut columns: [Vec<usize>; 4] = Default::default();
+        let mut columns: [Vec<usize>; 5] = Default::default();
+        let (kind, set) = choices.pick(
+            "kind",
+            &[
+                ("MaxPool", "opset1"),
+                ("AvgPool", "opset1"),
+                ("MaxPool", "opset8"),
+                ("MaxPool", "opset14"),
+                ("AvgPool", "opset16"),
+            ],
+        );
+        let dilated = matches!(set, "opset8" | "opset14" | "opset16");
         let ceil = choices.one_in("ceil", 3);
         for &size in &x.shape[2..] {
             let kernel = choices.pick("kernel", &[3, 1, 2]);
@@ -626,22 +682,26 @@ impl Drawing {
             let stride = choices.pick("stride", &[1, 2]).min(kernel);
             let [begin, end] = ["begin", "end"].map(|name| choices.below(name, 2).min(kernel - 1));
             let end = if ceil { 0 } else { end };
-            let rest = size + begin + end - kernel;
+            let dilation = if dilated { choices.pick("dilation", &[1, 2]) } else { 1 };
+            let rest = size + begin + end - (kernel - 1) * dilation - 1;
             shape.push(if ceil { rest.div_ceil(stride) } else { rest / stride } + 1);
-            columns.iter_mut().zip([kernel, stride, begin, end]).for_each(|(column, n)| column.push(n));
+            columns.iter_mut().zip([kernel, stride, begin, end, dilation]).for_each(|(column, n)| column.push(n));
         }
-        let [kernel, strides, begin, end] = columns.map(|column| listed(&column));
+        let [kernel, strides, begin, end, dilations] = columns.map(|column| listed(&column));
         let rounding = if ceil { "ceil" } else { "floor" };
-        let data = format!(
+        let mut data = format!(
             "kernel=\"{kernel}\" strides=\"{strides}\" pads_begin=\"{begin}\" pads_end=\"{end}\" rounding_type=\"{rounding}\""
         );
-        let port = match choices.pick("kind", &["MaxPool", "AvgPool"]) {
-            "MaxPool" => self.file.operation("MaxPool", "opset1", &data, &[&x], &shape),
-            kind => {
-                let exclude = choices.one_in("exclude_pad", 2);
-                let data = format!("{data} exclude-pad=\"{exclude}\"");
-                self.file.operation(kind, "opset1", &data, &[&x], &shape)
-            }
+        if dilated {
+            data += &format!(" dilations=\"{dilations}\"");
+        }
+        if kind == "AvgPool" {
+            data += &format!(" exclude-pad=\"{}\"", choices.one_in("exclude_pad", 2));
+        }
+        let port = match (kind, dilated) {
+            // the indices are not computed
+            ("MaxPool", true) => self.file.operations(kind, set, &data, &[&x], &[shape.clone(), shape]).swap_remove(0),
+            _ => self.file.operation(kind, set, &data, &[&x], &shape),
         };
         self.push(port, most);
     }
