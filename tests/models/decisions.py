@@ -237,6 +237,15 @@ def moves(rng):
     return graph, feeds, [None] * len(outputs)
 
 
+def table_of_one_row(rng):
+    """Look-up in a table of a single row, which is constant or computed: every number is that of this row."""
+    nodes = [h.make_node('Gather', ['table', 'words'], ['rows']), h.make_node('Mul', ['rows', 'scale'], ['scaled']),
+             h.make_node('Tanh', ['x'], ['computed']), h.make_node('Gather', ['computed', 'words'], ['again'], axis=1)]
+    graph = h.make_graph(nodes, 'table_of_one_row', [info('words', T.INT64, [5]), info('scale', T.FLOAT, [5, 1]), info('x', T.FLOAT, [3, 1, 2])],
+                         [info('scaled', T.FLOAT, [5, 9]), info('again', T.FLOAT, [3, 5, 2])], constants(table=draw(rng, 1, 9)))
+    return graph, [[rng.integers(-1, 1, 5), draw(rng, 5, 1), draw(rng, 3, 1, 2)]], [None, None]
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
@@ -292,7 +301,7 @@ def write_ir(folder, name, corpus):
         (np.tanh(x) if x.sum() > 0 else -x).tofile(os.path.join(target, f'r{r}_ref0.bin'))
 
 
-for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves], 1):
+for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

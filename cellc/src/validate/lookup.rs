@@ -25,7 +25,6 @@ impl Validation<'_> {
             strides: [&[own[axis]][..], &inner_strides].concat().iter().map(|&stride| stride as isize).collect(),
             shape: [&[size][..], &inner].concat(),
         };
-        let table = self.view(node, data, table)?;
         let len: usize = inner.iter().product();
         let rows = [&of_indices[..], &inner].concat();
         self.computable(node, &rows)?;
@@ -35,6 +34,15 @@ impl Validation<'_> {
             let rows = &mut self.valid.parameters[parameter].rows;
             *rows = Some(rows.map_or(size, |fewest| fewest.min(size)));
         }
+        let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
+        if size == 1 {
+            // every number is that of the one row
+            let again = vec![0; of_indices.len()];
+            let strides = [&inner_strides[..axis], &again, &inner_strides[axis..]].concat();
+            let strides = strides.iter().map(|&stride| stride as isize).collect();
+            return self.view(node, data, Geometry { offset: 0, strides, shape });
+        }
+        let table = self.view(node, data, table)?;
         let (table_source, indices) = (self.source(&table)?, self.source(indices)?);
         let out = self.value(rows.clone());
         self.emit(node, ValidOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
@@ -44,7 +52,6 @@ impl Validation<'_> {
         let own = strides(&rows);
         let (numbers, parts) = own.split_at(of_indices.len());
         let places = [&parts[..axis], numbers, &parts[axis..]].concat();
-        let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
         self.view(node, &found, Geometry { offset: 0, strides: places.iter().map(|&s| s as isize).collect(), shape })
     }
 }
