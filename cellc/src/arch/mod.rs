@@ -14,7 +14,7 @@ use std::fmt;
 use crate::kernel::Element;
 
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
-use arm::{HELIUM, NEON_DOTPROD, NEON_OF_ANY};
+use arm::{HELIUM, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
 pub use riscv::{RISCV32, RISCV64, RVV};
 pub use work::{Instructions, Work};
 pub use x86::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
@@ -247,8 +247,8 @@ pub struct CLoads {
     /// How many it loads; `None`: as many as there are.
     pub count: Option<usize>,
     /// The body of a function from `from` to `*to0`, `*to1`, ..; a line with EACH stands for one for each of them, # being its number,
-    /// lines with PAIR for each two, # and $ being theirs, one with ODD for what is left of them, and PLAIN for assignments by operators. COUNT is how many there are, LAST the last one's number, LIST what EACH is without a line
-    /// of its own.
+    /// lines with PAIR for each two, # and $ being theirs, one with ODD for what is left of them, and PLAIN for assignments by operators. COUNT is how many there are, LAST the last one's number, HALF that of the last
+    /// half where each has two, LIST what EACH is without a line of its own.
     pub text: &'static str,
     /// What stands for LIST, and between its elements.
     pub list: &'static str,
@@ -269,11 +269,17 @@ pub struct CVector {
     pub store: &'static str,
     /// One f32 in every lane.
     pub splat: &'static str,
-    /// `{0} * {1} + {2}`, rounded once.
+    /// `{0} * {1} + {2}`, rounded once; twice where the instruction set does not fuse.
     pub mul_add: &'static str,
     /// The same where the lanes of {1} are all one f32, which stands for it; empty: no other instruction.
     pub mul_add_one: &'static str,
-    /// `{0} / {1}`; empty: the operator.
+    /// `{0} + {1}`; empty, as for the next three: the operator.
+    pub add: &'static str,
+    /// `{0} - {1}`.
+    pub sub: &'static str,
+    /// `{0} * {1}`.
+    pub mul: &'static str,
+    /// `{0} / {1}`.
     pub div: &'static str,
     /// [`Max`](crate::kernel::LaneOp::Max), NaN and zeros included.
     pub max: &'static str,
@@ -505,10 +511,11 @@ pub static TARGETS: [&Arch; 14] = [
 ];
 
 /// Every instruction set beside which a target has others, best last.
-pub static ALL: [&Isa; 11] = [
+pub static ALL: [&Isa; 12] = [
     &GENERIC,
     &NEON_OF_ANY,
     &NEON_DOTPROD,
+    &NEON_FMA,
     &SCALAR_OF_ANY,
     &SCALAR_FMA_OF_ANY,
     &HELIUM,
@@ -588,7 +595,7 @@ impl CLoads {
             }
         }
         let numbers = all.replace("LIST", &each(self.list).join(", ")).replace("COUNT", &count.to_string());
-        numbers.replace("LAST", &(count - 1).to_string())
+        numbers.replace("LAST", &(count - 1).to_string()).replace("HALF", &(2 * count - 1).to_string())
     }
 }
 

@@ -154,6 +154,14 @@ pub static CORTEX_M55: Machine = Machine {
 /// What is the same for all compilers.
 const LINUX_ON_AARCH64: Machine = Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
 
+/// Linux on Arm of 32 bits.
+const ARMHF: Machine = Machine {
+    compiler: &["arm-linux-gnueabihf-gcc"],
+    emulator: &["qemu-arm"],
+    size: "arm-linux-gnueabihf-size",
+    ..LINUX
+};
+
 /// Linux on RISC-V with vectors of 128 bits.
 const RISCV64_VECTOR: Machine = Machine {
     name: "riscv64-vector",
@@ -210,7 +218,7 @@ pub static PORTABLE: [Machine; 5] = [
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 25] = [
+pub static BY_HAND: [Machine; 27] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
@@ -220,13 +228,7 @@ pub static BY_HAND: [Machine; 25] = [
         ..CORTEX_M
     },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
-    Machine {
-        name: "armhf-vfp-any",
-        compiler: &["arm-linux-gnueabihf-gcc"],
-        emulator: &["qemu-arm"],
-        size: "arm-linux-gnueabihf-size",
-        ..LINUX
-    },
+    Machine { name: "armhf-vfp-any", ..ARMHF },
     Machine {
         name: "riscv64-any",
         compiler: &["riscv64-linux-gnu-gcc"],
@@ -273,21 +275,20 @@ pub static BY_HAND: [Machine; 25] = [
         linker: &["aarch64-linux-gnu-gcc"],
         ..LINUX_ON_AARCH64
     },
-    Machine {
-        name: "armhf-vfp",
-        compiler: &["arm-linux-gnueabihf-gcc"],
-        emulator: &["qemu-arm"],
-        size: "arm-linux-gnueabihf-size",
-        options: target!(ARMV7),
-        ..LINUX
-    },
+    Machine { name: "armhf-vfp", options: target!(ARMV7), ..ARMHF },
     Machine {
         name: "armhf-neon",
-        compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"],
-        emulator: &["qemu-arm"],
-        size: "arm-linux-gnueabihf-size",
-        ..LINUX
+        compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon"],
+        options: target!(ARMV7),
+        ..ARMHF
     },
+    Machine {
+        name: "armhf-neon-fma",
+        compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"],
+        options: target!(ARMV7),
+        ..ARMHF
+    },
+    Machine { name: "armhf-neon-any", compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"], ..ARMHF },
     Machine {
         name: "riscv64",
         compiler: &["riscv64-linux-gnu-gcc"],

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cellc::internals::arch;
 use cellc::{AppleResetGate, Arch, Builder, Framework, Language};
-use cellc::{Fma, Options, Unroll, WeightsAs};
+use cellc::{Arithmetic, Fma, Options, Unroll, WeightFormat, WeightsAs};
 use cellc_tests::skipped::{has, skip};
 
 use toolchain::{Compiler, GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
@@ -185,6 +185,32 @@ fn fast_math_is_refused_with_its_remedy() {
         }
         object(&folder, compiler, "net.c", "net.o", &["-Ofast", "-fno-fast-math", "-Wno-error"]);
         driver::check(&folder, compiler, &["net.o"], &calls);
+    }
+}
+
+/// Only the preprocessor runs, told of the other order of bytes.
+#[test]
+fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
+    let refused = "generate this file with --weight-format f32 --arithmetic f32";
+    let options = |weight_format, arithmetic| Options { weight_format, arithmetic, ..Options::default() };
+    let all = [
+        ("", options(WeightFormat::F32, Arithmetic::F32)),
+        (refused, options(WeightFormat::F16, Arithmetic::F32)),
+        (refused, options(WeightFormat::Bf16Pair, Arithmetic::F32)),
+        (refused, options(WeightFormat::Int8, Arithmetic::F32)),
+        (refused, options(WeightFormat::F32, Arithmetic::Int16)),
+        (refused, options(WeightFormat::F32, Arithmetic::Int8x16)),
+        (refused, options(WeightFormat::F32, Arithmetic::Int8)),
+        ("--weights-as inline", Options { weights_as: WeightsAs::File, ..Options::default() }),
+    ];
+    for (remedy, options) in all {
+        let folder = folder("big-endian");
+        cases::write(&folder, &cases::compiled("gru_cell_128_f32", &options), "net");
+        let big = ["-E", "-o", "/dev/null", "-Wno-builtin-macro-redefined", "-D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__"];
+        let output = run(&folder, GCC.c, &[&big[..], &["net.c"]].concat());
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), remedy.is_empty(), "{text}");
+        assert!(text.contains(remedy), "{text}");
     }
 }
 

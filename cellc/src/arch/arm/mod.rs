@@ -19,6 +19,9 @@ const LANES_4: CVector = CVector {
     splat: "vdupq_n_f32({0})",
     mul_add: "vfmaq_f32({2}, {0}, {1})",
     mul_add_one: "",
+    add: "",
+    sub: "",
+    mul: "",
     div: "",
     max: "vbslq_f32(vcgtq_f32({0}, {1}), {0}, {1})",
     min: "vbslq_f32(vcltq_f32({0}, {1}), {0}, {1})",
@@ -60,6 +63,9 @@ const LANES_2: CVector = CVector {
     splat: "vdup_n_f32({0})",
     mul_add: "vfma_f32({2}, {0}, {1})",
     mul_add_one: "",
+    add: "",
+    sub: "",
+    mul: "",
     div: "",
     max: "vbsl_f32(vcgt_f32({0}, {1}), {0}, {1})",
     min: "vbsl_f32(vclt_f32({0}, {1}), {0}, {1})",
@@ -266,6 +272,9 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     splat: "vdupq_n_f32({0})",
     mul_add: "vfmaq_f32({2}, {0}, {1})",
     mul_add_one: "vfmaq_n_f32({2}, {0}, {1})",
+    add: "",
+    sub: "",
+    mul: "",
     div: "PREFIX_quotient({0}, {1})",
     max: "PREFIX_where_less({1}, {0}, {0}, {1})",
     min: "PREFIX_where_less({0}, {1}, {0}, {1})",
@@ -302,7 +311,7 @@ pub(super) static HELIUM: Isa = Isa {
     detection: Detection::Compiling(Condition { c: "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)", rust: "" }),
     c_header: "arm_mve.h",
     c_vectors: &[LANES_4_OF_HELIUM],
-    c_functions: include_str!("text/helium.c"),
+    c_functions: concat!(include_str!("text/helium.c"), include_str!("text/quotient.c")),
     c_flushes: Some(FLAGS),
     instructions: Some(work::HELIUM),
     ..GENERIC
@@ -353,12 +362,88 @@ pub static CORTEX_M3: Arch = Arch {
     ..ONE_LANE
 };
 
-/// ARMv7-A with VFPv3-D16.
+/// Four lanes of ARMv7's NEON, for which gcc takes no operator on floats. Quotients are the FPU's.
+const LANES_4_OF_ARMV7: CVector = CVector {
+    load_f16: "",
+    mul_add: "vmlaq_f32({2}, {0}, {1})",
+    add: "vaddq_f32({0}, {1})",
+    sub: "vsubq_f32({0}, {1})",
+    mul: "vmulq_f32({0}, {1})",
+    div: "PREFIX_quotient({0}, {1})",
+    // as integers, of which none is subnormal
+    flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32(vdupq_n_f32({1})))))",
+    from_signed: "vcvtq_f32_s32(vcombine_s32(vpadd_s32(vget_low_s32({0}.first), vget_high_s32({0}.first)), vpadd_s32(vget_low_s32({0}.second), vget_high_s32({0}.second))))",
+    dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_s16({2}.second, vget_high_s16((int16x8_t){0}), vget_high_s16((int16x8_t){1}))",
+    dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, vmull_s8(vget_high_s8((int8x16_t){0}), vget_high_s8((int8x16_t){1})))",
+    ..LANES_4
+};
+
+/// Several vectors, each two of the registers that one instruction loads.
+const LOADS_OF_ARMV7: CLoads = CLoads {
+    lanes: 4,
+    element: Element::F32,
+    count: None,
+    text: "\
+#if !defined(__clang__)
+EACH     register float32x4_t value# __asm__(\"q#\");
+    __asm__(\"vldmia %COUNT, {d0-dHALF}\"
+        : LIST
+        : \"r\"(from), \"m\"(*(const float(*)[4 * COUNT])from));
+EACH     *to# = value#;
+#else
+PLAIN#endif
+",
+    list: "\"=w\"(value#)",
+};
+
+/// ARMv7's NEON. Its arithmetic makes 0 of subnormal numbers.
+pub(super) static NEON_OF_ARMV7: Isa = Isa {
+    name: "neon",
+    lanes: 4,
+    registers: 16,
+    // two for each vector of sums
+    integer_registers: 8,
+    rows: 4,
+    loads: 4,
+    c_loads: &[LOADS_OF_ARMV7],
+    calls: true,
+    detection: Detection::Compiling(Condition { c: "defined(__arm__) && defined(__ARM_NEON)", rust: "" }),
+    c_header: "arm_neon.h",
+    c_vectors: &[LANES_4_OF_ARMV7],
+    c_functions: include_str!("text/quotient.c"),
+    c_flushes: Some(FLAGS),
+    ..GENERIC
+};
+
+/// The same where it multiplies and adds with one rounding.
+pub(super) static NEON_FMA: Isa = Isa {
+    name: "neon_fma",
+    fma: true,
+    body_of: Some(&NEON_OF_ARMV7),
+    c_header: "",
+    c_vectors: &[CVector { mul_add: LANES_4.mul_add, ..LANES_4_OF_ARMV7 }],
+    c_functions: "",
+    detection: Detection::Compiling(Condition {
+        c: "defined(__arm__) && defined(__ARM_NEON) && defined(__ARM_FEATURE_FMA)",
+        rust: "",
+    }),
+    ..NEON_OF_ARMV7
+};
+
+/// One lane where a multiply-add is one instruction.
+static SCALAR_FMA_OF_ARMV7: Isa = Isa {
+    body_of: Some(&SCALAR),
+    detection: Detection::Compiling(Condition { c: "defined(__arm__) && defined(__ARM_FEATURE_FMA)", rust: "" }),
+    ..SCALAR_FMA
+};
+
+/// ARMv7-A with VFPv3-D16; NEON and fused multiply-adds where the compiler is told of them.
 pub static ARMV7: Arch = Arch {
     name: "armv7",
     key: "armv7",
     triples: &["armv7-"],
     baseline: &SCALAR,
+    isas: &[&SCALAR_FMA_OF_ARMV7, &NEON_OF_ARMV7, &NEON_FMA],
     c_tuning: &[C_TUNING],
     alignment: 8,
     c_compiler: &["arm-linux-gnueabihf-gcc"],

@@ -170,6 +170,17 @@ impl<'a> C<'a> {
     }
 }
 
+/// How vectors of an instruction set spell what C has an operator for; empty: by that.
+fn own(operation: LaneOp, vector: &CVector) -> &'static str {
+    match operation {
+        LaneOp::Add => vector.add,
+        LaneOp::Sub => vector.sub,
+        LaneOp::Mul => vector.mul,
+        LaneOp::Div => vector.div,
+        _ => "",
+    }
+}
+
 fn list(args: Vec<Text>) -> String {
     args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
 }
@@ -279,9 +290,10 @@ impl Dialect for C<'_> {
                 let value = self.value(args.remove(0), bits);
                 return Text::compound(format!("{} {sign} {by}", value.operand()));
             }
-            (Some(_), O::Div) if self.vector(lanes).is_some_and(|vector| !vector.div.is_empty()) => {}
-            (Some(sign), _) => return self.infix(sign, ty, args),
-            (None, _) => {}
+            (Some(sign), _) if self.vector(lanes).is_none_or(|vector| own(operation, vector).is_empty()) => {
+                return self.infix(sign, ty, args);
+            }
+            _ => {}
         }
         let operand = match operation {
             O::FromBits | O::FromSigned => bits,
@@ -304,6 +316,9 @@ impl Dialect for C<'_> {
                     |v| v.mul_add
                 }
             }
+            O::Add => |v| v.add,
+            O::Sub => |v| v.sub,
+            O::Mul => |v| v.mul,
             O::Div => |v| v.div,
             O::Max => |v| v.max,
             O::Min => |v| v.min,
@@ -541,9 +556,10 @@ mod tests {
             let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
             let others =
                 [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3), (vector.dot_quads, 3)];
-            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.div, 2)]);
-            let two = [vector.store, vector.max, vector.min, vector.flush];
-            let templates = one.map(|t| (t, 1)).into_iter().chain(two.map(|t| (t, 2)));
+            let others = others.into_iter().chain([(vector.mul_add_one, 3)]);
+            let operators = [vector.add, vector.sub, vector.mul, vector.div];
+            let two = [&[vector.store, vector.max, vector.min, vector.flush], &operators[..]].concat();
+            let templates = one.map(|t| (t, 1)).into_iter().chain(two.into_iter().map(|t| (t, 2)));
             let templates = templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others);
             for (template, n) in templates.filter(|(text, _)| !text.is_empty()) {
                 let args: Vec<_> = ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();

@@ -131,6 +131,10 @@ impl VectorFunction {
             None if lanes == 1 => "__builtin_fmaf(a, b, c)".to_owned(),
             None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
         };
+        let unfused = match vector.filter(|_| isa.is_some_and(|isa| !isa.fma)) {
+            Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
+            None => "a * b + c".to_owned(),
+        };
         // an instruction set that runs in the body of another, and has what that has not
         let sharing = file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
             let own = isa.c_vectors.iter().find(|own| own.lanes == lanes && !own.dot_pairs.is_empty())?;
@@ -148,6 +152,7 @@ impl VectorFunction {
             ("DOT_QUADS", &sharing_value(|own| own.dot_quads, &["a", "b", "sum"])),
             ("LOAD_PAIRS", &sharing_value(|own| own.load_i8_pairs, &["from"])),
             ("IS_FUSED", is_fused),
+            ("UNFUSED", &unfused),
             ("FUSED", &fused),
             ("HEAD\n", &head),
             ("BODY", &body),

@@ -399,7 +399,7 @@ UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
 #if IS_FUSED
     return FUSED;
 #else
-    return a * b + c;
+    return UNFUSED;
 #endif
 }
 //: flush of one
