@@ -120,10 +120,10 @@ pub enum WeightFormat {
     Bf16Pair,
     /// 8 bits, and a scale for each row.
     Int8,
-    /// What [`Arithmetic::Int8`] stores: as Int8, four weights in a word.
+    /// What [`Arithmetic::Int8`] stores, and [`Arithmetic::Int8x16`] where four bytes multiply two pairs of 16 bits: as Int8, four weights in a word.
     #[cfg_attr(feature = "cli", value(skip))]
     Int8Quad,
-    /// What [`Arithmetic::Int8x16`] stores: as Int8, two weights side by side.
+    /// What [`Arithmetic::Int8x16`] stores else: as Int8, two weights side by side.
     #[cfg_attr(feature = "cli", value(skip))]
     Int8Pair,
     /// What [`Arithmetic::Int16`] stores: 16 bits, and a scale for each row.

@@ -149,7 +149,7 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
         let read = |k: usize| get(from.wrapping_add_signed(k.cast_signed() * line.from_stride));
         let line_values: Vec<f32> = (0..line.extent).map(read).collect();
         for (k, value) in encode(copied.encoding, &line_values).into_iter().enumerate() {
-            put(to + k * line.to_stride, value);
+            put(to + k / copied.abreast * line.to_stride + k % copied.abreast, value);
         }
     });
 }

@@ -220,7 +220,11 @@ fn integers(isa: &Isa) -> Kernel {
         let signed = op(LaneOp::Or, [masked, number(0x0181_0001)]);
         let element = Expr::Splat { from: at(X, 7), lanes };
         let element = op(LaneOp::Or, [bits(element), number(0x8101_7f01)]);
-        let dot = if isa.unsigned_quads { LaneOp::DotUnsignedQuads } else { LaneOp::DotQuads };
+        let dots: &[LaneOp] = match (isa.unsigned_quads, isa.wide_elements) {
+            (true, _) => &[LaneOp::DotUnsignedQuads],
+            (_, true) => &[LaneOp::DotQuads, LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
+            _ => &[LaneOp::DotQuads],
+        };
         let add = |var, operation| set(var, op(operation, [Expr::Var(a), Expr::Var(b), Expr::Var(var)]));
         kernel.body.extend([
             define(a, signed),
@@ -232,11 +236,29 @@ fn integers(isa: &Isa) -> Kernel {
                 turn: None,
                 backwards: None,
                 walks: Vec::new(),
-                body: vec![add(pairs, LaneOp::DotPairs), add(quads, dot)],
+                body: [add(pairs, LaneOp::DotPairs)]
+                    .into_iter()
+                    .chain(dots.iter().map(|dot| add(quads, *dot)))
+                    .collect(),
             },
             store(at(INTEGERS, at_lane), op(LaneOp::FromSigned, [Expr::Var(pairs)])),
             store(at(INTEGERS, at_lane + lanes), op(LaneOp::FromSigned, [Expr::Var(quads)])),
         ]);
+        if isa.across && lanes == isa.lanes {
+            let sum = kernel.local("sum", Type { scalar: Scalar::U32, lanes: 1 });
+            let across = |operation| set(sum, op(operation, [Expr::Var(a), Expr::Var(b), Expr::Var(sum)]));
+            kernel.body.extend([
+                Stmt::Let { var: sum, mutable: true, value: Expr::u32(5, 1) },
+                Stmt::For {
+                    count: 3,
+                    turn: None,
+                    backwards: None,
+                    walks: Vec::new(),
+                    body: vec![across(LaneOp::AcrossPairs), across(LaneOp::AcrossQuads)],
+                },
+                store(at(INTEGERS, 61), op(LaneOp::FromSigned, [Expr::Var(sum)])),
+            ]);
+        }
         at_lane += 2 * lanes;
     }
     kernel

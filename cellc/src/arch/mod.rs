@@ -135,6 +135,10 @@ pub struct Isa {
     pub extends: Option<&'static Self>,
     /// Whether bytes of elements have no sign where they multiply bytes of weights.
     pub unsigned_quads: bool,
+    /// Whether it adds the products of all lanes to one sum, so that lanes are neighbours of a row of weights, not columns.
+    pub across: bool,
+    /// Whether it is elements of 16 bits that multiply bytes of weights, two of a word at a time. One lane only.
+    pub wide_elements: bool,
     /// The instruction set in whose body it runs, where a file holds that: the two differ only in how that body multiplies and adds, and where
     /// this one is, that one would be too.
     pub body_of: Option<&'static Isa>,
@@ -259,8 +263,10 @@ pub struct CLoads {
 pub struct CVector {
     /// How many lanes.
     pub lanes: usize,
-    /// The lanes at a pointer that is aligned as f32 is.
+    /// The lanes at a pointer that is aligned as f32 is; empty: what the language has.
     pub load: &'static str,
+    /// The same of memory that nothing writes; empty: as of any other.
+    pub load_constant: &'static str,
     /// The lanes of as many binary16 at a pointer that is aligned as one of them is.
     pub load_f16: &'static str,
     /// The lanes of as many bytes with a sign.
@@ -285,6 +291,8 @@ pub struct CVector {
     pub max: &'static str,
     /// [`Min`](crate::kernel::LaneOp::Min), NaN and zeros included.
     pub min: &'static str,
+    /// [`MaxMagnitude`](crate::kernel::LaneOp::MaxMagnitude); empty: what the language has.
+    pub max_magnitude: &'static str,
     /// [`SelectLess`](crate::kernel::LaneOp::SelectLess).
     pub select_less: &'static str,
     /// [`Flush`](crate::kernel::LaneOp::Flush).
@@ -298,6 +306,10 @@ pub struct CVector {
     /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in
     /// the same way.
     pub dot_quads: &'static str,
+    /// [`AcrossPairs`](crate::kernel::LaneOp::AcrossPairs); empty: none.
+    pub across_pairs: &'static str,
+    /// [`AcrossQuads`](crate::kernel::LaneOp::AcrossQuads); empty: none.
+    pub across_quads: &'static str,
     /// The members of a struct, each a vector of the machine, that holds sums of products until they become f32; empty: sums are lanes.
     pub sums: &'static str,
 }
@@ -318,6 +330,8 @@ pub static GENERIC: Isa = Isa {
     words: &[],
     extends: None,
     unsigned_quads: false,
+    across: false,
+    wide_elements: false,
     body_of: None,
     detection: Detection::Baseline,
     rust_features: "",
@@ -392,6 +406,23 @@ PLAIN#endif
     list: "",
 };
 
+/// One lane of two words of integers: Arm's with Thumb, where any two registers do.
+const ONE_LANE_WORDS: CLoads = CLoads {
+    lanes: 1,
+    element: Element::U32,
+    count: Some(2),
+    text: "\
+#if defined(__ARM_FEATURE_SIMD32) && defined(__thumb2__) && defined(__GNUC__)
+    typedef uint64_t both __attribute__((aligned(4), may_alias));
+    uint32_t word0, word1;
+    __asm__(\"ldrd %0, %1, %2\" : \"=r\"(word0), \"=r\"(word1) : \"Uv\"(*(const both *)from));
+EACH     *to# = word#;
+#else
+PLAIN#endif
+",
+    list: "",
+};
+
 /// One lane with a fused multiply-add: a core with an FPU and without vectors.
 pub static SCALAR_FMA: Isa = Isa {
     name: "scalar_fma",
@@ -401,10 +432,11 @@ pub static SCALAR_FMA: Isa = Isa {
     integer_registers: 8,
     rows: 4,
     loads: 12,
-    c_loads: &[ONE_LANE_LOADS, ONE_LANE_HALVES, ONE_LANE_BYTES],
+    c_loads: &[ONE_LANE_LOADS, ONE_LANE_HALVES, ONE_LANE_BYTES, ONE_LANE_WORDS],
     calls: true,
     pass: 24,
     fma: true,
+    wide_elements: true,
     ..GENERIC
 };
 
@@ -412,7 +444,8 @@ pub static SCALAR_FMA: Isa = Isa {
 pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
 
 /// One lane on a core that computes floats in software.
-pub static SOFT: Isa = Isa { name: "scalar_soft", lanes: 1, integer_registers: 8, calls: true, pass: 24, ..GENERIC };
+pub static SOFT: Isa =
+    Isa { name: "scalar_soft", lanes: 1, integer_registers: 8, calls: true, pass: 24, wide_elements: true, ..GENERIC };
 
 /// One lane, with nothing that is not in the language.
 pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };

@@ -23,6 +23,7 @@ const fn lanes(lanes: usize) -> CVector {
     CVector {
         lanes,
         load: "",
+        load_constant: "",
         load_f16: "",
         load_i8: "",
         store: "",
@@ -35,12 +36,15 @@ const fn lanes(lanes: usize) -> CVector {
         div: "",
         max: "",
         min: "",
+        max_magnitude: "",
         select_less: "",
         flush: "",
         load_i8_pairs: "",
         from_signed: "",
         dot_pairs: "",
         dot_quads: "",
+        across_pairs: "",
+        across_quads: "",
         sums: "",
     }
 }

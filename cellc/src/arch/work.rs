@@ -39,7 +39,7 @@ pub enum Work {
     Add,
     /// The products of vectors of pairs of integers, added to a vector.
     DotPairs,
-    /// The same of fours of bytes.
+    /// The same of fours of bytes; where elements have 16 bits, of two of them.
     DotQuads,
     /// A quotient of vectors.
     Divide,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
     Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, LaneOp, Local, Place, Program,
-    Role, Stmt, Type, Var, Walk, WindowId,
+    Role, Scalar, Stmt, Type, Var, Walk, WindowId,
 };
 
 /// The text of an expression.
@@ -177,12 +177,12 @@ pub(super) trait Dialect {
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
-    /// How many values one statement loads from there at most.
-    fn loads(&self, _from: &Block) -> usize {
+    /// How many values, or their bits, one statement loads from there at most.
+    fn loads(&self, _from: &Block, _scalar: Scalar) -> usize {
         1
     }
-    /// Declares values of so many lanes that are neighbours there.
-    fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _lanes: usize) {
+    /// Declares values of a type that are neighbours there.
+    fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _ty: Type) {
         unreachable!("emit: this dialect loads one value at a time")
     }
     /// At the start of a loop whose turns compute and store vectors, each for itself, or add integers to vectors, in whatever order.
@@ -208,6 +208,7 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::MulAdd => "mul_add",
         LaneOp::Max => "max",
         LaneOp::Min => "min",
+        LaneOp::MaxMagnitude => "max_magnitude",
         LaneOp::SelectLess => "select_less",
         LaneOp::Flush => "flush",
         LaneOp::ToBits => "to_bits",
@@ -216,6 +217,10 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::DotPairs => "dot_pairs",
         LaneOp::DotQuads => "dot_quads",
         LaneOp::DotUnsignedQuads => "dot_unsigned_quads",
+        LaneOp::DotEvenBytes => "dot_even_bytes",
+        LaneOp::DotOddBytes => "dot_odd_bytes",
+        LaneOp::AcrossPairs => "across_pairs",
+        LaneOp::AcrossQuads => "across_quads",
         LaneOp::ShiftLeft(_) => "shift_left",
         LaneOp::And => "and",
         LaneOp::Or => "or",
@@ -223,6 +228,18 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::ShiftRight(_) => {
             unreachable!("emit: integer arithmetic on several lanes stands in functions only")
         }
+    }
+}
+
+/// What an expression loads, as values or as bits, if it is that alone.
+fn loaded(value: &Expr) -> Option<(Place, Type)> {
+    match value {
+        Expr::Load { from, lanes } => Some((*from, Type::f32(*lanes))),
+        Expr::Op(LaneOp::ToBits, args) => match args[..] {
+            [Expr::Load { from, lanes }] => Some((from, Type { scalar: Scalar::U32, lanes })),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -441,27 +458,27 @@ impl Traversal<'_> {
         while let [stmt, others @ ..] = rest {
             rest = others;
             match stmt {
-                Stmt::Let { value: Expr::Load { from, lanes }, .. } if dialect.loads(self.base(from.base)) > 1 => {
-                    let block = self.base(from.base);
-                    let at_most = dialect.loads(block);
+                Stmt::Let { value, .. } => {
+                    let first = loaded(value).map(|(from, ty)| (from, ty, self.base(from.base)));
                     let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
-                        Stmt::Let { var, mutable: false, value: Expr::Load { from: other, lanes: n } }
-                            if other.base == from.base && other.offset == from.offset + at * lanes && n == lanes =>
-                        {
-                            Some(&*self.names[var.0])
+                        Stmt::Let { var, mutable: false, value } => {
+                            let (from, ty, _) = first?;
+                            let next = (from.at(at * ty.lanes), ty);
+                            (loaded(value) == Some(next)).then_some(&*self.names[var.0])
                         }
                         _ => None,
                     };
+                    let at_most = first.map_or(1, |(_, ty, block)| dialect.loads(block, ty.scalar));
                     let all = std::iter::once(stmt).chain(others);
                     let names: Vec<_> = all.take(at_most).enumerate().map_while(is_next).collect();
-                    if names.len() > 1 {
-                        dialect.declare_loads(&names, block, from.offset, *lanes);
-                        rest = &others[names.len() - 1..];
-                    } else {
-                        self.declare(stmt, dialect);
+                    match first {
+                        Some((from, ty, block)) if names.len() > 1 => {
+                            dialect.declare_loads(&names, block, from.offset, ty);
+                            rest = &others[names.len() - 1..];
+                        }
+                        _ => self.declare(stmt, dialect),
                     }
                 }
-                Stmt::Let { .. } => self.declare(stmt, dialect),
                 Stmt::Set { var, value } => {
                     let value = self.expr(value, dialect);
                     dialect.assign(&self.names[var.0], value);

@@ -265,7 +265,8 @@ impl Counting<'_> {
                         _ => self.expression(arg, sum),
                     }
                 }
-                sum.add(if *operation == LaneOp::DotPairs { Work::DotPairs } else { Work::DotQuads }, vectors);
+                let is_of_pairs = matches!(operation, LaneOp::DotPairs | LaneOp::AcrossPairs);
+                sum.add(if is_of_pairs { Work::DotPairs } else { Work::DotQuads }, vectors);
             }
             Expr::Op(operation, args) => {
                 args.iter().for_each(|arg| self.expression(arg, sum));
@@ -273,7 +274,7 @@ impl Counting<'_> {
                     LaneOp::MulAdd => Work::MultiplyAdd,
                     LaneOp::Add | LaneOp::Sub | LaneOp::Mul => Work::Add,
                     LaneOp::Div => Work::Divide,
-                    LaneOp::Max | LaneOp::Min | LaneOp::SelectLess => Work::Select,
+                    LaneOp::Max | LaneOp::Min | LaneOp::MaxMagnitude | LaneOp::SelectLess => Work::Select,
                     LaneOp::Flush => Work::Flush,
                     _ => Work::Bits,
                 };

@@ -282,8 +282,15 @@ impl<'a> Machine<'a> {
             }
             Expr::Op(operation, args) => {
                 let mut first = self.expr(&args[0]);
-                let rest: [Lanes; 3] = std::array::from_fn(|i| args.get(i + 1).map_or(Vec::new(), |a| self.expr(a)));
+                let mut rest: [Lanes; 3] =
+                    std::array::from_fn(|i| args.get(i + 1).map_or(Vec::new(), |a| self.expr(a)));
+                // what is added to one sum begins in one lane
+                rest[1].resize(if operation.is_across() { first.len() } else { rest[1].len() }, 0);
                 apply(*operation, &mut first, &rest);
+                if operation.is_across() {
+                    first[0] = first.iter().fold(0, |sum, lane| sum.wrapping_add(*lane));
+                    first.truncate(1);
+                }
                 rest.into_iter().for_each(|lanes| self.recycle(lanes));
                 first
             }
@@ -325,6 +332,7 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
         }
         LaneOp::Max => float(a, rest, |a, b| if a > b { a } else { b }),
         LaneOp::Min => float(a, rest, |a, b| if a < b { a } else { b }),
+        LaneOp::MaxMagnitude => bits(a, rest, |a, b| (a & 0x7fff_ffff).max(b)),
         LaneOp::SelectLess => {
             for (((a, b), c), d) in a.iter_mut().zip(&rest[0]).zip(&rest[1]).zip(&rest[2]) {
                 *a = if f32::from_bits(*a) < f32::from_bits(*b) { *c } else { *d };
@@ -335,20 +343,27 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
         }
         LaneOp::ToBits | LaneOp::FromBits => {} // lanes are bits
         LaneOp::FromSigned => a.iter_mut().for_each(|a| *a = (a.cast_signed() as f32).to_bits()),
-        LaneOp::DotPairs => {
+        LaneOp::DotPairs | LaneOp::AcrossPairs => {
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
                 let [low, high] = [0, 16].map(|at| i32::from((*a >> at) as i16) * i32::from((*b >> at) as i16));
                 *a = c.wrapping_add_signed(low).wrapping_add_signed(high);
             }
         }
-        LaneOp::DotQuads | LaneOp::DotUnsignedQuads => {
+        LaneOp::DotQuads | LaneOp::DotUnsignedQuads | LaneOp::AcrossQuads => {
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
                 let of = |a: u8, b: u8| match operation {
-                    LaneOp::DotQuads => i32::from(a.cast_signed()) * i32::from(b.cast_signed()),
-                    _ => i32::from(a.cast_signed()) * i32::from(b),
+                    LaneOp::DotUnsignedQuads => i32::from(a.cast_signed()) * i32::from(b),
+                    _ => i32::from(a.cast_signed()) * i32::from(b.cast_signed()),
                 };
                 let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| of(a, b));
                 *a = products.fold(*c, u32::wrapping_add_signed);
+            }
+        }
+        LaneOp::DotEvenBytes | LaneOp::DotOddBytes => {
+            let odd = if operation == LaneOp::DotOddBytes { 8 } else { 0 };
+            for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
+                let of = |at: u32| i32::from((*a >> (at + odd)) as i8) * i32::from((*b >> at) as i16);
+                *a = c.wrapping_add_signed(of(0)).wrapping_add_signed(of(16));
             }
         }
         LaneOp::WrappingAdd => bits(a, rest, u32::wrapping_add),

@@ -320,6 +320,8 @@ pub struct Copied {
     pub add: bool,
     /// What becomes of each line: in packing only.
     pub encoding: Encoding,
+    /// How many elements of an encoded line are neighbours. The stride of the innermost loop is that between such groups.
+    pub abreast: usize,
 }
 
 /// One loop of a [`Copied`].
@@ -368,6 +370,8 @@ pub enum LaneOp {
     Max,
     /// f32: if a < b then a else b (b where either is NaN, and for two zeros)
     Min,
+    /// f32: |a| or b, whose bits are the greater number, so that NaN is greater than infinity; b has no sign
+    MaxMagnitude,
     /// f32, f32, f32, f32: if a < b then c else d
     SelectLess,
     /// f32: +0 if |a| < [`FLUSH_BELOW`] else a (a where it is NaN)
@@ -384,6 +388,14 @@ pub enum LaneOp {
     DotQuads,
     /// u32: the same, the bytes of b without a sign
     DotUnsignedQuads,
+    /// u32: c + the products of the bytes 0 and 2 of a with the halves of b, in two's complement, wrapping
+    DotEvenBytes,
+    /// u32: the same with the bytes 1 and 3 of a
+    DotOddBytes,
+    /// u32: c, of one lane, + all products that `DotPairs` adds in any lane
+    AcrossPairs,
+    /// u32: the same of the products of `DotQuads`
+    AcrossQuads,
     /// u32: a + b, wrapping
     WrappingAdd,
     /// u32: a - b, wrapping
@@ -416,6 +428,7 @@ impl LaneOp {
             Self::MulAdd
             | Self::Max
             | Self::Min
+            | Self::MaxMagnitude
             | Self::SelectLess
             | Self::Flush
             | Self::ToBits
@@ -423,7 +436,11 @@ impl LaneOp {
             | Self::FromSigned
             | Self::DotPairs
             | Self::DotQuads
-            | Self::DotUnsignedQuads => {
+            | Self::DotUnsignedQuads
+            | Self::DotEvenBytes
+            | Self::DotOddBytes
+            | Self::AcrossPairs
+            | Self::AcrossQuads => {
                 return None;
             }
         })
@@ -431,17 +448,25 @@ impl LaneOp {
 
     /// Whether it adds products of integers to a sum.
     pub fn is_dot(self) -> bool {
-        matches!(self, Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads)
+        use LaneOp as O;
+        matches!(self, O::DotPairs | O::DotQuads | O::DotUnsignedQuads | O::DotEvenBytes | O::DotOddBytes)
+            || self.is_across()
+    }
+
+    /// Whether it adds the products of all lanes to one sum.
+    pub fn is_across(self) -> bool {
+        matches!(self, Self::AcrossPairs | Self::AcrossQuads)
     }
 
     /// What a lane of the result holds.
     pub fn result(self) -> Scalar {
         match self {
             Self::Add | Self::Sub | Self::Mul | Self::Div | Self::MulAdd | Self::Max | Self::Min => Scalar::F32,
-            Self::SelectLess | Self::Flush | Self::FromBits | Self::FromSigned => Scalar::F32,
+            Self::MaxMagnitude | Self::SelectLess | Self::Flush | Self::FromBits | Self::FromSigned => Scalar::F32,
             Self::ToBits | Self::WrappingAdd | Self::WrappingSub | Self::And | Self::Or | Self::Xor => Scalar::U32,
             Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
             Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads => Scalar::U32,
+            Self::DotEvenBytes | Self::DotOddBytes | Self::AcrossPairs | Self::AcrossQuads => Scalar::U32,
         }
     }
 }
@@ -726,14 +751,16 @@ impl From<WindowId> for Place {
 impl Copied {
     /// Elements as they are.
     pub fn new(from: impl Into<Place>, to: impl Into<Place>, dims: Vec<CopiedDim>) -> Self {
-        Self { from: from.into(), to: to.into(), dims, add: false, encoding: Encoding::F32 }
+        Self { from: from.into(), to: to.into(), dims, add: false, encoding: Encoding::F32, abreast: 1 }
     }
 
     /// The loops that write.
     pub fn written(&self) -> Vec<CopiedDim> {
         let mut dims = self.dims.clone();
         if let Some(line) = dims.last_mut() {
-            line.extent = self.encoding.len(line.extent);
+            let len = self.encoding.len(line.extent);
+            line.extent = len.div_ceil(self.abreast);
+            dims.push(CopiedDim { extent: self.abreast.min(len), from_stride: 0, to_stride: 1 });
         }
         dims
     }
@@ -818,6 +845,7 @@ impl Expr {
             Self::Const { ty, .. } => *ty,
             Self::Length { .. } => Type { scalar: Scalar::U32, lanes: 1 },
             Self::Var(var) => locals[var.0].ty,
+            Self::Op(operation, _) if operation.is_across() => Type { scalar: Scalar::U32, lanes: 1 },
             Self::Op(operation, args) => {
                 Type { scalar: operation.result(), lanes: args.first().map_or(1, |a| a.ty(locals).lanes) }
             }

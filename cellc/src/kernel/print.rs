@@ -268,7 +268,7 @@ impl<'a> Printer<'a> {
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {
-        let Copied { from, to, dims, add, encoding } = copied;
+        let Copied { from, to, dims, add, encoding, abreast } = copied;
         let index = |offset: usize, strides: &mut dyn Iterator<Item = isize>| {
             let mut text = offset.to_string();
             for (stride, letter) in strides.zip(letters()) {
@@ -284,7 +284,8 @@ impl<'a> Printer<'a> {
         for (i, (dim, letter)) in dims.iter().zip(letters()).enumerate() {
             write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
         }
-        writeln!(f, "{encoding}")
+        let abreast = if *abreast > 1 { format!(", {abreast} abreast") } else { String::new() };
+        writeln!(f, "{encoding}{abreast}")
     }
 
     fn place(&self, place: Place, length: &str) -> String {
@@ -336,12 +337,17 @@ impl<'a> Printer<'a> {
             LaneOp::MulAdd => format!("fma({})", self.list(args)),
             LaneOp::Max => format!("max({})", self.list(args)),
             LaneOp::Min => format!("min({})", self.list(args)),
+            LaneOp::MaxMagnitude => format!("max_magnitude({})", self.list(args)),
             LaneOp::Flush => format!("flush({})", self.list(args)),
             LaneOp::ToBits => format!("bits({})", self.list(args)),
             LaneOp::FromSigned => format!("signed({})", self.list(args)),
             LaneOp::DotPairs => format!("dot_pairs({})", self.list(args)),
             LaneOp::DotQuads => format!("dot_quads({})", self.list(args)),
             LaneOp::DotUnsignedQuads => format!("dot_unsigned_quads({})", self.list(args)),
+            LaneOp::AcrossPairs => format!("across_pairs({})", self.list(args)),
+            LaneOp::AcrossQuads => format!("across_quads({})", self.list(args)),
+            LaneOp::DotEvenBytes => format!("dot_even_bytes({})", self.list(args)),
+            LaneOp::DotOddBytes => format!("dot_odd_bytes({})", self.list(args)),
             _ => format!("float({})", self.list(args)),
         }
     }

@@ -744,6 +744,11 @@ fn operations_do_what_they_say() {
         assert_eq!(apply(operation, &[&[nan], &[3.0]]), [3.0]);
         assert!(apply(operation, &[&[3.0], &[nan]])[0].is_nan());
     }
+    let magnitudes = apply(LaneOp::MaxMagnitude, &[&[-3.0, 1.0, -0.0, f32::NEG_INFINITY], &[2.0, 2.0, 0.0, 1.0]]);
+    assert_eq!(bits(&magnitudes), bits(&[3.0, 2.0, 0.0, f32::INFINITY]));
+    for (a, b) in [(-nan, f32::INFINITY), (f32::INFINITY, nan), (1.0, nan)] {
+        assert_eq!(bits(&apply(LaneOp::MaxMagnitude, &[&[a], &[b]])), bits(&[nan]));
+    }
     let (c, d) = ([7.0; 5], [8.0; 5]);
     let select = apply(LaneOp::SelectLess, &[&[1.0, 2.0, -0.0, nan, 1.0], &[2.0, 1.0, 0.0, 1.0, nan], &c, &d]);
     assert_eq!(select, [7.0, 8.0, 8.0, 8.0, 8.0]);

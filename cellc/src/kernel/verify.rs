@@ -493,7 +493,7 @@ impl<'a> Checker<'a> {
     }
 
     fn copied(&mut self, copied: &Copied) -> Result<(), String> {
-        let Copied { from, to, dims: _, add, encoding } = copied;
+        let Copied { from, to, dims: _, add, encoding, abreast } = copied;
         let bounds = bounds(copied).ok_or("a copy of nothing, or of more than there can be")?;
         let distance = bounds.to - to.offset + 1;
         if from.base == to.base {
@@ -504,6 +504,9 @@ impl<'a> Checker<'a> {
         }
         let read = Place { offset: bounds.from.0, ..*from };
         self.load(read, bounds.from.1 - bounds.from.0 + 1, 1, false)?;
+        if *abreast == 0 || *abreast > 1 && *encoding == Encoding::F32 {
+            return Err(format!("a copy of {abreast} elements abreast that it does not encode"));
+        }
         if !self.packs && (*add || *encoding != Encoding::F32) {
             return Err("a copy that adds or encodes, and does not pack".to_owned());
         }
@@ -698,11 +701,13 @@ fn typed(ty: Type) -> Result<Type, String> {
 fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
     let (operands, scalar) = match operation {
         LaneOp::Add | LaneOp::Sub | LaneOp::Mul | LaneOp::Div | LaneOp::Max | LaneOp::Min => (2, Scalar::F32),
+        LaneOp::MaxMagnitude => (2, Scalar::F32),
         LaneOp::MulAdd => (3, Scalar::F32),
         LaneOp::SelectLess => (4, Scalar::F32),
         LaneOp::Flush | LaneOp::ToBits => (1, Scalar::F32),
         LaneOp::FromBits | LaneOp::FromSigned => (1, Scalar::U32),
         LaneOp::DotPairs | LaneOp::DotQuads | LaneOp::DotUnsignedQuads => (3, Scalar::U32),
+        LaneOp::DotEvenBytes | LaneOp::DotOddBytes | LaneOp::AcrossPairs | LaneOp::AcrossQuads => (3, Scalar::U32),
         LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor => (2, Scalar::U32),
         LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => {
             if by > 31 {
@@ -712,6 +717,11 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
         }
     };
     match args {
+        [a, b, sum] if operation.is_across() => match a == b && a.scalar == scalar && *sum == (Type { lanes: 1, ..*a })
+        {
+            true => Ok(*sum),
+            false => Err(format!("{operation:?} of {args:?}")),
+        },
         [first, ..] if args.len() == operands && args.iter().all(|a| a == first) && first.scalar == scalar => {
             Ok(Type { scalar: operation.result(), ..*first })
         }

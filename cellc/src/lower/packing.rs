@@ -88,21 +88,22 @@ impl Memory {
                 let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
                 for (i, (sum, gate)) in taking_part.iter().enumerate() {
                     let from = Place::from(from).at((set * gates.len() + gates[*gate]) * units * inner + first * unit);
-                    let line = |to, stride, between, encoding| {
-                        let outer = [dim(count, columns * unit, stride), dim(columns, unit, 1)];
+                    let line = |to, stride, between, encoding, abreast| {
+                        let outer = [dim(count, columns * unit, stride), dim(columns, unit, abreast)];
                         let dims = outer.into_iter().chain([dim(inner, element, between)]);
-                        Copied { encoding, ..Copied::new(from, to, dims.collect()) }
+                        Copied { encoding, abreast, ..Copied::new(from, to, dims.collect()) }
                     };
-                    let between = taking_part.len() * columns;
-                    let at = Place::from(rows).at(blocks.offset + start + i * columns);
-                    self.copy(line(at, blocks.stride, between, encoding));
+                    let abreast = plan.product.abreast;
+                    let between = taking_part.len() * columns * abreast;
+                    let at = Place::from(rows).at(blocks.offset + start + i * columns * abreast);
+                    self.copy(line(at, blocks.stride, between, encoding, abreast));
                     let scale = scales(plan.product.format).map(|scale| (scale, plan.product.scale_row(*sum, phase)));
                     let has_start = plan.product.has_starts(phase);
                     let start = has_start.then(|| (Encoding::Int8Start, plan.product.start_row(*sum, phase)));
                     for (of_line, row) in scale.into_iter().chain(start) {
                         let Blocks { offset, stride } = panels.biases(late);
                         let at = Place::from(biases).at(offset + row * columns);
-                        self.copy(line(at, stride, 0, of_line));
+                        self.copy(line(at, stride, 0, of_line, 1));
                     }
                 }
             }

@@ -56,7 +56,28 @@ pub(super) struct Words {
     pub(super) each: usize,
     /// Whether its elements have no sign, and are [`OFFSET`](crate::encoding::OFFSET) more than they stand for.
     pub(super) is_unsigned: bool,
-    operation: LaneOp,
+    /// What adds the terms of a word of weights: one operation for each word of elements that it multiplies. The words of a vector are as many
+    /// parts, and each operation takes the next part's.
+    operations: &'static [LaneOp],
+    /// How many words of elements multiply as many of weights at once: the lanes of what adds them to one sum.
+    abreast: usize,
+}
+
+impl Words {
+    /// How many words of weights a row of so many has.
+    fn of_weights(self, len: usize) -> usize {
+        len.div_ceil(self.each * self.operations.len())
+    }
+
+    /// How many words multiply them.
+    pub(super) fn of_elements(self, len: usize) -> usize {
+        self.of_weights(len) * self.operations.len()
+    }
+
+    /// The words of whole vectors of them.
+    pub(super) fn room(self, len: usize) -> usize {
+        self.of_elements(len).next_multiple_of(self.abreast)
+    }
 }
 
 /// The x terms of a row.
@@ -279,8 +300,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at `rows` and hold `len` each:
-    /// how every sum reads W and R.
+    /// how every sum reads W and R. Of words that are abreast, those of one column.
     fn weight(&self, rows: Place, len: usize, row: usize, at: usize, lanes: usize) -> Expr {
+        let abreast = self.product().abreast;
         match self.product().format {
             WeightFormat::Bf16Pair => {
                 let pair = load(rows.at(row / 2 * len + at), lanes);
@@ -289,7 +311,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 if row.is_multiple_of(2) { pair } else { op(LaneOp::FromBits, vec![second(pair)]) }
             }
             WeightFormat::Int8Pair | WeightFormat::Int8Quad | WeightFormat::Int16 => {
-                op(LaneOp::ToBits, vec![load(rows.at(row * len + at), lanes)])
+                let word = (row / abreast * len + at) * abreast + row % abreast;
+                op(LaneOp::ToBits, vec![load(rows.at(word), lanes)])
             }
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => load(rows.at(row * len + at), lanes),
         }
@@ -329,17 +352,17 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         parts: &[SumVector],
     ) -> Vec<Vec<Option<Expr>>> {
         let product = self.product();
-        let operands = &vectors.rows(self.taken_at_once(phase))[..];
         let words = self.words(phase);
+        if let Some(words) = words.filter(|words| words.abreast > 1) {
+            return self.accumulate_across(body, panels, phase, weights, vectors, (parts, words));
+        }
+        let operands = &vectors.rows(self.taken_at_once(phase))[..];
         let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
         let len = product.active(phase) * panels.columns;
-        let count = self.taken_at_once(phase);
+        let operations = words.map_or(&[LaneOp::MulAdd][..], |words| words.operations);
+        let count = words.map_or(product.phase_rows(phase), |words| words.of_weights(product.phase_rows(phase)));
         let chains = product.chains(phase);
-        let name = match phase {
-            Phase::Input => "x",
-            Phase::Hidden => "h",
-            Phase::ResetHidden => "rh",
-        };
+        let name = suffix(phase);
         // for each chain, for each part: where its weights stand in a row, and its accumulator for each operand
         let mut accumulators: Vec<Vec<(usize, usize, Vec<Var>)>> = vec![Vec::new(); chains];
         for part in parts.iter().filter(|p| takes_part(p)) {
@@ -367,23 +390,35 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         if accumulators[0].is_empty() {
             return vec![vec![None; parts.len()]; operands.len()];
         }
-        let rows = weights.rows.at(match phase {
-            Phase::Input => panels.input,
-            Phase::Hidden => panels.hidden,
-            Phase::ResetHidden => panels.late_rows,
-        });
+        let rows = weights.rows.at(first_row(panels, phase));
         let several = self.isa().lanes == 1 && self.isa().loads > 1;
-        let two = several && self.product().format == WeightFormat::Int8Pair;
         let integers = words.is_some();
+        let two = several && integers && product.abreast == 1;
+        let format = product.format;
         // row k adds to chain k % chains, in the order in which its weights stand: what fetches ahead follows
-        let turn = |this: &mut Self, rows: Place, elements: &[Place], taken: usize| {
+        let turn = |this: &mut Self, rows: Place, elements: &[Vec<Place>], taken: usize| {
             let mut turn = Vec::new();
+            // of the row after this one, where they are loaded with this one's
+            let mut next: Vec<(usize, usize, Expr)> = Vec::new();
             for k in 0..taken {
                 let mut accumulators: Vec<_> = accumulators[k % chains].iter().collect();
                 accumulators.sort_by_key(|(at, _, _)| *at);
-                let mut splats: Vec<Vec<(usize, Expr)>> = vec![Vec::new(); elements.len()];
-                // weights of two words of bytes are loaded as one and stay in few registers; neighbours by one instruction, into registers
-                // that others need then
+                let mut splats: Vec<Vec<(usize, usize, Expr)>> = vec![Vec::new(); elements.len()];
+                if let [parts] = elements
+                    && two
+                {
+                    splats[0] = std::mem::take(&mut next);
+                    if splats[0].is_empty() && k + 1 < taken {
+                        for (part, of) in parts.iter().enumerate() {
+                            for (k, to) in [(k, &mut splats[0]), (k + 1, &mut next)] {
+                                let bits = op(LaneOp::ToBits, vec![load(of.at(k), 1)]);
+                                to.push((part, 1, this.builder.let_bits(&mut turn, &format!("{name}_k"), 1, bits)));
+                            }
+                        }
+                    }
+                }
+                // two words of integers are loaded at once and stay in few registers; neighbours by one instruction, into registers that others need
+                // then
                 let pair = |chunk: &[&(usize, usize, Vec<Var>)]| two && chunk.len() == 2;
                 let mut groups: Vec<&[&(usize, usize, Vec<Var>)]> = Vec::new();
                 let mut from = 0;
@@ -403,65 +438,78 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         .map(|(at, lanes, _)| {
                             let weight = this.weight(rows, len, k, *at, *lanes);
                             match (weight, elements.len()) {
-                                (Expr::Op(LaneOp::ToBits, mut bytes), 1) if two => {
+                                (Expr::Op(LaneOp::ToBits, mut bytes), 1) if two && format == WeightFormat::Int8Pair => {
                                     let bytes = bytes.remove(0);
                                     op(LaneOp::ToBits, vec![this.builder.let_(&mut turn, "w", *lanes, bytes)])
                                 }
-                                (weight, 1) if this.isa().loads == 1 || integers => weight,
+                                (weight, 1) if this.isa().loads == 1 || integers && !two => weight,
                                 (weight, _) if integers => this.builder.let_bits(&mut turn, "w", *lanes, weight),
                                 (weight, _) => this.builder.let_(&mut turn, "w", *lanes, weight),
                             }
                         })
                         .collect();
-                    for ((row, element), splats) in elements.iter().enumerate().zip(&mut splats) {
-                        for ((_, lanes, vars), weight) in accumulators.iter().copied().zip(&weights) {
-                            let element = match splats.iter().find(|(l, _)| l == lanes) {
-                                Some((_, element)) => element.clone(),
-                                None => {
-                                    let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
-                                    let name = format!("{name}_k");
-                                    let element = match integers {
-                                        true => {
-                                            let bits = op(LaneOp::ToBits, vec![splat]);
-                                            this.builder.let_bits(&mut turn, &name, *lanes, bits)
-                                        }
-                                        false => this.builder.let_(&mut turn, name, *lanes, splat),
-                                    };
-                                    splats.push((*lanes, element.clone()));
-                                    element
-                                }
-                            };
-                            let args = vec![weight.clone(), element, Expr::Var(vars[row])];
-                            let operation = words.map_or(LaneOp::MulAdd, |words| words.operation);
-                            turn.push(Stmt::Set { var: vars[row], value: op(operation, args) });
+                    for ((row, elements), splats) in elements.iter().enumerate().zip(&mut splats) {
+                        for (part, (element, operation)) in elements.iter().zip(operations).enumerate() {
+                            for ((_, lanes, vars), weight) in accumulators.iter().copied().zip(&weights) {
+                                let element = match splats.iter().find(|(p, l, _)| (*p, l) == (part, lanes)) {
+                                    Some((.., element)) => element.clone(),
+                                    None => {
+                                        let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
+                                        let name = format!("{name}_k");
+                                        let element = match integers {
+                                            true => {
+                                                let bits = op(LaneOp::ToBits, vec![splat]);
+                                                this.builder.let_bits(&mut turn, &name, *lanes, bits)
+                                            }
+                                            false => this.builder.let_(&mut turn, name, *lanes, splat),
+                                        };
+                                        splats.push((part, *lanes, element.clone()));
+                                        element
+                                    }
+                                };
+                                let args = vec![weight.clone(), element, Expr::Var(vars[row])];
+                                turn.push(Stmt::Set { var: vars[row], value: op(*operation, args) });
+                            }
                         }
                     }
                 }
             }
             turn
         };
-        let turn_rows = self.plan.turn_rows(chains, self.isa());
-        let format = product.format;
+        let short = weights.short * product.abreast;
+        let mut turn_rows = self.plan.turn_rows(chains, self.isa());
+        if two {
+            // an iteration adds the terms of so many words of elements; what one iteration would do is two, as code is scarce
+            turn_rows *= if operations.len() == 1 { 2 } else { 1 };
+            turn_rows = if count == turn_rows { turn_rows / 2 } else { turn_rows };
+        }
         let packed = |rows: usize| if integers { rows * len } else { format.encoding(rows).len(rows) * len };
         let turns = count / turn_rows;
+        // by operand: where the words of each part start
+        let operands: Vec<Vec<Place>> =
+            operands.iter().map(|of| (0..operations.len()).map(|part| of.at(part * count)).collect()).collect();
         if turns > 1 {
             let step = packed(turn_rows);
-            let (row, walk) = self.builder.stride("row", rows, (step - weights.short, step), false);
+            let (row, walk) = self.builder.stride("row", rows, (step - short, step), false);
             let mut walks = vec![walk];
             let mut elements = Vec::new();
-            for operand in operands {
-                let (element, walk) = self.builder.walk("element", *operand, turn_rows, false);
-                elements.push(element);
-                walks.push(walk);
+            for parts in &operands {
+                let mut windows = Vec::new();
+                for part in parts {
+                    let (window, walk) = self.builder.walk("element", *part, turn_rows, false);
+                    windows.push(window);
+                    walks.push(walk);
+                }
+                elements.push(windows);
             }
             let statements = turn(self, row, &elements, turn_rows);
             body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: statements });
         } else {
-            let statements = turn(self, rows, operands, turns * turn_rows);
+            let statements = turn(self, rows, &operands, turns * turn_rows);
             body.extend(statements);
         }
         let done = turns * turn_rows;
-        let rest: Vec<_> = operands.iter().map(|operand| operand.at(done)).collect();
+        let rest: Vec<Vec<_>> = operands.iter().map(|parts| parts.iter().map(|of| of.at(done)).collect()).collect();
         let statements = turn(self, rows.at(packed(done)), &rest, count - done);
         body.extend(statements);
         let sum = |row: usize, part: usize| {
@@ -483,6 +531,83 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             parts.iter().map(each).collect()
         };
         (0..operands.len()).map(row).collect()
+    }
+
+    /// The same where the products of all lanes are added to one sum: the lanes are neighbours of a row of weights, and each column has a sum of its own.
+    /// The sums of a vector of columns meet in memory.
+    fn accumulate_across(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        panels: &Panels,
+        phase: Phase,
+        weights: PanelWeights,
+        vectors: &Vectors,
+        (parts, words): (&[SumVector], Words),
+    ) -> Vec<Vec<Option<Expr>>> {
+        let (product, lanes) = (self.product(), words.abreast);
+        let name = suffix(phase);
+        let operands = vectors.rows(self.taken_at_once(phase));
+        let len = product.active(phase) * panels.columns * lanes;
+        let count = words.room(product.phase_rows(phase)) / lanes;
+        let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
+        let columns: usize = parts.iter().filter(|part| takes_part(part)).map(|part| part.lanes).sum();
+        let room = Place::from(self.builder.lane_room(name, (columns * operands.len()).max(1)));
+        let (mut met, mut all) = (0, Vec::new());
+        for (operand, elements) in operands.into_iter().enumerate() {
+            let mut terms = Vec::new();
+            for part in parts {
+                if !takes_part(part) {
+                    terms.push(None);
+                    continue;
+                }
+                let at = (product.position(phase, part.sum) * panels.columns + part.lane) * lanes;
+                let rows = weights.rows.at(first_row(panels, phase) + at);
+                let sum = |this: &mut Self, body: &mut Vec<Stmt>, column: usize| {
+                    this.builder.integer_sum(body, &format!("{}_{name}{column}", part.name), 1, None)
+                };
+                let sums: Vec<Var> = (0..part.lanes).map(|column| sum(self, body, column)).collect();
+                let turn = |this: &mut Self, rows: Place, elements: Place, taken: usize| {
+                    let mut turn = Vec::new();
+                    for k in 0..taken {
+                        let element = op(LaneOp::ToBits, vec![load(elements.at(k * lanes), lanes)]);
+                        let element = this.builder.let_bits(&mut turn, &format!("{name}_k"), lanes, element);
+                        for (column, sum) in sums.iter().enumerate() {
+                            let weight = load(rows.at(k * len + column * lanes), lanes);
+                            let args = vec![op(LaneOp::ToBits, vec![weight]), element.clone(), Expr::Var(*sum)];
+                            turn.push(Stmt::Set { var: *sum, value: op(words.operations[0], args) });
+                        }
+                    }
+                    turn
+                };
+                let at_once = self.isa().rows;
+                let turns = count / at_once;
+                if turns > 1 {
+                    let window = (at_once - 1) * len + part.lanes * lanes;
+                    let (row, walk) = self.builder.stride("row", rows, (window, at_once * len), false);
+                    let (element, of) = self.builder.walk("element", elements, at_once * lanes, false);
+                    let statements = turn(self, row, element, at_once);
+                    body.push(Stmt::For {
+                        count: turns,
+                        turn: None,
+                        backwards: None,
+                        walks: vec![walk, of],
+                        body: statements,
+                    });
+                }
+                let done = if turns > 1 { turns * at_once } else { 0 };
+                body.extend(turn(self, rows.at(done * len), elements.at(done * lanes), count - done));
+                let together = room.at(met);
+                met += part.lanes;
+                for (column, sum) in sums.iter().enumerate() {
+                    let value = op(LaneOp::FromBits, vec![Expr::Var(*sum)]);
+                    body.push(Stmt::Store { to: together.at(column), value });
+                }
+                let sum = op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![load(together, part.lanes)])]);
+                terms.push(Some(self.scaled(panels, weights, phase, part, sum, vectors.scale(operand))));
+            }
+            all.push(terms);
+        }
+        all
     }
 
     /// A sum once its terms are added up: the bias comes last.
@@ -564,14 +689,19 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// How several terms of a phase are added at once, of weights and elements that stand in one word, if they are.
     fn words(&self, phase: Phase) -> Option<Words> {
         let format = self.product().format;
-        let each = format.in_word(self.product().phase_rows(phase));
-        let is_unsigned = each == 4 && self.isa().unsigned_quads;
-        let operation = match each {
-            4 if is_unsigned => LaneOp::DotUnsignedQuads,
-            4 => LaneOp::DotQuads,
-            _ => LaneOp::DotPairs,
+        let in_word = format.in_word(self.product().phase_rows(phase));
+        let is_unsigned = in_word == 4 && self.isa().unsigned_quads;
+        let abreast = if self.isa().across { self.product().abreast } else { 1 };
+        let operations: &[LaneOp] = match in_word {
+            4 if abreast > 1 => &[LaneOp::AcrossQuads],
+            _ if abreast > 1 => &[LaneOp::AcrossPairs],
+            4 if self.isa().wide_elements => &[LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
+            4 if is_unsigned => &[LaneOp::DotUnsignedQuads],
+            4 => &[LaneOp::DotQuads],
+            _ => &[LaneOp::DotPairs],
         };
-        format.is_of_integers().then_some(Words { each, is_unsigned, operation })
+        let each = in_word / operations.len();
+        format.is_of_integers().then_some(Words { each, is_unsigned, operations, abreast })
     }
 
     /// What a sum of integers begins at where elements have no sign.
@@ -583,7 +713,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// How many words or elements of a vector multiply the rows of a phase.
     fn taken_at_once(&self, phase: Phase) -> usize {
         let rows = self.product().phase_rows(phase);
-        self.words(phase).map_or(rows, |words| rows.div_ceil(words.each))
+        self.words(phase).map_or(rows, |words| words.room(rows))
     }
 
     /// The vectors at a place as they multiply the weights of a phase.
@@ -738,14 +868,21 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             // the window of a pass ends where that of the last one must
             let before = first + (same.len() - 1) * width;
             let mut walks = Vec::new();
+            let late = stage == Stage::Late;
+            let abreast = self.product().abreast;
+            let (rows, of_rows) = self.builder.stride(
+                "pass",
+                weights.rows.at(first * abreast),
+                (panels.blocks(late).stride - before * abreast, width * abreast),
+                false,
+            );
+            walks.push(of_rows);
             let mut walk = |this: &mut Self, name: &str, of: Place, len: usize, written: bool| {
                 let (place, walk) = this.builder.stride(name, of.at(first), (len, width), written);
                 walks.push(walk);
                 place
             };
-            let late = stage == Stage::Late;
-            let rows = walk(self, "pass", weights.rows, panels.blocks(late).stride - before, false);
-            let biases = match weights.biases == weights.rows {
+            let biases = match weights.biases == weights.rows && abreast == 1 {
                 true => rows,
                 false => walk(self, "bias_pass", weights.biases, panels.biases(late).stride - before, false),
             };
@@ -907,6 +1044,24 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             }
         }
         all
+    }
+}
+
+/// What the sums of a phase are called.
+fn suffix(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Input => "x",
+        Phase::Hidden => "h",
+        Phase::ResetHidden => "rh",
+    }
+}
+
+/// Where the rows of a phase start.
+fn first_row(panels: &Panels, phase: Phase) -> usize {
+    match phase {
+        Phase::Input => panels.input,
+        Phase::Hidden => panels.hidden,
+        Phase::ResetHidden => panels.late_rows,
     }
 }
 

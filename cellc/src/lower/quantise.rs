@@ -23,52 +23,44 @@ impl KernelBuilder<'_, '_> {
         let range = Expr::f32(f32::from(range), 1);
         let mut body = Vec::new();
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
-        // the largest magnitude, and 0 unless one is not finite: lane by lane
+        // the largest magnitude lane by lane; what is not finite is larger than all else
         let largest = self.accumulator(&mut body, "largest", width, Expr::f32(0.0, width));
-        let poison = self.accumulator(&mut body, "poison", width, Expr::f32(0.0, width));
+        let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
         let (elements, walk) = self.walk("elements", from, width, false);
-        let mut turn = Vec::new();
-        let value = self.let_(&mut turn, "v", width, load(elements, width));
-        turn.push(Stmt::Set {
-            var: largest,
-            value: op(LaneOp::Max, vec![Expr::Var(largest), magnitude(value.clone(), width)]),
-        });
-        let args = vec![value, Expr::f32(0.0, width), Expr::Var(poison)];
-        turn.push(Stmt::Set { var: poison, value: op(LaneOp::MulAdd, args) });
+        let turn = vec![Stmt::Set { var: largest, value: larger(load(elements, width), Expr::Var(largest)) }];
         let turns = len / width;
         body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: turn });
         // lanes meet in memory
-        let [all, bad] = ["largest_lanes", "poison_lanes"].map(|name| Place::from(self.lane_room(name, width)));
+        let all = Place::from(self.lane_room("largest_lanes", width));
         body.push(Stmt::Store { to: all, value: Expr::Var(largest) });
-        body.push(Stmt::Store { to: bad, value: Expr::Var(poison) });
         for (at, lanes) in plan::vectors(len % width, width) {
-            let value = self.let_(&mut body, "v", lanes, load(from.at(turns * width + at), lanes));
-            let most = op(LaneOp::Max, vec![load(all, lanes), magnitude(value.clone(), lanes)]);
-            body.push(Stmt::Store { to: all, value: most });
-            let value = op(LaneOp::MulAdd, vec![value, Expr::f32(0.0, lanes), load(bad, lanes)]);
-            body.push(Stmt::Store { to: bad, value });
+            let value = larger(load(from.at(turns * width + at), lanes), load(all, lanes));
+            body.push(Stmt::Store { to: all, value });
         }
         let mut half = width / 2;
         while half > 0 {
-            for (place, operation) in [(all, LaneOp::Max), (bad, LaneOp::Add)] {
-                let value = op(operation, vec![load(place, half), load(place.at(half), half)]);
-                body.push(Stmt::Store { to: place, value });
-            }
+            body.push(Stmt::Store { to: all, value: larger(load(all, half), load(all.at(half), half)) });
             half /= 2;
         }
-        let most = op(LaneOp::Max, vec![Expr::f32(LEAST_LARGEST, 1), load(all, 1)]);
+        let most = larger(Expr::f32(LEAST_LARGEST, 1), load(all, 1));
         let most = self.let_(&mut body, "most", 1, most);
+        // 0, or NaN
+        let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
         let step = op(LaneOp::Div, vec![most.clone(), range.clone()]);
-        body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, load(bad, 1)]) });
+        body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
         // its inverse, for every lane
         body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![range, most]) });
         // the k-th word holds the k-th elements of as many parts of the vector, of which the last ones may be shorter or empty
-        let count = len.div_ceil(words.each);
+        let count = words.of_elements(len);
         let long = |part: usize| len.saturating_sub(part * count).min(count);
         let parts = (0..words.each).filter(|part| long(*part) > 0).count();
         let all_of_them = long(parts - 1);
         for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
             self.words(&mut body, (from, count), (to, words), at..end, (parts, all));
+        }
+        // what fills the last vector multiplies zeros
+        for at in count..words.room(len) {
+            body.push(Stmt::Store { to: to.at(at), value: Expr::f32(0.0, 1) });
         }
         body
     }
@@ -126,9 +118,4 @@ impl KernelBuilder<'_, '_> {
             word(self, body, &places(at + lane), to.at(at + lane), lanes);
         }
     }
-}
-
-/// `v` or `-v`; a NaN stays one.
-fn magnitude(value: Expr, lanes: usize) -> Expr {
-    op(LaneOp::Max, vec![value.clone(), op(LaneOp::Sub, vec![Expr::f32(0.0, lanes), value])])
 }

@@ -95,6 +95,8 @@ pub struct Product {
     pub format: WeightFormat,
     /// Whether an instruction set multiplies bytes of elements without a sign, which are then more than they stand for.
     pub starts: bool,
+    /// How many words of a row of weights are neighbours where they are packed: the lanes of an instruction set that adds their products to one sum.
+    pub abreast: usize,
 }
 
 impl From<&ValidCell> for Product {
@@ -107,6 +109,7 @@ impl From<&ValidCell> for Product {
             steps: cell.sequence.as_ref().map_or(1, |s| s.steps),
             format: WeightFormat::F32,
             starts: false,
+            abreast: 1,
         }
     }
 }
@@ -122,6 +125,7 @@ impl From<&Dense> for Product {
             steps: 1,
             format: WeightFormat::F32,
             starts: false,
+            abreast: 1,
         }
     }
 }
@@ -144,7 +148,7 @@ impl ProductPlan {
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
             WeightFormat::Int8Pair | WeightFormat::Int8Quad | WeightFormat::Int16 => chains,
         };
-        isa.rows.next_multiple_of(least)
+        isa.rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
     }
 }
 
@@ -309,8 +313,8 @@ pub struct Blocks {
 ///
 /// The weights of one panel are, in its block of `early`: biases, peepholes, the rows of the Input phase and those of the
 /// Hidden phase; for sums that are complete only after the ResetHidden phase, biases and rows of that phase stand after
-/// all panels, in its block of `late`. A row holds the columns of each sum that takes part, sum after sum. Where matrices
-/// are not f32, biases, peepholes and scales have a buffer of their own.
+/// all panels, in its block of `late`. A row holds the columns of each sum that takes part, sum after sum; where several words of a row of
+/// the matrix are [abreast](Product::abreast), each column is so many of them. Where matrices are not f32, biases, peepholes and scales have a buffer of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// How many.
@@ -487,6 +491,12 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             _ => return None,
         };
         product.format = options.stored(layer);
+        if product.format == WeightFormat::Int8Pair && isas.iter().all(|(isa, _)| isa.wide_elements) {
+            product.format = WeightFormat::Int8Quad;
+        }
+        if product.format.is_of_integers() {
+            product.abreast = isas.iter().find(|(isa, _)| isa.across).map_or(1, |(isa, _)| isa.lanes);
+        }
         product.starts = product.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
         let threads = threads(op, &product, (options, layer));
         // each of two threads has panels of its own
@@ -670,7 +680,8 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
     let whole = |n: usize| n.next_multiple_of((alignment / element.size()).max(1));
     let rows = |phase, columns| {
         let rows = product.phase_rows(phase);
-        whole(format.encoding(rows).len(rows) * product.active(phase) * columns)
+        let words = format.encoding(rows).len(rows).next_multiple_of(product.abreast);
+        whole(words * product.active(phase) * columns)
     };
     let biases = |late, columns: usize| {
         (product.bias_rows(late, format.has_scales()) * columns).next_multiple_of((alignment / 4).max(1))

@@ -13,6 +13,7 @@ use super::{
 const LANES_4: CVector = CVector {
     lanes: 4,
     load: "vld1q_f32({0})",
+    load_constant: "",
     load_f16: "vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16({0})))",
     load_i8: "",
     store: "vst1q_f32({0}, {1})",
@@ -25,6 +26,7 @@ const LANES_4: CVector = CVector {
     div: "",
     max: "vbslq_f32(vcgtq_f32({0}, {1}), {0}, {1})",
     min: "vbslq_f32(vcltq_f32({0}, {1}), {0}, {1})",
+    max_magnitude: "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32({1})))",
     select_less: "vbslq_f32(vcltq_f32({0}, {1}), {2}, {3})",
     flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, vdupq_n_f32({1}))))",
     load_i8_pairs: "vreinterpretq_f32_s16(vmovl_s8(vld1_s8((const int8_t *)({0}))))",
@@ -32,6 +34,8 @@ const LANES_4: CVector = CVector {
     // the products of two lanes, not yet added in pairs, are a vector: as many instructions as vectors of products
     dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_high_s16({2}.second, (int16x8_t){0}, (int16x8_t){1})",
     dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, vmull_high_s8((int8x16_t){0}, (int8x16_t){1}))",
+    across_pairs: "",
+    across_quads: "",
     sums: "int32x4_t first, second;",
 };
 
@@ -40,6 +44,8 @@ const LANES_4_DOTPROD: CVector = CVector {
     from_signed: "vcvtq_f32_s32(vaddq_s32(vpaddq_s32({0}.first, {0}.second), {0}.all))",
     dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_high_s16({2}.second, (int16x8_t){0}, (int16x8_t){1}), {2}.all",
     dot_quads: "{2}.first, {2}.second, vdotq_s32({2}.all, (int8x16_t){0}, (int8x16_t){1})",
+    across_pairs: "",
+    across_quads: "",
     sums: "int32x4_t first, second, all;",
     ..LANES_4
 };
@@ -49,6 +55,8 @@ const LANES_4_OF_ANY: CVector = CVector {
     from_signed: "",
     dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
     dot_quads: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vpaddlq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpaddlq_s16(vmull_high_s8((int8x16_t){0}, (int8x16_t){1}))))",
+    across_pairs: "",
+    across_quads: "",
     sums: "",
     ..LANES_4
 };
@@ -57,6 +65,7 @@ const LANES_4_OF_ANY: CVector = CVector {
 const LANES_2: CVector = CVector {
     lanes: 2,
     load: "vld1_f32({0})",
+    load_constant: "",
     load_f16: "",
     load_i8: "",
     store: "vst1_f32({0}, {1})",
@@ -69,12 +78,15 @@ const LANES_2: CVector = CVector {
     div: "",
     max: "vbsl_f32(vcgt_f32({0}, {1}), {0}, {1})",
     min: "vbsl_f32(vclt_f32({0}, {1}), {0}, {1})",
+    max_magnitude: "vreinterpret_f32_u32(vmax_u32(vreinterpret_u32_f32(vabs_f32({0})), vreinterpret_u32_f32({1})))",
     select_less: "vbsl_f32(vclt_f32({0}, {1}), {2}, {3})",
     flush: "vreinterpret_f32_u32(vbic_u32(vreinterpret_u32_f32({0}), vcalt_f32({0}, vdup_n_f32({1}))))",
     load_i8_pairs: "",
     from_signed: "",
     dot_pairs: "",
     dot_quads: "",
+    across_pairs: "",
+    across_quads: "",
     sums: "",
 };
 
@@ -216,6 +228,12 @@ pub(super) const C_TUNING: &str = "\
 #endif
 ";
 
+/// Sums of integers, and calls for all arithmetic of floats.
+const SOFT_C_TUNING: &str = "\
+/* Products stand where they are added: as gcc arranges them, sums do not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns,no-tree-reassoc\")
+";
+
 /// Where a fused multiply-add would be a call.
 const NO_FMA: &str = "defined(__arm__) && !defined(__ARM_FEATURE_FMA)";
 
@@ -265,10 +283,12 @@ pub static CORTEX_M33: Arch = Arch {
 /// Four lanes of Helium. Quotients and what there is no vector for are the FPU's.
 const LANES_4_OF_HELIUM: CVector = CVector {
     lanes: 4,
-    load: "vldrwq_f32({0})",
+    // of what its intrinsics read and write in memory gcc knows the first lane alone
+    load: "",
+    load_constant: "vldrwq_f32({0})",
     load_f16: "PREFIX_halves({0})",
     load_i8: "vcvtq_f32_s32(vldrbq_s32({0}))",
-    store: "vstrwq_f32({0}, {1})",
+    store: "",
     splat: "vdupq_n_f32({0})",
     mul_add: "vfmaq_f32({2}, {0}, {1})",
     mul_add_one: "vfmaq_n_f32({2}, {0}, {1})",
@@ -278,12 +298,15 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     div: "PREFIX_quotient({0}, {1})",
     max: "PREFIX_where_less({1}, {0}, {0}, {1})",
     min: "PREFIX_where_less({0}, {1}, {0}, {1})",
+    max_magnitude: "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32({1})))",
     select_less: "PREFIX_where_less({0}, {1}, {2}, {3})",
     flush: "PREFIX_not_below({0}, vdupq_n_f32({1}))",
     load_i8_pairs: "vreinterpretq_f32_s16(vldrbq_s16((const int8_t *)({0})))",
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
-    dot_pairs: "PREFIX_add_products((int16x8_t){0}, (int16x8_t){1}, (int32x4_t){2})",
-    dot_quads: "PREFIX_add_quads((int8x16_t){0}, (int8x16_t){1}, (int32x4_t){2})",
+    dot_pairs: "",
+    dot_quads: "",
+    across_pairs: "(uint32_t)vmladavaq_s16((int32_t){2}, (int16x8_t){0}, (int16x8_t){1})",
+    across_quads: "(uint32_t)vmladavaq_s8((int32_t){2}, (int8x16_t){0}, (int8x16_t){1})",
     sums: "",
 };
 
@@ -308,6 +331,7 @@ pub(super) static HELIUM: Isa = Isa {
     rows: 4,
     calls: true,
     fma: true,
+    across: true,
     detection: Detection::Compiling(Condition { c: "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)", rust: "" }),
     c_header: "arm_mve.h",
     c_vectors: &[LANES_4_OF_HELIUM],
@@ -357,6 +381,7 @@ pub static CORTEX_M3: Arch = Arch {
     key: "cortex_m3",
     triples: &["thumbv7m-"],
     baseline: &SOFT,
+    c_tuning: &[SOFT_C_TUNING],
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
     begin: 1,
     ..ONE_LANE

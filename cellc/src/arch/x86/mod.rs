@@ -135,6 +135,8 @@ pub static AVX2: Isa = Isa {
     words: &[],
     extends: None,
     unsigned_quads: false,
+    across: false,
+    wide_elements: false,
     body_of: None,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
     detection: cpuid!(C_ASKED, "0x3c001000", "0x20", "0", "0", "0x6", ""),
@@ -167,6 +169,8 @@ pub static AVX512: Isa = Isa {
     words: &[],
     extends: None,
     unsigned_quads: false,
+    across: false,
+    wide_elements: false,
     body_of: None,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
     detection: cpuid!(C_ASKED, "0x3c001000", "0xc0030020", "0", "0", "0xe6", ""),

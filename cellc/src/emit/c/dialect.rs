@@ -243,7 +243,8 @@ impl Dialect for C<'_> {
         if lanes == 1 {
             return Text::atom(format!("{}[{offset}]", from.name));
         }
-        self.template(|v| v.load, "load", lanes, place())
+        let is_constant = from.bytes && self.vector(lanes).is_some_and(|vector| !vector.load_constant.is_empty());
+        self.template(if is_constant { |v| v.load_constant } else { |v| v.load }, "load", lanes, place())
     }
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
@@ -322,6 +323,7 @@ impl Dialect for C<'_> {
             O::Div => |v| v.div,
             O::Max => |v| v.max,
             O::Min => |v| v.min,
+            O::MaxMagnitude => |v| v.max_magnitude,
             O::FromSigned => |v| v.from_signed,
             O::DotPairs | O::DotQuads | O::DotUnsignedQuads => {
                 let template =
@@ -331,6 +333,12 @@ impl Dialect for C<'_> {
                     return Text::atom(format!("({sums}){{{sum}}}"));
                 }
                 return Text::atom(if lanes == 1 { sum } else { format!("(({}){sum})", self.ty(ty)) });
+            }
+            O::AcrossPairs | O::AcrossQuads => {
+                let vector = self.vector(self.isa.lanes).expect("emit: what adds across lanes has vectors");
+                let template = if operation == O::AcrossPairs { vector.across_pairs } else { vector.across_quads };
+                let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+                return Text::atom(fill(template, &args));
             }
             O::SelectLess => |v| v.select_less,
             O::ToBits | O::FromBits if lanes > 1 => {
@@ -372,21 +380,24 @@ impl Dialect for C<'_> {
         self.line(&format!("{constant}{spelled} {name} = {value};"));
     }
 
-    fn loads(&self, from: &Block) -> usize {
-        match self.isa.c_loads.iter().find(|loads| loads.element == from.element) {
+    fn loads(&self, from: &Block, scalar: Scalar) -> usize {
+        let element = vectors::loaded(from.element, scalar);
+        match self.isa.c_loads.iter().find(|loads| loads.element == element) {
             Some(CLoads { count: Some(only), .. }) => *only,
             Some(_) => self.isa.loads,
-            None if from.element == Element::F32 => self.isa.loads,
+            None if element == Element::F32 => self.isa.loads,
             None => 1,
         }
     }
 
-    fn declare_loads(&mut self, names: &[&str], from: &Block, offset: usize, lanes: usize) {
-        let ty = self.ty(Type::f32(lanes));
-        let function = VectorFunction::loads(from.element, lanes, names.len(), self.isa);
+    fn declare_loads(&mut self, names: &[&str], from: &Block, offset: usize, ty: Type) {
+        let (element, lanes) = (vectors::loaded(from.element, ty.scalar), ty.lanes);
+        let ty = self.ty(ty);
+        let function = VectorFunction::loads(element, lanes, names.len(), self.isa);
         self.used.insert(function);
         // by which what is left over is loaded
-        match from.element {
+        match element {
+            Element::U32 => _ = self.name("to_bits", lanes),
             Element::F16 => _ = self.name("load_f16_", lanes),
             Element::I8 => _ = self.name("load_i8_", lanes),
             Element::I8Pair => _ = self.name("load_i8_pairs_", lanes),
@@ -553,10 +564,11 @@ mod tests {
     fn templates_take_as_many_arguments_as_they_should() {
         assert_eq!(fill("f({1}, {0})", &["a".into(), "b".into()]), "f(b, a)");
         for vector in arch::ALL.iter().flat_map(|isa| isa.c_vectors) {
-            let one = [vector.load, vector.load_f16, vector.load_i8, vector.splat];
+            let one = [vector.load, vector.load_constant, vector.load_f16, vector.load_i8, vector.splat];
             let others =
                 [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3), (vector.dot_quads, 3)];
-            let others = others.into_iter().chain([(vector.mul_add_one, 3)]);
+            let across = [(vector.across_pairs, 3), (vector.across_quads, 3)];
+            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]).chain(across);
             let operators = [vector.add, vector.sub, vector.mul, vector.div];
             let two = [&[vector.store, vector.max, vector.min, vector.flush], &operators[..]].concat();
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.into_iter().map(|t| (t, 2)));

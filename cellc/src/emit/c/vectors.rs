@@ -8,7 +8,7 @@ use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::text::{filled, listed, parts, when};
 use crate::emit::traversal::decimal;
-use crate::kernel::{Element, FLUSH_BELOW};
+use crate::kernel::{Element, FLUSH_BELOW, Scalar};
 
 /// What can be declared, in the order in which it is: names and texts.
 static VECTORS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| parts(include_str!("text/vectors.c")).collect());
@@ -68,10 +68,12 @@ impl VectorFunction {
     fn head_and_body(self, prefix: &str) -> (String, String) {
         let Self { lanes, count, element, isa, .. } = self;
         let (float, each) = (float(prefix, lanes), 0..count);
-        let to: String = each.clone().map(|i| format!(", {float} *to{i}")).collect();
+        let of_bits = element == Element::U32;
+        let to = if of_bits { bits(prefix, lanes) } else { float.clone() };
+        let to: String = each.clone().map(|i| format!(", {to} *to{i}")).collect();
         let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
         let attribute = isa.map_or_else(String::new, |isa| spaced(prefix, isa));
-        let (name, ty) = (self.name(prefix), spelling(element).c);
+        let (name, ty) = (self.name(prefix), if of_bits { "float" } else { spelling(element).c });
         let head = wrap::lines(&format!("{inline} {attribute}void {name}(const {ty} *from{to}) {{"));
         let one = match element {
             Element::F16 => Some(Self::new("load_f16_", lanes, None)),
@@ -82,6 +84,9 @@ impl VectorFunction {
         let one = one.map(|one| one.name(prefix));
         let plain = each.map(|i| match (&one, lanes) {
             (Some(one), _) => format!("    *to{i} = {one}(from + {});\n", i * lanes),
+            (None, 1) if of_bits => {
+                format!("    *to{i} = {}(from[{i}]);\n", Self::new("to_bits", 1, None).name(prefix))
+            }
             (None, 1) => format!("    *to{i} = from[{i}];\n"),
             (None, _) => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
         });
@@ -200,6 +205,7 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
             ("load_f16_", _) => &["min", "type"],
             ("load_i8_pairs_", 1) => &["from_bits"],
             ("loads", 1) if function.element == Element::I8Pair => &["from_bits"],
+            ("loads", 1) if function.element == Element::U32 => &["to_bits"],
             ("copy_floats" | "zero_floats", _) => &[],
             _ => &["type"],
         };
@@ -216,6 +222,14 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
         out.push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
     }
     all.iter().for_each(|function| function.write(out, file));
+}
+
+/// What loads several values tell apart by: the element, but for bits of f32.
+pub(super) fn loaded(element: Element, scalar: Scalar) -> Element {
+    match (element, scalar) {
+        (Element::F32, Scalar::U32) => Element::U32,
+        (element, _) => element,
+    }
 }
 
 /// A condition: the magnitude of a value is below the limit.
@@ -246,7 +260,7 @@ pub(super) fn zeroed(prefix: &str, extensions: bool, place: &str, count: &str) -
 /// Every name that [`write`] may declare for so many lanes.
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
     let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| !kind.contains(' ') && **kind != "loads");
-    let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair];
+    let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair, Element::U32];
     let loads = (2..=isa.loads)
         .flat_map(|count| elements.map(|element| VectorFunction::loads(element, lanes, count, isa).name(prefix)));
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));

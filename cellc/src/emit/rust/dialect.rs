@@ -183,6 +183,7 @@ impl Dialect for Rust {
             O::MulAdd => self.helper("mul_add_lane", &join(args)),
             O::Max => self.helper("max_lane", &join(args)),
             O::Min => self.helper("min_lane", &join(args)),
+            O::MaxMagnitude => self.helper("max_magnitude_lane", &join(args)),
             O::SelectLess => {
                 // parentheses around the whole of a block would be a warning
                 let part = |(i, arg): (usize, Text)| if i < 2 { arg.operand() } else { arg.text };
@@ -194,6 +195,9 @@ impl Dialect for Rust {
             O::DotPairs => self.helper("dot_pairs_lane", &join(args)),
             O::DotQuads => self.helper("dot_quads_lane", &join(args)),
             O::DotUnsignedQuads => self.helper("dot_unsigned_quads_lane", &join(args)),
+            O::AcrossPairs | O::AcrossQuads => unreachable!("emit: that no instruction set has for Rust"),
+            O::DotEvenBytes => self.helper("dot_even_bytes_lane", &join(args)),
+            O::DotOddBytes => self.helper("dot_odd_bytes_lane", &join(args)),
             O::ToBits => method("to_bits", args),
             O::FromBits => Text::atom(format!("f32::from_bits({})", join(args))),
             O::WrappingAdd => method("wrapping_add", args),

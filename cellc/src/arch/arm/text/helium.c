@@ -1,5 +1,5 @@
 
-/* What gcc would take through the registers of the core, predicates and the lanes of a quotient, or through memory: products that wait to be added. */
+/* What gcc would take through the registers of the core, predicates and the lanes of a quotient. */
 
 /* c if a < b, else d. As b > a: what Helium calls less holds where either is NaN. */
 UPPER_INLINE float32x4_t PREFIX_where_less(float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) {
@@ -19,25 +19,6 @@ UPPER_INLINE float32x4_t PREFIX_not_below(float32x4_t a, float32x4_t limit) {
         : "=w"(result), "=&Up"(small)
         : "w"(limit), "w"(vabsq_f32(a)), "w"(vdupq_n_f32(0.0f)), "w"(a));
     return result;
-}
-
-/* sum + the products of the even lanes of a and b + those of the odd ones. */
-UPPER_INLINE int32x4_t PREFIX_add_products(int16x8_t a, int16x8_t b, int32x4_t sum) {
-    int32x4_t products;
-    __asm__("vmullb.s16 %q1, %q2, %q3\n\tvadd.i32 %q0, %q0, %q1\n\tvmullt.s16 %q1, %q2, %q3\n\tvadd.i32 %q0, %q0, %q1"
-        : "+w"(sum), "=&w"(products)
-        : "w"(a), "w"(b));
-    return sum;
-}
-
-/* sum + the products of the bytes of a and b, none of which is -128: two of them are added in 16 bits. */
-UPPER_INLINE int32x4_t PREFIX_add_quads(int8x16_t a, int8x16_t b, int32x4_t sum) {
-    int16x8_t even, odd;
-    __asm__("vmullb.s8 %q1, %q3, %q4\n\tvmullt.s8 %q2, %q3, %q4\n\tvadd.i16 %q1, %q1, %q2\n\t"
-            "vmovlb.s16 %q2, %q1\n\tvadd.i32 %q0, %q0, %q2\n\tvmovlt.s16 %q1, %q1\n\tvadd.i32 %q0, %q0, %q1"
-        : "+w"(sum), "=&w"(even), "=&w"(odd)
-        : "w"(a), "w"(b));
-    return sum;
 }
 
 /* Values of binary16. In q0 alone: for other registers GNU's assembler (2.40) gets the instruction wrong. */

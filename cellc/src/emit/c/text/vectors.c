@@ -57,6 +57,25 @@ UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b) {
     const BITS a_is = (BITS)(a < b);
     return (FLOAT)((a_is & (BITS)a) | (~a_is & (BITS)b));
 }
+//: max_magnitude of one
+
+/* |a| or b, whose bits are the greater number: NaN is greater than infinity. */
+UPPER_INLINE float NAME(float a, float b) {
+    union {
+        float value;
+        uint32_t bits;
+    } first = {a}, second = {b};
+    first.bits &= 0x7fffffffu;
+    return first.bits > second.bits ? first.value : b;
+}
+//: max_magnitude
+
+/* |a| or b, whose bits are the greater number: NaN is greater than infinity. */
+UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b) {
+    typedef int32_t integers __attribute__((vector_size(BYTES)));
+    const BITS magnitude = (BITS)a & 0x7fffffffu, is_greater = (BITS)((integers)magnitude > (integers)b);
+    return (FLOAT)((is_greater & magnitude) | (~is_greater & (BITS)b));
+}
 //: select_less of one
 
 /* c if a < b, else d. */
@@ -235,6 +254,38 @@ UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
     sum += ((((a >> 24) & 0xffu) ^ 0x80u) - 0x80u) * ((b >> 24) & 0xffu);
     return sum;
 }
+//: dot_even_bytes
+/* Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign. */
+UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
+//* extensions
+#if defined(__ARM_FEATURE_SIMD32) && defined(__GNUC__)
+    uint32_t even;
+    __asm__("sxtb16 %0, %1" : "=r"(even) : "r"(a));
+    return (uint32_t)__builtin_arm_smlad((int)even, (int)b, (int)sum);
+#else
+//.
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)a * (int16_t)(uint16_t)b);
+    return sum + (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 16) * (int16_t)(uint16_t)(b >> 16));
+//* extensions
+#endif
+//.
+}
+//: dot_odd_bytes
+/* Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign. */
+UPPER_INLINE BITS NAME(BITS a, BITS b, BITS sum) {
+//* extensions
+#if defined(__ARM_FEATURE_SIMD32) && defined(__GNUC__)
+    uint32_t odd;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(a));
+    return (uint32_t)__builtin_arm_smlad((int)odd, (int)b, (int)sum);
+#else
+//.
+    sum += (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 8) * (int16_t)(uint16_t)b);
+    return sum + (uint32_t)((int32_t)(int8_t)(uint8_t)(a >> 24) * (int16_t)(uint16_t)(b >> 16));
+//* extensions
+#endif
+//.
+}
 //: load_f16_ of one
 
 /* Values of IEEE 754 binary16. Normal numbers: the exponent is moved. Denormals, multiples of 2^-24: by a subtraction, which
@@ -405,7 +456,19 @@ UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
 //: flush of one
 /* a, or 0 if its magnitude is below 2^-100. */
 UPPER_INLINE ATTRIBUTE float NAME(float a) {
+//* extensions
+#ifdef __SOFTFP__
+    const union {
+        float value;
+        uint32_t bits;
+    } same = {a};
+    return (same.bits & 0x7fffffffu) < 0x0d800000u ? 0.0f : a;
+#else
+//.
     return IS_SMALL ? 0.0f : a;
+//* extensions
+#endif
+//.
 }
 //: flush by intrinsics
 /* a, or 0 if its magnitude is below 2^-100. */

@@ -261,6 +261,24 @@ fn min_lane(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
+//: max_magnitude
+/// |a| or b, whose bits are the greater number: NaN is greater than infinity.
+#[inline]
+fn max_magnitude<const L: usize>(a: [f32; L], mut b: [f32; L]) -> [f32; L] {
+    for (a, b) in a.iter().pairs(b.iter_mut()) {
+        *b = max_magnitude_lane(*a, *b);
+    }
+    b
+}
+
+//: max_magnitude_lane
+/// |a| or b, whose bits are the greater number: NaN is greater than infinity.
+#[inline]
+fn max_magnitude_lane(a: f32, b: f32) -> f32 {
+    let magnitude = a.to_bits() & 0x7fff_ffff;
+    if magnitude > b.to_bits() { f32::from_bits(magnitude) } else { b }
+}
+
 //: select_less
 /// c if a < b, else d.
 #[inline]
@@ -371,6 +389,41 @@ fn dot_unsigned_quads<const L: usize>(a: [u32; L], b: [u32; L], mut sum: [u32; L
 fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as u8 as i32) as u32;
     sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
+}
+
+//: dot_even_bytes
+/// Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign.
+#[inline]
+fn dot_even_bytes<const L: usize>(a: [u32; L], b: [u32; L], mut sum: [u32; L]) -> [u32; L] {
+    for ((sum, a), b) in sum.iter_mut().pairs(&a).pairs(&b) {
+        *sum = dot_even_bytes_lane(*a, *b, *sum);
+    }
+    sum
+}
+
+//: dot_even_bytes_lane
+/// Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign.
+#[inline]
+fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
+    let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i16 as i32) as u32;
+    sum.wrapping_add(product(0)).wrapping_add(product(16))
+}
+
+//: dot_odd_bytes
+/// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
+#[inline]
+fn dot_odd_bytes<const L: usize>(a: [u32; L], b: [u32; L], mut sum: [u32; L]) -> [u32; L] {
+    for ((sum, a), b) in sum.iter_mut().pairs(&a).pairs(&b) {
+        *sum = dot_odd_bytes_lane(*a, *b, *sum);
+    }
+    sum
+}
+
+//: dot_odd_bytes_lane
+/// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
+#[inline]
+fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
+    dot_even_bytes_lane(a >> 8, b, sum)
 }
 
 //: and
