@@ -5,7 +5,8 @@
 
 Inputs that a model must know when compiling (axes, shapes, indices) are run-time inputs in these tests. A test that is refused as it is, is tried again with its integer and
 boolean inputs as initializers, and then with all inputs but the first as initializers. An output counts as right within the test's own tolerance, for float16 and bfloat16 within
-a step of that type. Prints what is wrong, and of what is refused how often and why. The exit status is 1 if something is wrong.
+a step of that type. cellc computes these two in f32, but what a test wants of several operators has been rounded to them at each: such an output is right too where it is
+nearer to float64 than what is wanted, and is counted apart. Prints what is wrong, and of what is refused how often and why. The exit status is 1 if something is wrong.
 """
 import argparse
 import collections
@@ -19,6 +20,9 @@ import warnings
 import numpy as np
 import onnx
 from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import real
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -70,6 +74,21 @@ def as_read(value):
     return value.astype(np.float32) if value.dtype.kind not in 'fiub' or str(value.dtype) == 'bfloat16' else value
 
 
+def by_float64(model, inputs, outputs):
+    """What the model's nodes and its functions compute in float64."""
+    names = [value.name for value in model.graph.input]
+    wide = [np.asarray(value).astype(np.float64) if is_short(value) else value for value in inputs]
+    try:
+        found = ReferenceEvaluator(real.doubled(model)).run(None, dict(zip(names, wide)))
+    except Exception:  # what the evaluator does not compute, it says in any exception
+        return None
+    return found if len(found) == outputs else None
+
+
+def is_short(value):
+    return str(np.asarray(value).dtype) in ('float16', 'bfloat16')
+
+
 def right(found, wanted, case):
     wanted = np.asarray(wanted)
     step = {'float16': 2.0**-10, 'bfloat16': 2.0**-7}.get(str(wanted.dtype), 0)
@@ -119,6 +138,12 @@ def main():
                         continue
                     problems = [right(a, b, case) for a, b in zip(found, outputs)]
                     problems = [problem for problem in problems if problem]
+                    if problems and any(map(is_short, outputs)):
+                        wide = by_float64(model, left, len(outputs))
+                        off = lambda values: max(np.abs(np.asarray(a).astype(np.float64) - b).max() for a, b in zip(values, wide))
+                        if wide is not None and off(found) < off(outputs):
+                            counts['right by float64, ' + way] += 1
+                            break
                     counts['wrong' if problems else 'right, ' + way] += 1
                     if problems:
                         wrong.append((case.name, way, problems))

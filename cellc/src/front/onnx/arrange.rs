@@ -80,7 +80,7 @@ fn word<T: Copy>(
 fn blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>, to_space: bool) -> Values {
     let size = call.attributes.int("blocksize").and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
     let mut channel_first = false;
-    if to_space {
+    if to_space || call.version >= 28 {
         channel_first = word(reader, call, "mode", "DCR", &[("DCR", false), ("CRD", true)])?;
     }
     Some(vec![reader.op(Op::Blocks(Blocks { size, to_space, channel_first }), vec![call.x()])])

@@ -34,6 +34,8 @@ pub(super) struct GraphReader<'f> {
     /// Names of sizes of inputs, each once.
     pub(super) dimensions: Vec<String>,
     pub(super) diagnostics: Diagnostics,
+    /// Whether it was said that f16 and bf16 are not rounded to.
+    pub(super) said_unrounded: bool,
     /// The model first, then the graphs that the one that is read is inside of.
     pub(super) levels: Vec<Level>,
     /// What messages call the node that is read.

@@ -9,7 +9,7 @@ use super::proto::{FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoPr
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{Dim, ElementType, Model, ValueId};
+use crate::model::{Dim, ElementType, Model, Op, ValueId};
 
 impl<'f> GraphReader<'f> {
     /// The model of a file, and what is wrong.
@@ -27,6 +27,7 @@ impl<'f> GraphReader<'f> {
             dims,
             dimensions: Vec::new(),
             diagnostics: Diagnostics::default(),
+            said_unrounded: false,
             levels: vec![Level::new()],
             label: String::new(),
             name: String::new(),
@@ -267,6 +268,29 @@ impl<'f> GraphReader<'f> {
         self.lower(node, row, version);
     }
 
+    /// Warns of the first value of f16 or bf16 that an operator computes.
+    fn say_unrounded(&mut self, value: ValueId) {
+        use Op as O;
+        let element = self.element(value);
+        if self.said_unrounded || !matches!(element, ElementType::F16 | ElementType::Bf16) {
+            return;
+        }
+        let made = self.level().graph.model.nodes.iter().rev().find(|node| node.outputs.contains(&value));
+        // conversions have a warning of their own, what others only move is as it was
+        let is_computed = made.is_some_and(|node| {
+            matches!(node.op, O::Elementwise(_) | O::MatMul { .. } | O::Convolution(_) | O::Softmax { .. })
+                || matches!(node.op, O::Reduce { .. } | O::Normalize(_) | O::Cell(_) | O::Sequence(..))
+        });
+        if is_computed {
+            self.said_unrounded = true;
+            let name = element.name();
+            let found = format!(
+                "values of {name} are computed in f32 and not rounded to {name}: results differ from those of a program that rounds each of them"
+            );
+            self.warning(found);
+        }
+    }
+
     fn lower(&mut self, node: &OnnxNode, row: &'static Supported, version: i64) {
         let mut attributes = Attributes::new(node.proto.attribute.clone());
         let before = self.errors();
@@ -326,6 +350,7 @@ impl<'f> GraphReader<'f> {
             if name.is_empty() {
                 continue;
             }
+            self.say_unrounded(value);
             if self.level().names.contains_key(name) {
                 let found = format!("a second tensor called {}", quoted(name));
                 self.error(found, "one tensor of each name", "export the model again");

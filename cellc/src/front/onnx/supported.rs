@@ -210,7 +210,7 @@ pub static SUPPORTED: &[Supported] = &[
     ),
     row("Upsample", &[7, 9], 1..=2, a::resize, "nearest, linear; constant scales"),
     row("DepthToSpace", &[1, 11, 13], 1..=1, a::depth_to_space, "both modes"),
-    row("SpaceToDepth", &[1, 13], 1..=1, a::space_to_depth, "any block size"),
+    row("SpaceToDepth", &[1, 13, 28], 1..=1, a::space_to_depth, "both modes"),
     row("Where", &[9, 16], 3..=3, o::select, "NumPy broadcasting"),
     row("ArgMax", &[1, 11, 12, 13], 1..=1, |r, c| o::arg_best(r, c, true), "any axis"),
     row("ArgMin", &[1, 11, 12, 13], 1..=1, |r, c| o::arg_best(r, c, false), "any axis"),

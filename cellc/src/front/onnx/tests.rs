@@ -419,3 +419,43 @@ fn operator_sets_from_the_oldest_to_newer_than_the_newest() {
         assert!(of(set).unwrap_err().to_string().contains(&format!("operator set {set}")), "{set}");
     }
 }
+
+/// The conversion says that it does not round, and of all other operators the first.
+#[test]
+fn what_is_not_rounded_to_its_type_is_said_once() {
+    for (number, name) in [(10, "f16"), (16, "bf16")] {
+        let to = |number: i64| long(5, &[long(1, b"to"), int(3, number), int(20, 2)].concat());
+        let graph = [
+            long(1, &node("Cast", &["x"], "short", &to(number))),
+            long(1, &node("Add", &["short", "short"], "sum", &[])),
+            long(1, &node("Mul", &["sum", "short"], "product", &[])),
+            long(1, &node("Cast", &["product"], "y", &to(1))),
+            long(11, &value("x", 3)),
+            long(12, &value("y", 3)),
+        ];
+        let (_, warnings) = read(&file(&graph.concat(), 17), None).expect("it is read");
+        let text = warnings.to_string();
+        let said = format!("values of {name} are computed in f32 and not rounded to {name}");
+        assert_eq!(text.matches(&said).count(), 1, "{text}");
+        assert!(text.contains("(Add, node 1"), "{text}");
+    }
+}
+
+#[test]
+fn space_to_depth_takes_a_mode_from_operator_set_28_on() {
+    let mode = |word: &str| long(5, &[long(1, b"mode"), long(4, word.as_bytes()), int(20, 3)].concat());
+    let size = long(5, &[long(1, b"blocksize"), int(3, 2), int(20, 2)].concat());
+    for (set, word, channel_first) in [(28, "CRD", Some(true)), (28, "DCR", Some(false)), (13, "CRD", None)] {
+        let rest = [size.clone(), mode(word)].concat();
+        let graph =
+            [long(1, &node("SpaceToDepth", &["x"], "y", &rest)), long(11, &value("x", 4)), long(12, &value("y", 4))];
+        let found = read(&file(&graph.concat(), set), None);
+        let taken = found.ok().and_then(|(model, _)| {
+            model.nodes.iter().find_map(|node| match node.op {
+                Op::Blocks(of) => Some(of.channel_first),
+                _ => None,
+            })
+        });
+        assert_eq!(taken, channel_first, "{word} of set {set}");
+    }
+}
