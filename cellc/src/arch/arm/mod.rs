@@ -221,6 +221,8 @@ pub(super) const C_TUNING: &str = "\
 #if defined(__ARM_FEATURE_MVE)
 /* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
 #pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
+/* Vectors of weights are at constant distances from one pointer: with others for some of them, they do not fit the registers. */
+#pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
 #else
 /* So do products: moved down to the sums that use them, they keep what they are made of in registers. */
 #pragma GCC optimize(\"no-tree-ter\")

@@ -49,7 +49,7 @@ pub(super) const HELIUM: Instructions = Instructions {
         (Work::Load, 1.15),
         (Work::LoadHalf, 2.5),
         (Work::LoadByte, 2.0),
-        (Work::LoadBytePairs, 1.95),
+        (Work::LoadBytePairs, 1.94),
         (Work::Splat, 0.73),
         (Work::Length, 3.05),
         (Work::Store, 1.1),
