@@ -503,9 +503,25 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     normalized(reader, call, Normalization::Batch { eps })
 }
 
+/// The attribute `axis`, from which on dimensions are counted here: no tensor has so many that they cannot be. `None` after an error.
+pub(super) fn countable_axis(reader: &mut GraphReader<'_>, call: &mut Call<'_>, default: i64) -> Option<i64> {
+    const MOST: i64 = 64;
+    let axis = call.attributes.int("axis").unwrap_or(default);
+    if !(-MOST..MOST).contains(&axis) {
+        let help = "correct the attribute, or export the model again";
+        reader.error(
+            format!("axis={axis}"),
+            "the number of a dimension, or one from -1 on, counted from the last",
+            help,
+        );
+        return None;
+    }
+    Some(axis)
+}
+
 pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
     call.attributes.ignore("stash_type");
-    let axis = call.attributes.int("axis").unwrap_or(-1);
+    let axis = countable_axis(reader, call, -1)?;
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     let normalization = Normalization::Layer { axis, eps, root_mean_square };
     if call.outputs < 2 || root_mean_square {

@@ -5,6 +5,7 @@
 
 use super::bodies::{one_by_one, whole};
 use super::graph::{Call, GraphReader};
+use super::operators::countable_axis;
 use super::recurrent::{activations, direction_of};
 use super::tensors::element_type;
 use super::windows::convolution;
@@ -40,7 +41,7 @@ fn limits(element: ElementType) -> Option<(f32, f32)> {
 
 /// Scales or zero points with dimensions of 1 behind, so that they belong to an axis of `x`.
 fn along(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, of: ValueId) -> Option<ValueId> {
-    let axis = call.attributes.int("axis").unwrap_or(1);
+    let axis = countable_axis(reader, call, 1)?;
     let several = reader.known(of).is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
     if !several || axis == -1 {
         return Some(of);

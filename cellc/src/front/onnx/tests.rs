@@ -459,3 +459,18 @@ fn space_to_depth_takes_a_mode_from_operator_set_28_on() {
         assert_eq!(taken, channel_first, "{word} of set {set}");
     }
 }
+
+#[test]
+fn an_axis_that_no_tensor_has_is_refused_before_dimensions_are_counted() {
+    let axis = |axis: i64| long(5, &[long(1, b"axis"), int(3, axis), int(20, 2)].concat());
+    let layer = |number: i64| node("LayerNormalization", &["x", "w"], "y", &[long(2, b"mean"), axis(number)].concat());
+    let scales = |number: i64| node("QuantizeLinear", &["x", "w"], "y", &axis(number));
+    for number in [-(1 << 57), i64::MIN, i64::MAX] {
+        for node in [layer(number), scales(number)] {
+            let tensor = tensor(1, 2, &long(4, &floats(&[0.5, 1.0])));
+            let graph = [long(1, &node), long(5, &tensor), long(11, &value("x", 2)), long(12, &value("y", 2))];
+            let said = read(&file(&graph.concat(), 17), None).expect_err("it is refused").to_string();
+            assert!(said.contains(&format!("axis={number}")), "{said}");
+        }
+    }
+}
