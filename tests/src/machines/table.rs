@@ -1,7 +1,7 @@
 //! The machines.
 
 use cellc::internals::arch;
-use cellc::{Language, Options, WeightsAs};
+use cellc::{Fma, Language, Options, WeightsAs};
 
 /// A machine that generated C is compiled for, and where that runs. In arguments `FOLDER` stands for `tests/machines`.
 #[derive(Debug)]
@@ -218,7 +218,7 @@ pub static PORTABLE: [Machine; 5] = [
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 27] = [
+pub static BY_HAND: [Machine; 28] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
@@ -226,6 +226,12 @@ pub static BY_HAND: [Machine; 27] = [
         emulator: board!("mps2-an386"),
         options: any,
         ..CORTEX_M
+    },
+    // what Rust there is compared with
+    Machine {
+        name: "cortex-m4f-unfused",
+        options: || Options { fma: Fma::Off, ..(CORTEX_M4F.options)() },
+        ..CORTEX_M4F
     },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
     Machine { name: "armhf-vfp-any", ..ARMHF },
