@@ -7,7 +7,7 @@ use std::process::Command;
 
 use cellc::internals::arch;
 use cellc::internals::kernel::{Buffer, Element, Role};
-use cellc::{Arithmetic, Fma, Language, Options, WeightFormat, WeightsAs};
+use cellc::{Arithmetic, Fma, Isa, Language, Options, WeightFormat, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{run_all, write_files};
 use cellc_tests::machines::{
@@ -209,6 +209,38 @@ fn aarch64_dotprod() {
     let trials: Vec<_> = subjects.map(|(subject, _)| Trial { subject, rounds: 2 }).collect();
     the_bits_of_these(machine, &trials);
     assert!(trials.iter().all(|trial| trial.subject.isas().any(|(isa, _)| isa == "neon_dotprod")));
+}
+
+/// ARMv7's instruction sets, each alone and together, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
+#[test]
+fn armv7_compiles_with_any_list_of_instruction_sets() {
+    if !CORTEX_M4F.is_here() {
+        return;
+    }
+    let compiler = CORTEX_M4F.compiler[0];
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-armv7");
+    let lists = [vec!["neon"], vec!["neon_fma"], vec!["neon", "neon_fma"], vec!["scalar_fma"], vec![]];
+    let subjects = lists.map(|names| {
+        let isas = names.iter().map(|name| Isa::from_name(name).expect("a name")).collect();
+        let options = Options { arch: &arch::ARMV7, language: Language::C, isas: Some(isas), ..Options::default() };
+        Case::subjects(&corpus::case("lstm_cell"), &options, &format!("_{}", names.join("_"))).remove(0).0
+    });
+    write_files(&folder, &subjects, Language::C);
+    let command = |subject: &Subject, fpu: &str, more: &[&str]| {
+        let mut command = Command::new(compiler);
+        command.current_dir(&folder).args(["-march=armv7-a", "-mfloat-abi=hard", &format!("-mfpu={fpu}"), "-O2"]);
+        command.args(["-Wall", "-Wextra", "-Werror", "-std=gnu11"]).args(more).arg(format!("{}.c", subject.name));
+        command
+    };
+    for fpu in ["vfpv3-d16", "vfpv4-d16", "neon", "neon-vfpv4"] {
+        run_all(subjects.iter().map(|subject| command(subject, fpu, &["-c"])).collect());
+    }
+    let preprocessed = |more: &[&str]| {
+        let output = command(&subjects[2], "neon", &[more, &["-E"]].concat()).output().expect("the compiler starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(preprocessed(&[]).contains("cell0_neon"));
+    assert!(!preprocessed(&["-mbig-endian"]).contains("cell0_neon"));
 }
 
 /// Words that begin what compilers add to C; under `#if`, no other compiler sees them.

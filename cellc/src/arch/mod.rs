@@ -521,6 +521,7 @@ pub static ANY: Arch = Arch {
     triples: &[],
     isas: &[&NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI],
     c_tuning: &[x86::C_TUNING, arm::C_TUNING],
+    c_float_flags: PORTABLE.c_float_flags,
     c_refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),
     ..X86_64
 };

@@ -258,7 +258,7 @@ pub(crate) struct CompileArguments {
     #[arg(long)]
     pub(crate) name: Option<String>,
 
-    /// The instruction sets to generate code for in addition to generic [default: all]
+    /// The instruction sets to generate code for in addition to what every machine of the target has [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = isa_names())]
     isa: Option<Vec<String>>,
 

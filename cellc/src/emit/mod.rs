@@ -134,7 +134,10 @@ impl<'a> Contents<'a> {
     fn headers(&self) -> Vec<(Condition, Vec<&'static str>)> {
         let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
+            // what the body's own instruction set has stands there already
+            let of_body = isa.body_of.filter(|of| self.named(isa) == *of).map_or("", |of| of.c_header);
             let own = [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
+            let own = own.map(|header| if header == of_body { "" } else { header });
             for header in own.into_iter().filter(|header| !header.is_empty()) {
                 match all.iter_mut().find(|(known, _)| *known == condition) {
                     Some((_, headers)) if headers.contains(&header) => {}

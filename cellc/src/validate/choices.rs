@@ -3,7 +3,7 @@
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::{ValidOp, counted};
-use crate::options::Threads;
+use crate::options::{Options, Threads};
 
 impl Validation<'_> {
     /// Refuses a list of instruction sets that names one twice, or one of another architecture.
@@ -16,7 +16,8 @@ impl Validation<'_> {
         }
         let known: Vec<_> = self.options.known_isas().collect();
         for isa in isas.iter().filter(|isa| !known.contains(isa)) {
-            let found = format!("the instruction set {} is not one of the file's target and language", isa.name);
+            let Options { arch, language, .. } = self.options;
+            let found = format!("{:?} for the target {} has no instruction set {}", language, arch.name, isa.name);
             let names: Vec<_> = known.iter().map(|isa| isa.name).collect();
             let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(names.join(", "));
             let help = format!("leave it out of {}", self.options.wording.of(Setting::Isa));

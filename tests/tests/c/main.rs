@@ -191,7 +191,7 @@ fn fast_math_is_refused_with_its_remedy() {
 /// Only the preprocessor runs, told of the other order of bytes.
 #[test]
 fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
-    let refused = "generate this file with --weight-format f32 --arithmetic f32";
+    let refused = "take --weight-format f32 or bf16-pair, --arithmetic f32, int16 or int8";
     let options = |weight_format, arithmetic| Options { weight_format, arithmetic, ..Options::default() };
     let all = [
         (refused, options(WeightFormat::F16, Arithmetic::F32)),

@@ -221,7 +221,7 @@ pub(super) const C_TUNING: &str = "\
 #if defined(__ARM_FEATURE_MVE)
 /* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
 #pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
-/* Vectors of weights are at constant distances from one pointer: with others for some of them, they do not fit the registers. */
+/* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
 #pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
 #else
 /* So do products: moved down to the sums that use them, they keep what they are made of in registers. */
@@ -334,7 +334,10 @@ pub(super) static HELIUM: Isa = Isa {
     calls: true,
     fma: true,
     across: true,
-    detection: Detection::Compiling(Condition { c: "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)", rust: "" }),
+    detection: Detection::Compiling(Condition {
+        c: "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(__ARM_BIG_ENDIAN)",
+        rust: "",
+    }),
     c_header: "arm_mve.h",
     c_vectors: &[LANES_4_OF_HELIUM],
     c_functions: concat!(include_str!("text/helium.c"), include_str!("text/quotient.c")),
@@ -398,7 +401,7 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     mul: "vmulq_f32({0}, {1})",
     div: "PREFIX_quotient({0}, {1})",
     // as integers, of which none is subnormal
-    flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32(vdupq_n_f32({1})))))",
+    flush: "vreinterpretq_f32_u32(vbicq_u32(\n        vreinterpretq_u32_f32({0}),\n        vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32(vdupq_n_f32({1})))\n    ))",
     from_signed: "vcvtq_f32_s32(vcombine_s32(vpadd_s32(vget_low_s32({0}.first), vget_high_s32({0}.first)), vpadd_s32(vget_low_s32({0}.second), vget_high_s32({0}.second))))",
     dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_s16({2}.second, vget_high_s16((int16x8_t){0}), vget_high_s16((int16x8_t){1}))",
     dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, vmull_s8(vget_high_s8((int8x16_t){0}), vget_high_s8((int8x16_t){1})))",
@@ -423,7 +426,8 @@ PLAIN#endif
     list: "\"=w\"(value#)",
 };
 
-/// ARMv7's NEON. Its arithmetic makes 0 of subnormal numbers.
+/// ARMv7's NEON. Its arithmetic makes 0 of subnormal numbers. Where the most significant byte is first, gcc's intrinsics and its own vectors number lanes
+/// differently.
 pub(super) static NEON_OF_ARMV7: Isa = Isa {
     name: "neon",
     lanes: 4,
@@ -434,7 +438,10 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
     loads: 4,
     c_loads: &[LOADS_OF_ARMV7],
     calls: true,
-    detection: Detection::Compiling(Condition { c: "defined(__arm__) && defined(__ARM_NEON)", rust: "" }),
+    detection: Detection::Compiling(Condition {
+        c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)",
+        rust: "",
+    }),
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4_OF_ARMV7],
     c_functions: include_str!("text/quotient.c"),
@@ -447,11 +454,9 @@ pub(super) static NEON_FMA: Isa = Isa {
     name: "neon_fma",
     fma: true,
     body_of: Some(&NEON_OF_ARMV7),
-    c_header: "",
     c_vectors: &[CVector { mul_add: LANES_4.mul_add, ..LANES_4_OF_ARMV7 }],
-    c_functions: "",
     detection: Detection::Compiling(Condition {
-        c: "defined(__arm__) && defined(__ARM_NEON) && defined(__ARM_FEATURE_FMA)",
+        c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN) && defined(__ARM_FEATURE_FMA)",
         rust: "",
     }),
     ..NEON_OF_ARMV7

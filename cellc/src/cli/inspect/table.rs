@@ -217,7 +217,8 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
     lines.push(format!("work           {} multiply-adds, {instructions}", grouped(cost.multiply_adds)));
     lines.push(match &cost.measured_by {
         Some(compiler) => format!("code, stack    measured with {compiler}"),
-        None => "code, stack    estimates: the compiler of this target is not installed".to_owned(),
+        None if code.is_some() => "code, stack    estimates: the compiler of this target is not installed".to_owned(),
+        None => "code, stack    not known: the compiler of this target is not installed".to_owned(),
     });
     if let Some(Clock { hertz, instructions_a_cycle, least_seconds }) = cost.clock {
         let begin = match instructions_a_cycle {

@@ -211,7 +211,9 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
         };
         all.extend(others.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));
     }
-    for isa in file.special().filter(|isa| !isa.c_functions.is_empty()) {
+    // what runs in the body of another calls that one's
+    let own = |isa: &&'static Isa| !isa.c_functions.is_empty() && file.named(isa) == *isa;
+    for isa in file.special().filter(own) {
         let words = [("PREFIX", file.prefix()), ("UPPER", &file.upper())];
         let condition = isa.condition().map(|condition| condition.c);
         guarded(out, condition, &filled(isa.c_functions, &words));
