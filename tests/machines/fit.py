@@ -2,8 +2,9 @@
 """Fits how many instructions each kind of work takes to what an emulator counted.
 
     CELLC_BLESS=1 cargo test -p cellc-tests --test instructions -- --include-ignored the_corpus
-    tests/machines/fit.py target/tmp/work-aarch64.txt
+    tests/machines/fit.py FILE
 
+FILE being work-aarch64.txt or work-cortex-m4f.txt, which the test writes into cargo's folder for what tests write (tmp below the target folder). It
 prints the rows of `cellc/src/arch/arm/work.rs`, and how far the estimates are off, also of each model by the numbers that the others give.
 It needs numpy."""
 
