@@ -65,11 +65,7 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
     let packed = pack(&model, &program);
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.threads == Threads::Two;
-    let mut interface = Interface::new(&model, &program, name, pool);
-    // a step that may be made again reads its inputs again
-    if let Some(pair) = interface.in_place.as_mut().filter(|_| plan.flushing().is_some()) {
-        pair.copies = true;
-    }
+    let interface = Interface::new(&model, &program, name, pool);
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]

@@ -82,7 +82,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         lines.push(format!("State: {input} becomes {output}."));
     }
     if let (Some((input, output)), Some(pair)) = (interface.in_place(), interface.in_place) {
-        let copies = if pair.copies { "the input is copied first" } else { "nothing is copied in C" };
+        let copies = pair.copied(&plan.isas).replace("nothing is copied", "nothing is copied in C");
         let (x, y) = (&input.name, &output.name);
         lines
             .push(format!("In place: {x} and {y} may be the same array (step in C, step_in_place in Rust); {copies}."));

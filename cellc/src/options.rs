@@ -564,7 +564,9 @@ impl Options {
             None => isa.words.is_empty() || products.multiply_any(isa.words),
         };
         let baseline = self.arch.baseline;
-        self.known_isas().filter(|isa| *isa == baseline || asked(isa)).collect()
+        // what makes 0 of subnormal numbers stands beside one lane
+        let flushes = self.known_isas().any(|isa| isa.c_flushes.is_some() && asked(&isa));
+        self.known_isas().filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1).collect()
     }
 
     /// Those that can be written for the target in the language, in the same order.

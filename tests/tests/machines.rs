@@ -61,6 +61,7 @@ const ROUNDS: usize = 2;
 /// The models whose inputs and outputs are normal numbers, and what they compute in between is not.
 const BETWEEN: &str = "subnormal_in_between";
 const FADING: &str = "state_that_fades";
+const IN_PLACE: &str = "subnormal_in_place";
 
 fn corpus_cases(machine: &Machine) -> Vec<Trial> {
     let trials = |name: &str, rounds, options: &Options, ending: &str| {
@@ -136,8 +137,27 @@ fn state_that_fades(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![vec![1e-10; UNITS]]], ..subject }, rounds: 12 }
 }
 
+/// A product that is subnormal in between, of an input that may be the output: two layers, the second of which reads no input.
+fn subnormal_in_place(machine: &Machine) -> Trial {
+    const UNITS: usize = 12;
+    let shape = [1, UNITS];
+    let mut file = ModelFile::default();
+    let mut product = file.parameter("x", &shape);
+    for factor in [1e-25, 1e30] {
+        let diagonal = (0..UNITS * UNITS).map(|k| if k % (UNITS + 1) == 0 { factor } else { 0.0 });
+        let factor = file.constant(&[UNITS, UNITS], Stored::F32, diagonal);
+        let transposed = "transpose_a=\"false\" transpose_b=\"true\"";
+        product = file.operation("MatMul", "opset1", transposed, &[&product, &factor], &shape);
+    }
+    file.result(&product);
+    let subject = random::compiled(IN_PLACE, file, (machine.options)(), 1);
+    assert!(subject.compilation.interface.in_place.is_some_and(|pair| !pair.copies));
+    let input = (0..UNITS).map(|k| (1.0 + k as f32) * 1e-15).collect();
+    Trial { subject: Subject { calls: vec![vec![input]], ..subject }, rounds: 1 }
+}
+
 fn all_trials(machine: &Machine) -> Vec<Trial> {
-    let between = [subnormal_in_between(machine), state_that_fades(machine)];
+    let between = [subnormal_in_between(machine), state_that_fades(machine), subnormal_in_place(machine)];
     let all = corpus_cases(machine).into_iter().chain(drawn(machine)).chain(between);
     // elsewhere the compiler refuses weights that are narrower than a float
     let is_narrow = |buffer: &Buffer| buffer.role == Role::Weights && buffer.element != Element::F32;

@@ -14,7 +14,8 @@ use std::fmt;
 use crate::kernel::Element;
 
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
-use arm::{HELIUM, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
+use arm::{HELIUM, HELIUM_OF_ANY, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
+use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
 pub use work::{Instructions, Work};
 pub use x86::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
@@ -164,7 +165,7 @@ pub struct Isa {
     pub c_vectors: &'static [CVector],
     /// C: functions that those call.
     pub c_functions: &'static str,
-    /// Where it makes 0 of subnormal numbers: how that is seen. Files then hold the baseline's body beside it, which makes such a step again.
+    /// Where it makes 0 of subnormal numbers: how that is seen. Files then hold a body of one lane beside it, which makes such a step again.
     pub c_flushes: Option<CFlushes>,
     /// How many instructions code takes, where not as many as on the target.
     pub instructions: Option<Instructions>,
@@ -519,7 +520,17 @@ pub static ANY: Arch = Arch {
     name: "any",
     key: "any",
     triples: &[],
-    isas: &[&NEON_OF_ANY, &SCALAR_OF_ANY, &SCALAR_FMA_OF_ANY, &AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI],
+    isas: &[
+        &NEON_OF_ANY,
+        &RVV_OF_ANY,
+        &SCALAR_OF_ANY,
+        &SCALAR_FMA_OF_ANY,
+        &HELIUM_OF_ANY,
+        &AVX2,
+        &AVX_VNNI,
+        &AVX512,
+        &AVX512_VNNI,
+    ],
     c_tuning: &[x86::C_TUNING, arm::C_TUNING],
     c_float_flags: PORTABLE.c_float_flags,
     c_refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),
@@ -645,10 +656,11 @@ impl Arch {
         TARGETS.into_iter().find(is_for).unwrap_or_default()
     }
 
-    /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one, and at most 4: on a core of one lane
-    /// no line counts.
+    /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one or where registers do not hold a line of
+    /// several sums, and at most 4: on a core of one lane no line counts.
     pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {
-        (self.line / 4 / isa.lanes).clamp(1, 4)
+        let most = if isa.registers < GENERIC.registers { 1 } else { 4 };
+        (self.line / 4 / isa.lanes).clamp(1, most)
     }
 }
 

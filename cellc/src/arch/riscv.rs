@@ -65,6 +65,17 @@ pub static RVV: Isa = Isa {
     ..GENERIC
 };
 
+/// The same in a file for every machine: the generic body, fused.
+pub(super) static RVV_OF_ANY: Isa = Isa {
+    lanes: 4,
+    body_of: Some(&GENERIC),
+    c_vectors: &[lanes(4), lanes(2)],
+    registers: GENERIC.registers,
+    integer_registers: GENERIC.integer_registers,
+    pass: GENERIC.pass,
+    ..RVV
+};
+
 /// RISC-V of 64 bits with F.
 pub static RISCV64: Arch = Arch {
     name: "riscv64",

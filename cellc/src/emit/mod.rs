@@ -61,7 +61,7 @@ pub(crate) struct Contents<'a> {
 struct Spelled<'a> {
     /// The instruction set that names it.
     isa: &'static Isa,
-    /// The one that runs in it besides: there multiply-adds are fused.
+    /// The first that runs in it besides and fuses multiply-adds.
     fused_by: Option<&'static Isa>,
     body: BodyRef<'a>,
 }
@@ -71,15 +71,26 @@ impl<'a> Contents<'a> {
     fn bodies(&self) -> impl Iterator<Item = Spelled<'a>> + '_ {
         let all = || self.isas.iter().zip(self.program.bodies());
         let named = all().filter(|((isa, _), _)| self.named(isa) == *isa);
-        named.map(move |((isa, fused), body)| {
-            let other = all().find(|((other, other_fused), _)| {
-                *other != *isa && self.named(other) == *isa && *other_fused && !fused
-            });
-            match other {
-                Some(((other, _), body)) => Spelled { isa, fused_by: Some(other), body },
-                None => Spelled { isa, fused_by: None, body },
-            }
+        named.map(move |((isa, _), body)| {
+            let fused_by = self.fusing(isa).next();
+            let fused = all().find(|((other, _), _)| Some(*other) == fused_by);
+            Spelled { isa, fused_by, body: fused.map_or(body, |(_, body)| body) }
         })
+    }
+
+    /// The instruction sets that run in the body of another and fuse what it does not.
+    fn fusing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
+        let is_fused = |(_, fused): &&(&'static Isa, bool)| *fused;
+        let fuses = !self.isas.iter().filter(is_fused).any(|(known, _)| *known == isa);
+        let others = self.isas.iter().filter(is_fused).map(|(other, _)| *other);
+        others.filter(move |other| fuses && *other != isa && self.named(other) == isa)
+    }
+
+    /// The instruction set in whose body a step is made again.
+    #[cfg(feature = "builder")]
+    fn again(&self) -> &'static Isa {
+        let of_one_lane = self.isas.iter().map(|(isa, _)| *isa).find(|isa| isa.lanes == 1);
+        of_one_lane.expect("options: what makes 0 of subnormal numbers stands beside one lane")
     }
 
     /// The instruction set after which the body is named in which one runs.

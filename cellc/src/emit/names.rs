@@ -63,6 +63,19 @@ pub struct InPlace {
     pub copies: bool,
 }
 
+#[cfg(feature = "builder")]
+impl InPlace {
+    /// What a step in place copies, on these instruction sets: one that may have to be made again keeps the input as it was.
+    pub(crate) fn copied(&self, isas: &[(&'static Isa, bool)]) -> String {
+        let again: Vec<_> = isas.iter().filter(|(isa, _)| isa.c_flushes.is_some()).map(|(isa, _)| isa.name).collect();
+        match (self.copies, &again[..]) {
+            (true, _) => "the input is copied first".to_owned(),
+            (false, []) => "nothing is copied".to_owned(),
+            (false, again) => format!("the input is copied first on {} alone", again.join(" and ")),
+        }
+    }
+}
+
 /// By the index of fields: whether every step has its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepFlags {

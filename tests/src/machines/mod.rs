@@ -34,7 +34,7 @@ enum Written {
 /// What is computed on a machine: a model and how often its calls are repeated.
 ///
 /// The struct makes a step with the inputs of each call, all of that so many times, and the states go on from step to step. Then it makes one
-/// more step for each call, from the states that the call gives.
+/// more step for each call, from the states that the call gives; in C in place, where an input and an output may be one array.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The model, as it is compiled for the machine.

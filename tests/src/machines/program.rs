@@ -55,7 +55,17 @@ pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
     let states = states.iter().map(|state| &inputs[state.input].name);
     let set: String =
         states.map(|name| format!("        memcpy(cell.{name}, v_{name}, sizeof cell.{name});\n")).collect();
-    let arguments: String = interface.step_inputs().chain(outputs).map(|field| format!(", v_{}", field.name)).collect();
+    let pair = interface.in_place();
+    let argument = |field: &Field, in_place: bool| match pair {
+        Some((input, output)) if in_place && field == input => format!(", v_{}", output.name),
+        _ => format!(", v_{}", field.name),
+    };
+    let arguments =
+        |in_place| interface.step_inputs().chain(outputs).map(|f| argument(f, in_place)).collect::<String>();
+    let (arguments, in_place) = (arguments(false), arguments(true));
+    let moved = pair.map_or_else(String::new, |(input, output)| {
+        format!("    memcpy(v_{1}, v_{0}, sizeof v_{1});\n", input.name, output.name)
+    });
     let calls = subject.calls.len();
     format!(
         r#"#include <stdint.h>
@@ -80,8 +90,7 @@ static void take(int call) {{
     (void)call;
 {take}}}
 
-static void step(void) {{
-    {f}_step(&cell{arguments});
+static void give_all(void) {{
 {give}}}
 
 void {name}_count(void);
@@ -104,12 +113,14 @@ void {name}_trial(void) {{
     for (int round = 0; round < {rounds}; round++) {{
         for (int call = 0; call < {calls}; call++) {{
             take(call);
-            step();
+            {f}_step(&cell{arguments});
+            give_all();
         }}
     }}
     for (int call = 0; call < {calls}; call++) {{
         take(call);
-{set}        step();
+{set}    {moved}        {f}_step(&cell{in_place});
+        give_all();
     }}
 }}
 "#

@@ -346,6 +346,20 @@ pub(super) static HELIUM: Isa = Isa {
     ..GENERIC
 };
 
+/// The same in a file for every machine, where lanes are columns. Its registers hold half the sums of the generic body, which spills the others.
+pub(super) static HELIUM_OF_ANY: Isa = Isa {
+    across: false,
+    c_vectors: &[CVector {
+        dot_pairs: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmullbq_int_s16((int16x8_t){0}, (int16x8_t){1}), vmulltq_int_s16((int16x8_t){0}, (int16x8_t){1})))",
+        // no byte is -128: two products are 16 bits
+        dot_quads: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmovlbq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1}))), vmovltq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1})))))",
+        across_pairs: "",
+        across_quads: "",
+        ..LANES_4_OF_HELIUM
+    }],
+    ..HELIUM
+};
+
 /// clang makes vectors of what is written for the FPU, and nothing in a file keeps it from that: gcc is told so by [`C_TUNING`].
 pub(super) const CLANG_WITH_HELIUM: &str =
     "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";

@@ -94,7 +94,7 @@ impl CFile<'_> {
             Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
         });
         let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
-        let copies = if self.copies() { "the input is copied first" } else { "nothing is copied" };
+        let copies = self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
         let mut words = vec![
             ("MEMBER_ALIGNED", self.member_aligned(true)),
             (
@@ -117,7 +117,7 @@ impl CFile<'_> {
             ("FALLBACK", self.enumerator(self.isas[0].0)),
             ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
             (" NO_STATE", if stateless { " (it has none)" } else { "" }.to_owned()),
-            ("COPIES", copies.to_owned()),
+            ("COPIES", copies),
             ("IS_SMALL", is_small("from[i]", self.extensions())),
             ("PROCESSORS;\n", self.processors_asked()),
         ];

@@ -74,7 +74,8 @@ fn body(file: &CFile<'_>, spelled: &Spelled<'_>, used: &mut BTreeSet<VectorFunct
     let kernels = std::mem::take(&mut dialect.out);
     shared.all_functions(body, &mut dialect);
     let profile = if dialect.fused && fused_by.is_none() { "fused" } else { "unfused" };
-    let fused = fused_by.map(|other| format!(", fused for {}", other.name)).unwrap_or_default();
+    let fusing: Vec<_> = file.fusing(isa).map(|other| other.name).collect();
+    let fused = if fusing.is_empty() { String::new() } else { format!(", fused for {}", fusing.join(", ")) };
     let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
     out.push_str(&format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n"));
     out.extend([dialect.out, kernels]);
@@ -161,15 +162,23 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
     ];
     out.push_str(&text(file, isa, "run", &lists, &words));
     if let Some(flushes) = isa.c_flushes {
-        let baseline = file.isas[0].0.name;
         words = vec![
             ("BEGIN\n", flushes.begin.to_owned()),
             ("END\n", flushes.end.to_owned()),
             ("FLUSHED", flushes.flushed.to_owned()),
             ("RUN_NAMES", file.signature().names()),
-            ("BASELINE", baseline.to_owned()),
+            ("AGAIN", file.again().name.to_owned()),
         ];
-        lists = vec![("assigned", assigned.into_iter().collect()), when("order", interface.alternates)];
+        let pair = interface.in_place().filter(|_| !file.copies()).map(|(input, output)| {
+            let (name, size) = (&input.name, file.size(input));
+            let copy = file.copied(&format!("{name}_before"), &format!("inputs->{name}"), &size);
+            vec![("COPY", copy), ("FIELD_SIZE", size), ("FIELD", name.clone()), ("OUTPUT", output.name.clone())]
+        });
+        lists = vec![
+            ("assigned", assigned.into_iter().collect()),
+            ("in place without a copy", pair.into_iter().collect()),
+            when("order", interface.alternates),
+        ];
         out.push_str(&text(file, isa, "run twice", &lists, &words));
     }
 }

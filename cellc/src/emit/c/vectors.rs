@@ -106,16 +106,14 @@ impl VectorFunction {
     fn write(self, out: &mut String, file: &CFile<'_>) {
         let (Self { lanes, isa, .. }, kind) = (self, self.kind());
         let (prefix, extensions) = (file.prefix(), file.extensions());
-        let fused_by = file.bodies().find(|spelled| kind == "mul_add" && isa == Some(spelled.isa));
-        let fused_by = fused_by.and_then(|spelled| spelled.fused_by);
+        let fusing: Vec<_> = isa.filter(|_| kind == "mul_add").map_or(Vec::new(), |isa| file.fusing(isa).collect());
         let limit = format!("{}f", decimal(FLUSH_BELOW));
         let vector = isa.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes));
         let intrinsic = vector.filter(|vector| !vector.flush.is_empty());
         let intrinsic =
             intrinsic.map(|vector| fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix));
-        let is_fused = fused_by.and_then(Isa::condition).map_or("", |condition| condition.c);
         let special = match (lanes, &intrinsic) {
-            _ if fused_by.is_some() => " where fused",
+            _ if !fusing.is_empty() => " where fused",
             (_, Some(_)) => " by intrinsics",
             (1, None) => " of one",
             (4, None) => " of four",
@@ -131,11 +129,16 @@ impl VectorFunction {
             _ => "__builtin_fmaf(a[LANE], b[LANE], c[LANE])",
         };
         let each: Vec<_> = (0..lanes).map(|at| lane.replace("LANE", &at.to_string())).collect();
-        let fused = match fused_by.and_then(|isa| isa.c_vectors.iter().find(|vector| vector.lanes == lanes)) {
+        let fused = |isa: &Isa| match isa.c_vectors.iter().find(|vector| vector.lanes == lanes) {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
             None if lanes == 1 => "__builtin_fmaf(a, b, c)".to_owned(),
             None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
         };
+        let fusing = fusing.iter().enumerate().map(|(at, isa)| {
+            let condition = isa.condition().expect("emit: what runs in the body of another has a condition").c;
+            let word = if at == 0 { "#if" } else { "#elif" };
+            vec![("WORD", word.to_owned()), ("IS_FUSED", condition.to_owned()), ("FUSED", fused(isa))]
+        });
         let unfused = match vector.filter(|_| isa.is_some_and(|isa| !isa.fma)) {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
             None => "a * b + c".to_owned(),
@@ -156,9 +159,7 @@ impl VectorFunction {
             ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
             ("DOT_QUADS", &sharing_value(|own| own.dot_quads, &["a", "b", "sum"])),
             ("LOAD_PAIRS", &sharing_value(|own| own.load_i8_pairs, &["from"])),
-            ("IS_FUSED", is_fused),
             ("UNFUSED", &unfused),
-            ("FUSED", &fused),
             ("HEAD\n", &head),
             ("BODY", &body),
             ("ATTRIBUTE ", &isa.map_or_else(String::new, |isa| spaced(prefix, isa))),
@@ -177,7 +178,8 @@ impl VectorFunction {
             ("INTRINSIC", &intrinsic.unwrap_or_default()),
         ];
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
-        let text = listed(text, &[when("extensions", extensions), when("sharing", sharing.is_some())], &words);
+        let lists = [when("extensions", extensions), when("sharing", sharing.is_some()), ("fusing", fusing.collect())];
+        let text = listed(text, &lists, &words);
         match isa {
             Some(isa) => {
                 out.push('\n');

@@ -447,8 +447,10 @@ UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
 //: mul_add where fused
 /* a * b + c, rounded once where the machine does that. */
 UPPER_INLINE ATTRIBUTE FLOAT NAME(FLOAT a, FLOAT b, FLOAT c) {
-#if IS_FUSED
+//* fusing
+WORD IS_FUSED
     return FUSED;
+//.
 #else
     return UNFUSED;
 #endif
