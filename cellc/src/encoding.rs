@@ -192,7 +192,7 @@ impl Loss {
     pub fn of(model: &ValidModel, options: &Options) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
-            let format = options.stored(matrix.of);
+            let format = options.stored(matrix.of, matrix.gate);
             if format == WeightFormat::F32 {
                 continue;
             }
@@ -239,9 +239,10 @@ impl Display for Loss {
 pub(crate) struct Matrix<'a> {
     /// The operation's name in the model.
     pub(crate) of: &'a str,
-    /// What it is there.
+    /// The gate's letter, of a cell that has several.
+    pub(crate) gate: Option<char>,
+    /// What it is part of there.
     pub(crate) name: &'static str,
-    /// What it is part of.
     pub(crate) tensor: &'a Tensor,
     first: usize,
     rows: usize,
@@ -265,26 +266,29 @@ impl Matrix<'_> {
     }
 }
 
-/// The matrices that are stored in a format: W and R of cells, and those of dense layers.
+/// The matrices that are stored in a format: W and R of each gate of a cell, and those of dense layers.
 pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
     let mut all = Vec::new();
     for node in model.all_nodes() {
-        let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
+        let mut push = |name, gate, source, first, [rows, columns]: [usize; 2], strides| {
             if let WeightSource::Constant(i) = source {
                 let tensor = &model.constants[i];
-                all.push(Matrix { of: &node.name, name, tensor, first, rows, columns, strides });
+                all.push(Matrix { of: &node.name, gate, name, tensor, first, rows, columns, strides });
             }
         };
         match &node.op {
             ValidOp::Cell(cell) => {
-                let rows = cell.kind.gates() * cell.hidden_size;
+                let (gates, rows) = (cell.kind.gates(), cell.hidden_size);
                 for (name, source, columns) in [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)] {
-                    push(name, source, cell.weight_set * rows * columns, [rows, columns], [columns, 1]);
+                    for gate in 0..gates {
+                        let first = (cell.weight_set * gates + cell.layout.gates[gate]) * rows * columns;
+                        push(name, cell.kind.gate(gate), source, first, [rows, columns], [columns, 1]);
+                    }
                 }
             }
             ValidOp::Dense(dense) => {
                 let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
-                push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
+                push("the matrix", None, dense.w, 0, [dense.outputs, dense.inputs], strides);
             }
             _ => {}
         }
@@ -322,9 +326,11 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<String>, usiz
     layers.dedup();
     layers.retain(|layer| {
         let mut own = all.iter().filter(|matrix| matrix.of == *layer);
-        options.arithmetic_in(layer) == Arithmetic::F32
-            && !at_run_time(layer)
-            && own.all(|matrix| matrix.elements().all(|k| in_8_bits(matrix.tensor.get_f32(k))))
+        !at_run_time(layer)
+            && own.all(|matrix| {
+                options.arithmetic_in(layer, matrix.gate) == Arithmetic::F32
+                    && matrix.elements().all(|k| in_8_bits(matrix.tensor.get_f32(k)))
+            })
     });
     let own = all.iter().filter(|matrix| layers.contains(&matrix.of));
     let count: usize = own.map(|matrix| matrix.rows * matrix.columns).sum();

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use crate::bound::{self, states};
 use crate::kernel::{BodyRef, Expr, Program, Role, Stmt, interpret};
-use crate::model::{ValidModel, ValidOp};
+use crate::model::ValidModel;
 use crate::options::{Arithmetic, Options, Products, Range};
 use crate::pack;
 use crate::random::Random;
@@ -78,12 +78,7 @@ pub(crate) struct Part {
 pub(crate) fn parts(model: &ValidModel, products: &Products) -> Vec<Part> {
     let mut parts = Vec::new();
     for node in model.all_nodes() {
-        let gates: Vec<_> = match &node.op {
-            ValidOp::Cell(cell) => (0..cell.kind.gates()).map(|gate| cell.kind.gate(gate)).collect(),
-            ValidOp::Dense(_) => vec![None],
-            _ => continue,
-        };
-        for gate in gates {
+        for gate in node.op.gates() {
             let part = Part { layer: node.name.clone(), gate };
             if products.of(&node.name, gate) != Arithmetic::F32 && !parts.contains(&part) {
                 parts.push(part);

@@ -128,24 +128,35 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     lines.into_iter().flat_map(wrap).collect()
 }
 
-/// How matrices are multiplied, unless all are in f32; where that is not the same for all layers, which.
+/// How matrices are multiplied, unless all are in f32; where that is not the same for all layers and gates, which.
 pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
-    let nodes = model.all_nodes().into_iter();
-    let nodes = nodes.filter(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_)));
     let mut layers: Vec<(Arithmetic, Vec<String>)> = Vec::new();
-    for node in nodes {
-        let (arithmetic, name) = (options.arithmetic_in(&node.name), format!("\"{}\"", escape(&node.name)));
-        match layers.iter_mut().find(|(other, _)| *other == arithmetic) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => layers.push((arithmetic, vec![name])),
+    for node in model.all_nodes() {
+        let mut gates: Vec<(Arithmetic, String)> = Vec::new();
+        for gate in node.op.gates() {
+            let (arithmetic, letter) =
+                (options.arithmetic_in(&node.name, gate), gate.map(String::from).unwrap_or_default());
+            match gates.iter_mut().find(|(other, _)| *other == arithmetic) {
+                Some((_, letters)) => *letters += &format!(" {letter}"),
+                None => gates.push((arithmetic, letter)),
+            }
+        }
+        let is_whole = gates.len() == 1;
+        for (arithmetic, letters) in gates {
+            let name = format!("\"{}\"", escape(&node.name));
+            let name = if is_whole { name } else { format!("{letters} of {name}") };
+            match layers.iter_mut().find(|(other, _)| *other == arithmetic) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => layers.push((arithmetic, vec![name])),
+            }
         }
     }
     let mut lines = Vec::new();
     if layers.len() > 1 {
         let each =
             |(arithmetic, names): &(Arithmetic, Vec<String>)| format!("{} in {}", names.join(", "), arithmetic.name());
-        lines.push(format!("Layers: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
+        lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
     lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
     lines

@@ -233,14 +233,16 @@ impl Arithmetic {
         }
     }
 
-    /// Reads the arithmetic of one layer: its name, '=' and the arithmetic.
+    /// Reads the arithmetic of one layer, or of one gate of a cell: its name, '=' and the arithmetic.
     pub(crate) fn of_layer(text: &str) -> Result<(String, Self), String> {
         // the last one: a name may hold '=', an arithmetic cannot
         let named = text.rsplit_once('=').and_then(|(layer, name)| {
             let arithmetic = Self::ALL.into_iter().find(|arithmetic| arithmetic.name() == name.trim())?;
             (!layer.is_empty()).then(|| (layer.to_owned(), arithmetic))
         });
-        named.ok_or_else(|| "a layer's name, '=' and f32, int8, int8x16 or int16 are needed: head=f32".to_owned())
+        let valid =
+            "the name of a layer or of its gate, '=' and f32, int8, int8x16 or int16 are needed: head=f32, gru.h=int16";
+        named.ok_or_else(|| valid.to_owned())
     }
 }
 
@@ -249,7 +251,7 @@ impl Arithmetic {
 pub struct Products {
     /// Of those that have none of their own.
     all: Arithmetic,
-    /// Of layers, by name.
+    /// Of layers and of gates, by name.
     own: Vec<(String, Arithmetic)>,
     /// The only layer, and its only gate if one is named, whose products are not in f32.
     only: Option<(String, Option<char>)>,
@@ -270,7 +272,7 @@ impl Products {
         if self.only.as_ref().is_some_and(|(only, its)| only != layer || its.is_some() && *its != gate) {
             return Arithmetic::F32;
         }
-        self.own.iter().find(|(own, _)| own == layer).map_or(self.all, |(_, arithmetic)| *arithmetic)
+        own_arithmetic(&self.own, layer, gate).unwrap_or(self.all)
     }
 
     /// The same, but that all other layers and gates are multiplied in f32.
@@ -278,6 +280,18 @@ impl Products {
     pub(crate) fn only(&self, layer: &str, gate: Option<char>) -> Self {
         Self { only: Some((layer.to_owned(), gate)), ..self.clone() }
     }
+}
+
+/// What options call a gate of a layer.
+pub(crate) fn gate_name(layer: &str, gate: char) -> String {
+    format!("{layer}.{gate}")
+}
+
+/// That of a gate, else that of its layer, if one is named.
+fn own_arithmetic(own: &[(String, Arithmetic)], layer: &str, gate: Option<char>) -> Option<Arithmetic> {
+    let of_gate = gate.map(|gate| gate_name(layer, gate));
+    let named = |name: &str| own.iter().find(|(own, _)| own == name).map(|(_, arithmetic)| *arithmetic);
+    of_gate.and_then(|gate| named(&gate)).or_else(|| named(layer))
 }
 
 /// Which parameters are states that the struct holds.
@@ -391,7 +405,7 @@ pub struct Options {
     pub whole: Vec<String>,
     /// What matrices are multiplied in.
     pub arithmetic: Arithmetic,
-    /// The same for single layers, by name.
+    /// The same for single layers, by name, and for single gates of cells: the layer's name, a dot and the gate's letter.
     pub arithmetic_of: Vec<(String, Arithmetic)>,
     /// The number of threads of a step.
     pub threads: Threads,
@@ -518,16 +532,15 @@ impl Options {
         Products { all: self.arithmetic, own: self.arithmetic_of.clone(), only: None }
     }
 
-    /// What the matrices of a layer are multiplied in.
-    pub(crate) fn arithmetic_in(&self, layer: &str) -> Arithmetic {
-        let own = self.arithmetic_of.iter().find(|(own, _)| own == layer);
-        own.map_or(self.arithmetic, |(_, arithmetic)| *arithmetic)
+    /// What the matrices of a layer are multiplied in, and of that gate of it.
+    pub(crate) fn arithmetic_in(&self, layer: &str, gate: Option<char>) -> Arithmetic {
+        own_arithmetic(&self.arithmetic_of, layer, gate).unwrap_or(self.arithmetic)
     }
 
-    /// How the matrices of a layer are stored for their arithmetic.
-    pub(crate) fn stored(&self, layer: &str) -> WeightFormat {
+    /// How the matrices of a layer, and of that gate of it, are stored for their arithmetic.
+    pub(crate) fn stored(&self, layer: &str, gate: Option<char>) -> WeightFormat {
         let is_whole = self.whole.iter().any(|whole| whole == layer);
-        self.arithmetic_in(layer).stored(if is_whole { WeightFormat::Int8 } else { self.weight_format })
+        self.arithmetic_in(layer, gate).stored(if is_whole { WeightFormat::Int8 } else { self.weight_format })
     }
 
     /// Stores all matrices of cells and dense layers in a format.

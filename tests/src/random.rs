@@ -57,7 +57,27 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
         4 if !at_run_time => Arithmetic::Int8,
         _ => Arithmetic::F32,
     };
-    compiled(name, file, options, u64::from(recipe.seed) + 1)
+    let seed = u64::from(recipe.seed) + 1;
+    if options.arithmetic != Arithmetic::F32 && recipe.seed % 2 == 1 {
+        let whole = compiled(name, file.clone(), options.clone(), seed);
+        options.arithmetic_of = gates(whole.model(), recipe.seed);
+    }
+    compiled(name, file, options, seed)
+}
+
+/// A gate of each cell in an arithmetic of its own, where it can have one.
+fn gates(model: &ValidModel, seed: u32) -> Vec<(String, Arithmetic)> {
+    let mut all: Vec<(String, Arithmetic)> = Vec::new();
+    for node in model.all_nodes() {
+        let ValidOp::Cell(cell) = &node.op else { continue };
+        let place = seed as usize / 2 % cell.kind.gates();
+        let Some(gate) = cell.kind.gate(place).filter(|_| cell.p.is_none()) else { continue };
+        let name = format!("{}.{gate}", node.name);
+        if all.iter().all(|(other, _)| *other != name) {
+            all.push((name, Arithmetic::ALL[seed as usize / 8 % Arithmetic::ALL.len()]));
+        }
+    }
+    all
 }
 
 /// Whether cellc takes the model with two threads.

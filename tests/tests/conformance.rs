@@ -65,6 +65,15 @@ fn every_number() -> [Subject; 2] {
     })
 }
 
+/// The candidates of a GRU that resets before the product, in f32, and of an LSTM.
+fn gates_of_their_own(case: &str) -> Option<Vec<(String, Arithmetic)>> {
+    match case {
+        "gru_cell_lbr0" => Some(vec![("cell.h".to_owned(), Arithmetic::F32)]),
+        "lstm_cell_fp16" => Some(vec![("cell.c".to_owned(), Arithmetic::Int16)]),
+        _ => None,
+    }
+}
+
 /// Cells of every kind and dense layers with their matrices in every format; some with a file of weights.
 fn formats() -> Vec<Subject> {
     let cases =
@@ -84,6 +93,11 @@ fn formats() -> Vec<Subject> {
             let options = Options { arithmetic, ..Options::default() };
             let ending = format!("_in_{}", arithmetic.name());
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
+        }
+        // gates in several
+        for arithmetic_of in gates_of_their_own(name) {
+            let options = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..Options::default() };
+            all.extend(Case::subjects(&case, &options, "_in_several").into_iter().map(|(subject, _)| subject));
         }
     }
     all

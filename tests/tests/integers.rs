@@ -47,6 +47,49 @@ fn mixtures() -> impl Iterator<Item = Subject> {
     })
 }
 
+/// Cells of which single gates have an arithmetic of their own: a batch, a sequence in both directions, a late product.
+fn gates() -> impl Iterator<Item = Subject> {
+    let mixtures = [
+        ("gru_cell_128_f32", Arithmetic::Int8, "cell.h", Arithmetic::Int16),
+        ("gru_cell_lbr0", Arithmetic::Int8, "cell.h", Arithmetic::F32),
+        ("gru_cell_lbr1", Arithmetic::F32, "cell.r", Arithmetic::Int8),
+        ("lstm_cell", Arithmetic::Int16, "cell.c", Arithmetic::Int8x16),
+        ("torch_gru2_head_static", Arithmetic::Int8x16, "__module.r/aten::gru/GRUSequence.h", Arithmetic::F32),
+    ];
+    mixtures.into_iter().flat_map(|(case, arithmetic, gate, own)| {
+        let arithmetic_of = vec![(gate.to_owned(), own)];
+        with_options(&[case], Options { arithmetic, arithmetic_of, ..Options::default() }).collect::<Vec<_>>()
+    })
+}
+
+/// Programs multiply what was asked for each gate, with the same bits on every instruction set; bounds hold, and less is lost than without.
+#[test]
+fn gates_have_an_arithmetic_of_their_own() {
+    for subject in gates() {
+        let options = &subject.compilation.options;
+        assert!(subject.compilation.plan.products.iter().any(|product| product.parts.len() == 2), "{}", subject.name);
+        for call in &subject.calls {
+            let mut first: Option<Vec<u64>> = None;
+            for isa in 0..subject.isas().count() {
+                let mut variables = subject.variables();
+                let before = exact(&variables);
+                let compared = Compared::step(&subject, isa, call, &mut variables);
+                let right = reference_in(&options.products(), subject.model(), &exact(call), &before);
+                for (found, right) in compared.found.parts().flatten().zip(right.parts().flatten()) {
+                    assert!((found - right).abs() <= 4e-6 * right.abs().max(1.0), "{}: {found} {right}", subject.name);
+                }
+                for (at, found, right, limit) in compared.elements() {
+                    assert!((found - right).abs() <= limit, "{at:?}: {found} {right}, bound {limit:e}");
+                }
+                if subject.compilation.plan.isas[isa].1 {
+                    let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+                    assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{}", subject.name);
+                }
+            }
+        }
+    }
+}
+
 /// Each layer multiplies what was asked for it: programs and bounds, and the weights that are stored.
 #[test]
 fn layers_have_an_arithmetic_of_their_own() {
@@ -94,9 +137,11 @@ fn layers_without_a_matrix_are_refused() {
         problems.to_string()
     };
     let said = refused(&["gru", "__module.r/aten::gru/Squeeze"]);
-    for part in
-        ["--arithmetic-of names \"gru\", which is no cell and no dense layer", "aten::gru/Squeeze\", which", LAYERS[2]]
-    {
+    for part in [
+        "--arithmetic-of names \"gru\", which is no cell, no gate and no dense layer",
+        "aten::gru/Squeeze\", which",
+        LAYERS[2],
+    ] {
         assert!(said.contains(part), "{said}");
     }
     assert!(refused(&[LAYERS[0], LAYERS[0]]).contains("twice"));

@@ -529,12 +529,13 @@ impl Builder {
         self.option(|options| options.store_as(format))
     }
 
-    /// What the matrices of cells and dense layers are multiplied in. With integers the error bound in the header includes the loss.
+    /// What the matrices of cells, dense layers and convolutions are multiplied in. With integers the error bound in the header includes the loss.
     pub fn arithmetic(self, arithmetic: Arithmetic) -> Self {
         self.option(|options| options.arithmetic = arithmetic)
     }
 
-    /// What the matrices of one layer are multiplied in, by its name in the model.
+    /// What the matrices of one layer are multiplied in, by its name in the model; or those of one gate of a cell: the layer's name, a dot, and z, r or h of a GRU,
+    /// f, i, c or o of an LSTM (h and c are the candidates).
     pub fn arithmetic_of(self, layer: impl Into<String>, arithmetic: Arithmetic) -> Self {
         self.option(|options| options.arithmetic_of.push((layer.into(), arithmetic)))
     }

@@ -214,11 +214,11 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "FORMAT", value_enum)]
     weight_format: Option<WeightFormat>,
 
-    /// What to multiply the matrices of cells and dense layers in. The error bound in the header includes the loss
+    /// What to multiply the matrices of cells, dense layers and convolutions in. The error bound in the header includes the loss
     #[arg(long, value_name = "ARITHMETIC", value_enum, default_value = "f32")]
     arithmetic: Arithmetic,
 
-    /// What to multiply the matrices of one layer in, by its name in the model: f32, int8, int8x16 or int16
+    /// What to multiply the matrices of one layer in, by its name in the model, or those of one gate of a cell, as gru.h or lstm.c: f32, int8, int8x16 or int16
     #[arg(long, value_name = "NAME=ARITHMETIC", value_parser = Arithmetic::of_layer)]
     arithmetic_of: Vec<(String, Arithmetic)>,
 

@@ -15,7 +15,7 @@ use crate::plan::{self, Phase, ProductPlan};
 fn step<'m>(
     builder: &mut KernelBuilder<'_, 'm>,
     step: &CellStep<'_, 'm>,
-    product: (&'m ProductPlan, PackedWeights),
+    product: (&'m ProductPlan, &'m [PackedWeights]),
 ) -> Vec<Stmt> {
     let rows = Rows::new(builder, product, step.rows, step.backwards);
     match step.cell.kind {
@@ -54,10 +54,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         Some(self.end(root, cell.hidden_size))
     }
 
-    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, PackedWeights) {
+    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, &'m [PackedWeights]) {
         let first = [cell.y, cell.h_out, cell.c_out].into_iter().flatten().next();
-        let index = self.lowering.products[&first.expect("validate: an operation has a value that is read")];
-        (&self.lowering.plan.products[index], self.lowering.memory.weights[index])
+        self.lowering.product(first.expect("validate: an operation has a value that is read"))
     }
 
     fn value(&mut self, value: Option<usize>) -> Option<Place> {

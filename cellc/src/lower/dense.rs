@@ -8,10 +8,7 @@ use crate::model::Dense;
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn dense(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {
         let (inputs, outputs) = (dense.inputs, dense.outputs);
-        let product = {
-            let index = self.lowering.products[&dense.out];
-            (&self.lowering.plan.products[index], self.lowering.memory.weights[index])
-        };
+        let product = self.lowering.product(dense.out);
         let x = self.lowering.source(dense.x);
         let end = self.end(dense.out, outputs);
         let mut rows = vec![("x_row", x, inputs, false)];

@@ -110,7 +110,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
     let reset = rows.scratch("reset_h");
     let update_gates = rows.scratch("update");
     // sums that are stored need no second place
-    let candidates = (!rows.is_tile()).then(|| rows.scratch("candidate"));
+    let candidates = (!rows.stores_sums()).then(|| rows.scratch("candidate"));
     let mut columns = vec![
         Column::new("h", step.h, false),
         Column::new("reset", reset, true),

@@ -25,8 +25,8 @@ pub(super) struct Memory {
     pub(super) results: Vec<BufferId>,
     /// Which way this step walks large weights.
     pub(super) backwards: Option<BufferId>,
-    /// By product of the plan: its packed weights.
-    pub(super) weights: Vec<PackedWeights>,
+    /// By product of the plan: its packed weights, or those of its parts.
+    pub(super) weights: Vec<Vec<PackedWeights>>,
     /// By the value of a convolution: its packed weights.
     pub(super) convolutions: BTreeMap<usize, BufferId>,
     /// Tables of sequence lengths, by contents.
@@ -95,7 +95,10 @@ impl Memory {
             memory.backwards = Some(memory.typed("backwards", Role::Backwards, Element::U32, 1));
         }
         for (node, product) in nodes.iter().filter(|node| is_product(node)).zip(&plan.products) {
-            let weights = memory.pack(model, &node.op, product);
+            let parts = if product.parts.is_empty() { std::slice::from_ref(product) } else { &product.parts };
+            let index = memory.weights.iter().map(Vec::len).sum::<usize>();
+            let pack = |(part, plan)| memory.pack(model, &node.op, (plan, index + part));
+            let weights = parts.iter().enumerate().map(pack).collect();
             memory.weights.push(weights);
         }
         for node in &nodes {

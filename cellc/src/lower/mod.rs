@@ -152,10 +152,10 @@ impl<'m> Lowering<'m> {
         self.denormals.of(source) == Small::Flushed
     }
 
-    /// Which product of the plan an operation is, and its packed weights.
-    fn product(&self, op: &ValidOp) -> (&'m ProductPlan, PackedWeights) {
-        let index = self.products[&op.outputs()[0]];
-        (&self.plan.products[index], self.memory.weights[index])
+    /// The product of the plan that computes a value, the first of its operation, and its packed weights.
+    fn product(&self, value: usize) -> (&'m ProductPlan, &'m [PackedWeights]) {
+        let index = self.products[&value];
+        (&self.plan.products[index], &self.memory.weights[index])
     }
 
     /// The function for an activation, symbolic until `pass::expand`.
@@ -189,7 +189,7 @@ impl<'m> Lowering<'m> {
         }
         let op = self.root(node);
         let unroll = match op {
-            ValidOp::Cell(_) | ValidOp::Dense(_) => self.product(op).0.unroll,
+            ValidOp::Cell(_) | ValidOp::Dense(_) => self.product(op.outputs()[0]).0.unroll,
             _ => false,
         };
         let name = self.name(match op {
@@ -209,7 +209,7 @@ impl<'m> Lowering<'m> {
             ValidOp::TopK(_) => "top_k",
         });
         let halves = match op {
-            ValidOp::Cell(_) => self.product(op).0.halves.as_ref(),
+            ValidOp::Cell(_) => self.product(op.outputs()[0]).0.halves.as_ref(),
             _ => None,
         };
         let Some(halves) = halves else {

@@ -16,8 +16,14 @@ fn scales(format: WeightFormat) -> Option<Encoding> {
 }
 
 impl Memory {
-    /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`].
-    pub(super) fn pack(&mut self, model: &ValidModel, op: &ValidOp, plan: &ProductPlan) -> PackedWeights {
+    /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`];
+    /// they are the `index`-th that do.
+    pub(super) fn pack(
+        &mut self,
+        model: &ValidModel,
+        op: &ValidOp,
+        (plan, index): (&ProductPlan, usize),
+    ) -> PackedWeights {
         // W, R, B, P, and which of the sets of W, R, B is meant
         let (w, r, b, p, set, input_stride, transposed) = match op {
             ValidOp::Cell(cell) => {
@@ -32,7 +38,6 @@ impl Memory {
             }
             _ => unreachable!("lower: only products have weights"),
         };
-        let index = self.weights.len();
         let element = plan.product.format.encoding(0).element();
         let rows = self.typed(format!("weights{index}"), Role::Weights, element, plan.weights);
         let biases = (plan.biases > 0).then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));

@@ -13,7 +13,10 @@ use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling
 pub(super) struct Rows<'b, 'a, 'm> {
     pub(super) builder: &'b mut KernelBuilder<'a, 'm>,
     pub(super) plan: &'m ProductPlan,
-    weights: PackedWeights,
+    /// Its own, or those of its parts.
+    weights: &'m [PackedWeights],
+    /// What has all the sums that are stored: the product, or the one that it is a part of.
+    whole: &'m Product,
     /// How many.
     count: usize,
     /// Where each of several rows keeps its sums: for each panel a run of columns for each sum.
@@ -189,7 +192,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// `count` rows, computed together.
     pub(super) fn new(
         builder: &'b mut KernelBuilder<'a, 'm>,
-        (plan, weights): (&'m ProductPlan, PackedWeights),
+        (plan, weights): (&'m ProductPlan, &'m [PackedWeights]),
         count: usize,
         backwards: Option<Var>,
     ) -> Self {
@@ -197,7 +200,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             None => (0..plan.panels.len(), 0),
             Some(half) => (half.panels.clone(), half.units.start),
         };
-        Self { builder, plan, weights, count, sums: Vec::new(), backwards, panels, first }
+        Self { builder, plan, weights, whole: &plan.product, count, sums: Vec::new(), backwards, panels, first }
     }
 
     /// The groups of panels that are computed, and which of the plan's they are.
@@ -205,15 +208,15 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.panels.clone().zip(&self.plan.panels[self.panels.clone()])
     }
 
-    /// Whether several rows are computed together.
-    pub(super) fn is_tile(&self) -> bool {
-        self.count > 1
+    /// Whether all sums are stored before anything is made of them: where several rows are computed together, or gates in several arithmetics.
+    pub(super) fn stores_sums(&self) -> bool {
+        self.count > 1 || !self.plan.parts.is_empty()
     }
 
     /// An element for each unit of each row, which only this kernel uses.
     pub(super) fn scratch(&mut self, name: &str) -> Place {
         let len = self.count * self.product().units;
-        match self.is_tile() {
+        match self.stores_sums() {
             true => self.builder.shared(name, len, 1),
             false => self.builder.scratch(name, len).into(),
         }
@@ -255,7 +258,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
         // where biases are apart, x terms alone read none but scales
         let scaled = self.product().format.has_scales();
-        let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
+        let apart = self.weights[0].biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
         let first = |column: &Column| {
             // what is written is this half's own
@@ -265,7 +268,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         if panels.count == 1 {
             let places: Vec<_> = columns.iter().map(first).collect();
             let first = |(early, late): (Blocks, Blocks)| {
-                let rows = Place::from(self.weights.rows).at(early.offset);
+                let rows = Place::from(self.weights[0].rows).at(early.offset);
                 let biases = apart.map_or(rows, |biases| Place::from(biases).at(late.offset));
                 PanelWeights { rows, biases, short: 0 }
             };
@@ -279,7 +282,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             place
         };
         let weights = blocks.map(|(rows, biases)| {
-            let rows = walk(self, "panel", self.weights.rows, rows);
+            let rows = walk(self, "panel", self.weights[0].rows, rows);
             let biases = apart.map_or(rows, |of| walk(self, "bias_panel", of, biases));
             PanelWeights { rows, biases, short: 0 }
         });
@@ -662,6 +665,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             .collect()
     }
 
+    /// Which of the sums that are stored it is.
+    fn slot(&self, sum: &Sum) -> usize {
+        self.whole.sums.iter().position(|other| other.name == sum.name).expect("plan: a part has sums of the whole")
+    }
+
     /// The runs of neighbouring sums that take part in the same phases, as (first sum, sums).
     fn runs(&self) -> Vec<(usize, usize)> {
         let phases = |s: &Sum| Phase::ALL.map(|p| s.gate(p).is_some());
@@ -743,19 +751,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let product = self.product();
-        if self.is_tile() {
-            let X::Elements(x) = operands.x else {
-                unreachable!("lower: rows that are computed together have elements")
-            };
+        if self.stores_sums() {
+            let X::Elements(x) = operands.x else { unreachable!("lower: sums that are stored are of elements") };
             self.sums = self.builder.tile_rows(self.count, product.sums.len() * product.units);
-            let mut all = Vec::new();
-            let mut phases = Vec::new();
-            for (phase, of) in [(Phase::Input, Some(x)), (Phase::Hidden, operands.h)] {
-                if let Some(of) = of {
-                    phases.push((phase, self.vectors(&mut all, phase, of)));
-                }
-            }
-            all.extend(self.matrix(Stage::Early, &phases, Kept::Sums));
+            let operands = [Some((Phase::Input, x)), operands.h.map(|h| (Phase::Hidden, h))];
+            let mut all = self.sums_of_parts(Stage::Early, &operands.into_iter().flatten().collect::<Vec<_>>());
             all.extend(self.finish_rows(0..product.sums.len(), columns, finish));
             return all;
         }
@@ -912,10 +912,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         columns: &[Column],
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
-        if self.is_tile() {
-            let mut all = Vec::new();
-            let vectors = self.vectors(&mut all, Phase::ResetHidden, operand);
-            all.extend(self.matrix(Stage::Late, &[(Phase::ResetHidden, vectors)], Kept::Sums));
+        if self.stores_sums() {
+            let mut all = self.sums_of_parts(Stage::Late, &[(Phase::ResetHidden, operand)]);
             all.extend(self.finish_rows(sum..sum + 1, columns, finish));
             return all;
         }
@@ -958,6 +956,24 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
+    /// The sums of all rows over the given phases, in the arithmetic of each gate.
+    fn sums_of_parts(&mut self, stage: Stage, operands: &[(Phase, Place)]) -> Vec<Stmt> {
+        let mut all = Vec::new();
+        let parts = if self.plan.parts.is_empty() { std::slice::from_ref(self.plan) } else { &self.plan.parts };
+        for (plan, weights) in parts.iter().zip(self.weights.chunks(1)) {
+            let own: Vec<_> = operands.iter().filter(|(phase, _)| plan.product.active(*phase) > 0).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let mut part = Rows::new(self.builder, (plan, weights), self.count, self.backwards);
+            (part.whole, part.sums) = (self.whole, self.sums.clone());
+            let vectors = |&&(phase, of): &&(Phase, Place)| (phase, part.vectors(&mut all, phase, of));
+            let phases: Vec<_> = own.iter().map(vectors).collect();
+            all.extend(part.matrix(stage, &phases, Kept::Sums));
+        }
+        all
+    }
+
     /// The sums of all rows over the given phases, those of one stage in order, each row times its own operand: every weight
     /// that is read multiplies an element of every row.
     ///
@@ -966,7 +982,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     fn matrix(&mut self, stage: Stage, phases: &[(Phase, Vectors)], kept: Kept) -> Vec<Stmt> {
         let product = self.product();
         let width = match kept {
-            Kept::Sums => product.sums.len(),
+            Kept::Sums => self.whole.sums.len(),
             Kept::InputTerms => product.active(Phase::Input),
         };
         let rows: Vec<_> = self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();
@@ -995,7 +1011,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                             for (part, mut value) in parts.iter().zip(terms.into_iter().flatten()) {
                                 let (sum, index) = (&product.sums[part.sum], part.sum);
                                 let slot = match kept {
-                                    Kept::Sums => index,
+                                    Kept::Sums => this.slot(sum),
                                     Kept::InputTerms => product.position(Phase::Input, index),
                                 };
                                 let to = place.at(slot * panels.columns + part.lane);

@@ -716,6 +716,15 @@ impl ValidModel {
 }
 
 impl ValidOp {
+    /// The gates that multiply fixed matrices, by letter; none stands for a dense layer, and for a cell that has one gate. Empty: nothing does.
+    pub fn gates(&self) -> Vec<Option<char>> {
+        match self {
+            Self::Cell(cell) => (0..cell.kind.gates()).map(|gate| cell.kind.gate(gate)).collect(),
+            Self::Dense(_) => vec![None],
+            _ => Vec::new(),
+        }
+    }
+
     /// What it reads, weights apart, a loop's body included where it reads what is around it.
     pub fn reads(&self) -> Vec<Source> {
         match self {

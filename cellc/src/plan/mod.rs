@@ -137,7 +137,8 @@ fn packed_bytes(format: WeightFormat, weights: usize, biases: usize) -> usize {
 impl ProductPlan {
     /// What its packed weights take.
     pub fn bytes(&self) -> usize {
-        packed_bytes(self.product.format, self.weights, self.biases)
+        let parts: usize = self.parts.iter().map(ProductPlan::bytes).sum();
+        parts + packed_bytes(self.product.format, self.weights, self.biases)
     }
 
     /// How many rows of a matrix one iteration of a loop takes: one for each chain, all that are packed as one, and what the instruction
@@ -153,6 +154,26 @@ impl ProductPlan {
 }
 
 impl Product {
+    /// Those sums alone whose gates are in the list, stored in that format.
+    fn of_gates(&self, gates: &[usize], format: WeightFormat, isas: &[(&'static Isa, bool)]) -> Self {
+        let mut product = self.clone();
+        product.sums.retain(|sum| gates.contains(&sum.of_gate()));
+        product.store_as(format, isas);
+        product
+    }
+
+    /// Sets how its matrices are stored, and what follows from that.
+    fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
+        self.format = format;
+        if format == WeightFormat::Int8Pair && isas.iter().all(|(isa, _)| isa.wide_elements) {
+            self.format = WeightFormat::Int8Quad;
+        }
+        if self.format.is_of_integers() {
+            self.abreast = isas.iter().find(|(isa, _)| isa.across).map_or(1, |(isa, _)| isa.lanes);
+        }
+        self.starts = self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
+    }
+
     /// Registers for sums and what they are added to.
     pub fn registers(&self, isa: &Isa) -> usize {
         if self.format.is_of_integers() { isa.integer_registers } else { isa.registers }
@@ -275,6 +296,11 @@ impl Phase {
 }
 
 impl Sum {
+    /// The gate that it is of: its place in W and R.
+    fn of_gate(&self) -> usize {
+        self.w.or(self.r.map(|(gate, _)| gate)).expect("plan: a sum has terms")
+    }
+
     /// Whether the sum is complete only after the ResetHidden phase.
     pub fn is_late(&self) -> bool {
         self.gate(Phase::ResetHidden).is_some()
@@ -370,9 +396,12 @@ const ONE_THREAD: &str = "one thread: ";
 pub struct ProductPlan {
     /// What is computed.
     pub product: Product,
+    /// Where the gates of a cell are not all multiplied in one arithmetic: of each arithmetic the sums that are, in the same panels. What is stored is
+    /// theirs then.
+    pub parts: Vec<ProductPlan>,
     /// Its panels: full ones, then what is left.
     pub panels: Vec<Panels>,
-    /// What its matrices are multiplied in.
+    /// What its matrices are multiplied in, or most of them.
     pub arithmetic: Arithmetic,
     /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
@@ -490,15 +519,18 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
-        product.format = options.stored(layer);
-        if product.format == WeightFormat::Int8Pair && isas.iter().all(|(isa, _)| isa.wide_elements) {
-            product.format = WeightFormat::Int8Quad;
+        let mut arithmetics: Vec<(Arithmetic, Vec<usize>)> = Vec::new();
+        for (place, gate) in op.gates().into_iter().enumerate() {
+            let arithmetic = options.arithmetic_in(layer, gate);
+            match arithmetics.iter_mut().find(|(other, _)| *other == arithmetic) {
+                Some((_, gates)) => gates.push(place),
+                None => arithmetics.push((arithmetic, vec![place])),
+            }
         }
-        if product.format.is_of_integers() {
-            product.abreast = isas.iter().find(|(isa, _)| isa.across).map_or(1, |(isa, _)| isa.lanes);
-        }
-        product.starts = product.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
-        let threads = threads(op, &product, (options, layer));
+        let format = |gates: &[usize]| options.stored(layer, op.gates()[gates[0]]);
+        let (arithmetic, most) = arithmetics.iter().rev().max_by_key(|(_, gates)| gates.len())?;
+        product.store_as(format(most), &isas);
+        let threads = threads(op, &product, options);
         // each of two threads has panels of its own
         let share = match threads {
             Ok(_) if product.rows == 1 => product.units.div_ceil(2).next_multiple_of(arch.line / 4).min(product.units),
@@ -514,7 +546,23 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             None => panel_columns(op, &product, share, arch),
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
-        Some(plan_product(product, columns, threads, reasons, (options, layer), &isas))
+        let of = |product, arithmetic, threads, reasons| {
+            plan_product((product, arithmetic), columns, threads, reasons, options, &isas)
+        };
+        let mut parts = Vec::new();
+        for (arithmetic, gates) in arithmetics.iter().filter(|_| arithmetics.len() > 1) {
+            let part = product.of_gates(gates, format(gates), &isas);
+            // a coupled gate has no sums
+            if !part.sums.is_empty() {
+                parts.push(of(part, *arithmetic, threads.clone(), Vec::new()));
+            }
+        }
+        let mut whole = of(product, *arithmetic, threads, reasons);
+        if !parts.is_empty() {
+            (whole.weights, whole.biases, whole.input_first, whole.parts) = (0, 0, false, parts);
+            whole.reasons.push("gates in several arithmetics: the sums of all are stored first".to_owned());
+        }
+        Some(whole)
     };
     let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
     for node in model.all_nodes() {
@@ -530,13 +578,13 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
 }
 
 /// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
-fn threads(op: &ValidOp, product: &Product, (options, layer): (&Options, &str)) -> Result<String, String> {
+fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String, String> {
     match (options.threads, op) {
         (Threads::One, _) => Err(String::new()),
         (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
             Some(false) => Err(format!("{ONE_THREAD}asked for")),
-            None => cost::two_threads(product, options.stored(layer), &options.arch.costs),
+            None => cost::two_threads(product, product.format, &options.arch.costs),
         },
         (Threads::Two, _) => Err(format!("{ONE_THREAD}no cell")),
     }
@@ -555,11 +603,11 @@ fn halves(product: &Product, panels: &[Panels]) -> Option<[Half; 2]> {
 }
 
 fn plan_product(
-    product: Product,
+    (product, arithmetic): (Product, Arithmetic),
     width: usize,
     threads: Result<String, String>,
     mut reasons: Vec<String>,
-    (options, layer): (&Options, &str),
+    options: &Options,
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
     let (arch, format) = (options.arch, product.format);
@@ -633,8 +681,9 @@ fn plan_product(
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
     ProductPlan {
         product,
+        parts: Vec::new(),
         panels,
-        arithmetic: options.arithmetic_in(layer),
+        arithmetic,
         weights,
         biases,
         unroll,
@@ -808,16 +857,28 @@ impl fmt::Display for Plan {
             writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
         }
         for (i, cell) in self.products.iter().enumerate() {
-            let format = match cell.product.format {
-                WeightFormat::F32 => String::new(),
-                other => format!(" as {}", other.name()),
+            let format = |plan: &ProductPlan| {
+                let format = match plan.product.format {
+                    WeightFormat::F32 => String::new(),
+                    other => format!(" as {}", other.name()),
+                };
+                match plan.arithmetic {
+                    Arithmetic::F32 => format,
+                    other => format!("{format}, multiplied in {}", other.name()),
+                }
             };
-            let format = match cell.arithmetic {
-                Arithmetic::F32 => format,
-                other => format!("{format}, multiplied in {}", other.name()),
+            let stored = |plan: &ProductPlan| {
+                let count = plan.weights + plan.biases;
+                format!("{count} packed weights{} ({} bytes)", format(plan), plan.bytes())
             };
-            let count = cell.weights + cell.biases;
-            writeln!(f, "product {i}: {count} packed weights{format} ({} bytes)", cell.bytes())?;
+            match &cell.parts[..] {
+                [] => writeln!(f, "product {i}: {}", stored(cell))?,
+                parts => writeln!(f, "product {i}: {} bytes", parts.iter().map(ProductPlan::bytes).sum::<usize>())?,
+            }
+            for part in &cell.parts {
+                let sums: Vec<_> = part.product.sums.iter().map(|sum| sum.name).collect();
+                writeln!(f, "  {}: {}", sums.join(" "), stored(part))?;
+            }
             for reason in &cell.reasons {
                 writeln!(f, "  {reason}")?;
             }

@@ -1,10 +1,12 @@
 //! Whether the matrices of a model can be stored and multiplied as the options say.
 
+use std::collections::BTreeSet;
+
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
 use crate::encoding::{matrices, whole};
-use crate::model::{ValidOp, WeightSource};
-use crate::options::{Arithmetic, WeightFormat};
+use crate::model::{ValidCell, ValidNode, ValidOp, WeightSource};
+use crate::options::{Arithmetic, WeightFormat, gate_name};
 
 impl Validation<'_> {
     /// Refuses weights that are known at run time only, and those that the format cannot hold.
@@ -36,12 +38,14 @@ impl Validation<'_> {
             let problem = self.at_layer(Some(&self.model.nodes[node].name), found).valid("f32");
             problems.push(problem.help("leave the option out, or make the weights constants of the model"));
         }
+        let mut refused = BTreeSet::new();
         for matrix in matrices(&self.valid) {
-            let format = self.options.stored(matrix.of);
+            let format = self.options.stored(matrix.of, matrix.gate);
             let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
-            if let Some(k) = too_large {
+            // of all gates the first
+            if let Some(k) = too_large.filter(|_| refused.insert((matrix.of, matrix.name))) {
                 let value = matrix.tensor.get_f32(k);
-                let name = self.stored_as(matrix.of).unwrap_or_default();
+                let name = self.stored_as(matrix.of, matrix.gate).unwrap_or_default();
                 let found =
                     format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, matrix.of);
                 let problem = self.at_layer(Some(matrix.of), found);
@@ -70,9 +74,9 @@ impl Validation<'_> {
         }
     }
 
-    /// What messages call how a layer's matrices are stored; `None`: as f32.
-    fn stored_as(&self, layer: &str) -> Option<String> {
-        match (self.options.arithmetic_in(layer), self.options.stored(layer)) {
+    /// What messages call how the matrices of a layer, and of that gate of it, are stored; `None`: as f32.
+    fn stored_as(&self, layer: &str, gate: Option<char>) -> Option<String> {
+        match (self.options.arithmetic_in(layer, gate), self.options.stored(layer, gate)) {
             (_, WeightFormat::F32) => None,
             (Arithmetic::F32, format) => Some(format.name().to_owned()),
             (arithmetic, _) => Some(format!("{} arithmetic", arithmetic.name())),
@@ -89,34 +93,49 @@ impl Validation<'_> {
                 ValidOp::Dense(dense) => dense.w == weights,
                 _ => false,
             };
-            reads.then(|| self.stored_as(&node.name)).flatten()
+            let mut gates = node.op.gates().into_iter();
+            reads.then(|| gates.find_map(|gate| self.stored_as(&node.name, gate))).flatten()
         })
     }
 
-    /// Refuses an arithmetic for a layer that multiplies no matrix, and two for one layer.
+    /// Refuses an arithmetic for what multiplies no matrix, two for one layer or gate, and one for a gate whose name is a layer's too.
     fn named_layers(&mut self) {
-        let mut known: Vec<_> = self.valid.all_nodes().into_iter().filter(|node| is_product(&node.op)).collect();
+        let mut known: Vec<_> = self.valid.all_nodes().into_iter().filter(|node| !node.op.gates().is_empty()).collect();
         known.dedup_by(|a, b| a.name == b.name);
+        let of_gates = |node: &&ValidNode| {
+            let name = node.name.clone();
+            node.op.gates().into_iter().flatten().map(move |gate| gate_name(&name, gate))
+        };
+        let gates: Vec<_> = known.iter().flat_map(of_gates).collect();
+        let with_peepholes = |node: &&&ValidNode| matches!(&node.op, ValidOp::Cell(ValidCell { p: Some(_), .. }));
+        let with_peepholes: Vec<_> =
+            known.iter().filter(with_peepholes).flat_map(|node| of_gates(node).collect::<Vec<_>>()).collect();
         let known: Vec<_> = known.into_iter().map(|node| node.name.clone()).collect();
         let option = self.options.wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
         let mut problems = Vec::new();
         for (i, (layer, _)) in self.options.arithmetic_of.iter().enumerate() {
+            let is_layer = known.contains(layer);
             let found = match self.options.arithmetic_of[..i].iter().any(|(before, _)| before == layer) {
                 true => format!("{option} names {} twice", quoted(layer)),
-                false if known.contains(layer) => continue,
-                false => format!("{option} names {}, which is no cell and no dense layer", quoted(layer)),
+                false if is_layer && gates.contains(layer) => {
+                    format!("{option} names {}, which is a layer, and a gate of another one", quoted(layer))
+                }
+                false if with_peepholes.contains(layer) => {
+                    format!("{option} names {}, a gate of a cell that has peepholes", quoted(layer))
+                }
+                false if is_layer || gates.contains(layer) => continue,
+                false => format!("{option} names {}, which is no cell, no gate and no dense layer", quoted(layer)),
             };
             let valid = match known.len() {
                 0 => "the model has no cell and no dense layer".to_owned(),
                 _ => known.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
             };
+            let valid = match gates.iter().find(|gate| !with_peepholes.contains(gate)) {
+                None => valid,
+                Some(gate) => format!("{valid}; of a cell also its gates, as {}", quoted(gate)),
+            };
             problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}")));
         }
         problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
     }
-}
-
-/// Whether an operation has matrices that can be stored in other formats.
-fn is_product(op: &ValidOp) -> bool {
-    matches!(op, ValidOp::Cell(_) | ValidOp::Dense(_))
 }

@@ -421,7 +421,7 @@ keys! {
     ArithmeticOf {
         name: "arithmetic_of",
         takes: Takes::ArithmeticOf,
-        valid: |_| "a list of layers and their arithmetic, f32, int8, int8x16 or int16: arithmetic_of = [\"head=f32\"]",
+        valid: |_| "a list of layers or gates and their arithmetic, f32, int8, int8x16 or int16: arithmetic_of = [\"head=f32\", \"gru.h=int16\"]",
         sets: Some(|options, value| set(&mut options.arithmetic_of, value)),
     }
     Threads {
