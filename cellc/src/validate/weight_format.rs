@@ -101,7 +101,6 @@ impl Validation<'_> {
     /// Refuses an arithmetic for what multiplies no matrix, two for one layer or gate, and one for a gate whose name is a layer's too.
     fn named_layers(&mut self) {
         let mut known: Vec<_> = self.valid.all_nodes().into_iter().filter(|node| !node.op.gates().is_empty()).collect();
-        known.dedup_by(|a, b| a.name == b.name);
         let of_gates = |node: &&ValidNode| {
             let name = node.name.clone();
             node.op.gates().into_iter().flatten().map(move |gate| gate_name(&name, gate))
@@ -110,6 +109,9 @@ impl Validation<'_> {
         let with_peepholes = |node: &&&ValidNode| matches!(&node.op, ValidOp::Cell(ValidCell { p: Some(_), .. }));
         let with_peepholes: Vec<_> =
             known.iter().filter(with_peepholes).flat_map(|node| of_gates(node).collect::<Vec<_>>()).collect();
+        // several layers may have one name
+        let mut seen = BTreeSet::new();
+        known.retain(|node| seen.insert(&node.name));
         let known: Vec<_> = known.into_iter().map(|node| node.name.clone()).collect();
         let option = self.options.wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
         let mut problems = Vec::new();
