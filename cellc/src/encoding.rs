@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
-use crate::model::{Tensor, ValidModel, ValidOp, WeightSource};
-use crate::options::{Arithmetic, Options, WeightFormat};
+use crate::model::{Tensor, ValidModel, ValidNode, ValidOp, WeightSource, WholeNumbers};
+use crate::options::{Arithmetic, Options, WeightFormat, WholeLayer};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
 const INT8_MOST: f32 = 127.0;
@@ -196,7 +196,7 @@ impl Loss {
             if format == WeightFormat::F32 {
                 continue;
             }
-            let at = formats.iter().position(|loss| loss.format == format).unwrap_or_else(|| {
+            let at = formats.iter().position(|loss| loss.format.name() == format.name()).unwrap_or_else(|| {
                 formats.push(Self { format, ..Self::default() });
                 formats.len() - 1
             });
@@ -300,8 +300,8 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
 const LEAST_WHOLE: usize = 256;
 
 /// The layers whose matrices are stored in 8 bits because these hold them exactly, as a quantised model has them, and how many weights that are; none where a format is
-/// given.
-pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<String>, usize) {
+/// given. Where all that a layer multiplies is whole numbers, they are multiplied as integers.
+pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, usize) {
     let nodes = model.all_nodes();
     let is_given = options.format_is_given || options.weight_format != WeightFormat::F32;
     if is_given {
@@ -334,7 +334,23 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<String>, usiz
     });
     let own = all.iter().filter(|matrix| layers.contains(&matrix.of));
     let count: usize = own.map(|matrix| matrix.rows * matrix.columns).sum();
-    if count < LEAST_WHOLE { (Vec::new(), 0) } else { (layers.into_iter().map(str::to_owned).collect(), count) }
+    if count < LEAST_WHOLE {
+        return (Vec::new(), 0);
+    }
+    let numbers = WholeNumbers::new(model);
+    let most = |node: &ValidNode| match &node.op {
+        // as no weight is larger than 127
+        ValidOp::Dense(of) => {
+            numbers.most(of.x).filter(|most| of.inputs.saturating_mul(usize::from(*most) * 127) <= i32::MAX as usize)
+        }
+        _ => None,
+    };
+    let layer = |layer: &str| {
+        let own = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
+        let x = own.map(|node| most(node)).reduce(|a, b| Some(a?.max(b?))).flatten();
+        WholeLayer { layer: layer.to_owned(), x }
+    };
+    (layers.into_iter().map(layer).collect(), count)
 }
 
 /// What kernels compute with in the place of one row of a matrix: these values, and their sum times the scale.

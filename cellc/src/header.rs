@@ -159,6 +159,11 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
         lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
     lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
+    let whole: Vec<_> = options.whole.iter().filter(|whole| options.whole_x(&whole.layer).is_some()).collect();
+    if !whole.is_empty() {
+        let names: Vec<_> = whole.iter().map(|whole| format!("\"{}\"", escape(&whole.layer))).collect();
+        lines.push(format!("Whole numbers are multiplied as integers, with exact sums, in {}.", names.join(", ")));
+    }
     lines
 }
 

@@ -246,6 +246,27 @@ impl Arithmetic {
     }
 }
 
+/// A layer whose weights are whole numbers that 8 bits hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct WholeLayer {
+    /// Its name in the model.
+    pub layer: String,
+    /// Where x is whole numbers too, and no sum leaves 32 bits: up to which.
+    pub x: Option<u16>,
+}
+
+impl WholeLayer {
+    /// How its matrix is stored.
+    pub(crate) fn format(&self) -> WeightFormat {
+        match self.x {
+            None => WeightFormat::Int8,
+            Some(..=127) => WeightFormat::Int8Quad,
+            Some(_) => WeightFormat::Int8Pair,
+        }
+    }
+}
+
 /// What the matrices of every layer are multiplied in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Products {
@@ -402,7 +423,7 @@ pub struct Options {
     pub format_is_given: bool,
     /// The layers that this concerns, found when a model is compiled.
     #[doc(hidden)]
-    pub whole: Vec<String>,
+    pub whole: Vec<WholeLayer>,
     /// What matrices are multiplied in.
     pub arithmetic: Arithmetic,
     /// The same for single layers, by name, and for single gates of cells: the layer's name, a dot and the gate's letter.
@@ -539,8 +560,17 @@ impl Options {
 
     /// How the matrices of a layer, and of that gate of it, are stored for their arithmetic.
     pub(crate) fn stored(&self, layer: &str, gate: Option<char>) -> WeightFormat {
-        let is_whole = self.whole.iter().any(|whole| whole == layer);
-        self.arithmetic_in(layer, gate).stored(if is_whole { WeightFormat::Int8 } else { self.weight_format })
+        let format = match self.whole.iter().find(|whole| whole.layer == layer) {
+            None => self.weight_format,
+            Some(whole) => whole.format(),
+        };
+        self.arithmetic_in(layer, gate).stored(format)
+    }
+
+    /// Up to where x of a layer is whole numbers, where these multiply whole numbers as integers.
+    pub(crate) fn whole_x(&self, layer: &str) -> Option<u16> {
+        let whole = self.whole.iter().find(|whole| whole.layer == layer)?;
+        whole.x.filter(|_| self.arithmetic_in(layer, None) == Arithmetic::F32)
     }
 
     /// Stores all matrices of cells and dense layers in a format.
@@ -574,7 +604,10 @@ impl Options {
         let products = self.products();
         let asked = |isa: &&'static Isa| match &self.isas {
             Some(list) => list.contains(isa),
-            None => isa.words.is_empty() || products.multiply_any(isa.words),
+            None => {
+                let multiply = |whole: &WholeLayer| isa.words.contains(&whole.format().in_word(usize::MAX));
+                isa.words.is_empty() || products.multiply_any(isa.words) || self.whole.iter().any(multiply)
+            }
         };
         let baseline = self.arch.baseline;
         // what makes 0 of subnormal numbers stands beside one lane

@@ -727,11 +727,16 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// The vectors at a place as they multiply the weights of a phase.
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
-        let Some(range) = self.plan.arithmetic.largest(len) else { return Vectors { elements, count, scales: None } };
+        let range = self.plan.arithmetic.largest(len);
+        let as_integers = match (range, self.plan.whole_x) {
+            (Some(range), _) => format!("as whole numbers up to {range}"),
+            (None, Some(most)) => format!("are whole numbers up to {most}"),
+            (None, None) => return Vectors { elements, count, scales: None },
+        };
         let words = self.words(phase).expect("lower: what is rounded multiplies integers");
         let taken = self.taken_at_once(phase);
         let (to, scales) = self.builder.quantised_room(phase, count, taken);
-        body.push(Stmt::Comment(format!("{} as whole numbers up to {range}", operand_name(phase))));
+        body.push(Stmt::Comment(format!("{} {as_integers}", operand_name(phase))));
         let rows = [("given", elements, len, false), ("words", to, taken, true), ("scale", scales, 1, true)];
         body.extend(for_rows(self.builder, count, &rows, |builder, places| {
             builder.quantise((len, range), places[0], (places[1], words), places[2])

@@ -1,4 +1,4 @@
-//! Vectors that are rounded to integers before they multiply weights: `v` becomes a whole number times a scale, that of the largest element.
+//! Vectors that become integers before they multiply weights: `v` is rounded to a whole number times a scale, that of the largest element, or is a whole number already.
 
 use std::ops::Range;
 
@@ -12,15 +12,16 @@ use crate::plan;
 const ROUNDING: f32 = 12_582_912.0;
 
 impl KernelBuilder<'_, '_> {
-    /// One vector: its whole numbers of a range, several in each word as those of a row of weights are; and its scale.
+    /// One vector: its whole numbers of a range, several in each word as those of a row of weights are; and its scale. Without a range its elements are whole
+    /// numbers, and the scale is 1, or NaN.
     pub(super) fn quantise(
         &mut self,
-        (len, range): (usize, u16),
+        (len, range): (usize, Option<u16>),
         from: Place,
         (to, words): (Place, Words),
         scale: Place,
     ) -> Vec<Stmt> {
-        let range = Expr::f32(f32::from(range), 1);
+        let range = range.map(|range| Expr::f32(f32::from(range), 1));
         let mut body = Vec::new();
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
         // the largest magnitude lane by lane; what is not finite is larger than all else
@@ -46,17 +47,23 @@ impl KernelBuilder<'_, '_> {
         let most = self.let_(&mut body, "most", 1, most);
         // 0, or NaN
         let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
-        let step = op(LaneOp::Div, vec![most.clone(), range.clone()]);
+        let step = match &range {
+            Some(range) => op(LaneOp::Div, vec![most.clone(), range.clone()]),
+            None => Expr::f32(1.0, 1),
+        };
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
-        // its inverse, for every lane
-        body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![range, most]) });
+        let inverse = range.map(|range| {
+            // for every lane
+            body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![range, most]) });
+            all
+        });
         // the k-th word holds the k-th elements of as many parts of the vector, of which the last ones may be shorter or empty
         let count = words.of_elements(len);
         let long = |part: usize| len.saturating_sub(part * count).min(count);
         let parts = (0..words.each).filter(|part| long(*part) > 0).count();
         let all_of_them = long(parts - 1);
         for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
-            self.words(&mut body, (from, count), (to, words), at..end, (parts, all));
+            self.words(&mut body, (from, count), (to, words), at..end, (parts, inverse));
         }
         // what fills the last vector multiplies zeros
         for at in count..words.room(len) {
@@ -72,14 +79,18 @@ impl KernelBuilder<'_, '_> {
         (from, count): (Place, usize),
         (to, words): (Place, Words),
         range: Range<usize>,
-        (parts, inverse): (usize, Place),
+        (parts, inverse): (usize, Option<Place>),
     ) {
         let bits = u32::BITS / words.each as u32;
         let mask = u32::MAX >> (u32::BITS - bits);
         let word = |builder: &mut Self, body: &mut Vec<Stmt>, from: &[Place], to: Place, lanes: usize| {
-            let inverse = builder.let_(body, "inverse", lanes, Expr::Splat { from: inverse, lanes });
+            let inverse = inverse.map(|from| builder.let_(body, "inverse", lanes, Expr::Splat { from, lanes }));
             let part = |(part, from): (usize, &Place)| {
-                let scaled = op(LaneOp::Mul, vec![load(*from, lanes), inverse.clone()]);
+                let element = load(*from, lanes);
+                let scaled = match &inverse {
+                    Some(inverse) => op(LaneOp::Mul, vec![element, inverse.clone()]),
+                    None => element,
+                };
                 let rounded = op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)]);
                 // the low bits of that are the whole number
                 let rounded = op(LaneOp::ToBits, vec![rounded]);

@@ -14,6 +14,7 @@ mod print;
 mod spelling;
 mod tensor;
 mod valid;
+mod whole;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, ResetGate, WeightLayout};
@@ -31,6 +32,7 @@ pub use valid::{
     Parameter, Pointwise, PointwiseFunction, Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps,
     TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View, WeightSource, offsets,
 };
+pub(crate) use whole::WholeNumbers;
 
 use std::fmt;
 

@@ -403,6 +403,8 @@ pub struct ProductPlan {
     pub panels: Vec<Panels>,
     /// What its matrices are multiplied in, or most of them.
     pub arithmetic: Arithmetic,
+    /// Up to where x is whole numbers, if those are multiplied as integers as they are.
+    pub whole_x: Option<u16>,
     /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
     /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
@@ -558,6 +560,7 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             }
         }
         let mut whole = of(product, *arithmetic, threads, reasons);
+        whole.whole_x = options.whole_x(layer);
         if !parts.is_empty() {
             (whole.weights, whole.biases, whole.input_first, whole.parts) = (0, 0, false, parts);
             whole.reasons.push("gates in several arithmetics: the sums of all are stored first".to_owned());
@@ -684,6 +687,7 @@ fn plan_product(
         parts: Vec::new(),
         panels,
         arithmetic,
+        whole_x: None,
         weights,
         biases,
         unroll,
@@ -862,9 +866,10 @@ impl fmt::Display for Plan {
                     WeightFormat::F32 => String::new(),
                     other => format!(" as {}", other.name()),
                 };
-                match plan.arithmetic {
-                    Arithmetic::F32 => format,
-                    other => format!("{format}, multiplied in {}", other.name()),
+                match (plan.arithmetic, plan.whole_x) {
+                    (Arithmetic::F32, None) => format,
+                    (Arithmetic::F32, Some(most)) => format!("{format}, multiplied with whole numbers up to {most}"),
+                    (other, _) => format!("{format}, multiplied in {}", other.name()),
                 }
             };
             let stored = |plan: &ProductPlan| {

@@ -66,10 +66,15 @@ impl Validation<'_> {
         let (layers, count) = whole(&self.valid, self.options);
         if !layers.is_empty() {
             let option = self.options.wording.of(Setting::Key { name: "weight_format", in_files: "weight_format" });
+            let as_integers = layers.iter().all(|whole| whole.x.is_some());
+            let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
             let found = format!(
-                "{count} weights are whole numbers of 8 bits: each is stored in one byte, with the same results"
+                "{count} weights are whole numbers of 8 bits: each is stored in one byte{multiplied}, with the same results"
             );
-            let help = format!("f32 for {option} takes four bytes for each, and less time where they fit the caches");
+            let help = match as_integers {
+                true => format!("f32 for {option} takes four bytes for each, and multiplies them as f32"),
+                false => format!("f32 for {option} takes four bytes for each, and less time where they fit the caches"),
+            };
             self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
         }
     }
