@@ -262,9 +262,46 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_format_is_given() {
         assert!(loss.format == WeightFormat::Int8 && loss.exact == loss.weights && loss.weights > 256, "{loss}");
         let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
         assert!(bytes(&as_f32) - bytes(&in_8_bits) > 2 * loss.weights, "{} bytes", bytes(&in_8_bits));
+        // what is multiplied is whole numbers too, but for the embedding's own product
+        let plans = &in_8_bits.compilation.plan.products;
+        assert!(
+            plans.iter().filter(|product| product.whole_x == Some(255)).count() >= 2,
+            "{}",
+            in_8_bits.compilation.plan
+        );
+        // the second has bodies for more instruction sets
         for isa in 0..as_f32.isas().count() {
+            let (name, _) = as_f32.isas().nth(isa).expect("counted");
+            let at = in_8_bits.isas().position(|(other, _)| other == name).expect("all are there");
             for call in &as_f32.calls {
-                assert_eq!(all_bits(&as_f32, isa, call), all_bits(&in_8_bits, isa, call));
+                assert_eq!(all_bits(&as_f32, isa, call), all_bits(&in_8_bits, at, call));
+            }
+        }
+        let vnni = in_8_bits.isas().position(|(name, _)| name == "avx512_vnni").expect("integers are multiplied");
+        for call in &as_f32.calls {
+            // both fuse
+            assert_eq!(all_bits(&in_8_bits, vnni - 1, call), all_bits(&in_8_bits, vnni, call));
+        }
+    }
+}
+
+/// Whole numbers that are multiplied as integers: the bits of f32, NaN and infinities included.
+#[test]
+fn whole_numbers_multiply_as_integers() {
+    let case = corpus::case_in(&corpus::onnx_folder().join("lstm_dyn_s8_channel")).unwrap_or_else(|e| panic!("{e}"));
+    let subjects = |format_is_given| {
+        let options = Options { format_is_given, ..Options::default() };
+        Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
+    };
+    for (as_f32, as_integers) in subjects(true).zip(subjects(false)) {
+        let plans = &as_integers.compilation.plan;
+        assert!(plans.products.iter().all(|product| product.whole_x.is_some()), "{plans}");
+        for (isa, (name, _)) in as_f32.isas().enumerate() {
+            let at = as_integers.isas().position(|(other, _)| other == name).expect("all are there");
+            for bad in [0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                let mut call = as_f32.calls[0].clone();
+                call[0][1] = bad;
+                assert_eq!(all_bits(&as_f32, isa, &call), all_bits(&as_integers, at, &call), "{name} {bad}");
             }
         }
     }
