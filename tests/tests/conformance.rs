@@ -259,7 +259,7 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_format_is_given() {
         assert!(losses(&as_f32).is_empty());
         let losses = losses(&in_8_bits);
         let [loss] = &losses[..] else { panic!("{losses:?}") };
-        assert!(loss.format == WeightFormat::Int8 && loss.exact == loss.weights && loss.weights > 256, "{loss}");
+        assert!(loss.format.name() == "int8" && loss.exact == loss.weights && loss.weights > 256, "{loss}");
         let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
         assert!(bytes(&as_f32) - bytes(&in_8_bits) > 2 * loss.weights, "{} bytes", bytes(&in_8_bits));
         // what is multiplied is whole numbers too, but for the embedding's own product

@@ -123,12 +123,14 @@ pub(super) struct Column {
     pub(super) width: usize,
     /// Whether each row has its own.
     pub(super) each_row: bool,
+    /// Whether it starts at the first unit that is computed: what one of two threads writes, and what it stores for itself.
+    pub(super) own: bool,
 }
 
 impl Column {
     /// An element for each unit of each row.
     pub(super) fn new(name: &'static str, of: Place, written: bool) -> Self {
-        Self { name, of, written, width: 1, each_row: true }
+        Self { name, of, written, width: 1, each_row: true, own: written }
     }
 
     /// Elements of one row.
@@ -261,8 +263,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let apart = self.weights[0].biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
         let first = |column: &Column| {
-            // what is written is this half's own
-            let unit = if column.written { panels.first - start } else { panels.first };
+            let unit = if column.own { panels.first - start } else { panels.first };
             column.of.at(unit * column.width)
         };
         if panels.count == 1 {
@@ -1049,7 +1050,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (r, sums) in self.sums.clone().into_iter().enumerate() {
             let own = |c: &Column| if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c };
             let mut columns: Vec<_> = columns.iter().map(own).collect();
-            columns.push(Column { width: product.sums.len(), ..Column::new("sums", sums, false) });
+            columns.push(Column { width: product.sums.len(), own: true, ..Column::new("sums", sums, false) });
             for (_, panels) in self.groups() {
                 all.extend(self.panels(panels, None, &columns, |row, _, places| {
                     let (sums, columns) = places.split_last().expect("lower: there are sums");
