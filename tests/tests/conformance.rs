@@ -95,7 +95,7 @@ fn formats() -> Vec<Subject> {
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
         // gates in several
-        for arithmetic_of in gates_of_their_own(name) {
+        if let Some(arithmetic_of) = gates_of_their_own(name) {
             let options = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..Options::default() };
             all.extend(Case::subjects(&case, &options, "_in_several").into_iter().map(|(subject, _)| subject));
         }
