@@ -10,12 +10,68 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc::internals::compile::{Compilation, compile};
-use cellc::internals::emit::names::Interface;
+use cellc::internals::emit::names::{Interface, prefix};
 use cellc::internals::front::openvino;
 use cellc::macros::Macro;
 use cellc::{Language, Options, State, Threads, Tuning};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
+use cellc_tests::skipped::has;
 use cellc_tests::{driver, kernels};
+
+/// Compilers, what they are told of the machine, and the header of its intrinsics.
+const INTRINSICS: [(&str, &[&str], &str); 9] = [
+    ("aarch64-linux-gnu-gcc", &["-march=armv8.6-a+bf16+i8mm+dotprod+fp16+crypto"], "arm_neon.h"),
+    ("aarch64-linux-gnu-gcc", &[], "arm_acle.h"),
+    ("arm-linux-gnueabihf-gcc", &["-mfpu=neon-vfpv4"], "arm_neon.h"),
+    ("arm-none-eabi-gcc", &["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"], "arm_mve.h"),
+    ("clang-19", &["-ffreestanding", "--target=aarch64-linux-gnu", "-march=armv9-a+fp16+bf16"], "arm_neon.h"),
+    ("clang-19", &["-ffreestanding", "--target=wasm32", "-msimd128"], "wasm_simd128.h"),
+    ("clang-19", &["-ffreestanding", "--target=riscv64-linux-gnu", "-march=rv64gcv"], "riscv_vector.h"),
+    ("clang-19", &["-ffreestanding", "--target=x86_64-linux-gnu", "-march=sapphirerapids"], "immintrin.h"),
+    ("gcc", &["-march=x86-64-v3"], "immintrin.h"),
+];
+
+/// No file begins its names with a name that a header of intrinsics declares.
+#[test]
+fn intrinsics_are_no_names() {
+    let mut wrong = BTreeSet::new();
+    for (compiler, flags, header) in INTRINSICS.into_iter().filter(|(compiler, ..)| has(compiler)) {
+        // what is declared there, and not by what it includes
+        let declared = |headers: &[&str]| {
+            let text: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
+            let source = folder().join(format!("{compiler}-{header}.c"));
+            fs::write(&source, text).expect("a file");
+            let preprocessed = |more: &[&str]| {
+                let output = Command::new(compiler).args(flags).arg("-E").args(more).arg(&source).output();
+                let output = output.expect("the compiler starts");
+                assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
+                String::from_utf8(output.stdout).expect("it writes UTF-8")
+            };
+            let macros = preprocessed(&["-dM"]);
+            let macros = macros.lines().filter_map(|line| line.strip_prefix("#define ")?.split([' ', '(']).next());
+            let text = preprocessed(&["-P"]);
+            let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let words = text.split_inclusive(|c| !part(c)).filter_map(|word| {
+                let name = word.trim_end_matches(|c| !part(c));
+                (name.ends_with("_t") || word.ends_with('(')).then_some(name)
+            });
+            // gcc has a space between the name of a function and its parameters
+            let spaced = text.split(" (").filter_map(|before| before.rsplit(|c| !part(c)).next());
+            let is_plain = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
+            macros.chain(words).chain(spaced).filter(is_plain).map(str::to_owned).collect::<BTreeSet<_>>()
+        };
+        let included: &[&str] = if compiler == "gcc" { &["stdint.h", "stdlib.h"] } else { &["stdint.h"] };
+        let own = declared(&[&["stddef.h"], included, &[header]].concat());
+        let own: Vec<_> = own.difference(&declared(&[&["stddef.h"], included].concat())).cloned().collect();
+        assert!(own.len() > 300 || header == "arm_acle.h" || header == "immintrin.h", "{header}: {}", own.len());
+        // arguments of attributes
+        let is_attribute = |name: &str| {
+            ["target", "align_value", "aligned", "deprecated"].contains(&name) || name.contains("vector_type")
+        };
+        wrong.extend(own.into_iter().filter(|name| prefix(name, false) == *name && !is_attribute(name)));
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
 
 /// The name of files whose own name is not what is tried.
 const FIXED: &str = "net";

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::elements::spelling;
-use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED};
+use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED, is_intrinsic};
 use crate::arch::Isa;
 use crate::kernel::Element;
 
@@ -255,7 +255,7 @@ pub(crate) fn identifier(text: &str) -> Option<String> {
 }
 
 /// The prefix for a whole generated file: like [`identifier`], and nothing that the file itself or a C library declares.
-pub(crate) fn prefix(name: &str, pool: bool) -> String {
+pub fn prefix(name: &str, pool: bool) -> String {
     match identifier(name) {
         None => "model".to_string(),
         Some(name) => {
@@ -265,7 +265,8 @@ pub(crate) fn prefix(name: &str, pool: bool) -> String {
             let clash = name != bare
                 || FILE_ITEMS.contains(&bare)
                 || Isa::from_name(bare).is_some()
-                || C_LIBRARY.contains(&bare);
+                || C_LIBRARY.contains(&bare)
+                || is_intrinsic(bare);
             let clash = clash || pool && (POOL_ITEMS.contains(&bare) || OF_THREADS.into_iter().any(of_threads));
             if clash { format!("{bare}_cell") } else { name }
         }
@@ -355,6 +356,15 @@ mod tests {
         assert_eq!(prefix("exp", false), "exp_cell");
         assert_eq!(prefix("int", false), "int_cell");
         assert_eq!(prefix("...", false), "model");
+        for name in ["vabsq_f32", "vabsq", "vget_lane_u8", "vreinterpret_f32_s32", "asrl", "float32x4_t", "vint32m1_t"]
+        {
+            assert_eq!(prefix(name, false), format!("{name}_cell"));
+        }
+        assert_eq!(prefix("wasm_f32x4_add", false), "wasm_f32x4_add_cell");
+        // voice activity, and others
+        for name in ["vad", "vad_f32", "vq", "vgg16", "vit_f16", "vst3", "wasm_gru", "gru_f32", "net_t", "int8_gru"] {
+            assert_eq!(prefix(name, false), name);
+        }
         assert_eq!(pascal_case("my_gru_2"), "MyGru2");
     }
 }

@@ -38,6 +38,14 @@ impl CFile<'_> {
         }
     }
 
+    /// What takes the place of an instruction set that the machine lacks, for the reader.
+    fn fallback(&self) -> String {
+        match self.instead().next() {
+            None => self.enumerator(self.isas[0].0),
+            Some(_) => "the compiler's choice".to_owned(),
+        }
+    }
+
     /// The parameters of `step`, after `self`. The two that may be one array are not restricted.
     fn step_params(&self, restrict: &str) -> String {
         let pair = self.interface.in_place();
@@ -114,7 +122,7 @@ impl CFile<'_> {
             ("INPUT_PLACES", places(&self.interface.inputs)),
             ("OUTPUT_PLACES", places(&self.interface.outputs)),
             ("BASELINE", self.baseline()),
-            ("FALLBACK", self.enumerator(self.isas[0].0)),
+            ("FALLBACK", self.fallback()),
             ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
             (" NO_STATE", if stateless { " (it has none)" } else { "" }.to_owned()),
             ("COPIES", copies),
@@ -212,7 +220,11 @@ impl OwnWords for CFile<'_> {
     /// The last enumerator has no comma: C++98 and -Wpedantic want none there.
     fn isa(&self, isa: &'static Isa) -> Vec<Word> {
         let comma = if self.isas.last().is_some_and(|(last, _)| *last == isa) { "" } else { "," };
-        let note = if self.condition(isa).is_none() { " /* every machine */" } else { "" };
+        let note = match self.condition(isa) {
+            Some(_) => "",
+            None if self.instead().next().is_some() => " /* where the compiler chooses no other */",
+            None => " /* every machine */",
+        };
         vec![
             ("ENUMERATOR_NOTED", format!("{}{comma}{note}", self.enumerator(isa))),
             ("ENUMERATOR", self.enumerator(isa)),

@@ -50,7 +50,9 @@ impl Data {
     }
 
     pub(super) fn take<'a>(&mut self, document: &'a Document, name: &str) -> Option<GivenAttribute<'a>> {
-        self.known.push(name.to_owned());
+        if !self.known.iter().any(|known| known == name) {
+            self.known.push(name.to_owned());
+        }
         let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
         self.taken.insert(attribute);
         Some(GivenAttribute { text: document.value(attribute), origin: document.attribute_origin(attribute) })

@@ -246,7 +246,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         } else {
             set.and_then(|set| self.operation(index, set, &mut data))
         };
-        if set.is_some() {
+        // of a layer that is refused not all attributes were looked at
+        if set.is_some() && (operation.is_some() || kind.is_recurrent()) {
             self.left_over(index, &data);
         }
         let inputs = self.connect(index);

@@ -611,6 +611,13 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         (
             "Interpolate",
             "opset11",
+            "mode=\"trilinear\" shape_calculation_mode=\"sizes\" nearest_mode=\"floor\"".to_owned(),
+            (2, 1),
+        ),
+        ("Interpolate", "opset11", "mode=\"nearest\" shape_calculation_mode=\"sizes\" cube=\"1\"".to_owned(), (2, 1)),
+        (
+            "Interpolate",
+            "opset11",
             "mode=\"nearest\" shape_calculation_mode=\"sizes\" pads_end=\"0, 1\"".to_owned(),
             (2, 1),
         ),
