@@ -1251,6 +1251,26 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     let header = fs::read_to_string(place.path("gru.h")).unwrap();
     assert!(header.contains(&format!("about {} instructions", cost["instructions_estimate"])), "{header}");
     assert!(header.contains(&format!("about {} of code", cost["flash"]["code"])), "{header}");
+    // of two bodies, that which the target's compiler makes if it is told nothing else, and the other one by its name
+    let of_armv7 = |isa: &[&str]| -> serde_json::Value {
+        let mut arguments = arguments!["inspect", model("gru_cell_128_fp16"), "--target", "armv7", "--json"];
+        arguments.extend(isa.iter().map(Into::into));
+        let done = done(place.command(arguments).env("PATH", "")).succeeded();
+        serde_json::from_str(&done.stdout).expect("JSON")
+    };
+    let (vfp, neon) = (of_armv7(&[]), of_armv7(&["--isa=neon"]));
+    assert_eq!((&vfp["isa"], &neon["isa"]), (&"scalar".into(), &"neon".into()));
+    assert_eq!(vfp["on_target"]["name"], "armv7 (scalar)");
+    let [vfp, neon] = [vfp, neon].map(|report| number(&report["on_target"]["instructions_estimate"]));
+    assert!(neon * 3 < vfp * 2, "{neon} {vfp}");
+    place.cellc(arguments![model("gru_cell_128_fp16"), "--target", "armv7", "-o", "gru.c"]).succeeded();
+    let header = fs::read_to_string(place.path("gru.h")).unwrap();
+    assert!(header.contains(&format!("about {vfp} instructions, {neon} with neon.")), "{header}");
+    // floats are computed by calls
+    let soft =
+        done(place.command(arguments!["inspect", model("gru_cell_128_fp16"), "--target", "cortex-m0"]).arg("--json"));
+    let soft: serde_json::Value = serde_json::from_str(&soft.succeeded().stdout).expect("JSON");
+    assert!(number(&soft["on_target"]["instructions_estimate"]) > 50 * vfp, "{}", soft["on_target"]);
     // what is not known is not said
     let other = arguments!["inspect", model("gru_cell_128_fp16"), "--clock", "80MHz"];
     place.cellc(other).failed(2, &["--clock", "--target any", "cortex-m4f"]);

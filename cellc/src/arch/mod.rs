@@ -159,6 +159,8 @@ pub struct Isa {
     pub rust_sums: &'static [RustSums],
     /// Rust: functions of its own, each behind a line with its name.
     pub rust_functions: &'static str,
+    /// C: what the target's compiler is told besides, that it compiles this body; `None`: it has no flags for that. The baseline needs none.
+    pub c_flags: Option<&'static [&'static str]>,
     /// C: the header that declares its intrinsics; empty where there are none.
     pub c_header: &'static str,
     /// C: its vectors, where intrinsics spell them; others are written with operators alone.
@@ -342,6 +344,7 @@ pub static GENERIC: Isa = Isa {
     rust_half: "",
     rust_sums: &[],
     rust_functions: "",
+    c_flags: None,
     c_header: "",
     c_vectors: &[],
     c_functions: "",
@@ -586,9 +589,10 @@ pub(crate) const C_PAUSE: &str = "\
 ";
 
 impl Arch {
-    /// How many instructions code of an instruction set takes, where that has been counted.
+    /// How many instructions code of an instruction set takes, where that has been counted on the target.
     pub fn instructions_of<'a>(&'a self, isa: &'a Isa) -> Option<&'a Instructions> {
-        isa.instructions.as_ref().or(self.instructions.as_ref())
+        let own = self.instructions.as_ref()?;
+        Some(isa.instructions.as_ref().unwrap_or(own))
     }
 }
 

@@ -35,8 +35,10 @@ pub enum Work {
     Constant,
     /// A fused multiply-add of vectors.
     MultiplyAdd,
-    /// A sum, a difference or a product of vectors.
+    /// A sum or a difference of vectors.
     Add,
+    /// A product of vectors.
+    Multiply,
     /// The products of vectors of pairs of integers, added to a vector.
     DotPairs,
     /// The same of fours of bytes; where elements have 16 bits, of two of them.
@@ -49,6 +51,8 @@ pub enum Work {
     Flush,
     /// An operation on bits, vector by vector.
     Bits,
+    /// A vector of integers that become f32.
+    Convert,
     /// A function of a vector, its operations apart: where functions are called, a call.
     Call,
     /// A line of elements that is copied.
@@ -61,7 +65,7 @@ pub enum Work {
 
 impl Work {
     /// All, in order.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Step,
         Self::Kernel,
         Self::Kept,
@@ -79,12 +83,14 @@ impl Work {
         Self::Constant,
         Self::MultiplyAdd,
         Self::Add,
+        Self::Multiply,
         Self::DotPairs,
         Self::DotQuads,
         Self::Divide,
         Self::Select,
         Self::Flush,
         Self::Bits,
+        Self::Convert,
         Self::Call,
         Self::Line,
         Self::Neighbour,
@@ -92,19 +98,41 @@ impl Work {
     ];
 }
 
-/// How many instructions each kind of work takes on an architecture, by gcc 12 with `-O2`: fitted to what an emulator counts for the
+/// How many instructions each kind of work takes on an architecture, by gcc 12 or clang 19 with `-O2`: fitted to what an emulator counts for the
 /// models of the corpus.
 #[derive(Clone, Copy, Debug)]
 pub struct Instructions {
     /// What takes any.
     pub each: &'static [(Work, f64)],
+    /// The compiler.
+    pub compiler: &'static str,
+    /// How many a call of the compiler's library takes in the code where it computes floats; 0 where instructions do.
+    pub routine: f64,
     /// Bytes of an instruction, about.
     pub bytes: f64,
+    /// Bytes that the frames of a step take beside arrays and the registers that they save, about.
+    pub frames: u64,
 }
 
 impl Instructions {
     /// Of one piece of that work.
     pub fn of(&self, work: Work) -> f64 {
         self.each.iter().find(|(known, _)| *known == work).map_or(0.0, |(_, count)| *count)
+    }
+
+    /// How many stand in the code for one piece of that work.
+    pub fn written(&self, work: Work) -> f64 {
+        let is_of_floats = matches!(
+            work,
+            Work::LoadHalf
+                | Work::LoadByte
+                | Work::Add
+                | Work::Multiply
+                | Work::Divide
+                | Work::Select
+                | Work::Flush
+                | Work::Convert
+        );
+        if self.routine > 0.0 && is_of_floats { self.routine } else { self.of(work) }
     }
 }

@@ -30,13 +30,17 @@ pub struct Estimate {
     pub scratch_bytes: u64,
     /// Bytes of weights that are packed at run time.
     pub packed_bytes: u64,
-    /// What is estimated; `None` for a target that has no numbers for it.
-    pub code: Option<Code>,
+    /// What is estimated of each body of the target's own; empty for a target that has no numbers for it.
+    pub code: Vec<Code>,
 }
 
-/// What is estimated of the code that gcc makes with `-O2`.
+/// What is estimated of the code that a compiler makes with `-O2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
+    /// The instruction set of the body.
+    pub isa: &'static Isa,
+    /// Whether it is the body that the target's compiler makes if it is told nothing else.
+    pub usual: bool,
     /// Instructions of one step, at the full length of every sequence.
     pub instructions: u64,
     /// Bytes of the code.
@@ -48,7 +52,7 @@ pub struct Code {
 }
 
 impl Estimate {
-    /// Of the body of the target's baseline, or of the one that it stands behind.
+    /// Of a model that is compiled.
     pub fn of(model: &ValidModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
         let weights = program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
         let weights: usize = weights.map(|buffer| buffer.bytes()).sum();
@@ -56,9 +60,8 @@ impl Estimate {
         let weight_bytes = weights.saturating_sub(4 * packed.run_time_len).min(packed.bytes.len());
         let kept: usize = kept_elements(interface);
         let variables: usize = interface.variables.iter().map(Field::len).sum();
-        let at = plan.flushing().unwrap_or(0);
-        let (isa, body) = (plan.isas[at].0, program.body(at));
-        let code = plan.arch.instructions_of(isa).map(|costs| {
+        let code = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {
+            let (costs, body) = (plan.arch.instructions_of(isa)?, program.body(at));
             let mut work = work::of_step(body, isa, costs);
             work.add(Work::Step, 1.0);
             work.add(Work::Kept, kept as f64);
@@ -69,17 +72,19 @@ impl Estimate {
                     .for_each(|each| work.add(each, elements));
             }
             let mut text = work::of_text(body, isa, costs);
-            if at > 0 {
+            if isa.c_flushes.is_some() {
                 text.add_all(&work::of_text(program.body(0), plan.isas[0].0, costs), 1.0);
             }
             text.add(Work::Step, 2.0);
-            Code {
+            Some(Code {
+                isa,
+                usual: at == plan.usual(),
                 instructions: work.instructions(costs).round() as u64,
-                bytes: (text.instructions(costs) * costs.bytes).round() as u64,
-                stack: stack(body, isa),
+                bytes: text.bytes(costs).round() as u64,
+                stack: stack(body, isa) + costs.frames,
                 work,
-            }
-        });
+            })
+        };
         Self {
             multiply_adds: multiply_adds(model, plan).iter().sum(),
             weight_bytes: weight_bytes as u64,
@@ -87,13 +92,27 @@ impl Estimate {
             state_bytes: 4 * (kept + variables) as u64,
             scratch_bytes: 4 * interface.block_len as u64,
             packed_bytes: 4 * packed.run_time_len as u64,
-            code,
+            code: plan.isas.iter().enumerate().filter_map(code).collect(),
         }
+    }
+
+    /// What is estimated of the body of an instruction set.
+    pub fn code(&self, isa: &Isa) -> Option<&Code> {
+        self.code.iter().find(|code| code.isa == isa)
     }
 
     /// The lines of a comment; none for a target that has no numbers for its code.
     pub(crate) fn lines(&self, target: &str) -> Vec<String> {
-        let Some(code) = &self.code else { return Vec::new() };
+        let Some(code) = self.code.iter().find(|code| code.usual) else { return Vec::new() };
+        // where only how it multiplies and adds is different, so is nothing here
+        let has_body_of = |of: &Isa| self.code.iter().any(|code| code.isa == of);
+        let others = self.code.iter().skip_while(|code| !code.usual).skip(1);
+        let others =
+            others.filter(|code| code.isa.instructions.is_some() && !code.isa.body_of.is_some_and(has_body_of));
+        let mut instructions = format!("about {} instructions", code.instructions);
+        for other in others {
+            _ = write!(instructions, ", {} with {}", other.instructions, other.isa.name);
+        }
         let mut flash = format!("Flash: {} bytes of weights", self.weight_bytes);
         if self.constant_bytes > 0 {
             _ = write!(flash, ", {} of constants", self.constant_bytes);
@@ -105,11 +124,19 @@ impl Estimate {
         }
         _ = write!(ram, ", about {} of stack.", code.stack);
         vec![
-            format!("What a step costs on {target}; code, stack and instructions are estimates for gcc -O2:"),
-            format!("    {} multiply-adds, about {} instructions.", self.multiply_adds, code.instructions),
+            format!(
+                "What a step costs on {}; code, stack and instructions are estimates for gcc -O2:",
+                self.named(target, code.isa)
+            ),
+            format!("    {} multiply-adds, {instructions}.", self.multiply_adds),
             format!("    {flash}"),
             format!("    {ram}"),
         ]
+    }
+
+    /// `armv7 (neon)`; the target alone where its files have one body.
+    pub(crate) fn named(&self, target: &str, isa: &Isa) -> String {
+        if self.code.len() > 1 { format!("{target} ({})", isa.name) } else { target.to_owned() }
     }
 }
 
@@ -148,17 +175,15 @@ pub(crate) fn multiply_adds(model: &ValidModel, plan: &Plan) -> Vec<u64> {
     all
 }
 
-/// Bytes of the frames of a step: of the struct's function and the model's, and of the kernel that has the largest.
+/// Bytes of what the frames of a step hold: arrays and vectors of the kernel that has the most, and registers that functions save.
 fn stack(body: BodyRef<'_>, isa: &Isa) -> u64 {
-    // registers that functions save, and arguments
-    const FRAMES: usize = 48;
     let frame = |kernel: &Kernel| {
         let arrays: usize = kernel.scratch.iter().map(|id| body.buffer(*id).bytes()).sum();
         // a loop's sums fit the registers
         arrays + if kernel.unroll { spilled(&kernel.locals, isa) } else { 0 }
     };
     let saved = 4 * isa.lanes.max(2) * isa.registers.div_ceil(2).min(16);
-    (FRAMES + saved + body.kernels.iter().map(frame).max().unwrap_or(0)) as u64
+    (saved + body.kernels.iter().map(frame).max().unwrap_or(0)) as u64
 }
 
 /// Bytes of what does not fit registers, about.

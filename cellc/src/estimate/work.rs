@@ -25,6 +25,12 @@ impl Amounts {
         costs.each.iter().map(|(work, each)| each * self.of(*work)).sum()
     }
 
+    /// Bytes of the code for that.
+    pub fn bytes(&self, costs: &Instructions) -> f64 {
+        let written: f64 = Work::ALL.iter().map(|work| costs.written(*work) * self.of(*work)).sum();
+        written * costs.bytes
+    }
+
     pub(super) fn add(&mut self, work: Work, count: f64) {
         self.0[work as usize] += count;
     }
@@ -272,10 +278,12 @@ impl Counting<'_> {
                 args.iter().for_each(|arg| self.expression(arg, sum));
                 let work = match operation {
                     LaneOp::MulAdd => Work::MultiplyAdd,
-                    LaneOp::Add | LaneOp::Sub | LaneOp::Mul => Work::Add,
+                    LaneOp::Add | LaneOp::Sub => Work::Add,
+                    LaneOp::Mul => Work::Multiply,
                     LaneOp::Div => Work::Divide,
                     LaneOp::Max | LaneOp::Min | LaneOp::MaxMagnitude | LaneOp::SelectLess => Work::Select,
                     LaneOp::Flush => Work::Flush,
+                    LaneOp::FromSigned => Work::Convert,
                     _ => Work::Bits,
                 };
                 sum.add(work, vectors);

@@ -481,6 +481,12 @@ impl Plan {
         self.isas.iter().position(|(isa, _)| isa.c_flushes.is_some())
     }
 
+    /// The instruction set whose body the target's C compiler makes if it is told nothing else.
+    #[cfg(feature = "builder")]
+    pub fn usual(&self) -> usize {
+        self.isas.iter().rposition(|(isa, _)| isa.c_flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
+    }
+
     /// Which of the options that apply to the model change nothing, a sentence each.
     pub fn without_effect(&self, options: &Options) -> Vec<String> {
         let mut said = Vec::new();

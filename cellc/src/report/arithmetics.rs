@@ -19,8 +19,8 @@ const ALIKE: f64 = 0.03;
 pub struct Arithmetics {
     /// What they are called, the most exact first; costs are in this order.
     pub names: Vec<&'static str>,
-    /// The target, or on one that is no machine of its own the instruction set.
-    pub machine: &'static str,
+    /// The target, with the instruction set where its files have bodies for several; or on one that is no machine of its own the instruction set.
+    pub machine: String,
     /// Whether cycles are instructions.
     pub in_instructions: bool,
     /// A row for each kernel that has such layers, in the order in which they run.
@@ -88,15 +88,13 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         };
         exacter.find(|other| better(&totals[*other])).map(|other| (at, other))
     };
-    let arch = compilation.plan.arch;
+    let (arch, isas) = (compilation.plan.arch, &compilation.plan.isas);
+    let isa = isas.iter().find(|(own, _)| own.name == isa)?.0;
+    let in_instructions = arch.instructions_of(isa).is_some();
     Some(Arithmetics {
         names: ORDER.map(Arithmetic::name).to_vec(),
-        machine: if arch.instructions.is_some() {
-            arch.name
-        } else {
-            compilation.plan.isas.iter().find(|(own, _)| own.name == isa)?.0.name
-        },
-        in_instructions: arch.instructions.is_some(),
+        machine: if in_instructions { compilation.estimate.named(arch.name, isa) } else { isa.name.to_owned() },
+        in_instructions,
         fastest: least(&totals, |cost| cost.cycles),
         smallest: least(&totals, |cost| cost.weight_bytes as f64),
         without_gain: (0..ORDER.len()).filter_map(without_gain).collect(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use crate::arch::Isa;
 use crate::compile::Compilation;
 use crate::options::Language;
 
@@ -24,12 +25,16 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Compiles the model's C by the compiler of its target; `None` where there is none.
+    /// Compiles the model's C by the compiler of its target for an instruction set; `None` where there is none.
     ///
     /// # Errors
     /// What went wrong where it is installed.
-    pub fn of(compilation: &Compilation) -> Result<Option<Self>, String> {
-        let [program, cpu @ ..] = compilation.options.arch.c_compiler else { return Ok(None) };
+    pub fn of(compilation: &Compilation, isa: &Isa) -> Result<Option<Self>, String> {
+        let arch = compilation.options.arch;
+        let [program, cpu @ ..] = arch.c_compiler else { return Ok(None) };
+        let own = if isa == arch.baseline { Some(&[][..]) } else { isa.c_flags };
+        let Some(own) = own else { return Ok(None) };
+        let cpu = [cpu, own].concat();
         let Some(version) = output(Command::new(program).arg("-dumpfullversion")) else { return Ok(None) };
         let mut compilation = compilation.clone();
         compilation.options.language = Language::C;
@@ -40,7 +45,7 @@ impl Measured {
             fs::write(at(&file.name), file.bytes.as_slice()).map_err(|error| format!("{}: {error}", file.name))?;
         }
         let mut compiler = Command::new(program);
-        compiler.args(cpu).args(FLAGS).args(["net.c", "-o", "net.o"]).current_dir(folder.path());
+        compiler.args(&cpu).args(FLAGS).args(["net.c", "-o", "net.o"]).current_dir(folder.path());
         let done = compiler.stdin(Stdio::null()).output().map_err(|error| format!("{program}: {error}"))?;
         if !done.status.success() {
             let said = String::from_utf8_lossy(&done.stderr);

@@ -296,10 +296,12 @@ impl Report {
             kernels: kernels.into_iter().map(|k| Kernel { share: share(k.cycles), ..k }).collect(),
             layers,
             totals,
-            on_target: TargetCost::new(compilation, measured),
+            on_target: TargetCost::new(compilation, isa, measured),
             arithmetics: arithmetics::arithmetics(compilation, isa.name),
-            formula: match &plan.arch.instructions {
-                Some(_) => "cycles = instructions, an estimate for C by gcc 12 -O2, one a cycle".to_owned(),
+            formula: match plan.arch.instructions_of(isa) {
+                Some(known) => {
+                    format!("cycles = instructions, an estimate for C by {} -O2, one a cycle", known.compiler)
+                }
                 None => formula(&plan.arch.costs),
             },
         }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::measured::Measured;
+use crate::arch::Isa;
 use crate::compile::Compilation;
 
 /// What a step costs on the target.
@@ -10,9 +11,13 @@ use crate::compile::Compilation;
 pub struct TargetCost {
     /// The target.
     pub target: &'static str,
+    /// The compiler of which the estimates are.
+    pub compiler: &'static str,
+    /// The target, with the instruction set where its files have bodies for several.
+    pub name: String,
     /// Of one step.
     pub multiply_adds: u64,
-    /// Instructions of one step, an estimate for C by gcc 12 -O2; none where nothing is known of the target.
+    /// Instructions of one step, an estimate for C by its compiler with -O2; none where nothing is known of the target.
     pub instructions_estimate: Option<u64>,
     /// What cannot change.
     pub flash: Flash,
@@ -20,6 +25,8 @@ pub struct TargetCost {
     pub ram: Ram,
     /// The compiler that measured the code, its constants and its stack; none: they are estimates, and such constants are not counted.
     pub measured_by: Option<String>,
+    /// Whether the target's compiler makes this code.
+    pub measurable: bool,
     /// The time, where a clock was given.
     pub clock: Option<Clock>,
 }
@@ -64,21 +71,24 @@ pub struct Clock {
 }
 
 impl TargetCost {
-    /// Of a compiled model; `None` for a target that is no machine of its own.
-    pub fn new(compilation: &Compilation, measured: Option<&Measured>) -> Option<Self> {
+    /// Of the body of an instruction set; `None` for a target that is no machine of its own.
+    pub fn new(compilation: &Compilation, isa: &Isa, measured: Option<&Measured>) -> Option<Self> {
         let (estimate, arch) = (&compilation.estimate, compilation.options.arch);
-        if estimate.code.is_none() && arch.c_compiler.is_empty() {
+        let estimated = estimate.code(isa);
+        if estimated.is_none() && arch.c_compiler.is_empty() {
             return None;
         }
         let known = estimate.weight_bytes + estimate.constant_bytes;
         let constants = measured.map_or(known, |measured| measured.constants.max(known)) - estimate.weight_bytes;
-        let code = measured.map(|m| m.code).or_else(|| Some(estimate.code.as_ref()?.bytes));
-        let stack = measured.map(|m| m.stack).or_else(|| Some(estimate.code.as_ref()?.stack));
+        let code = measured.map(|m| m.code).or(estimated.map(|code| code.bytes));
+        let stack = measured.map(|m| m.stack).or(estimated.map(|code| code.stack));
         let kept = estimate.state_bytes + estimate.scratch_bytes + estimate.packed_bytes;
         Some(Self {
             target: arch.name,
+            compiler: arch.instructions_of(isa).map_or("gcc", |known| known.compiler),
+            name: estimate.named(arch.name, isa),
             multiply_adds: estimate.multiply_adds,
-            instructions_estimate: estimate.code.as_ref().map(|code| code.instructions),
+            instructions_estimate: estimated.map(|code| code.instructions),
             flash: Flash {
                 weights: estimate.weight_bytes,
                 constants,
@@ -92,6 +102,7 @@ impl TargetCost {
                 stack,
                 total: kept + stack.unwrap_or(0),
             },
+            measurable: *isa == *arch.baseline || isa.c_flags.is_some(),
             measured_by: measured.map(|measured| measured.compiler.clone()),
             clock: None,
         })

@@ -173,6 +173,16 @@ const RISCV64_VECTOR: Machine = Machine {
     ..LINUX
 };
 
+/// Linux on RISC-V.
+const RISCV64: Machine = Machine {
+    name: "riscv64",
+    compiler: &["riscv64-linux-gnu-gcc"],
+    emulator: &["qemu-riscv64"],
+    size: "riscv64-linux-gnu-size",
+    options: target!(RISCV64),
+    ..LINUX
+};
+
 /// WebAssembly in node.
 const WASM: Machine = Machine {
     name: "wasm32",
@@ -218,7 +228,7 @@ pub static PORTABLE: [Machine; 5] = [
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
 /// The others: `tests/machines/all` installs their tools.
-pub static BY_HAND: [Machine; 28] = [
+pub static BY_HAND: [Machine; 29] = [
     // what a file that is made for any machine costs there
     Machine {
         name: "cortex-m4f-any",
@@ -235,13 +245,7 @@ pub static BY_HAND: [Machine; 28] = [
     },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
     Machine { name: "armhf-vfp-any", ..ARMHF },
-    Machine {
-        name: "riscv64-any",
-        compiler: &["riscv64-linux-gnu-gcc"],
-        emulator: &["qemu-riscv64"],
-        size: "riscv64-linux-gnu-size",
-        ..LINUX
-    },
+    Machine { name: "riscv64-any", options: any, ..RISCV64 },
     Machine {
         name: "aarch64-rust-any",
         compiler: &["/usr/bin/cargo"],
@@ -295,14 +299,9 @@ pub static BY_HAND: [Machine; 28] = [
         ..ARMHF
     },
     Machine { name: "armhf-neon-any", compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"], ..ARMHF },
-    Machine {
-        name: "riscv64",
-        compiler: &["riscv64-linux-gnu-gcc"],
-        emulator: &["qemu-riscv64"],
-        size: "riscv64-linux-gnu-size",
-        options: target!(RISCV64),
-        ..LINUX
-    },
+    RISCV64,
+    // as compilers for firmware do: constants are at fixed addresses, and those of activations one load each
+    Machine { name: "riscv64-no-pie", flags: &["-fno-pie"], ..RISCV64 },
     // vectors of 128 bits
     RISCV64_VECTOR,
     Machine { name: "riscv64-vector-any", options: any, ..RISCV64_VECTOR },

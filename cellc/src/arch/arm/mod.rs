@@ -162,6 +162,7 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
         rust: "target_feature = \"dotprod\"",
     }),
     rust_features: "neon,dotprod",
+    c_flags: Some(&["-march=armv8.2-a+dotprod"]),
     rust_functions: concat!(include_str!("text/dotprod.rs"), include_str!("text/lanes.rs")),
     c_vectors: &[LANES_4_DOTPROD, LANES_2],
     ..NEON
@@ -338,6 +339,7 @@ pub(super) static HELIUM: Isa = Isa {
         c: "defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(__ARM_BIG_ENDIAN)",
         rust: "",
     }),
+    c_flags: Some(&[]),
     c_header: "arm_mve.h",
     c_vectors: &[LANES_4_OF_HELIUM],
     c_functions: concat!(include_str!("text/helium.c"), include_str!("text/quotient.c")),
@@ -389,6 +391,7 @@ pub static CORTEX_M0: Arch = Arch {
     key: "cortex_m0",
     triples: &["thumbv6m-"],
     baseline: &SOFT,
+    instructions: Some(work::CORTEX_M0),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
     begin: 1,
     ..ONE_LANE
@@ -401,6 +404,7 @@ pub static CORTEX_M3: Arch = Arch {
     triples: &["thumbv7m-"],
     baseline: &SOFT,
     c_tuning: &[SOFT_C_TUNING],
+    instructions: Some(work::CORTEX_M3),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
     begin: 1,
     ..ONE_LANE
@@ -456,10 +460,12 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
         c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)",
         rust: "",
     }),
+    c_flags: Some(&["-mfpu=neon"]),
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4_OF_ARMV7],
     c_functions: include_str!("text/quotient.c"),
     c_flushes: Some(FLAGS),
+    instructions: Some(work::NEON),
     ..GENERIC
 };
 
@@ -468,6 +474,7 @@ pub(super) static NEON_FMA: Isa = Isa {
     name: "neon_fma",
     fma: true,
     body_of: Some(&NEON_OF_ARMV7),
+    c_flags: Some(&["-mfpu=neon-vfpv4"]),
     c_vectors: &[CVector { mul_add: LANES_4.mul_add, ..LANES_4_OF_ARMV7 }],
     detection: Detection::Compiling(Condition {
         c: "defined(__arm__) && defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN) && defined(__ARM_FEATURE_FMA)",
@@ -480,6 +487,7 @@ pub(super) static NEON_FMA: Isa = Isa {
 static SCALAR_FMA_OF_ARMV7: Isa = Isa {
     body_of: Some(&SCALAR),
     detection: Detection::Compiling(Condition { c: "defined(__arm__) && defined(__ARM_FEATURE_FMA)", rust: "" }),
+    c_flags: Some(&["-mfpu=vfpv4-d16"]),
     ..SCALAR_FMA
 };
 
@@ -492,6 +500,9 @@ pub static ARMV7: Arch = Arch {
     isas: &[&SCALAR_FMA_OF_ARMV7, &NEON_OF_ARMV7, &NEON_FMA],
     c_tuning: &[C_TUNING],
     alignment: 8,
+    instructions: Some(work::VFP),
     c_compiler: &["arm-linux-gnueabihf-gcc"],
+    // Cortex-A15
+    begin: 3,
     ..ONE_LANE
 };

@@ -39,15 +39,18 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     }
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
-    let isas: Vec<_> = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
-    let asked = arguments.isa.as_deref().or(isas.last().copied()).unwrap_or_default();
+    let plan = &compilation.plan;
+    let isas: Vec<_> = plan.isas.iter().map(|(isa, _)| isa.name).collect();
+    // of a target that is a machine, the body that is measured
+    let own = if plan.arch.c_compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
+    let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
     let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
         let (target, isas) = (compilation.options.arch.name, isas.join(", "));
         Failure::Usage(format!("--isa: a file for --target {target} has no code for {asked}; it has: {isas}"))
     })?;
-    let clock = arguments.clock.map(|hertz| clock(hertz, &compilation)).transpose()?;
+    let clock = arguments.clock.map(|hertz| clock(hertz, &compilation, isa)).transpose()?;
     progress.stage("measuring the code");
-    let measured = Measured::of(&compilation).unwrap_or_else(|why| {
+    let measured = Measured::of(&compilation, plan.isas[isa].0).unwrap_or_else(|why| {
         let warning = Diagnostic::warning(Origin::Unknown, format!("code and stack are not measured: {why}"));
         progress.suspend(|| report(&Diagnostics(vec![warning])));
         None
@@ -69,9 +72,9 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
 }
 
 /// A clock that was given, and how many instructions begin in a cycle.
-fn clock(hertz: f64, compilation: &Compilation) -> Result<(f64, u64), Failure> {
+fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64), Failure> {
     let arch = compilation.options.arch;
-    if arch.instructions.is_some() {
+    if arch.instructions_of(compilation.plan.isas[isa].0).is_some() {
         return Ok((hertz, arch.begin));
     }
     let known: Vec<_> = arch::TARGETS.iter().filter(|arch| arch.instructions.is_some()).map(|arch| arch.name).collect();

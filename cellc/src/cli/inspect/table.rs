@@ -192,7 +192,7 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
     let Flash { weights, constants, code, total } = cost.flash;
     let constants = if constants > 0 { format!(", {} of constants", grouped(constants)) } else { String::new() };
     let mut lines = vec![
-        format!("A step on {}, C by gcc -O2:", cost.target),
+        format!("A step on {}, C by {} -O2:", cost.name, cost.compiler),
         format!(
             "flash          {}: {} of weights{constants}{}",
             whole(total, code.is_none()),
@@ -217,6 +217,9 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
     lines.push(format!("work           {} multiply-adds, {instructions}", grouped(cost.multiply_adds)));
     lines.push(match &cost.measured_by {
         Some(compiler) => format!("code, stack    measured with {compiler}"),
+        None if !cost.measurable => {
+            "code, stack    estimates: the compiler of this target does not make this code".to_owned()
+        }
         None if code.is_some() => "code, stack    estimates: the compiler of this target is not installed".to_owned(),
         None => "code, stack    not known: the compiler of this target is not installed".to_owned(),
     });

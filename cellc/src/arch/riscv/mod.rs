@@ -1,5 +1,7 @@
 //! RISC-V: cores with F, with vectors or without, and cores without.
 
+mod work;
+
 use super::{Arch, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT, X86_64};
 
 /// One lane with F. The instruction reads and writes its operands alone; Rust has no safe function for it.
@@ -62,6 +64,7 @@ pub static RVV: Isa = Isa {
         rust: "",
     }),
     c_vectors: &[lanes(16), lanes(8), lanes(4), lanes(2)],
+    instructions: Some(work::RVV),
     ..GENERIC
 };
 
@@ -83,7 +86,10 @@ pub static RISCV64: Arch = Arch {
     triples: &["riscv64gc-"],
     baseline: &RISCV_F,
     isas: &[&RVV],
+    instructions: Some(work::RISCV64),
     c_compiler: &["riscv64-linux-gnu-gcc"],
+    // the widest cores
+    begin: 8,
     c_refused: (
         "defined(__riscv) && !defined(__riscv_flen)",
         "compile it with -march=rv64gc, or generate it with --target any",
@@ -101,5 +107,7 @@ pub static RISCV32: Arch = Arch {
     key: "riscv32",
     triples: &["riscv32i-", "riscv32im-", "riscv32imc-", "riscv32imac-"],
     baseline: &SOFT,
+    instructions: Some(work::RISCV32),
+    begin: 2,
     ..ONE_LANE
 };
