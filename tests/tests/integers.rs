@@ -47,6 +47,22 @@ fn mixtures() -> impl Iterator<Item = Subject> {
     })
 }
 
+/// A step that is the reference's, of the arithmetic that was asked for each layer and gate, and within its bound.
+fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
+    let mut variables = subject.variables();
+    let before = exact(&variables);
+    let compared = Compared::step(subject, isa, call, &mut variables);
+    let products = subject.compilation.options.products();
+    let right = reference_in(&products, subject.model(), &exact(call), &before);
+    for (found, right) in compared.found.parts().flatten().zip(right.parts().flatten()) {
+        assert!((found - right).abs() <= 4e-6 * right.abs().max(1.0), "{}: {found} {right}", subject.name);
+    }
+    for (at, found, right, limit) in compared.elements() {
+        assert!((found - right).abs() <= limit, "{}: {at:?}: {found} {right}, bound {limit:e}", subject.name);
+    }
+    compared
+}
+
 /// Cells of which single gates have an arithmetic of their own: a batch, a sequence in both directions, a late product.
 fn gates() -> impl Iterator<Item = Subject> {
     let mixtures = [
@@ -66,21 +82,11 @@ fn gates() -> impl Iterator<Item = Subject> {
 #[test]
 fn gates_have_an_arithmetic_of_their_own() {
     for subject in gates() {
-        let options = &subject.compilation.options;
         assert!(subject.compilation.plan.products.iter().any(|product| product.parts.len() == 2), "{}", subject.name);
         for call in &subject.calls {
             let mut first: Option<Vec<u64>> = None;
             for isa in 0..subject.isas().count() {
-                let mut variables = subject.variables();
-                let before = exact(&variables);
-                let compared = Compared::step(&subject, isa, call, &mut variables);
-                let right = reference_in(&options.products(), subject.model(), &exact(call), &before);
-                for (found, right) in compared.found.parts().flatten().zip(right.parts().flatten()) {
-                    assert!((found - right).abs() <= 4e-6 * right.abs().max(1.0), "{}: {found} {right}", subject.name);
-                }
-                for (at, found, right, limit) in compared.elements() {
-                    assert!((found - right).abs() <= limit, "{at:?}: {found} {right}, bound {limit:e}");
-                }
+                let compared = as_asked(&subject, isa, call);
                 if subject.compilation.plan.isas[isa].1 {
                     let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
                     assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{}", subject.name);
@@ -107,16 +113,7 @@ fn layers_have_an_arithmetic_of_their_own() {
         sizes.push(subject.compilation.plan.products.iter().map(|product| product.bytes()).collect::<Vec<_>>());
         for call in &subject.calls {
             for isa in 0..subject.isas().count() {
-                let mut variables = subject.variables();
-                let before = exact(&variables);
-                let compared = Compared::step(&subject, isa, call, &mut variables);
-                let right = reference_in(&options.products(), subject.model(), &exact(call), &before);
-                for (found, right) in compared.found.parts().flatten().zip(right.parts().flatten()) {
-                    assert!((found - right).abs() <= 4e-6 * right.abs().max(1.0), "{found} {right}");
-                }
-                for (at, found, right, limit) in compared.elements() {
-                    assert!((found - right).abs() <= limit, "{at:?}: {found} {right}, bound {limit:e}");
-                }
+                as_asked(&subject, isa, call);
             }
         }
     }
