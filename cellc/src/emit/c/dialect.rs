@@ -28,6 +28,11 @@ pub(super) fn full(prefix: &str, name: &str, lanes: usize, isa: &Isa) -> String 
     format!("{prefix}_{name}{lanes}_{}", isa.name)
 }
 
+/// The name under which an activation is called where it is not copied.
+pub(super) fn outlined(full: &str) -> String {
+    format!("{full}_called")
+}
+
 /// A pointer some elements further on.
 pub(super) fn plus(pointer: &str, elements: usize) -> String {
     if elements == 0 { pointer.to_string() } else { format!("{pointer} + {elements}") }
@@ -60,6 +65,15 @@ pub(super) struct C<'a> {
     pub(super) fused: bool,
     /// The instruction set that runs in the same body and fuses them, where the body's own does not.
     pub(super) fused_by: Option<&'static Isa>,
+    /// Whether activations are copied to one loop of a kernel alone, and called elsewhere where calls are cheap.
+    pub(super) outlines: bool,
+    /// Of the loops around the current statement: which of the kernel's each is; and how many it has so far.
+    within: (Vec<usize>, usize),
+    /// The loop of the kernel to which each function is copied, and those functions that are called too.
+    copied_to: BTreeMap<(String, usize), usize>,
+    outlined: BTreeSet<(String, usize)>,
+    /// The parameters of the function that is being written.
+    params: Vec<String>,
 }
 
 impl<'a> C<'a> {
@@ -87,6 +101,11 @@ impl<'a> C<'a> {
             of_one: Default::default(),
             fused: false,
             fused_by: None,
+            outlines: false,
+            within: Default::default(),
+            copied_to: BTreeMap::new(),
+            outlined: BTreeSet::new(),
+            params: Vec::new(),
         }
     }
 
@@ -198,6 +217,8 @@ impl Dialect for C<'_> {
         let head = format!("static {}void {prefix}_{name}_{}(", spaced(prefix, isa), isa.name);
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
         self.of_one = Default::default();
+        self.copied_to.clear();
+        self.within = Default::default();
     }
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
@@ -214,22 +235,31 @@ impl Dialect for C<'_> {
         self.called.iter().rev().map(|(name, lanes)| (at(name), *lanes)).collect()
     }
 
-    fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, params: &[String]) {
+    fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, names: &[String]) {
         self.lanes = lanes;
         self.out.push('\n');
         block_comment(&mut self.out, "", doc);
         let ty = self.ty(Type::f32(lanes));
-        let params: Vec<_> = params.iter().map(|p| format!("{ty} {p}")).collect();
+        let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
         let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
         let kind = if self.isa.calls { "CALLED" } else { "INLINE" };
         let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
         self.out.push_str(&format!("{inline} {attribute}{ty} {full}({}) {{\n", params.join(", ")));
+        self.params = names.to_vec();
     }
 
-    fn end_function(&mut self, _name: &str, lanes: usize, result: Text) {
+    fn end_function(&mut self, name: &str, lanes: usize, result: Text) {
         let result = self.value(result, Type::f32(lanes)).text;
         self.line(&format!("return {result};"));
         self.out.push_str("}\n");
+        if self.outlined.contains(&(name.to_string(), lanes)) {
+            let (ty, attribute) = (self.ty(Type::f32(lanes)), spaced(self.prefix, self.isa));
+            let (upper, full) = (self.prefix.to_ascii_uppercase(), full(self.prefix, name, lanes, self.isa));
+            let names = self.params.join(", ");
+            let params: Vec<_> = self.params.iter().map(|param| format!("{ty} {param}")).collect();
+            let head = format!("{upper}_OUTLINED {attribute}{ty} {}({})", outlined(&full), params.join(", "));
+            self.out.push_str(&format!("\n{head} {{\n    return {full}({names});\n}}\n"));
+        }
     }
 
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
@@ -355,9 +385,16 @@ impl Dialect for C<'_> {
 
     fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
         let lanes = if self.lanes > 0 { self.lanes } else { lanes };
-        self.called.insert((function.to_string(), lanes));
+        let key = (function.to_string(), lanes);
+        self.called.insert(key.clone());
         let args: Vec<_> = args.into_iter().map(|a| self.value(a, Type::f32(lanes)).text).collect();
-        Text::atom(format!("{}({})", full(self.prefix, function, lanes, self.isa), args.join(", ")))
+        let mut name = full(self.prefix, function, lanes, self.isa);
+        let here = self.within.0.last().copied().unwrap_or(0);
+        if self.outlines && lanes > 1 && *self.copied_to.entry(key.clone()).or_insert(here) != here {
+            self.outlined.insert(key);
+            name = outlined(&name);
+        }
+        Text::atom(format!("{name}({})", args.join(", ")))
     }
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
@@ -444,6 +481,8 @@ impl Dialect for C<'_> {
         self.blocks.push(true);
         self.loops += 1;
         self.depth += 1;
+        self.within.1 += 1;
+        self.within.0.push(self.within.1);
         i
     }
 
@@ -495,6 +534,7 @@ impl Dialect for C<'_> {
         let (window, i) = (&walking.window, counter(self.loops));
         self.line("{");
         self.blocks.push(true);
+        self.within.0.push(self.within.0.last().copied().unwrap_or(0));
         self.loops += 1;
         self.depth += 1;
         self.line(&format!("const uint32_t {i} = {};", at.text));
@@ -519,6 +559,9 @@ impl Dialect for C<'_> {
     fn end_block(&mut self) {
         let is_loop = self.blocks.pop().expect("emit: a block ends that has begun");
         self.loops -= usize::from(is_loop);
+        if is_loop {
+            self.within.0.pop();
+        }
         self.depth -= 1;
         self.line("}");
     }

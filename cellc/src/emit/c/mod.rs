@@ -62,7 +62,7 @@ impl CFile<'_> {
         } else {
             out.push_str(&self.header());
         }
-        out.push_str(&self.preamble());
+        out.push_str(&self.preamble(code.contains("_OUTLINED ")));
         vectors::write(&mut out, self, &used);
         weights::write(&mut out, self);
         if self.interface.pool {
@@ -117,7 +117,7 @@ impl CFile<'_> {
     }
 
     /// What stands before all code: what a compiler must be and do, headers, attributes.
-    fn preamble(&self) -> String {
+    fn preamble(&self, outlines: bool) -> String {
         let (arch, file) = (self.options.arch, format!("{}.c", self.stem));
         let (refused, help) = arch.c_refused;
         let headers = self.headers();
@@ -134,6 +134,7 @@ impl CFile<'_> {
             when("refused", !refused.is_empty()),
             when("baseline's header", !baseline.is_empty()),
             ("headers", headers.iter().map(included).collect()),
+            when("outlined", outlines),
             when("called", self.isas.iter().any(|(isa, _)| isa.calls)),
             ("attributes", self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect()),
         ];

@@ -79,6 +79,14 @@ HEADERS
 //* called
 #define UPPER_CALLED HOW_CALLED
 //.
+//* outlined
+/* Functions that are copied to one loop and called in others, where calls are cheap. */
+#if defined(__aarch64__)
+#define UPPER_OUTLINED static __attribute__((noinline, unused))
+#else
+#define UPPER_OUTLINED UPPER_INLINE
+#endif
+//.
 //* attributes
 #define ATTRIBUTE __attribute__((target("FEATURES")))
 //.
