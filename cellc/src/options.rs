@@ -356,6 +356,8 @@ pub struct Tuning {
     pub input_first: Option<bool>,
     /// Whether pointwise work is done in registers, where its operand is computed.
     pub fuse: Option<bool>,
+    /// Whether only the side of an If that is taken is computed: on, however little there is on a side.
+    pub branches: Option<bool>,
     /// Whether two threads share a cell, if there are two.
     pub halves: Option<bool>,
 }
@@ -363,7 +365,7 @@ pub struct Tuning {
 impl Tuning {
     /// What is chosen, as KEY=VALUE.
     fn given(&self) -> Vec<String> {
-        let Self { panel_columns, rows_at_once, alternate, input_first, fuse, halves } = self;
+        let Self { panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves } = self;
         let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
         let on = |key: &str, on: &Option<bool>| on.map(|on| format!("{key}={}", if on { "on" } else { "off" }));
         let all = [
@@ -372,6 +374,7 @@ impl Tuning {
             on("alternate", alternate),
             on("input-first", input_first),
             on("fuse", fuse),
+            on("branches", branches),
             on("halves", halves),
         ];
         all.into_iter().flatten().collect()

@@ -93,6 +93,44 @@ def if_at_run_time(rng):
     return graph, [[np.array(x, np.float32)] for x in ([1, 2, 3, -1], [1, -2, -3, -1])], [None]
 
 
+def gru_in_a_branch(rng):
+    """A GRU that takes a step only where a flag says so; else its state stays, or fades, by another branch inside."""
+    def graph(name, nodes, *results):
+        return h.make_graph(nodes, name, [], [info(result, T.FLOAT, [1, size]) for result, size in results])
+
+    step = graph('step', [
+        h.make_node('Unsqueeze', ['x', 'first'], ['x1']), h.make_node('Unsqueeze', ['h', 'first'], ['h1']),
+        h.make_node('GRU', ['x1', 'W', 'R', 'B', '', 'h1'], ['', 'h2'], hidden_size=24), h.make_node('Squeeze', ['h2', 'first'], ['h3']),
+        h.make_node('Gemm', ['h3', 'head', 'b'], ['y3'])], ('y3', 5), ('h3', 24))
+    keep = graph('keep', [h.make_node('MatMul', ['x', 'V'], ['sums']), h.make_node('Tanh', ['sums'], ['y4']),
+                          h.make_node('Identity', ['h'], ['h4'])], ('y4', 5), ('h4', 24))
+    fade = graph('fade', [h.make_node('Mul', ['h', 'half'], ['h5']), h.make_node('Identity', ['zeros'], ['y5'])], ('y5', 5), ('h5', 24))
+    wait = graph('wait', [h.make_node('ReduceMax', ['x'], ['most'], keepdims=0), h.make_node('Greater', ['most', 'loud'], ['is_loud']),
+                          h.make_node('If', ['is_loud'], ['y6', 'h6'], then_branch=keep, else_branch=fade)], ('y6', 5), ('h6', 24))
+    whole = h.make_graph(
+        [h.make_node('If', ['goes'], ['y', 'hn'], then_branch=step, else_branch=wait)], 'gru_in_a_branch',
+        [info('goes', T.BOOL, []), info('x', T.FLOAT, [1, 12]), info('h', T.FLOAT, [1, 24])],
+        [info('y', T.FLOAT, [1, 5]), info('hn', T.FLOAT, [1, 24])],
+        constants(W=draw(rng, 1, 72, 12, by=0.3), R=draw(rng, 1, 72, 24, by=0.2), B=draw(rng, 1, 144, by=0.1), head=draw(rng, 24, 5), b=draw(rng, 5),
+                  V=draw(rng, 12, 5), first=np.array([0]), half=np.float32(0.5), zeros=np.zeros((1, 5), np.float32), loud=np.float32(1.0)))
+    runs = [[np.array(goes), draw(rng, 1, 12) * np.float32(by), draw(rng, 1, 24, by=0.5)] for goes, by in [(True, 1), (False, 3), (False, 0.1), (True, 0.1)]]
+    return whole, runs, [None, None]
+
+
+def ends_early(rng):
+    """A loop of 1000 iterations at most that an input ends after a few."""
+    body = h.make_graph(
+        [h.make_node('MatMul', ['state', 'W'], ['sum']), h.make_node('Tanh', ['sum'], ['next']), h.make_node('MatMul', ['next', 'V'], ['part']),
+         h.make_node('Add', ['n', 'one'], ['n1']), h.make_node('Less', ['n1', 'limit'], ['goes_on'])],
+        'body', [info('k', T.INT64, []), info('go', T.BOOL, []), info('state', T.FLOAT, [1, 16]), info('n', T.FLOAT, [])],
+        [info('goes_on', T.BOOL, []), info('next', T.FLOAT, [1, 16]), info('n1', T.FLOAT, []), info('part', T.FLOAT, [1, 2])])
+    graph = h.make_graph(
+        [h.make_node('Loop', ['most_steps', 'yes', 'x', 'zero'], ['last', 'count', 'parts'], body=body)], 'ends_early',
+        [info('x', T.FLOAT, [1, 16]), info('limit', T.FLOAT, [])], [info('last', T.FLOAT, [1, 16]), info('parts', T.FLOAT, ['n', 1, 2])],
+        constants(W=draw(rng, 16, 16, by=0.2), V=draw(rng, 16, 2), one=np.float32(1), zero=np.float32(0), most_steps=np.int64(1000), yes=np.bool_(True)))
+    return graph, [[draw(rng, 1, 16), np.array(limit, np.float32)] for limit in (10, 0.5)], [None, 1000]
+
+
 def decisions(rng):
     """Comparisons, logic, rounding, the best of a row, look-up by what is computed, integer arithmetic, outputs of all types."""
     nodes = [
@@ -301,7 +339,7 @@ def write_ir(folder, name, corpus):
         (np.tanh(x) if x.sum() > 0 else -x).tofile(os.path.join(target, f'r{r}_ref0.bin'))
 
 
-for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row], 1):
+for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -144,6 +144,8 @@ class Net:
         self.bodies = {layer.id: Net(layer.body, blob) for layer in self.layers.values() if layer.body is not None}
         self.branches = {layer.id: [(Net(body, blob), ports) for body, ports in layer.branches]
                          for layer in self.layers.values() if layer.kind == 'If'}
+        # by output of a loop that ends by itself: how many parts the latest run put together
+        self.parts = {}
         self.constants = {layer.id: self.constant(layer) for layer in self.layers.values() if layer.kind == 'Const'}
 
     def constant(self, layer):
@@ -190,7 +192,8 @@ class Net:
                 elif layer.kind == 'Assign':
                     after[layer.attributes['variable_id']] = out = operands[0]
                 elif layer.body is not None:
-                    out = iterate(layer, self.bodies[layer.id], operands)
+                    out, parts = iterate(layer, self.bodies[layer.id], operands)
+                    self.parts.update({(layer.id, port): n for port, n in parts.items()})
                 elif layer.kind == 'If':
                     out = choose(layer, self.branches[layer.id], operands)
                 else:
@@ -205,7 +208,9 @@ class Net:
         for layer in self.assigns:
             value((layer.id, layer.outputs[0] if layer.outputs else None))
         state.update(after)
-        return results
+        # of what a loop that ends by itself puts together, how many parts there are
+        sources = [self.source[layer.id, layer.inputs[0]] for layer in self.results]
+        return results + [np.array(self.parts[source]) for source in sources if source in self.parts]
 
     def by_id(self, results):
         return {layer.id: result for layer, result in zip(self.results, results)}
@@ -223,7 +228,7 @@ def choose(layer, branches, operands):
 
 
 def iterate(layer, body, operands):
-    """TensorIterator and Loop."""
+    """TensorIterator and Loop, and by output that a loop which ends by itself puts together how many parts it has; behind them it is zero."""
     entries = {'input': [], 'output': []}
     for entry in layer.port_map:
         entries[entry.tag].append({k: (v if k == 'purpose' else int(v)) for k, v in entry.attrib.items()})
@@ -256,7 +261,8 @@ def iterate(layer, body, operands):
         else:
             values[entry['internal_layer_id']] = whole
     collected = {i: [] for i, _ in enumerate(entries['output'])}
-    last, turn = None, 0
+    last, turn, initial = None, 0, dict(values)
+    ends = any(entry.get('purpose') == 'execution_condition' for entry in entries['output'])
     while condition and (count is None or turn < count):
         for parameter, cut, windows in cuts:
             if cut is None:
@@ -272,16 +278,26 @@ def iterate(layer, body, operands):
         for result, parameter in back:
             values[parameter] = last[result]
         turn += 1
-    by_output = {}
+    if last is None:
+        # not once: what is handed on stays, all else is zero
+        for parameter, cut, windows in cuts:
+            values[parameter] = np.array(0, np.int64) if cut is None else np.take(cut[0], range(*windows[0]), cut[1])
+        last = {result: np.zeros_like(v) for result, v in body.by_id(body.run(values)).items()}
+        last.update({result: initial[parameter] for result, parameter in back})
+    by_output, lengths = {}, {}
     for i, entry in enumerate(entries['output']):
         if entry['external_port_id'] < 0:
             continue
         if 'axis' in entry:
+            if ends:
+                lengths[entry['external_port_id']] = turn
+                zero = np.zeros_like(last[entry['internal_layer_id']])
+                collected[i] += [zero] * (count - turn)
             parts = collected[i] if entry.get('stride', 1) > 0 else collected[i][::-1]
             by_output[entry['external_port_id']] = np.concatenate(parts, entry['axis'])
         else:
             by_output[entry['external_port_id']] = last[entry['internal_layer_id']]
-    return [by_output.get(port) for port in layer.outputs]
+    return [by_output.get(port) for port in layer.outputs], lengths
 
 
 def widen(v):

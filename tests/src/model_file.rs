@@ -53,6 +53,9 @@ pub struct Iterated {
     /// Its Results: the port, and the axis along which the pieces of all trips stand, and whether the first trip's is
     /// last; without, the last trip's is the result.
     pub outputs: Vec<IteratedOutput>,
+    /// Where it is a Loop that a condition ends: how often it is computed at most, whether it is at all, and the port in the body that says whether it
+    /// goes on.
+    pub until: Option<(usize, Port, Port)>,
 }
 
 /// A Parameter of a body.
@@ -222,9 +225,11 @@ impl ModelFile {
         self.layer(name, kind, "opset3", &data, inputs, &[Output { name, element: "f32", shape: &shape }]).remove(0)
     }
 
-    /// A TensorIterator.
+    /// A TensorIterator, or a Loop.
     pub fn iterator(&mut self, iterated: Iterated) -> Vec<Port> {
-        let Iterated { mut body, inputs, outputs } = iterated;
+        let Iterated { mut body, inputs, outputs, until } = iterated;
+        // a Loop has the count and the condition in front of its inputs
+        let first = if until.is_some() { 2 } else { 0 };
         let mut text = String::from("<port_map>");
         let along = |axis: Option<(usize, bool)>| match axis {
             None => String::new(),
@@ -232,8 +237,8 @@ impl ModelFile {
             Some((axis, true)) => format!(" axis=\"{axis}\" start=\"-1\" end=\"0\" stride=\"-1\" part_size=\"1\""),
         };
         for (i, IteratedInput { parameter, slice, .. }) in inputs.iter().enumerate() {
-            let (layer, slice) = (parameter.layer, along(*slice));
-            let _ = write!(text, "<input external_port_id=\"{i}\" internal_layer_id=\"{layer}\"{slice}/>");
+            let (port, layer, slice) = (first + i, parameter.layer, along(*slice));
+            let _ = write!(text, "<input external_port_id=\"{port}\" internal_layer_id=\"{layer}\"{slice}/>");
         }
         let mut edges = String::new();
         for IteratedInput { parameter, next, .. } in &inputs {
@@ -243,8 +248,13 @@ impl ModelFile {
             }
         }
         for (i, IteratedOutput { of, pieces, .. }) in outputs.iter().enumerate() {
-            let (port, layer, pieces) = (inputs.len() + i, body.result(of), along(*pieces));
+            let (port, layer, pieces) = (first + inputs.len() + i, body.result(of), along(*pieces));
             let _ = write!(text, "<output external_port_id=\"{port}\" internal_layer_id=\"{layer}\"{pieces}/>");
+        }
+        if let Some((_, _, condition)) = &until {
+            let (layer, purpose) = (body.result(condition), "execution_condition");
+            let _ =
+                write!(text, "<output external_port_id=\"-1\" internal_layer_id=\"{layer}\" purpose=\"{purpose}\"/>");
         }
         let Self { layers, edges: inner, weights, work, .. } = body;
         let _ = write!(
@@ -253,9 +263,12 @@ impl ModelFile {
         );
         self.weights = weights;
         self.work += work;
-        let from: Vec<&Port> = inputs.iter().map(|input| &input.of).collect();
+        let count = until.as_ref().map(|(most, ..)| self.integers(&[], &[*most as i64]));
+        let go = until.as_ref().map(|(_, go, _)| go);
+        let from: Vec<&Port> = count.iter().chain(go).chain(inputs.iter().map(|input| &input.of)).collect();
         let shapes: Vec<Vec<usize>> = outputs.into_iter().map(|output| output.shape).collect();
-        self.layer_with("", "TensorIterator", "opset1", "", &from, &nameless(&shapes), &text)
+        let (kind, set) = if until.is_some() { ("Loop", "opset5") } else { ("TensorIterator", "opset1") };
+        self.layer_with("", kind, set, "", &from, &nameless(&shapes), &text)
     }
 
     /// An If of a condition and of values: where it holds, the first branch.

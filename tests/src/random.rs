@@ -99,6 +99,7 @@ fn tuning(seed: u32) -> Tuning {
         alternate: [None, Some(false), Some(true), Some(true)][choice(2)],
         input_first: [None, Some(false), Some(true), Some(true)][choice(3)],
         fuse: [None, Some(true), Some(true), Some(false)][choice(4)],
+        branches: [None, Some(true), Some(true), Some(false)][choice(5)],
         halves: [None, Some(true)][choice(4).min(1)],
     }
 }

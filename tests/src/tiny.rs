@@ -67,7 +67,7 @@ pub fn iterator() -> ModelFile {
         IteratedInput { of: h, parameter: carried, slice: None, next: Some(sum.clone()) },
     ];
     let outputs = vec![IteratedOutput { of: sum, pieces: None, shape: vec![1, 3] }];
-    let outputs = file.iterator(Iterated { body, inputs, outputs });
+    let outputs = file.iterator(Iterated { body, inputs, outputs, until: None });
     file.result(&outputs[0]);
     file
 }

@@ -236,7 +236,7 @@ fn nested_in(file: &mut ModelFile, x: &Port, depth: usize) -> Port {
     let trips = body.parameter("trips", &[1, 1]);
     let trip = IteratedInput { of: one, parameter: trips, slice: Some((0, false)), next: None };
     let result = IteratedOutput { of: y, pieces: None, shape: vec![2, 2] };
-    file.iterator(Iterated { body, inputs: vec![pieces, trip], outputs: vec![result] }).remove(0)
+    file.iterator(Iterated { body, inputs: vec![pieces, trip], outputs: vec![result], until: None }).remove(0)
 }
 
 #[test]

@@ -34,7 +34,12 @@ const STEPS: u64 = 16;
 /// A workload of the table in benches/README.md, the cell, an input in Rust, room for the outputs in Rust.
 type Workload = (&'static str, Builder, &'static str, &'static str);
 
-fn workloads() -> [Workload; 8] {
+/// One of the files of `onnx/cases`.
+fn of_case(name: &str) -> Builder {
+    Builder::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(name).join("model.onnx"))
+}
+
+fn workloads() -> [Workload; 12] {
     let gru =
         |hidden_size, input_size| with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4);
     let w2 = with_weights(Builder::gru(24, 24), 24, 24, 3, 3).activations([Sigmoid, Relu]);
@@ -59,6 +64,30 @@ fn workloads() -> [Workload; 8] {
             "[0.0; 128]",
         ),
         ("gru_1_8", gru(8, 1).linear_before_reset(true), "[0.25]", "[0.0; 8]"),
+        (
+            "branch_with_a_gru",
+            of_case("gru_in_a_branch"),
+            "counted::Inputs { goes: &[true], x: &[0.25; 12], h: &[0.5; 24] }",
+            "counted::Outputs::new()",
+        ),
+        (
+            "branch_without_a_gru",
+            of_case("gru_in_a_branch"),
+            "counted::Inputs { goes: &[false], x: &[0.25; 12], h: &[0.5; 24] }",
+            "counted::Outputs::new()",
+        ),
+        (
+            "10_of_1000_iterations",
+            of_case("ends_early"),
+            "counted::Inputs { x: &[0.25; 16], limit: &[10.0] }",
+            "counted::Outputs::new()",
+        ),
+        (
+            "1000_of_1000_iterations",
+            of_case("ends_early"),
+            "counted::Inputs { x: &[0.25; 16], limit: &[2000.0] }",
+            "counted::Outputs::new()",
+        ),
     ]
 }
 

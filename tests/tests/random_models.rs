@@ -41,6 +41,9 @@ struct Seen {
     flushed: usize,
     /// Cells whose new state goes on in registers.
     carried_on: usize,
+    /// Loops that are left where a condition says so, and sides of conditions of which only one is computed.
+    left: usize,
+    sides: usize,
 }
 
 /// Everything that holds of the interpreter and the reference.
@@ -138,7 +141,7 @@ fn flushed(subject: &Subject, compared: &Compared, seen: &mut Seen) {
     }
 }
 
-/// Panels, tiles of rows and orders drawn with the model give what the plan's own give.
+/// Panels, tiles of rows, orders and branches drawn with the model give what the plan's own give.
 fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
     // what is fused without being asked is compared with what is not fused at all
     let fuse = drawn.compilation.options.tuning.fuse.is_none().then_some(false);
@@ -265,6 +268,9 @@ fn every_error_is_within_the_bound() {
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let subject = subject("drawn", &recipe);
             check(&subject, &mut seen.borrow_mut());
+            let ends = |op: &ValidOp| matches!(op, ValidOp::Loop(body) if body.running.is_some());
+            seen.borrow_mut().left += subject.model().all_nodes().iter().filter(|node| ends(&node.op)).count();
+            seen.borrow_mut().sides += subject.compilation.plan.branches.counts().len();
             seen.borrow_mut().carried_on += subject.compilation.plan.fusion.chains().iter().filter(|c| c.early).count();
             no_choice_of_the_plan_changes_a_bit(&subject, recipe.file());
         }));
@@ -283,6 +289,7 @@ fn every_error_is_within_the_bound() {
     println!("{seen:?}");
     assert!(seen.closest > 0.05, "a bound that is never approached: {seen:?}");
     assert!(seen.unbounded * 20 < seen.bounded, "values without a bound: {seen:?}");
+    assert!(seen.left > 2 && seen.sides > 2, "too little is decided at run time: {seen:?}");
     assert!(seen.carried_on > 2, "too few cells with pointwise work at their end: {seen:?}");
     assert!(seen.nan > 1000 && seen.kept > 100 && seen.flushed > 10, "too few cases: {seen:?}");
 }

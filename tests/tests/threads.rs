@@ -10,7 +10,7 @@ use cellc::internals::front::openvino;
 use cellc::internals::kernel::Body;
 use cellc::{Options, Threads, Tuning};
 use cellc_tests::driver;
-use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::model_file::{Branch, ModelFile, Stored};
 use cellc_tests::random::{compiled, weight_scale};
 use cellc_tests::skipped::has;
 use cellc_tests::subject::{Subject, assert_same};
@@ -68,6 +68,29 @@ fn file(cell: Cell) -> ModelFile {
     file
 }
 
+/// One of two GRUs takes a step.
+fn branches() -> ModelFile {
+    let mut file = ModelFile::default();
+    let which = file.parameter_of("which", "boolean", &[]);
+    let given = [file.parameter("x", &[1, 7]), file.parameter("h", &[1, 40])];
+    let branches = [37, 41].map(|factor: usize| {
+        let mut body = ModelFile { weights: std::mem::take(&mut file.weights), ..ModelFile::default() };
+        let [x, h] = given.each_ref().map(|port| body.parameter("", &port.shape));
+        let weights = [vec![120, 7], vec![120, 40], vec![160]].map(|shape: Vec<usize>| {
+            let scale = weight_scale(&shape);
+            let values = (0..shape.iter().product()).map(|k: usize| ((k * factor) % 101) as f32 / 50.0 * scale - scale);
+            body.constant(&shape, Stored::F32, values)
+        });
+        let [w, r, b] = &weights;
+        let next = body.cell("", "GRUCell", AFTER, &[&x, &h, w, r, b]);
+        file.weights = std::mem::take(&mut body.weights);
+        Branch { body, inputs: vec![(1, x), (2, h)], results: vec![next] }
+    });
+    let next = file.either(&which, &given.each_ref(), branches);
+    file.result(&next[0]);
+    file
+}
+
 fn two(tuning: Tuning) -> Options {
     Options { threads: Threads::Two, tuning: Tuning { halves: Some(true), ..tuning }, ..Options::default() }
 }
@@ -84,13 +107,16 @@ fn pairs() -> Vec<(Subject, Subject)> {
         ("lstm_rows", Cell { rows: 9, units: 17, ..LSTM }, Tuning { rows_at_once: Some(4), ..Tuning::default() }),
         ("rnn", Cell { kind: "RNNCell", units: 24, attributes: "", ..GRU }, panels(8)),
     ];
-    let all = cells.into_iter().map(|(name, cell, tuning)| {
-        let shared = compiled(name, file(cell), two(tuning), 3);
+    let pair = |name: &str, file: &dyn Fn() -> ModelFile, tuning: Tuning| {
+        let shared = compiled(name, file(), two(tuning), 3);
         assert!(shared.compilation.program.bodies.iter().all(Body::has_halves), "{name}");
-        let alone = Subject { calls: shared.calls.clone(), ..compiled(name, file(cell), Options::default(), 3) };
+        let alone = Subject { calls: shared.calls.clone(), ..compiled(name, file(), Options::default(), 3) };
         (shared, alone)
-    });
-    all.collect()
+    };
+    let all = cells.into_iter().map(|(name, cell, tuning)| pair(name, &|| file(cell), tuning));
+    let branch = pair("branches", &branches, panels(16));
+    assert_eq!(branch.0.compilation.plan.branches.counts().len(), 2);
+    all.chain([branch]).collect()
 }
 
 #[test]

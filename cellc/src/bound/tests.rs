@@ -188,6 +188,7 @@ impl Drawn<'_> {
                     trips,
                     slices: vec![LoopSlice { of, axis: 1, reverse, piece }],
                     carried: vec![LoopCarried { initial: x, value, next: Source::Value(next) }],
+                    running: None,
                     body: vec![
                         pointwise(P::Add, vec![Source::Value(value), Source::Value(piece)], sum),
                         pointwise(P::Activation(activation), vec![Source::Value(sum)], next),
@@ -887,7 +888,7 @@ impl<'a> Roundings<'a> {
                         self.block(body);
                     }
                 }
-                Stmt::If { .. } | Stmt::Copy(_) => panic!("a single step needs neither"),
+                Stmt::If { .. } | Stmt::LeaveUnless { .. } | Stmt::Copy(_) => panic!("a single step needs none"),
                 Stmt::Comment(_) => {}
             }
         }

@@ -168,7 +168,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "NAME=SIZE", value_parser = Options::dim_of)]
     dim: Vec<(String, usize)>,
 
-    /// The most iterations of a loop that ends by its condition, where the model does not say it
+    /// The most iterations of a loop that ends by its condition, where the model does not say it. Outputs have room for so many; a step
+    /// computes those that there are
     #[arg(long, value_name = "N", value_parser = positive)]
     max_steps: Option<usize>,
 
@@ -185,7 +186,7 @@ pub(crate) struct ModelArguments {
     unroll: Unroll,
 
     /// Override decisions of the planner, KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
-    /// halves=on|off. --emit plan prints them. The results have the same bits
+    /// branches=on|off, halves=on|off. --emit plan prints them. The results have the same bits
     #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
     plan: Vec<Choice>,
 
@@ -460,6 +461,7 @@ enum Choice {
     Alternate(bool),
     InputFirst(bool),
     Fuse(bool),
+    Branches(bool),
     Halves(bool),
 }
 
@@ -472,6 +474,7 @@ impl Choice {
             Self::Alternate(_) => "alternate",
             Self::InputFirst(_) => "input-first",
             Self::Fuse(_) => "fuse",
+            Self::Branches(_) => "branches",
             Self::Halves(_) => "halves",
         }
     }
@@ -483,6 +486,7 @@ impl Choice {
             Self::Alternate(on) => Tuning { alternate: Some(on), ..tuning },
             Self::InputFirst(on) => Tuning { input_first: Some(on), ..tuning },
             Self::Fuse(on) => Tuning { fuse: Some(on), ..tuning },
+            Self::Branches(on) => Tuning { branches: Some(on), ..tuning },
             Self::Halves(on) => Tuning { halves: Some(on), ..tuning },
         }
     }
@@ -501,9 +505,11 @@ fn choice(text: &str) -> Result<Choice, String> {
         "alternate" => Choice::Alternate(on()?),
         "input-first" => Choice::InputFirst(on()?),
         "fuse" => Choice::Fuse(on()?),
+        "branches" => Choice::Branches(on()?),
         "halves" => Choice::Halves(on()?),
         _ => {
-            return Err("the keys are panel-columns, rows-at-once, alternate, input-first, fuse and halves".to_string());
+            return Err("the keys are panel-columns, rows-at-once, alternate, input-first, fuse, branches and halves"
+                .to_string());
         }
     })
 }
@@ -802,7 +808,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --dim n=2 --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
-                    --accuracy=audio --arithmetic=int8 --arithmetic-of a=b=int16 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,halves=on \
+                    --accuracy=audio --arithmetic=int8 --arithmetic-of a=b=int16 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,branches=on,halves=on \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -820,6 +826,7 @@ mod tests {
                     halves: Some(true),
                     input_first: Some(false),
                     fuse: Some(false),
+                    branches: Some(true),
                 },
                 fma: Fma::Off,
                 accuracy: Accuracy::Audio,

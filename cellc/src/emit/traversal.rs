@@ -193,6 +193,8 @@ pub(super) trait Dialect {
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
+    /// Leaves the loop around unless the first number is below the second.
+    fn leave_unless(&mut self, a: Text, b: Text);
     /// Ends a loop or a condition.
     fn end_block(&mut self);
     fn comment(&mut self, text: &str);
@@ -357,10 +359,6 @@ impl Shared {
         for (kernel, name) in self.written(body.body) {
             let params: Vec<_> = kernel.params.iter().map(|(id, written)| (self.buffer(*id), *written)).collect();
             dialect.begin_kernel(&kernel.doc, name, &params);
-            let loaded = kernel.loaded_lanes();
-            for id in &kernel.scratch {
-                dialect.scratch(self.buffer(*id), loaded.contains(&Base::Buffer(*id)));
-            }
             self.kernel(kernel, dialect);
             dialect.end_kernel();
         }
@@ -378,7 +376,21 @@ impl Shared {
             scope,
             context: Context::Kernel,
         };
-        walk.block(&kernel.body, dialect);
+        // nothing is made ready for what is not computed
+        let (mut body, mut conditions) = (&kernel.body[..], 0);
+        while let [Stmt::If { less: (a, b), then, otherwise }] = body
+            && otherwise.is_empty()
+        {
+            let (a, b) = (walk.expr(a, dialect), walk.expr(b, dialect));
+            dialect.begin_if(a, b);
+            (body, conditions) = (then, conditions + 1);
+        }
+        let loaded = kernel.loaded_lanes();
+        for id in &kernel.scratch {
+            dialect.scratch(self.buffer(*id), loaded.contains(&Base::Buffer(*id)));
+        }
+        walk.block(body, dialect);
+        (0..conditions).for_each(|_| dialect.end_block());
     }
 
     /// Writes the functions that kernels call, as often as the dialect wants each.
@@ -552,6 +564,10 @@ impl Traversal<'_> {
                         self.block(otherwise, dialect);
                     }
                     dialect.end_block();
+                }
+                Stmt::LeaveUnless { less: (a, b) } => {
+                    let (a, b) = (self.expr(a, dialect), self.expr(b, dialect));
+                    dialect.leave_unless(a, b);
                 }
                 Stmt::Copy(copied) => self.copy(copied, dialect),
                 Stmt::Comment(text) => dialect.comment(text),

@@ -198,6 +198,11 @@ impl Counting<'_> {
                 sum.add_all(&then, if self.text { 1.0 } else { taken });
                 sum.add_all(&otherwise, if self.text { 1.0 } else { 1.0 - taken });
             }
+            Stmt::LeaveUnless { less } => {
+                self.expression(&less.0, sum);
+                self.expression(&less.1, sum);
+                sum.add(Work::Branch, 1.0);
+            }
             Stmt::Copy(copied) => self.copy(copied, sum),
             Stmt::Comment(_) => {}
         }

@@ -157,6 +157,11 @@ impl<'a> Machine<'a> {
                             self.set(*turn, number);
                         }
                         self.run(body);
+                        if let Some(Stmt::LeaveUnless { less }) = body.last()
+                            && !self.is_less(less)
+                        {
+                            break;
+                        }
                     }
                 }
                 Stmt::Pick { at, count, walk, body } => {
@@ -165,17 +170,23 @@ impl<'a> Machine<'a> {
                     self.recycle(at);
                     self.run(body);
                 }
-                Stmt::If { less: (a, b), then, otherwise } => {
-                    let (a, b) = (self.expr(a), self.expr(b));
-                    self.run(if a[0] < b[0] { then } else { otherwise });
+                Stmt::If { less, then, otherwise } => {
+                    let taken = if self.is_less(less) { then } else { otherwise };
+                    self.run(taken);
                 }
                 Stmt::Copy(Copied { from, to, dims, .. }) => {
                     let (from_base, to_base) = (self.view(from.base), self.view(to.base));
                     self.copy((from_base, from.offset), (to_base, to.offset), dims);
                 }
-                Stmt::Comment(_) => {}
+                // the loop around looks at its last statement
+                Stmt::LeaveUnless { .. } | Stmt::Comment(_) => {}
             }
         }
+    }
+
+    fn is_less(&mut self, (a, b): &(Expr, Expr)) -> bool {
+        let (a, b) = (self.expr(a), self.expr(b));
+        a[0] < b[0]
     }
 
     fn set(&mut self, var: Var, value: Lanes) {

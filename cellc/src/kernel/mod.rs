@@ -298,6 +298,11 @@ pub enum Stmt {
         /// Where it is not; may be empty.
         otherwise: Vec<Stmt>,
     },
+    /// Leaves the loop whose body it ends, unless the first value is below the second: u32, one lane.
+    LeaveUnless {
+        /// The two values.
+        less: (Expr, Expr),
+    },
     /// Copies elements of f32 in another order.
     Copy(Copied),
     /// A line for the reader.
@@ -827,7 +832,7 @@ fn lanes(body: &[Stmt], loaded: &mut BTreeSet<Base>) {
                 lanes(then, loaded);
                 lanes(otherwise, loaded);
             }
-            Stmt::Comment(_) => {}
+            Stmt::LeaveUnless { .. } | Stmt::Comment(_) => {}
         }
     }
 }
@@ -920,6 +925,10 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
                 renumber(then, numbers);
                 renumber(otherwise, numbers);
             }
+            Stmt::LeaveUnless { less } => {
+                expr(&mut less.0, numbers);
+                expr(&mut less.1, numbers);
+            }
             Stmt::Copy(copied) => {
                 place(&mut copied.from, numbers);
                 place(&mut copied.to, numbers);
@@ -942,7 +951,7 @@ fn calls(body: &[Stmt]) -> usize {
         Stmt::For { body, .. } => calls(body),
         Stmt::Pick { at, body, .. } => of(at) + calls(body),
         Stmt::If { then, otherwise, .. } => calls(then) + calls(otherwise),
-        Stmt::Copy(_) | Stmt::Comment(_) => 0,
+        Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Comment(_) => 0,
     };
     body.iter().map(stmt).sum()
 }

@@ -182,7 +182,8 @@ fn collect_windows<'a>(body: &'a [Stmt], names: &mut Vec<&'a str>) {
                 collect_windows(then, names);
                 collect_windows(otherwise, names);
             }
-            Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Store { .. } | Stmt::Copy(_) | Stmt::Comment(_) => {}
+            Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Store { .. } => {}
+            Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Comment(_) => {}
         }
     }
 }
@@ -241,6 +242,7 @@ impl<'a> Printer<'a> {
                     }
                     writeln!(f, "{:1$}}}", "", 4 * depth)?;
                 }
+                Stmt::LeaveUnless { less: (a, b) } => writeln!(f, "leave unless {} < {}", self.expr(a), self.expr(b))?,
                 Stmt::Copy(copied) => self.copied(copied, f)?,
                 Stmt::Comment(text) => writeln!(f, "// {}", line(text))?,
             }

@@ -463,6 +463,62 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
     assert_eq!(run_stateful(&overwritten, 3.0)[0][0], [5.0, 3.0]);
 }
 
+/// [`stateful`], its loop left after the step whose number is not below the length.
+fn left() -> Program {
+    let mut program = stateful();
+    let Stmt::For { turn: Some(t), body, .. } = &mut program.bodies[0].kernels[0].body[3] else { panic!("a loop") };
+    body.push(Stmt::LeaveUnless { less: (Expr::Var(*t), Expr::Var(Var(0))) });
+    program
+}
+
+#[test]
+fn loops_are_left() {
+    let program = left();
+    let mut unrolled = left();
+    unrolled.bodies[0].kernels[0].unroll = true;
+    pass::unroll(&mut unrolled.bodies[0]);
+    for program in [program, unrolled] {
+        verify(&program).expect("a right program");
+        for (length, sum) in [(-3.0, [0.0, 0.0]), (1.0, [5.0, 6.0]), (2.0, [108.0, 110.0]), (3.0, [9.0, 12.0])] {
+            assert_eq!(run_stateful(&program, length)[0][0], sum.map(|sum| 2.0 * sum), "length {length}");
+        }
+        assert!(text(&program).contains("        leave unless t"), "{}", text(&program));
+    }
+}
+
+#[test]
+fn what_leaves_no_loop_is_found() {
+    type Break = fn(&mut Vec<Stmt>);
+    fn body(all: &mut [Stmt]) -> &mut Vec<Stmt> {
+        match &mut all[3] {
+            Stmt::For { body, .. } => body,
+            other => panic!("{other:?}"),
+        }
+    }
+    let breaks: [(&str, Break); 4] = [
+        ("where its body does not end", |all| body(all).swap(0, 1)),
+        ("where its body does not end", |all| {
+            let leave = body(all).pop().expect("the last statement");
+            all.push(leave);
+        }),
+        ("where its body does not end", |all| {
+            let leave = body(all).pop().expect("the last statement");
+            let count = Type { scalar: Scalar::U32, lanes: 1 };
+            body(all).push(less(Expr::u32(0, 1), Expr::Const { bits: 1, ty: count }, vec![leave], Vec::new()));
+        }),
+        ("compares two u32", |all| {
+            *body(all).last_mut().expect("a statement") =
+                Stmt::LeaveUnless { less: (Expr::f32(0.0, 1), Expr::Var(Var(0))) };
+        }),
+    ];
+    for (wanted, change) in breaks {
+        let mut program = left();
+        change(&mut program.bodies[0].kernels[0].body);
+        let found = verify(&program).expect_err(wanted);
+        assert!(found.contains(wanted), "{found}, not {wanted}");
+    }
+}
+
 #[test]
 fn prints_what_is_stateful() {
     let expected = "\

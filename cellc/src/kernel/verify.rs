@@ -436,7 +436,7 @@ impl<'a> Checker<'a> {
                 if walk.written || walk.reverse {
                     return Err(format!("{:?}, of which one place is read, is no other window", walk.name));
                 }
-                self.turns(*count, None, std::slice::from_ref(walk), body)
+                self.turns(*count, None, std::slice::from_ref(walk), body, None)
             }
             Stmt::For { count, turn, backwards, walks, body } => {
                 if let Some(var) = backwards
@@ -444,13 +444,13 @@ impl<'a> Checker<'a> {
                 {
                     return Err(format!("{} is no direction", self.name(*var)));
                 }
-                self.turns(*count, *turn, walks, body)
-            }
-            Stmt::If { less: (a, b), then, otherwise } => {
-                let count = Type { scalar: Scalar::U32, lanes: 1 };
-                if self.expr(a)? != count || self.expr(b)? != count {
-                    return Err("a condition compares two u32".to_owned());
+                match body.split_last() {
+                    Some((Stmt::LeaveUnless { less }, rest)) => self.turns(*count, *turn, walks, rest, Some(less)),
+                    _ => self.turns(*count, *turn, walks, body, None),
                 }
+            }
+            Stmt::If { less, then, otherwise } => {
+                self.condition(less)?;
                 if then.is_empty() && otherwise.is_empty() {
                     return Err("a condition on which nothing depends".to_owned());
                 }
@@ -461,8 +461,17 @@ impl<'a> Checker<'a> {
                 }
                 Ok(())
             }
+            Stmt::LeaveUnless { .. } => Err("a loop is left where its body does not end".to_owned()),
             Stmt::Copy(copied) => self.copied(copied),
             Stmt::Comment(_) => Ok(()),
+        }
+    }
+
+    fn condition(&mut self, (a, b): &(Expr, Expr)) -> Result<(), String> {
+        let count = Type { scalar: Scalar::U32, lanes: 1 };
+        match self.expr(a)? == count && self.expr(b)? == count {
+            true => Ok(()),
+            false => Err("a condition compares two u32".to_owned()),
         }
     }
 
@@ -519,7 +528,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn turns(&mut self, count: usize, turn: Option<Var>, walks: &[Walk], body: &[Stmt]) -> Result<(), String> {
+    /// A loop, which is left unless the one value is below the other.
+    fn turns(
+        &mut self,
+        count: usize,
+        turn: Option<Var>,
+        walks: &[Walk],
+        body: &[Stmt],
+        unless: Option<&(Expr, Expr)>,
+    ) -> Result<(), String> {
         if count == 0 || u32::try_from(count).is_err() {
             return Err(format!("a loop of {count} turns"));
         }
@@ -551,6 +568,7 @@ impl<'a> Checker<'a> {
         for stmt in body {
             self.stmt(stmt)?;
         }
+        unless.map_or(Ok(()), |less| self.condition(less))?;
         self.leave(first_var)?;
         for (walk, window) in walks.iter().zip(self.bases.split_off(first_base)) {
             self.places.remove(&window.base);

@@ -55,6 +55,20 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
+    /// The same, done only on the sides of conditions on which it is wanted.
+    pub(super) fn statements_on_sides(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
+        let (mut doc, mut body) = self.statements(node);
+        let sides = self.lowering.sides(node);
+        if !sides.is_empty() {
+            doc.push("Only on the side of a condition that is taken.".to_owned());
+        }
+        for (condition, side) in sides.iter().rev() {
+            let less = self.side(*condition, *side);
+            body = vec![Stmt::If { less, then: body, otherwise: Vec::new() }];
+        }
+        (doc, body)
+    }
+
     /// Ends the kernel, whose parameters are what its body uses.
     pub(super) fn finish(mut self, name: String, doc: Vec<String>, body: Vec<Stmt>, unroll: bool) {
         let mut params = params(&body);
@@ -279,6 +293,14 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         Expr::Call(self.lowering.function(activation), vec![value])
     }
 
+    /// Two numbers of which the first is below the second where a boolean of one element holds, as Select takes it, or does not hold.
+    pub(super) fn side(&self, condition: Source, holds: bool) -> (Expr, Expr) {
+        let condition = Expr::Load { from: self.lowering.source(condition), lanes: 1 };
+        let [half, zero, one] = [0.5, 0.0, 1.0].map(|v| Expr::f32(v, 1));
+        let number = op(LaneOp::ToBits, vec![op(LaneOp::SelectLess, vec![condition, half, zero, one])]);
+        if holds { (Expr::u32(1, 1), number) } else { (number, Expr::u32(1, 1)) }
+    }
+
     /// One operation element by element; a value that is used twice is named first.
     pub(super) fn apply(&mut self, body: &mut Vec<Stmt>, link: &Pointwise, mut args: Vec<Expr>, lanes: usize) -> Expr {
         use PointwiseFunction as F;
@@ -418,7 +440,7 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
                 reads(at, &mut note);
                 note(walk.of, false);
             }
-            Stmt::If { less, .. } => {
+            Stmt::If { less, .. } | Stmt::LeaveUnless { less } => {
                 reads(&less.0, &mut note);
                 reads(&less.1, &mut note);
             }

@@ -296,7 +296,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Fills `len` elements with 0.
-    fn zeros(&mut self, to: Place, len: usize) -> Vec<Stmt> {
+    pub(super) fn zeros(&mut self, to: Place, len: usize) -> Vec<Stmt> {
         const TURN: usize = 16;
         let width = self.lowering.isa.lanes.min(4);
         let store = |to: Place, at: usize, lanes: usize| Stmt::Store { to: to.at(at), value: Expr::f32(0.0, lanes) };

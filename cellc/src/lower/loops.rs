@@ -1,7 +1,8 @@
 //! TensorIterator and Loop: the statements of a body inside a loop over its trips.
 //!
 //! A piece is a window where the axis is the outermost one in memory; other axes are first brought there, or brought back
-//! afterwards. What a trip hands to the next lies in a place of its own, which the trip's end fills.
+//! afterwards. What a trip hands to the next lies in a place of its own, which the trip's end fills. A loop that a condition ends is left behind the trip in
+//! which it does; that is why pieces are filled with zeros before.
 
 use super::builder::{KernelBuilder, copy};
 use super::layout::{strided, strides};
@@ -73,13 +74,18 @@ impl<'m> KernelBuilder<'_, 'm> {
             {
                 wanted.entry(value).or_insert(place);
             }
+            // trips that are not taken leave 0
+            if body.running.is_some() {
+                before.extend(self.zeros(of, shape.iter().product()));
+            }
             pieces.push((result, place));
         }
         self.lowering.place(&body.body, wanted);
         let mut trip = Vec::new();
         for node in &body.body {
             if self.lowering.is_computed(node) {
-                trip.extend(self.statements(node).1);
+                let statements = self.statements_on_sides(node).1;
+                append(&mut trip, statements);
             }
         }
         for (result, place) in pieces {
@@ -97,10 +103,14 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
         }
         self.hand_on(&mut trip, body);
+        if let Some(running) = body.running.filter(|_| trips > 1) {
+            trip.push(Stmt::LeaveUnless { less: self.side(Source::Value(running), true) });
+        }
         let mut all = before;
         all.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
         all.extend(after);
-        (vec![format!("{}.", counted(trips, "trip"))], all)
+        let most = if body.running.is_some() { "At most " } else { "" };
+        (vec![format!("{most}{}.", counted(trips, "trip"))], all)
     }
 
     /// What the next trip sees.
@@ -151,5 +161,19 @@ impl<'m> KernelBuilder<'_, 'm> {
         dims.extend((0..shape.len()).map(|d| (piece[d], from[d] as isize, to[d])));
         before.push(strided(whole, turned, dims));
         turned
+    }
+}
+
+/// Adds statements behind others: those on the side of a condition on which the last ones are, to these.
+fn append(body: &mut Vec<Stmt>, mut statements: Vec<Stmt>) {
+    if let Some(Stmt::If { less, then, otherwise }) = body.last_mut()
+        && let [Stmt::If { less: other, then: more, otherwise: none }] = &mut statements[..]
+        && less == other
+        && otherwise.is_empty()
+        && none.is_empty()
+    {
+        append(then, std::mem::take(more));
+    } else {
+        body.append(&mut statements);
     }
 }

@@ -35,7 +35,7 @@ use crate::kernel::{
     Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program, Role, Type,
 };
 use crate::model::{Activation, Denormals, Small, Source, ValidCell, ValidModel, ValidNode, ValidOp};
-use crate::plan::{Plan, ProductPlan};
+use crate::plan::{Plan, ProductPlan, Side};
 use builder::{KernelBuilder, copy, flush};
 pub(crate) use memory::element_of;
 use memory::{Memory, PackedWeights};
@@ -152,6 +152,11 @@ impl<'m> Lowering<'m> {
         self.denormals.of(source) == Small::Flushed
     }
 
+    /// The sides of conditions on which an operation is wanted, the outermost first.
+    fn sides(&self, node: &ValidNode) -> &'m [Side] {
+        self.plan.branches.sides(node.op.outputs()[0])
+    }
+
     /// The product of the plan that computes a value, the first of its operation, and its packed weights.
     fn product(&self, value: usize) -> (&'m ProductPlan, &'m [PackedWeights]) {
         let index = self.products[&value];
@@ -214,14 +219,14 @@ impl<'m> Lowering<'m> {
         };
         let Some(halves) = halves else {
             let mut builder = KernelBuilder::new(self);
-            let (doc, body) = builder.statements(node);
+            let (doc, body) = builder.statements_on_sides(node);
             return builder.finish(name, doc, body, unroll);
         };
         for (half, which) in halves.iter().zip(["here", "there"]) {
             let mut builder = KernelBuilder::new(self);
             builder.half = Some(half);
             builder.concurrent(which == "there");
-            let (mut doc, body) = builder.statements(node);
+            let (mut doc, body) = builder.statements_on_sides(node);
             doc.push(format!("Of it {half}."));
             builder.finish(format!("{name}_{which}"), doc, body, unroll);
         }

@@ -190,8 +190,27 @@ impl<'m> KernelBuilder<'_, 'm> {
         value
     }
 
+    /// A Select of which one operand was computed: a copy of that one.
+    fn join(&mut self, select: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
+        let (to, len) = (self.lowering.source(Source::Value(select.out)), self.lowering.len(Source::Value(select.out)));
+        let flushed = self.lowering.denormals.is_flushed_at(select.out);
+        let mut copied = |source: Source| {
+            let from = self.lowering.source(source);
+            match flushed {
+                true => self.flushed_copy(from, to, len),
+                false => self.read(source, from, to),
+            }
+        };
+        let (then, otherwise) = (copied(select.inputs[1]), copied(select.inputs[2]));
+        let less = self.side(select.inputs[0], true);
+        (vec!["What a condition chooses.".to_owned()], vec![Stmt::If { less, then, otherwise }])
+    }
+
     /// Pointwise work on its own: nested loops over what the operands' shapes leave apart.
     pub(super) fn pointwise(&mut self, root: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
+        if self.lowering.plan.branches.is_join(root.out) {
+            return self.join(root);
+        }
         let mut links = vec![root];
         links.extend(self.links(root.out));
         let out = self.stored(root.out);

@@ -93,6 +93,8 @@ impl<'m> Lowering<'m> {
         for link in self.plan.fusion.links(first) {
             reads.extend(self.producers[link].op.reads());
         }
+        // where it is wanted
+        reads.extend(self.sides(node).iter().map(|(condition, _)| *condition));
         // a cell's states, where pointwise work on one is stored too
         reads.extend(root.outputs().into_iter().map(Source::Value));
         // a whole view of what lies in the wanted place is no reading

@@ -118,6 +118,9 @@ impl ValidModel {
             let (initial, next) = (carried.initial, carried.next);
             writeln!(f, "{indent}value {} {shape:?} = {initial} at first, then {next}", carried.value)?;
         }
+        if let Some(running) = body.running {
+            writeln!(f, "{indent}leaves where value {running} is 0")?;
+        }
         self.nodes(&body.body, depth + 1, f)?;
         for result in &body.results {
             match result.pieces {
@@ -195,17 +198,6 @@ impl Display for ValidCell {
             }
         }
         Ok(())
-    }
-}
-
-impl Display for Source {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter(i) => write!(f, "parameter {i}"),
-            Self::Constant(i) => write!(f, "constant {i}"),
-            Self::Variable(i) => write!(f, "variable {i}"),
-            Self::Value(i) => write!(f, "value {i}"),
-        }
     }
 }
 

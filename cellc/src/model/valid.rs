@@ -1,3 +1,5 @@
+use std::fmt::{self, Display, Formatter};
+
 use super::{Activation, CellKind, Coupled, ElementType, InputFile, LedgerEntry, Tensor, WeightLayout};
 
 /// Where a tensor of a [`ValidModel`] comes from. All but sequence lengths are f32 to the kernels.
@@ -11,6 +13,17 @@ pub enum Source {
     Variable(usize),
     /// The i-th of [`ValidModel::values`].
     Value(usize),
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(i) => write!(f, "parameter {i}"),
+            Self::Constant(i) => write!(f, "constant {i}"),
+            Self::Variable(i) => write!(f, "variable {i}"),
+            Self::Value(i) => write!(f, "value {i}"),
+        }
+    }
 }
 
 /// Where W, R, B or P come from.
@@ -572,6 +585,9 @@ pub struct ValidLoop {
     pub slices: Vec<LoopSlice>,
     /// What a trip hands to the next.
     pub carried: Vec<LoopCarried>,
+    /// Which of the carried values says whether the loop goes on. Where it is 0, a trip changes nothing: what it hands on is what it was given, and
+    /// its pieces are 0. So nothing has to be computed from there on.
+    pub running: Option<usize>,
     /// In order.
     pub body: Vec<ValidNode>,
     /// What remains.

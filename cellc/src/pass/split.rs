@@ -29,6 +29,10 @@ fn block(body: &mut [Stmt]) {
                 block(then);
                 block(otherwise);
             }
+            Stmt::LeaveUnless { less } => {
+                expr(&mut less.0);
+                expr(&mut less.1);
+            }
             Stmt::Copy(_) | Stmt::Comment(_) => {}
         }
     }

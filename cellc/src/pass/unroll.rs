@@ -55,8 +55,10 @@ impl Unroll<'_> {
                     let value = self.expr(value);
                     out.push(Stmt::Store { to: self.place(*to), value });
                 }
-                // which way it goes is known only at run time
-                Stmt::For { count, turn, backwards: Some(var), walks, body } => {
+                // which way it goes, or how often, is known only at run time
+                Stmt::For { count, turn, backwards, walks, body }
+                    if backwards.is_some() || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
+                {
                     let turn = turn.map(|turn| self.rename(turn));
                     let walks: Vec<_> = walks.iter().map(|w| Walk { of: self.place(w.of), ..w.clone() }).collect();
                     for walk in &walks {
@@ -64,10 +66,10 @@ impl Unroll<'_> {
                     }
                     let mut inner = Vec::new();
                     self.block(body, &mut inner);
-                    let backwards = Some(self.renamed[var]);
+                    let backwards = backwards.map(|var| self.renamed[&var]);
                     out.push(Stmt::For { count: *count, turn, backwards, walks, body: inner });
                 }
-                Stmt::For { count, turn, backwards: None, walks, body } => {
+                Stmt::For { count, turn, walks, body, .. } => {
                     for k in 0..*count {
                         for walk in walks {
                             let window = if walk.reverse { *count - 1 - k } else { k };
@@ -97,6 +99,9 @@ impl Unroll<'_> {
                     self.block(then, &mut new_then);
                     self.block(otherwise, &mut new_otherwise);
                     out.push(Stmt::If { less, then: new_then, otherwise: new_otherwise });
+                }
+                Stmt::LeaveUnless { less: (a, b) } => {
+                    out.push(Stmt::LeaveUnless { less: (self.expr(a), self.expr(b)) });
                 }
                 Stmt::Copy(copied) => {
                     let (from, to) = (self.place(copied.from), self.place(copied.to));

@@ -3,10 +3,12 @@
 //! A chain starts at an operation that computes and goes on through pointwise operations, as long as nothing else reads what
 //! is handed on, and the other operands lie along the rows and columns of the first operation's result. The new state of a
 //! recurrent cell starts one even where it is read elsewhere too: it is stored as well. After [`MOST_LINKS`] operations a chain
-//! ends, and its value goes through memory: no function of the generated code grows with the depth of the model.
+//! ends, and its value goes through memory: no function of the generated code grows with the depth of the model. All of a chain is on the same sides of
+//! conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Branches;
 use crate::model::{
     Convolve, Dense, Lengths, MatMul, Pointwise, Source, ValidCell, ValidModel, ValidNode, ValidOp, View,
 };
@@ -90,7 +92,7 @@ pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> 
 
 impl Fusion {
     /// The chains of a model; none starts at the first values of `halved`, which two threads compute.
-    pub fn new(model: &ValidModel, halved: &BTreeSet<usize>) -> Self {
+    pub fn new(model: &ValidModel, halved: &BTreeSet<usize>, branches: &Branches) -> Self {
         let mut readers = Readers::default();
         for result in &model.results {
             readers.read(result.source, None);
@@ -100,7 +102,7 @@ impl Fusion {
         }
         readers.level(&model.nodes);
         let mut fusion = Self::default();
-        fusion.level(model, &model.nodes, &readers, halved);
+        fusion.level(model, &model.nodes, &readers, (halved, branches));
         fusion
     }
 
@@ -134,13 +136,19 @@ impl Fusion {
         self.starting(root).map_or(&[], |c| &c.links)
     }
 
-    fn level(&mut self, model: &ValidModel, nodes: &[ValidNode], readers: &Readers, halved: &BTreeSet<usize>) {
-        let level = Level::new(model, nodes, readers);
+    fn level(
+        &mut self,
+        model: &ValidModel,
+        nodes: &[ValidNode],
+        readers: &Readers,
+        (halved, branches): (&BTreeSet<usize>, &Branches),
+    ) {
+        let level = Level::new(model, nodes, readers, branches);
         for (position, node) in nodes.iter().enumerate() {
             let root = node.op.outputs()[0];
             let chain = match &node.op {
                 ValidOp::Loop(body) => {
-                    self.level(model, &body.body, readers, halved);
+                    self.level(model, &body.body, readers, (halved, branches));
                     continue;
                 }
                 ValidOp::Cell(cell) if level.has_new_state_first(cell) && !halved.contains(&root) => {
@@ -160,7 +168,7 @@ impl Fusion {
                 ValidOp::Convolve(Convolve { positions: columns, .. }) => {
                     self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
                 }
-                ValidOp::Pointwise(_) if !self.is_linked(root) => {
+                ValidOp::Pointwise(_) if !self.is_linked(root) && !branches.is_join(root) => {
                     self.follow(&level, root, level.only_reader(root), None, |_, _| true)
                 }
                 _ => continue,
@@ -198,7 +206,9 @@ impl Fusion {
                     if chain.links.len() < MOST_LINKS
                         && fits(level.model, pointwise, at, columns)
                         && takes(pointwise, at)
-                        && !self.is_linked(pointwise.out) =>
+                        && !self.is_linked(pointwise.out)
+                        && !level.branches.is_join(pointwise.out)
+                        && level.branches.sides(pointwise.out) == level.branches.sides(root) =>
                 {
                     at = pointwise.out;
                     chain.links.push(at);
@@ -219,15 +229,16 @@ struct Level<'m> {
     model: &'m ValidModel,
     nodes: &'m [ValidNode],
     readers: &'m Readers,
+    branches: &'m Branches,
     /// By value: the position of the operation that computes it.
     positions: BTreeMap<usize, usize>,
 }
 
 impl<'m> Level<'m> {
-    fn new(model: &'m ValidModel, nodes: &'m [ValidNode], readers: &'m Readers) -> Self {
+    fn new(model: &'m ValidModel, nodes: &'m [ValidNode], readers: &'m Readers, branches: &'m Branches) -> Self {
         let all = nodes.iter().enumerate();
         let positions = all.flat_map(|(at, node)| node.op.outputs().into_iter().map(move |v| (v, at))).collect();
-        Self { model, nodes, readers, positions }
+        Self { model, nodes, readers, branches, positions }
     }
 
     /// The operation that computes a value, if it is of this level.

@@ -3,9 +3,11 @@
 //! What sets the order of summation (panels never do; only which terms a sum has and in what order) depends on the
 //! model alone, so that every instruction set computes the same bits. Tiles depend on the instruction set.
 
+mod branches;
 mod cost;
 mod fusion;
 
+pub use branches::{Branches, Side};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
 pub use fusion::{Along, Fusion, along};
 
@@ -458,6 +460,8 @@ pub struct Plan {
     pub isas: Vec<(&'static Isa, bool)>,
     /// One for each cell and each dense layer of [`ValidModel::all_nodes`].
     pub products: Vec<ProductPlan>,
+    /// What is computed only where a condition says so.
+    pub branches: Branches,
     /// What is done in registers where its operand is computed.
     pub fusion: Fusion,
     /// How far activations may be from their exact values.
@@ -582,8 +586,10 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
     let accuracy = options.accuracy;
     let flush_below = flush_below(options);
     let fuses = options.tuning.fuse != Some(false);
-    let fusion = if fuses { Fusion::new(model, &halved) } else { Fusion::default() };
-    Plan { arch, isas, products, fusion, accuracy, flush_below }
+    let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
+    let branches = Branches::new(model, lanes, options.tuning.branches);
+    let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
+    Plan { arch, isas, products, branches, fusion, accuracy, flush_below }
 }
 
 /// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
@@ -861,6 +867,10 @@ impl fmt::Display for Plan {
         }
         if self.flush_below.is_none() {
             writeln!(f, "denormals are kept")?;
+        }
+        for ((condition, side), count) in self.branches.counts() {
+            let side = if side { "holds" } else { "does not hold" };
+            writeln!(f, "{} only where {condition} {side}", counted(count, "operation"))?;
         }
         for chain in self.fusion.chains() {
             let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();

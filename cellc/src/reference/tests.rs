@@ -340,6 +340,7 @@ fn loops_by_hand() {
             trips: 3,
             slices: vec![LoopSlice { of, axis: 1, reverse, piece }],
             carried: vec![LoopCarried { initial, value, next: Source::Value(next) }],
+            running: None,
             body: vec![
                 pointwise(P::Multiply, vec![Source::Value(value), ten], product),
                 pointwise(P::Add, vec![Source::Value(product), Source::Value(piece)], next),
@@ -369,6 +370,7 @@ fn carried_values_change_together() {
             LoopCarried { initial: a, value: first, next: Source::Value(second) },
             LoopCarried { initial: b, value: second, next: Source::Value(first) },
         ],
+        running: None,
         body: Vec::new(),
         results: vec![LoopResult { of: Source::Value(first), pieces: None, out: last }],
     }));

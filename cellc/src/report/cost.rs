@@ -112,6 +112,7 @@ impl<'a> Counting<'a> {
                 let (then, otherwise) = (self.block(then), self.block(otherwise));
                 condition.and(if then.operations >= otherwise.operations { then } else { otherwise })
             }
+            Stmt::LeaveUnless { less } => self.expression(&less.0).and(self.expression(&less.1)),
             Stmt::Copy(copied) => self.copy(copied),
             Stmt::Comment(_) => Cost::default(),
         }

@@ -2,7 +2,7 @@
 
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, Setting};
-use crate::model::{ValidOp, counted};
+use crate::model::{Pointwise, PointwiseFunction, ValidOp, counted};
 use crate::options::{Options, Threads};
 
 impl Validation<'_> {
@@ -29,7 +29,7 @@ impl Validation<'_> {
     pub(super) fn choices(&mut self) {
         let tuning = &self.options.tuning;
         let (mut columns, mut rows) = (0, 0);
-        let [mut one_row_recurs, mut several_steps, mut pointwise] = [false; 3];
+        let [mut one_row_recurs, mut several_steps, mut pointwise, mut chooses] = [false; 4];
         for node in self.valid.all_nodes() {
             match &node.op {
                 ValidOp::Cell(cell) => {
@@ -39,7 +39,10 @@ impl Validation<'_> {
                     several_steps |= steps > 1;
                 }
                 ValidOp::Dense(dense) => (columns, rows) = (columns.max(dense.outputs), rows.max(dense.rows)),
-                ValidOp::Pointwise(_) => pointwise = true,
+                ValidOp::Pointwise(Pointwise { function, inputs, .. }) => {
+                    pointwise = true;
+                    chooses |= *function == PointwiseFunction::Select && self.valid.len(inputs[0]) == 1;
+                }
                 _ => {}
             }
         }
@@ -60,6 +63,12 @@ impl Validation<'_> {
             switch("alternate", tuning.alternate, one_row_recurs, "the model has no cell of one row"),
             switch("input-first", tuning.input_first, several_steps, "the model has no sequence of several steps"),
             switch("fuse", tuning.fuse, pointwise, "the model has no operation that works element by element"),
+            switch(
+                "branches",
+                tuning.branches,
+                chooses,
+                "the model has no If whose condition is known at run time only",
+            ),
             switch("halves", tuning.halves, self.options.threads == Threads::Two, "a step runs on one thread"),
         ];
         for found in said.into_iter().flatten() {

@@ -135,7 +135,7 @@ impl<'a> Validation<'a> {
         for output in &body.outputs {
             outputs.push(self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out)?);
         }
-        let body = ValidLoop { trips, slices: iteration.slices, carried, body: nodes, results: out };
+        let body = ValidLoop { trips, slices: iteration.slices, carried, running: None, body: nodes, results: out };
         self.emit(node, ValidOp::Loop(body));
         Some(outputs)
     }

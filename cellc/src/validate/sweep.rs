@@ -59,6 +59,7 @@ fn prune(nodes: Vec<ValidNode>, needed: &[bool]) -> Vec<ValidNode> {
                 body.slices.retain(|slice| needed[slice.piece]);
                 body.carried.retain(|carried| needed[carried.value]);
                 body.results.retain(|result| needed[result.out]);
+                body.running = body.running.filter(|&value| needed[value]);
                 body.body = prune(std::mem::take(&mut body.body), needed);
             }
             ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Convolve(_) | ValidOp::Pointwise(_) => {}
@@ -225,6 +226,7 @@ fn each_of_loop(body: &mut ValidLoop, visit: &mut impl FnMut(Name)) {
         visit(Name::Value(&mut carried.value));
         visit(Name::Source(&mut carried.next));
     }
+    body.running.iter_mut().for_each(|value| visit(Name::Value(value)));
     each(&mut body.body, visit);
     for result in &mut body.results {
         visit(Name::Source(&mut result.of));

@@ -1,6 +1,6 @@
 //! Loops that end when a condition says so, which only a call knows, and loops that carry integers or read the number of the iteration.
 //!
-//! Every iteration up to the largest count is computed; from the one on that the condition ends, values stay what they are.
+//! Iterations are defined up to the largest count; from the one on that the condition ends, values stay what they are. So the loop can be left there.
 
 use super::loops::{Cut, iteration_number};
 use super::shape::Geometry;
@@ -168,7 +168,7 @@ impl<'a> Validation<'a> {
             let initial = self.selected(node, &number(0, counter.element()), zeros)?;
             handed.push((usize::MAX, Handed { initial, value: counter, next }));
         }
-        let mut endings = Vec::new();
+        let (mut endings, mut goes_on) = (Vec::new(), None);
         if let (true, Some(condition)) = (ends, body.condition) {
             let condition = self.view(node, &results[condition], Geometry::reshaped(Vec::new()))?;
             let more = self.converted(node, &running, ElementType::I64)?;
@@ -179,20 +179,33 @@ impl<'a> Validation<'a> {
                 _ => number(1, ElementType::Bool),
             };
             endings = vec![next_count.clone(), next.clone()];
+            goes_on = Some(running.clone());
             handed.push((usize::MAX, Handed { initial: number(0, ElementType::I64), value: count, next: next_count }));
             handed.push((usize::MAX, Handed { initial: go, value: running.clone(), next }));
         }
         let mut pieces = Vec::new();
         for output in &body.outputs {
+            let of = &results[output.result];
             let own = handed.iter().find(|(result, _)| *result == output.result && output.concatenation.is_none());
-            let value = match (own, ends, output.concatenation) {
-                (Some((_, handed)), ..) => handed.next.clone(),
-                (None, true, Some(_)) => {
-                    let of = &results[output.result];
+            let value = match (own, of) {
+                (Some((_, handed)), _) => handed.next.clone(),
+                (None, _) if !ends => of.clone(),
+                (None, _) if output.concatenation.is_some() => {
                     let zero = self.number_like(of, 0.0)?;
                     self.computed(node, E::Select, vec![running.clone(), of.clone(), zero])?
                 }
-                _ => results[output.result].clone(),
+                (None, Known::Constant(..)) => of.clone(),
+                // handed on, so that it is the last one that there was
+                (None, _) => {
+                    let (shape, range) = (self.shape_of(of), self.range_of(of));
+                    let zero = self.number_like(of, 0.0)?;
+                    let initial = self.selected(node, &zero, shape.clone())?;
+                    let range = [range[0].min(0.0), range[1].max(0.0)];
+                    let value = self.handed_on(node, shape, of.element(), range)?;
+                    let next = self.computed(node, E::Select, vec![running.clone(), of.clone(), value.clone()])?;
+                    handed.push((output.result, Handed { initial, value, next: next.clone() }));
+                    next
+                }
             };
             pieces.push(value);
         }
@@ -230,7 +243,11 @@ impl<'a> Validation<'a> {
                 self.endings.insert(*value, Ending { count, truncated, parts_along: axis });
             }
         }
-        self.emit(node, ValidOp::Loop(ValidLoop { trips: most, slices, carried, body: nodes, results: out }));
+        let running = goes_on.and_then(|known| match known {
+            Known::Source(Source::Value(value), _) => Some(value),
+            _ => None,
+        });
+        self.emit(node, ValidOp::Loop(ValidLoop { trips: most, slices, carried, running, body: nodes, results: out }));
         Some(Ok(outputs))
     }
 

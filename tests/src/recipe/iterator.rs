@@ -3,7 +3,7 @@
 use super::choices::{Choices, SIZES};
 use super::drawing::{Drawing, Item, MOST};
 use super::operations::{Model, in_a};
-use crate::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile};
+use crate::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile, Port};
 
 /// The most pieces of an iterator.
 const MOST_TRIPS: usize = 6;
@@ -25,6 +25,14 @@ impl Drawing {
             if choices.one_in("carries_a_row", 2) { vec![1, choices.pick("columns", &SIZES)] } else { piece.clone() };
         let initial = self.state(choices, &carried);
         let around = self.item(choices);
+        let ends = choices.one_in("ends", 3);
+        let go = ends.then(|| match self.level == 0 && choices.one_in("starts", 2) {
+            true => self.parameter("boolean", &[]),
+            false => {
+                let [less, more] = [0.0, 1.0].map(|value| self.number(value));
+                self.file.operation("Less", "opset1", "", &[&less, &more], &[])
+            }
+        });
         let mut file = ModelFile::default();
         file.weights = std::mem::take(&mut self.file.weights);
         let of_piece = file.parameter("", &piece);
@@ -39,7 +47,7 @@ impl Drawing {
         }
         // what comes last is the first that is chosen
         body.push(of_carried.clone(), MOST);
-        body.push(of_piece, x.most);
+        body.push(of_piece.clone(), x.most);
         let operations = in_a(Model::Body);
         for _ in 0..=choices.below("more", 3) {
             let operation = operations[choices.index(operations.len())];
@@ -55,12 +63,19 @@ impl Drawing {
         if last.most > 1.0 || choices.one_in("tanh", 2) {
             next = body.plain("Tanh", &next);
         }
+        // of how many parts a whole is, nothing but a result may ask where only a call knows
+        let has_parts = !ends || self.level == 0;
         let mut outputs = Vec::new();
-        if choices.one_in("last", 2) {
+        if choices.one_in("last", 2) || ends {
             let shape = carried.clone();
             outputs.push(IteratedOutput { of: next.clone(), pieces: None, shape });
         }
-        if outputs.is_empty() || choices.one_in("all", 2) {
+        if choices.one_in("last_of_others", 3) {
+            let Item { port: of, .. } = body.item(choices);
+            let shape = of.shape.clone();
+            outputs.push(IteratedOutput { of, pieces: None, shape });
+        }
+        if has_parts && (outputs.is_empty() || choices.one_in("all", 2)) {
             let Item { port, .. } = body.item(choices);
             let at = choices.below("along", port.shape.len() + 1);
             let mut shape = port.shape.clone();
@@ -70,13 +85,25 @@ impl Drawing {
             shape[at] = trips;
             outputs.push(IteratedOutput { of, pieces: Some((at, choices.one_in("from_last", 3))), shape });
         }
+        let until = ends.then(|| {
+            let axes: Vec<i64> = (0..piece.len() as i64).collect();
+            let axes = body.file.integers(&[axes.len()], &axes);
+            let largest = body.file.operation("ReduceMax", "opset1", "keep_dims=\"false\"", &[&of_piece, &axes], &[]);
+            let limit = body.number(choices.pick("limit", &[0.5, 0.0, 2.0]));
+            body.file.operation("Less", "opset1", "", &[&largest, &limit], &[])
+        });
         self.random = body.random;
+        let until = go.zip(until).map(|(go, condition)| (trips, go, condition));
         let mut inputs: Vec<IteratedInput> = inputs
             .into_iter()
             .map(|(of, slice, parameter)| IteratedInput { of, parameter, slice, next: None })
             .collect();
         inputs.push(IteratedInput { of: initial, parameter: of_carried, slice: None, next: Some(next) });
-        let ports = self.file.iterator(Iterated { body: body.file, inputs, outputs });
-        self.some_of(choices, &ports, MOST);
+        let is_whole: Vec<bool> = outputs.iter().map(|output| output.pieces.is_some()).collect();
+        let ports = self.file.iterator(Iterated { body: body.file, inputs, outputs, until });
+        let (whole, last): (Vec<_>, Vec<_>) = ports.into_iter().zip(is_whole).partition(|(_, whole)| *whole && ends);
+        self.needed.extend(whole.into_iter().map(|(port, _)| port));
+        let last: Vec<Port> = last.into_iter().map(|(port, _)| port).collect();
+        self.some_of(choices, &last, MOST);
     }
 }

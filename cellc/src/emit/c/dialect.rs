@@ -223,7 +223,7 @@ impl Dialect for C<'_> {
 
     fn scratch(&mut self, block: &Block, _vectors: bool) {
         let aligned = super::aligned(self.alignment);
-        let _ = writeln!(self.out, "    {aligned}float {}[{}];", block.name, block.len);
+        self.line(&format!("{aligned}float {}[{}];", block.name, block.len));
     }
 
     fn end_kernel(&mut self) {
@@ -554,6 +554,12 @@ impl Dialect for C<'_> {
         self.depth -= 1;
         self.line("} else {");
         self.depth += 1;
+    }
+
+    fn leave_unless(&mut self, a: Text, b: Text) {
+        self.line(&format!("if ({} >= {}) {{", a.operand(), b.operand()));
+        self.line("    break;");
+        self.line("}");
     }
 
     fn end_block(&mut self) {

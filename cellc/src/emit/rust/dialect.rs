@@ -366,6 +366,10 @@ impl Dialect for Rust {
         self.out.push_str("} else {\n");
     }
 
+    fn leave_unless(&mut self, a: Text, b: Text) {
+        let _ = writeln!(self.out, "if {} >= {} {{ break; }}", a.operand(), b.operand());
+    }
+
     fn end_block(&mut self) {
         self.out.push_str("}\n");
     }

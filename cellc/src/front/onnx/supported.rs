@@ -258,14 +258,14 @@ pub static SUPPORTED: &[Supported] = &[
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],
         1..=1,
         bodies::choice,
-        "where the condition is known at run time only, both branches are computed",
+        "where the condition is known at run time only, a step computes the branch that it chooses, of small ones both",
     ),
     row(
         "Loop",
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],
         0..=ANY,
         bodies::iterate,
-        "a constant trip count, or --max-steps; a condition of run time leaves the largest count of iterations, of which outputs <name>_len and <name>_truncated tell",
+        "a constant trip count, or --max-steps; where a condition of run time ends it earlier, outputs have room for the largest count, and <name>_len and <name>_truncated tell of it",
     ),
     row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis"),
 ];

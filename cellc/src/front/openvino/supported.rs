@@ -194,7 +194,12 @@ pub const SUPPORTED: &[Supported] = {
             "slices in both directions, back edges; any of these operations in the body",
         ),
         row("Loop", FIVE, K::Loop, "the trip count, or when the condition ends the loop, must be constant"),
-        row("If", &["opset8"], K::If, "where the condition is known at run time only, both branches are computed"),
+        row(
+            "If",
+            &["opset8"],
+            K::If,
+            "where the condition is known at run time only, a step computes the branch that it chooses, of small ones both",
+        ),
         row("ReadValue", &["opset3", "opset6"], K::ReadValue, "a variable; its initial value must be constant"),
         row("Assign", &["opset3", "opset6"], K::Assign, "the value of the variable in the next call"),
         row("MatMul", ONE, K::MatMul, "any number of dimensions; either side can be transposed"),

@@ -146,6 +146,54 @@ fn iterations_that_differ_are_written_out() {
     assert_eq!(run(1, false, true, false), (true, 1.0, vec![1.0]), "once is always the same");
 }
 
+/// h' = h + x and 2 h, as long as h' < limit.
+fn body_with_an_end() -> Model {
+    let mut graph = Graph::default();
+    let [x, h, limit] =
+        ["x", "h", "limit"].map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
+    let next = graph.elementwise(Elementwise::Add, &[h, x]);
+    let two = graph.floats(&[], &[2.0]);
+    let twice = graph.elementwise(Elementwise::Multiply, &[h, two]);
+    let go = graph.elementwise(Elementwise::Less, &[next, limit]);
+    graph.result("h'", next);
+    graph.result("2h", twice);
+    graph.result("go", go);
+    graph.0
+}
+
+/// What the last iteration gives and hands to none is that of the last iteration that there is.
+#[test]
+fn the_end_of_a_loop_is_where_its_condition_says() {
+    let mut graph = Graph::default();
+    let (count, go) = (graph.int(10), graph.input_of("go", &[], ElementType::Bool));
+    let [x, h, limit] = ["x", "h", "limit"].map(|name| graph.input_of(name, &[1], ElementType::F32));
+    let inputs = [None, Some(0), None].into_iter().enumerate();
+    let inputs =
+        inputs.map(|(parameter, back_edge)| LoopInput { parameter, input: 2 + parameter, slice: None, back_edge });
+    let outputs = [(0, None), (1, None), (2, None), (1, Some(forward(0)))];
+    let op = Loop {
+        body: body_with_an_end(),
+        counted: true,
+        inputs: inputs.collect(),
+        outputs: outputs.map(|(result, concatenation)| LoopOutput { result, concatenation }).into(),
+        current_iteration: None,
+        condition: Some(2),
+    };
+    let out = graph.ops(Op::Loop(Box::new(op)), &[count, go, x, h, limit], 4);
+    for (name, out) in ["h'", "2h", "go", "all"].into_iter().zip(out) {
+        graph.result(name, out);
+    }
+    let run = |go: f64, x: f64, limit: f64| {
+        let got = computed(&graph, &[vec![go], vec![x], vec![0.5], vec![limit]]);
+        ([0, 1, 2].map(|result| got[result].1[0]), got[3].1.clone())
+    };
+    let after = |parts: &[f64]| [parts, &vec![0.0; 10 - parts.len()]].concat();
+    assert_eq!(run(1.0, 1.0, 3.0), ([3.5, 5.0, 0.0], after(&[1.0, 3.0, 5.0])));
+    assert_eq!(run(1.0, 1.0, 1.0), ([1.5, 1.0, 0.0], after(&[1.0])), "once");
+    assert_eq!(run(1.0, 0.0, 1.0), ([0.5, 1.0, 1.0], after(&[1.0; 10])), "as often as there is room for");
+    assert_eq!(run(0.0, 1.0, 3.0), ([0.5, 0.0, 0.0], after(&[])), "not once");
+}
+
 #[test]
 fn loops_stand_inside_loops() {
     // the inner loop adds the pieces of what the outer one cuts

@@ -238,6 +238,7 @@ fn choices_that_cannot_apply_are_said() {
         alternate: Some(true),
         input_first: Some(false),
         fuse: Some(true),
+        branches: Some(false),
         halves: Some(true),
     };
     let fits = Tuning { panel_columns: Some(5), rows_at_once: Some(2), ..Tuning::default() };

@@ -1,0 +1,225 @@
+//! Which operations are computed only where a condition of run time says that they are needed.
+//!
+//! An If is both of its sides and, for each output, a Select. Of a Select whose condition is one element only one operand is wanted, so what nothing else
+//! reads is wanted on that side alone: the sides of an If, and what stands in front of a Where. It is computed there, and the Select becomes a copy. Where there is
+//! little of it, it is computed always, as a Select in registers takes less time than a branch that is predicted wrongly.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Pointwise, PointwiseFunction, Source, ValidModel, ValidNode, ValidOp};
+
+/// So many operations on the widest vectors take longer than a branch that is predicted wrongly every other time, and the copy behind it.
+const BRANCH: usize = 16;
+
+/// Operations that a division, and one that a function of activation, a softmax or a look for the largest element counts.
+const DIVISION: usize = 4;
+const FUNCTION: usize = 16;
+
+/// A condition, and whether it has to hold.
+pub type Side = (Source, bool);
+
+/// Which operations are computed only on one side of a condition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Branches {
+    /// By the first value of an operation: the sides that it is on, the outermost first.
+    sides: BTreeMap<usize, Vec<Side>>,
+    /// The values of the Selects that copy what is computed on a side.
+    joins: BTreeSet<usize>,
+}
+
+impl Branches {
+    /// Of a model, for instruction sets of so many lanes; `asked`: wherever it is possible, or nowhere.
+    pub fn new(model: &ValidModel, lanes: usize, asked: Option<bool>) -> Self {
+        let mut branches = Self::default();
+        let least = match asked {
+            Some(false) => return branches,
+            Some(true) => 0,
+            None => BRANCH * lanes,
+        };
+        let results = model.results.iter().map(|result| result.source);
+        let wanted = results.chain(model.variables.iter().filter_map(|variable| variable.next)).collect();
+        branches.level(model, &Level::new(&model.nodes, wanted, None), least);
+        branches
+    }
+
+    /// The sides that the operation of a value is on, the outermost first: none where it is computed always.
+    pub fn sides(&self, value: usize) -> &[Side] {
+        self.sides.get(&value).map_or(&[], |sides| sides)
+    }
+
+    /// Whether a value is a Select that copies what was computed on one side.
+    pub fn is_join(&self, value: usize) -> bool {
+        self.joins.contains(&value)
+    }
+
+    /// How many operations each side has, in order.
+    pub fn counts(&self) -> BTreeMap<Side, usize> {
+        let mut counts = BTreeMap::new();
+        for side in self.sides.values().flatten() {
+            *counts.entry(*side).or_default() += 1;
+        }
+        counts
+    }
+
+    fn level(&mut self, model: &ValidModel, level: &Level<'_>, least: usize) {
+        let mut work: BTreeMap<Side, usize> = BTreeMap::new();
+        for (node, sides) in level.nodes.iter().zip(level.sides(model, |_| true)) {
+            let own = operations(model, node);
+            for side in sides {
+                let sum = work.entry(side).or_default();
+                *sum = own.saturating_add(*sum);
+            }
+        }
+        let sides = level.sides(model, |side| work.get(side).is_some_and(|work| *work >= least));
+        let is_on = |source: Source, side: Side| level.position(source).is_some_and(|at| sides[at].contains(&side));
+        for node in level.nodes {
+            if let Some(choice) = level.choice(model, node)
+                && choice.operands.iter().any(|(source, side)| is_on(*source, (choice.condition, *side)))
+            {
+                self.joins.insert(choice.out);
+            }
+            if let ValidOp::Loop(body) = &node.op {
+                let next = body.carried.iter().map(|carried| carried.next);
+                let wanted = next.chain(body.results.iter().map(|result| result.of)).collect();
+                self.level(model, &Level::new(&body.body, wanted, body.running), least);
+            }
+        }
+        let all = level.nodes.iter().zip(sides).filter(|(_, sides)| !sides.is_empty());
+        self.sides.extend(all.map(|(node, sides)| (node.op.outputs()[0], sides)));
+    }
+}
+
+/// The operations of a model, or of one loop's body.
+struct Level<'m> {
+    nodes: &'m [ValidNode],
+    /// What is always wanted of them.
+    wanted: Vec<Source>,
+    /// Whether the loop goes on: where it does not, nothing is computed, so that nothing has to ask for it.
+    running: Option<usize>,
+    /// By value: which of the operations computes it.
+    positions: BTreeMap<usize, usize>,
+}
+
+/// A Select of which either operand can be copied.
+struct Choice {
+    condition: Source,
+    /// Each with the side on which it is wanted.
+    operands: [(Source, bool); 2],
+    out: usize,
+}
+
+impl<'m> Level<'m> {
+    fn new(nodes: &'m [ValidNode], wanted: Vec<Source>, running: Option<usize>) -> Self {
+        let outputs = nodes.iter().enumerate();
+        let outputs = outputs.flat_map(|(at, node)| node.op.outputs().into_iter().map(move |value| (value, at)));
+        Self { nodes, wanted, running, positions: outputs.collect() }
+    }
+
+    /// Which of the operations computes a tensor, if one does.
+    fn position(&self, source: Source) -> Option<usize> {
+        match source {
+            Source::Value(value) => self.positions.get(&value).copied(),
+            _ => None,
+        }
+    }
+
+    /// An operation as a choice, if it is one.
+    fn choice(&self, model: &ValidModel, node: &ValidNode) -> Option<Choice> {
+        let ValidOp::Pointwise(Pointwise { function: PointwiseFunction::Select, inputs, out }) = &node.op else {
+            return None;
+        };
+        let (condition, len) = (inputs[0], model.len(Source::Value(*out)));
+        let asks = model.len(condition) == 1 && self.running.is_none_or(|value| condition != Source::Value(value));
+        let copies = inputs[1..].iter().all(|operand| model.len(*operand) == len);
+        let operands = [(inputs[1], true), (inputs[2], false)];
+        (asks && copies).then_some(Choice { condition, operands, out: *out })
+    }
+
+    /// By operation: the sides on which alone it is wanted, of those that are `worth` it.
+    fn sides(&self, model: &ValidModel, worth: impl Fn(&Side) -> bool) -> Vec<Vec<Side>> {
+        let mut wanted = Wanted::default();
+        self.wanted.iter().for_each(|source| wanted.on(*source, &[]));
+        let mut all = vec![Vec::new(); self.nodes.len()];
+        for (position, node) in self.nodes.iter().enumerate().rev() {
+            let mut sides = wanted.of(&node.op.outputs());
+            // as far as the conditions are known by then
+            let is_known = |(condition, _): &&Side| self.position(*condition).is_none_or(|at| at < position);
+            sides.truncate(sides.iter().take_while(is_known).count());
+            match self.choice(model, node) {
+                None => node.op.reads().into_iter().for_each(|source| wanted.on(source, &sides)),
+                Some(choice) => {
+                    wanted.on(choice.condition, &sides);
+                    for (operand, side) in choice.operands {
+                        let side = (choice.condition, side);
+                        let own = Some(side).filter(|side| worth(side) && !sides.contains(side));
+                        wanted.on(operand, &sides.iter().copied().chain(own).collect::<Vec<_>>());
+                    }
+                }
+            }
+            all[position] = sides;
+        }
+        all
+    }
+}
+
+/// By value: on which sides it is wanted.
+#[derive(Default)]
+struct Wanted(BTreeMap<usize, Vec<Side>>);
+
+impl Wanted {
+    /// A tensor is wanted on these sides too.
+    fn on(&mut self, source: Source, sides: &[Side]) {
+        if let Source::Value(value) = source {
+            let all = self.0.entry(value).or_insert_with(|| sides.to_vec());
+            common(all, sides);
+        }
+    }
+
+    /// The sides on which some of these values are wanted.
+    fn of(&self, values: &[usize]) -> Vec<Side> {
+        let mut each = values.iter().filter_map(|value| self.0.get(value));
+        let mut all = each.next().cloned().unwrap_or_default();
+        each.for_each(|sides| common(&mut all, sides));
+        all
+    }
+}
+
+/// Leaves the sides that both have around them.
+fn common(all: &mut Vec<Side>, others: &[Side]) {
+    let same = all.iter().zip(others).take_while(|(one, other)| one == other).count();
+    all.truncate(same);
+}
+
+/// How much an operation does: operations on single elements, about.
+fn operations(model: &ValidModel, node: &ValidNode) -> usize {
+    let product = |sizes: &[usize]| sizes.iter().copied().fold(1, usize::saturating_mul);
+    let len = |source: Source| model.len(source);
+    match &node.op {
+        ValidOp::Cell(cell) => {
+            let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+            product(&[steps, cell.batch, cell.kind.gates(), cell.hidden_size, cell.input_size + cell.hidden_size])
+        }
+        ValidOp::Dense(dense) => product(&[dense.rows, dense.inputs, dense.outputs]),
+        ValidOp::MatMul(matmul) => product(&[matmul.batch, matmul.rows, matmul.inner, matmul.columns]),
+        ValidOp::Convolve(convolve) => convolve.multiply_adds(),
+        ValidOp::Pointwise(pointwise) => {
+            let each = match pointwise.function {
+                PointwiseFunction::Activation(_) => FUNCTION,
+                PointwiseFunction::Divide => DIVISION,
+                _ => 1,
+            };
+            product(&[each, len(Source::Value(pointwise.out))])
+        }
+        ValidOp::Softmax(softmax) => product(&[FUNCTION, len(softmax.input)]),
+        ValidOp::Reduce(reduce) => len(reduce.input),
+        ValidOp::View(view) => len(Source::Value(view.out)),
+        ValidOp::Concat(concat) => len(Source::Value(concat.out)),
+        ValidOp::Loop(body) => {
+            let trip = body.body.iter().map(|node| operations(model, node)).fold(0, usize::saturating_add);
+            trip.saturating_mul(body.trips)
+        }
+        ValidOp::Integers(integers) => len(Source::Value(integers.out)),
+        ValidOp::Lookup(lookup) => len(Source::Value(lookup.out)),
+        ValidOp::TopK(top) => product(&[FUNCTION, top.count, len(top.input)]),
+    }
+}
