@@ -74,7 +74,8 @@ fn branches() -> ModelFile {
     let which = file.parameter_of("which", "boolean", &[]);
     let given = [file.parameter("x", &[1, 7]), file.parameter("h", &[1, 40])];
     let branches = [37, 41].map(|factor: usize| {
-        let mut body = ModelFile { weights: std::mem::take(&mut file.weights), ..ModelFile::default() };
+        let mut body = ModelFile::default();
+        body.weights = std::mem::take(&mut file.weights);
         let [x, h] = given.each_ref().map(|port| body.parameter("", &port.shape));
         let weights = [vec![120, 7], vec![120, 40], vec![160]].map(|shape: Vec<usize>| {
             let scale = weight_scale(&shape);

@@ -1,7 +1,6 @@
 //! How C spells what the walk says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use super::super::traversal::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal, function_name};
 use super::block_comment;
