@@ -254,7 +254,7 @@ pub(crate) fn identifier(text: &str) -> Option<String> {
     Some(name)
 }
 
-/// The prefix for a whole generated file: like [`identifier`], and nothing that the file itself or a C library declares.
+/// The prefix for a whole generated file: like `identifier`, and nothing that the file itself or a C library declares.
 pub fn prefix(name: &str, pool: bool) -> String {
     match identifier(name) {
         None => "model".to_string(),

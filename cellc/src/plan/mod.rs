@@ -480,11 +480,6 @@ impl Plan {
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }
 
-    /// The instruction set that makes 0 of subnormal numbers, if there is one: the baseline makes such a step again.
-    pub fn flushing(&self) -> Option<usize> {
-        self.isas.iter().position(|(isa, _)| isa.c_flushes.is_some())
-    }
-
     /// The instruction set whose body the target's C compiler makes if it is told nothing else.
     #[cfg(feature = "builder")]
     pub fn usual(&self) -> usize {
