@@ -96,6 +96,10 @@ pub(crate) fn program(model: &ValidModel, plan: &Plan) -> Program {
     check(&program, "split");
     program.bodies.iter_mut().for_each(pass::unroll);
     check(&program, "unroll");
+    for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (isa, _))| isa.calls_each) {
+        pass::gather(body);
+    }
+    check(&program, "gather");
     program
 }
 

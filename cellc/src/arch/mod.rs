@@ -41,6 +41,8 @@ pub struct Arch {
     pub c_float_flags: &'static str,
     /// C: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
     pub c_refused: (&'static str, &'static str),
+    /// C: where loads add a constant to an address for nothing, and compilers that work out addresses of their own must be kept from it; empty: nowhere.
+    pub c_rows: &'static str,
     /// Rust: an attribute of structs whose fields are read as vectors.
     pub rust_struct: &'static str,
     /// Bytes: weights, states and scratch memory start at multiples of so many.
@@ -124,6 +126,8 @@ pub struct Isa {
     pub c_loads: &'static [CLoads],
     /// Whether activations are functions that are called, not copied to every place: where code is scarce.
     pub calls: bool,
+    /// C: whether one call computes an activation of several values, as constants are no part of instructions and each call loads them.
+    pub calls_each: bool,
     /// Vectors of neighbouring columns that a pass over the rows of weights takes at most, where passes of equal size are a loop; 0: as many
     /// as there are registers for, and each pass has text of its own.
     pub pass: usize,
@@ -327,6 +331,7 @@ pub static GENERIC: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    calls_each: false,
     // as many as registers hold
     pass: 12,
     fma: false,
@@ -479,6 +484,9 @@ pub static PORTABLE: Arch = Arch {
     ..ONE_LANE
 };
 
+/// C: where the compiler is one for WebAssembly.
+const WASM: &str = "defined(__wasm__)";
+
 /// WebAssembly, with simd128 or without.
 pub static WASM32: Arch = Arch {
     name: "wasm32",
@@ -487,6 +495,7 @@ pub static WASM32: Arch = Arch {
     isas: &[],
     c_tuning: &[],
     c_float_flags: "no flag of clang does otherwise there",
+    c_rows: WASM,
     rust_struct: "",
     alignment: 16,
     // eight columns
@@ -537,6 +546,7 @@ pub static ANY: Arch = Arch {
     c_tuning: &[x86::C_TUNING, arm::C_TUNING],
     c_float_flags: PORTABLE.c_float_flags,
     c_refused: (arm::CLANG_WITH_HELIUM, arm::WITHOUT_HELIUM),
+    c_rows: WASM,
     ..X86_64
 };
 

@@ -185,6 +185,16 @@ pub(super) trait Dialect {
     fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _ty: Type) {
         unreachable!("emit: this dialect loads one value at a time")
     }
+    /// Whether one statement calls a function for several values.
+    fn calls_each(&self) -> bool {
+        false
+    }
+    /// Declares the values that a function gives for these; what they are in on the way has another name.
+    fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
+        unreachable!("emit: this dialect calls a function for one value at a time")
+    }
+    /// At the start of a loop of sums: a window that it reads.
+    fn row(&mut self, _window: &Block) {}
     /// At the start of a loop whose turns compute and store vectors, each for itself, or add integers to vectors, in whatever order.
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
@@ -243,6 +253,22 @@ fn loaded(value: &Expr) -> Option<(Place, Type)> {
         },
         _ => None,
     }
+}
+
+/// The values of a function of one argument that are declared one after the other, none of which needs another: their names and arguments.
+fn same_calls<'a>(var: Var, function: usize, args: &'a [Expr], others: &'a [Stmt]) -> Vec<(Var, &'a [Expr])> {
+    let mut all = vec![(var, args)];
+    for stmt in others {
+        match stmt {
+            Stmt::Let { var, mutable: false, value: Expr::Call(next, args) }
+                if *next == function && !args.iter().any(|arg| arg.any(&mut |part| all.iter().any(|(var, _)| *part == Expr::Var(*var)))) =>
+            {
+                all.push((*var, args));
+            }
+            _ => break,
+        }
+    }
+    all
 }
 
 /// Whether a loop adds integers up: unlike those of f32, their sums may be formed in any order.
@@ -470,6 +496,18 @@ impl Traversal<'_> {
         while let [stmt, others @ ..] = rest {
             rest = others;
             match stmt {
+                Stmt::Let { var, value: Expr::Call(function, args), .. } if dialect.calls_each() => {
+                    let all = same_calls(*var, *function, args, others);
+                    if let [_, _, ..] = all[..] {
+                        let args = all.iter().flat_map(|(_, args)| *args).map(|arg| self.expr(arg, dialect)).collect();
+                        let between = self.scope.unique("values");
+                        let names: Vec<_> = all.iter().map(|(var, _)| &*self.names[var.0]).collect();
+                        dialect.declare_calls(&names, &between, &self.shared.functions[*function], args);
+                        rest = &others[all.len() - 1..];
+                    } else {
+                        self.declare(stmt, dialect);
+                    }
+                }
                 Stmt::Let { value, .. } => {
                     let first = loaded(value).map(|(from, ty)| (from, ty, self.base(from.base)));
                     let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
@@ -530,7 +568,11 @@ impl Traversal<'_> {
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
                     dialect.begin_for(*count, name(turn), name(backwards), &walking);
                     drop(walking);
+                    let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
                     for (walk, window) in walks.iter().zip(windows) {
+                        if has_sums && !walk.written {
+                            dialect.row(&window);
+                        }
                         self.enter(walk.window, window);
                     }
                     if self.has_only_vectors(body) || takes_overlapping(walks, body) || has_integer_sums(body) {

@@ -858,6 +858,12 @@ impl Expr {
         }
     }
 
+    /// Whether it is such, or anything in it.
+    pub fn any(&self, is: &mut impl FnMut(&Self) -> bool) -> bool {
+        let (Self::Op(_, args) | Self::Call(_, args)) = self else { return is(self) };
+        is(self) || args.iter().any(|arg| arg.any(is))
+    }
+
     /// A u32 constant in every lane.
     pub fn u32(bits: u32, lanes: usize) -> Self {
         Self::Const { bits, ty: Type { scalar: Scalar::U32, lanes } }

@@ -125,6 +125,53 @@ fn runs_loops_windows_and_functions() {
 }
 
 #[test]
+fn calls_of_one_function_are_gathered() {
+    let mut program = program();
+    let kernel = &mut program.bodies[0].kernels[0];
+    let f1 = Type::f32(1);
+    let [a, b, c] = ["a", "b", "c"].map(|name| kernel.local(name, f1));
+    let double = |arg: Expr| Expr::Call(0, vec![arg]);
+    let at = |offset: usize| Place { offset, ..X.into() };
+    let named = |var: Var, value: Expr| Stmt::Let { var, mutable: false, value };
+    kernel.params.retain(|(id, _)| *id != WEIGHTS);
+    kernel.scratch.clear();
+    kernel.body = vec![
+        named(a, op(LaneOp::Add, vec![double(load(at(0), 1)), Expr::f32(1.0, 1)])),
+        named(b, double(Expr::Var(a))),
+        named(c, double(load(at(1), 1))),
+        store(place(Base::Buffer(OUT), 0), Expr::Var(b)),
+        // of what is stored, only what reads no memory is computed earlier
+        store(place(Base::Buffer(OUT), 1), double(Expr::Var(c))),
+        store(place(Base::Buffer(OUT), 2), double(load(place(Base::Buffer(OUT), 0), 1))),
+        store(place(Base::Buffer(OUT), 3), Expr::f32(0.0, 1)),
+        store(place(Base::Buffer(OUT), 4), Expr::f32(0.0, 1)),
+    ];
+    let mut gathered = program.clone();
+    pass::gather(&mut gathered.bodies[0]);
+    let run = |program: &Program| {
+        verify(program).expect("a right program");
+        let mut memory: Vec<_> = program.buffers.iter().map(|b| vec![0.0; b.len]).collect();
+        memory[0] = vec![1.0, 10.0, 100.0];
+        interpret(program.body(0), &mut memory);
+        memory[2].clone()
+    };
+    assert_eq!(run(&program), [6.0, 40.0, 12.0, 0.0, 0.0]);
+    assert_eq!(run(&gathered), run(&program));
+    let calls: Vec<_> = gathered.bodies[0].kernels[0]
+        .body
+        .iter()
+        .map(|stmt| match stmt {
+            Stmt::Let { value: Expr::Call(..), .. } => 'c',
+            Stmt::Let { .. } => 'l',
+            Stmt::Store { value, .. } if value.any(&mut |part| matches!(part, Expr::Call(..))) => 'C',
+            _ => 's',
+        })
+        .collect();
+    // two that need none, what one of them makes, two that need it or the other
+    assert_eq!(calls, ['c', 'c', 'l', 'c', 'c', 's', 's', 'C', 's', 's']);
+}
+
+#[test]
 fn what_is_not_written_shows() {
     let mut program = program();
     program.bodies[0].kernels[0].body.pop();

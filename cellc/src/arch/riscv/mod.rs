@@ -4,10 +4,19 @@ mod work;
 
 use super::{Arch, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT, X86_64};
 
+/// What tells gcc how to compile for it.
+const C_TUNING: &str = "\
+#if defined(__riscv)
+/* gcc's first scheduling pass takes more registers than there are, and values spill. */
+#pragma GCC optimize(\"sched-pressure\")
+#endif
+";
+
 /// One lane with F. The instruction reads and writes its operands alone; Rust has no safe function for it.
 static RISCV_F: Isa = Isa {
     // what stands in a line of columns, as the vectors take it
     pass: 4,
+    calls_each: true,
     rust_mul_add: "{
         let mut sum = c;
         // SAFETY: the instruction computes a number and nothing else
@@ -90,6 +99,7 @@ pub static RISCV64: Arch = Arch {
     c_compiler: &["riscv64-linux-gnu-gcc"],
     // the widest cores
     begin: 8,
+    c_tuning: &[C_TUNING],
     c_refused: (
         "defined(__riscv) && !defined(__riscv_flen)",
         "compile it with -march=rv64gc, or generate it with --target any",

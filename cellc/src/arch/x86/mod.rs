@@ -82,6 +82,7 @@ pub static X86_64: Arch = Arch {
     c_tuning: &[C_TUNING],
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
     c_refused: ("", ""),
+    c_rows: "",
     // a vector of a state that lies across two lines of cache takes twice as long
     rust_struct: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
     alignment: 64,
@@ -130,6 +131,7 @@ pub static AVX2: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    calls_each: false,
     pass: 0,
     fma: true,
     words: &[],
@@ -165,6 +167,7 @@ pub static AVX512: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    calls_each: false,
     pass: 0,
     fma: true,
     words: &[],

@@ -32,6 +32,11 @@ pub(super) fn outlined(full: &str) -> String {
     format!("{full}_called")
 }
 
+/// The name under which an activation is called for several values.
+pub(super) fn of_each(full: &str) -> String {
+    format!("{full}_each")
+}
+
 /// A pointer some elements further on.
 pub(super) fn plus(pointer: &str, elements: usize) -> String {
     if elements == 0 { pointer.to_string() } else { format!("{pointer} + {elements}") }
@@ -66,11 +71,15 @@ pub(super) struct C<'a> {
     pub(super) fused_by: Option<&'static Isa>,
     /// Whether activations are copied to one loop of a kernel alone, and called elsewhere where calls are cheap.
     pub(super) outlines: bool,
+    /// Whether compilers are kept from working out addresses of their own.
+    pub(super) rows: bool,
     /// Of the loops around the current statement: which of the kernel's each is; and how many it has so far.
     within: (Vec<usize>, usize),
     /// The loop of the kernel to which each function is copied, and those functions that are called too.
     copied_to: BTreeMap<(String, usize), usize>,
     outlined: BTreeSet<(String, usize)>,
+    /// The functions that are called for several values at once.
+    called_each: BTreeSet<(String, usize)>,
     /// The parameters of the function that is being written.
     params: Vec<String>,
 }
@@ -101,9 +110,11 @@ impl<'a> C<'a> {
             fused: false,
             fused_by: None,
             outlines: false,
+            rows: false,
             within: Default::default(),
             copied_to: BTreeMap::new(),
             outlined: BTreeSet::new(),
+            called_each: BTreeSet::new(),
             params: Vec::new(),
         }
     }
@@ -241,7 +252,9 @@ impl Dialect for C<'_> {
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
         let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
-        let kind = if self.isa.calls { "CALLED" } else { "INLINE" };
+        // what is called for several values is copied to where it is called for one
+        let is_called = self.isa.calls && !self.called_each.contains(&(name.to_string(), lanes));
+        let kind = if is_called { "CALLED" } else { "INLINE" };
         let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
         self.out.push_str(&format!("{inline} {attribute}{ty} {full}({}) {{\n", params.join(", ")));
         self.params = names.to_vec();
@@ -251,6 +264,16 @@ impl Dialect for C<'_> {
         let result = self.value(result, Type::f32(lanes)).text;
         self.line(&format!("return {result};"));
         self.out.push_str("}\n");
+        if self.called_each.contains(&(name.to_string(), lanes)) {
+            let (ty, attribute) = (self.ty(Type::f32(lanes)), spaced(self.prefix, self.isa));
+            let (upper, full) = (self.prefix.to_ascii_uppercase(), full(self.prefix, name, lanes, self.isa));
+            let comment = "The same of each of so many values, for which constants are loaded once.";
+            self.out.push_str(&format!(
+                "\n/* {comment} */\n{upper}_CALLED {attribute}void {}({ty} *values, size_t count) {{\n    \
+                 for (size_t i = 0; i < count; i++) {{\n        values[i] = {full}(values[i]);\n    }}\n}}\n",
+                of_each(&full)
+            ));
+        }
         if self.outlined.contains(&(name.to_string(), lanes)) {
             let (ty, attribute) = (self.ty(Type::f32(lanes)), spaced(self.prefix, self.isa));
             let (upper, full) = (self.prefix.to_ascii_uppercase(), full(self.prefix, name, lanes, self.isa));
@@ -442,6 +465,33 @@ impl Dialect for C<'_> {
         let function = function.name(self.prefix);
         self.line(&format!("{ty} {};", names.join(", ")));
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
+    }
+
+    fn row(&mut self, window: &Block) {
+        if self.rows && window.len > self.isa.lanes {
+            let upper = self.prefix.to_ascii_uppercase();
+            self.line(&format!("{upper}_ROW({});", window.name));
+        }
+    }
+
+    fn calls_each(&self) -> bool {
+        self.isa.calls_each
+    }
+
+    fn declare_calls(&mut self, names: &[&str], between: &str, function: &str, args: Vec<Text>) {
+        let key = (function.to_string(), 1);
+        self.called.insert(key.clone());
+        self.called_each.insert(key);
+        let (ty, called) = (self.ty(Type::f32(1)), of_each(&full(self.prefix, function, 1, self.isa)));
+        self.line(&format!("{ty} {between}[{}] = {{", names.len()));
+        for arg in args {
+            self.line(&format!("    {},", arg.text));
+        }
+        self.line("};");
+        self.line(&format!("{called}({between}, {});", names.len()));
+        for (at, name) in names.iter().enumerate() {
+            self.line(&format!("const {ty} {name} = {between}[{at}];"));
+        }
     }
 
     fn assign(&mut self, name: &str, value: Text) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::traversal::{Block, Shared, Taken};
-use super::dialect::{C, DEEPEST, counter, full, outlined, plus};
+use super::dialect::{C, DEEPEST, counter, full, of_each, outlined, plus};
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
 use super::{CFile, guarded};
@@ -71,6 +71,7 @@ fn body(file: &CFile<'_>, spelled: &Spelled<'_>, used: &mut BTreeSet<VectorFunct
     let mut dialect = C::new(prefix, isa, file.program.alignment, file.extensions(), used);
     dialect.fused_by = fused_by;
     dialect.outlines = !isa.calls && file.special().any(|other| other != isa && file.named(other) == isa);
+    dialect.rows = !file.options.arch.c_rows.is_empty() && isa == file.options.arch.baseline;
     shared.all_kernels(body, &mut dialect);
     let kernels = std::mem::take(&mut dialect.out);
     shared.all_functions(body, &mut dialect);
@@ -91,7 +92,7 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
     for function in &body.functions {
         let full = VectorFunction::ALL_LANES.map(|lanes| full(prefix, &function.name, lanes, isa));
-        all.extend(full.iter().map(|full| outlined(full)));
+        all.extend(full.iter().flat_map(|full| [outlined(full), of_each(full)]));
         all.extend(full);
     }
     all

@@ -62,7 +62,7 @@ impl CFile<'_> {
         } else {
             out.push_str(&self.header());
         }
-        out.push_str(&self.preamble(code.contains("_OUTLINED ")));
+        out.push_str(&self.preamble(&code));
         vectors::write(&mut out, self, &used);
         weights::write(&mut out, self);
         if self.interface.pool {
@@ -117,7 +117,7 @@ impl CFile<'_> {
     }
 
     /// What stands before all code: what a compiler must be and do, headers, attributes.
-    fn preamble(&self, outlines: bool) -> String {
+    fn preamble(&self, code: &str) -> String {
         let (arch, file) = (self.options.arch, format!("{}.c", self.stem));
         let (refused, help) = arch.c_refused;
         let headers = self.headers();
@@ -134,7 +134,8 @@ impl CFile<'_> {
             when("refused", !refused.is_empty()),
             when("baseline's header", !baseline.is_empty()),
             ("headers", headers.iter().map(included).collect()),
-            when("outlined", outlines),
+            when("outlined", code.contains("_OUTLINED ")),
+            when("rows", code.contains("_ROW(")),
             when("called", self.isas.iter().any(|(isa, _)| isa.calls)),
             ("attributes", self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect()),
         ];
@@ -147,6 +148,7 @@ impl CFile<'_> {
             ("TUNING\n", arch.c_tuning.concat()),
             ("IS_GCC", C_IS_GCC.to_owned()),
             ("BASELINE_HEADER", baseline.to_owned()),
+            ("ADDS_OFFSETS", arch.c_rows.to_owned()),
             ("HOW_CALLED", called.to_owned()),
             ("UPPER", self.upper()),
         ];

@@ -87,6 +87,14 @@ HEADERS
 #define UPPER_OUTLINED UPPER_INLINE
 #endif
 //.
+//* rows
+/* A row of weights: here a load adds a constant to an address for nothing, and clang is kept from adding it before. */
+#if ADDS_OFFSETS
+#define UPPER_ROW(row) __asm__("" : "+r"(row))
+#else
+#define UPPER_ROW(row) (void)(row)
+#endif
+//.
 //* attributes
 #define ATTRIBUTE __attribute__((target("FEATURES")))
 //.
