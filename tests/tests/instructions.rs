@@ -264,7 +264,6 @@ fn limit(machine: &Machine) -> u64 {
     match machine.name {
         // vectors of 16, 8, 4 and 2 lanes, of which clang makes different things
         "riscv64-vector" => 30,
-        "riscv64" => 17,
         _ => 15,
     }
 }

@@ -261,7 +261,10 @@ fn same_calls<'a>(var: Var, function: usize, args: &'a [Expr], others: &'a [Stmt
     for stmt in others {
         match stmt {
             Stmt::Let { var, mutable: false, value: Expr::Call(next, args) }
-                if *next == function && !args.iter().any(|arg| arg.any(&mut |part| all.iter().any(|(var, _)| *part == Expr::Var(*var)))) =>
+                if *next == function
+                    && !args
+                        .iter()
+                        .any(|arg| arg.any(&mut |part| all.iter().any(|(var, _)| *part == Expr::Var(*var)))) =>
             {
                 all.push((*var, args));
             }

@@ -77,9 +77,11 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
     }
     order.sort_unstable();
     let mut named: Vec<_> = named.into_iter().map(Some).collect();
-    out.extend(order.into_iter().filter_map(|(_, _, at)| {
-        named[at].take().map(|(var, value)| Stmt::Let { var, mutable: false, value })
-    }));
+    out.extend(
+        order
+            .into_iter()
+            .filter_map(|(_, _, at)| named[at].take().map(|(var, value)| Stmt::Let { var, mutable: false, value })),
+    );
 }
 
 /// Takes the calls on one lane out of an expression, the inner ones first; `apart`: only those that read no memory.

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
+void *memmove(void *to, const void *from, size_t size);
 void *memset(void *to, int byte, size_t size);
 size_t strlen(const char *text);
 

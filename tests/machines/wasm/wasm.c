@@ -11,6 +11,14 @@ __attribute__((no_builtin)) void *memcpy(void *restrict to, const void *restrict
     return to;
 }
 
+__attribute__((no_builtin)) void *memmove(void *to, const void *from, size_t size) {
+    unsigned char *bytes = to;
+    const unsigned char *others = from;
+    if (bytes <= others) return memcpy(to, from, size);
+    for (size_t i = size; i > 0; i--) bytes[i - 1] = others[i - 1];
+    return to;
+}
+
 __attribute__((no_builtin)) void *memset(void *to, int byte, size_t size) {
     unsigned char *bytes = to;
     for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)byte;

@@ -451,8 +451,8 @@ impl Dialect for C<'_> {
 
     fn declare_loads(&mut self, names: &[&str], from: &Block, offset: usize, ty: Type) {
         let (element, lanes) = (vectors::loaded(from.element, ty.scalar), ty.lanes);
+        let function = VectorFunction::loads(from.element, ty, names.len(), self.isa);
         let ty = self.ty(ty);
-        let function = VectorFunction::loads(element, lanes, names.len(), self.isa);
         self.used.insert(function);
         // by which what is left over is loaded
         match element {

@@ -8,7 +8,7 @@ use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::text::{filled, listed, parts, when};
 use crate::emit::traversal::decimal;
-use crate::kernel::{Element, FLUSH_BELOW, Scalar};
+use crate::kernel::{Element, FLUSH_BELOW, Scalar, Type};
 
 /// What can be declared, in the order in which it is: names and texts.
 static VECTORS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| parts(include_str!("text/vectors.c")).collect());
@@ -24,6 +24,8 @@ pub(super) struct VectorFunction {
     count: usize,
     /// What it loads then.
     element: Element,
+    /// What of it, then: values, or their bits.
+    scalar: Scalar,
     /// What it is compiled for; `None`: for all.
     isa: Option<&'static Isa>,
 }
@@ -38,12 +40,20 @@ impl VectorFunction {
         let has = |word| VECTORS[order].1.contains(word);
         let lanes = if has("FLOAT") || has("BITS") || has("LANES") { lanes } else { 0 };
         let isa = isa.filter(|_| has("ATTRIBUTE") || has("SUMS"));
-        Self { order, lanes, count: 0, element: Element::F32, isa }
+        Self { order, lanes, count: 0, element: Element::F32, scalar: Scalar::F32, isa }
     }
 
-    /// What loads so many values of so many lanes at once.
-    pub(super) fn loads(element: Element, lanes: usize, count: usize, isa: &'static Isa) -> Self {
-        Self { lanes, count, element, isa: Some(isa), ..Self::new("loads", lanes, None) }
+    /// What loads so many values of a type at once.
+    pub(super) fn loads(element: Element, ty: Type, count: usize, isa: &'static Isa) -> Self {
+        let Type { scalar, lanes } = ty;
+        Self {
+            lanes,
+            count,
+            element: loaded(element, scalar),
+            scalar,
+            isa: Some(isa),
+            ..Self::new("loads", lanes, None)
+        }
     }
 
     fn kind(self) -> &'static str {
@@ -55,6 +65,8 @@ impl VectorFunction {
         match (self.kind(), self.lanes, self.isa) {
             ("loads", lanes, Some(isa)) => {
                 let element = if self.element == Element::F32 { String::new() } else { format!("_{}", self.element) };
+                let pairs = self.element == Element::I8Pair && self.scalar == Scalar::U32;
+                let element = if pairs { element + "_bits" } else { element };
                 format!("{prefix}_load{lanes}_{}{element}_{}", self.count, isa.name)
             }
             ("type", lanes, _) => float(prefix, lanes),
@@ -69,7 +81,8 @@ impl VectorFunction {
         let Self { lanes, count, element, isa, .. } = self;
         let (float, each) = (float(prefix, lanes), 0..count);
         let of_bits = element == Element::U32;
-        let to = if of_bits { bits(prefix, lanes) } else { float.clone() };
+        let to_bits = self.scalar == Scalar::U32;
+        let to = if to_bits { bits(prefix, lanes) } else { float.clone() };
         let to: String = each.clone().map(|i| format!(", {to} *to{i}")).collect();
         let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
         let attribute = isa.map_or_else(String::new, |isa| spaced(prefix, isa));
@@ -82,12 +95,14 @@ impl VectorFunction {
             _ => None,
         };
         let one = one.map(|one| one.name(prefix));
+        let bits_of = |value: String| match to_bits {
+            true => format!("{}({value})", Self::new("to_bits", 1, None).name(prefix)),
+            false => value,
+        };
         let plain = each.map(|i| match (&one, lanes) {
+            (Some(one), 1) => format!("    *to{i} = {};\n", bits_of(format!("{one}(from + {i})"))),
             (Some(one), _) => format!("    *to{i} = {one}(from + {});\n", i * lanes),
-            (None, 1) if of_bits => {
-                format!("    *to{i} = {}(from[{i}]);\n", Self::new("to_bits", 1, None).name(prefix))
-            }
-            (None, 1) => format!("    *to{i} = from[{i}];\n"),
+            (None, 1) => format!("    *to{i} = {};\n", bits_of(format!("from[{i}]"))),
             (None, _) => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
         });
         let plain: String = plain.collect();
@@ -96,7 +111,7 @@ impl VectorFunction {
             isa.c_loads.iter().filter(|loads| loads.lanes == lanes && loads.element == element).find(takes)
         });
         let one = one.unwrap_or_default();
-        let from_bits = Self::new("from_bits", lanes, None).name(prefix);
+        let from_bits = if to_bits { String::new() } else { Self::new("from_bits", lanes, None).name(prefix) };
         let body = own.map_or(plain.clone(), |loads| {
             loads.text(count).replace("PLAIN", &plain).replace("LOAD", &one).replace("FROM_BITS", &from_bits)
         });
@@ -206,7 +221,7 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
             ("load_f16_", 1) => &["min", "to_bits", "from_bits"],
             ("load_f16_", _) => &["min", "type"],
             ("load_i8_pairs_", 1) => &["from_bits"],
-            ("loads", 1) if function.element == Element::I8Pair => &["from_bits"],
+            ("loads", 1) if function.element == Element::I8Pair => &["to_bits", "from_bits"],
             ("loads", 1) if function.element == Element::U32 => &["to_bits"],
             ("copy_floats" | "zero_floats", _) => &[],
             _ => &["type"],
@@ -265,8 +280,10 @@ pub(super) fn zeroed(prefix: &str, extensions: bool, place: &str, count: &str) -
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
     let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| !kind.contains(' ') && **kind != "loads");
     let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair, Element::U32];
-    let loads = (2..=isa.loads)
-        .flat_map(|count| elements.map(|element| VectorFunction::loads(element, lanes, count, isa).name(prefix)));
+    let loads = (2..=isa.loads).flat_map(|count| {
+        let of = |scalar| elements.map(|element| VectorFunction::loads(element, Type { scalar, lanes }, count, isa));
+        [of(Scalar::F32), of(Scalar::U32)].concat().into_iter().map(|loads| loads.name(prefix))
+    });
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));
     named.chain(loads).chain([bits(prefix, lanes)]).collect()
 }
@@ -299,4 +316,24 @@ pub(super) fn fill(template: &str, args: &[String]) -> String {
     }
     out.push_str(rest);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VectorFunction;
+    use crate::arch::SCALAR_FMA;
+    use crate::kernel::{Element, Scalar, Type};
+
+    #[test]
+    fn pairs_are_loaded_as_values_and_as_bits() {
+        for (scalar, to, arm, elsewhere) in [
+            (Scalar::F32, "float *to0", "*to0 = p_from_bits(pair0);", "*to0 = p_load_i8_pairs_1(from + 0);"),
+            (Scalar::U32, "uint32_t *to0", "*to0 = (pair0);", "*to0 = p_to_bits(p_load_i8_pairs_1(from + 0));"),
+        ] {
+            let loads = VectorFunction::loads(Element::I8Pair, Type { scalar, lanes: 1 }, 2, &SCALAR_FMA);
+            let (head, body) = loads.head_and_body("p");
+            assert!(head.contains(to), "{head}");
+            assert!(body.contains(arm) && body.contains(elsewhere), "{body}");
+        }
+    }
 }
