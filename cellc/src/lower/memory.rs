@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::builder::params;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role};
-use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidOp, WeightSource};
 use crate::plan::{self, Plan};
 
 /// Where the packed weights of a product are.
@@ -41,11 +41,6 @@ pub(crate) fn element_of(element: ElementType) -> Element {
         ElementType::I64 | ElementType::U32 | ElementType::U64 => Element::I64,
         _ => Element::I32,
     }
-}
-
-/// Whether an operation has a plan of its own among [`Plan::products`].
-pub(super) fn is_product(node: &ValidNode) -> bool {
-    matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_))
 }
 
 impl Memory {
@@ -94,7 +89,7 @@ impl Memory {
         if plan.alternates(model) {
             memory.backwards = Some(memory.typed("backwards", Role::Backwards, Element::U32, 1));
         }
-        for (node, product) in nodes.iter().filter(|node| is_product(node)).zip(&plan.products) {
+        for (node, product) in nodes.iter().filter(|node| node.op.is_product()).zip(&plan.products) {
             let parts = if product.parts.is_empty() { std::slice::from_ref(product) } else { &product.parts };
             let index = memory.weights.iter().map(Vec::len).sum::<usize>();
             let pack = |(part, plan)| memory.pack(model, &node.op, (plan, index + part));

@@ -80,7 +80,7 @@ impl<'m> Lowering<'m> {
         let nodes = model.all_nodes();
         // an operation without a value that is read has been dropped
         let first = |node: &ValidNode| node.op.outputs()[0];
-        let products = nodes.iter().filter(|node| memory::is_product(node)).enumerate();
+        let products = nodes.iter().filter(|node| node.op.is_product()).enumerate();
         let producers = nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(|value| (value, *node)));
         Self {
             model,

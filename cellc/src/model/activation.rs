@@ -27,7 +27,6 @@ macro_rules! activations {
             pub const WRITTEN: [&'static str; Self::NAMES.len()] = [$($written),*];
 
             /// The one of cells that has this very name.
-            #[allow(unused_variables)] // most take no parameters
             fn named(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
                 let given = GivenParameters { alpha, beta };
                 match name {

@@ -732,6 +732,11 @@ impl ValidModel {
 }
 
 impl ValidOp {
+    /// Whether it multiplies fixed matrices by vectors, so that the plan has sizes for it.
+    pub fn is_product(&self) -> bool {
+        matches!(self, Self::Cell(_) | Self::Dense(_))
+    }
+
     /// The gates that multiply fixed matrices, by letter; none stands for a dense layer, and for a cell that has one gate. Empty: nothing does.
     pub fn gates(&self) -> Vec<Option<char>> {
         match self {

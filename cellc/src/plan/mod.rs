@@ -475,7 +475,7 @@ impl Plan {
     /// from the number of the step.
     pub fn alternates(&self, model: &ValidModel) -> bool {
         let ops = model.all_nodes().into_iter().map(|node| &node.op);
-        let products = ops.filter(|op| matches!(op, ValidOp::Cell(_) | ValidOp::Dense(_)));
+        let products = ops.filter(|op| op.is_product());
         let cell = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.sequence.is_none());
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::{kernels, layers, layers_by_value, operand};
 use crate::compile::{self, Compilation};
-use crate::model::ValidOp;
 use crate::options::{Arithmetic, Options, WeightFormat};
 use crate::plan::plan;
 
@@ -115,8 +114,7 @@ fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> V
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {
-        let is_product = |i: &usize| matches!(nodes[*i].op, ValidOp::Cell(_) | ValidOp::Dense(_));
-        let own: Vec<usize> = kernel.layers.into_iter().filter(is_product).collect();
+        let own: Vec<usize> = kernel.layers.into_iter().filter(|i| nodes[*i].op.is_product()).collect();
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
         (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })
     };

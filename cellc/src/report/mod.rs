@@ -461,10 +461,9 @@ fn level(
 
 fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers: &[Layer]) -> Vec<Kernel> {
     let nodes = model.all_nodes();
-    let is_product = |node: &&ValidNode| matches!(node.op, ValidOp::Cell(_) | ValidOp::Dense(_));
     let position =
         plan.isas.iter().position(|(known, _)| *known == isa).expect("the plan is for every instruction set");
-    let product = |i: usize| &plan.products[nodes[..i].iter().copied().filter(|node| is_product(node)).count()];
+    let product = |i: usize| &plan.products[nodes[..i].iter().copied().filter(|node| node.op.is_product()).count()];
     // weights and constants that an earlier kernel reads
     let mut read = BTreeSet::new();
     let mut kernels = Vec::new();
@@ -472,7 +471,7 @@ fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers
         let own: Vec<usize> = (0..layers.len()).filter(|&i| layers[i].kernel == Some(k)).collect();
         let mut plans = Vec::new();
         for &i in &own {
-            if is_product(&nodes[i]) {
+            if nodes[i].op.is_product() {
                 plans.push(tiles(product(i), position));
             } else if let ValidOp::Loop(body) = &nodes[i].op {
                 plans.push(counted(body.trips, "trip"));
