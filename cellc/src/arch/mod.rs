@@ -41,6 +41,8 @@ pub struct Arch {
     pub c_float_flags: &'static str,
     /// C: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
     pub c_refused: (&'static str, &'static str),
+    /// C: where the baseline's body must not be compiled, if it is of several lanes; and what to do about it.
+    pub c_baseline_refused: (&'static str, &'static str),
     /// C: where loads add a constant to an address for nothing, and compilers that work out addresses of their own must be kept from it; empty: nowhere.
     pub c_rows: &'static str,
     /// Rust: an attribute of structs whose fields are read as vectors.
@@ -495,6 +497,7 @@ pub static WASM32: Arch = Arch {
     isas: &[],
     c_tuning: &[],
     c_float_flags: "no flag of clang does otherwise there",
+    c_baseline_refused: ("", ""),
     c_rows: WASM,
     rust_struct: "",
     alignment: 16,

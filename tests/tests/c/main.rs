@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cellc::internals::arch;
 use cellc::{AppleResetGate, Arch, Builder, Framework, Language};
-use cellc::{Arithmetic, Fma, Options, Unroll, WeightFormat, WeightsAs};
+use cellc::{Arithmetic, Fma, Isa, Options, Unroll, WeightFormat, WeightsAs};
 use cellc_tests::skipped::{has, skip};
 
 use toolchain::{Compiler, GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
@@ -212,6 +212,35 @@ fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.success(), remedy.is_empty(), "{text}");
         assert!(text.contains(remedy), "{text}");
+    }
+}
+
+/// Only the preprocessor runs, told of other machines: those whose vectors make 0 of subnormal numbers compile a body of one lane, or one that computes such a
+/// step again, or nothing.
+#[test]
+fn vectors_that_flush_are_refused_where_nothing_takes_their_place() {
+    let folder = folder("flushing-vectors");
+    fs::write(folder.join("arm_mve.h"), "").expect("the header of Helium's intrinsics");
+    let isas =
+        |names: &[&str]| Some(names.iter().map(|name| Isa::from_name(name).expect("an instruction set")).collect());
+    let all = [
+        (None, true),
+        (isas(&[]), false),
+        (isas(&["avx2"]), false),
+        (isas(&["scalar"]), true),
+        (isas(&["helium"]), true),
+    ];
+    for (isas, compiles) in all {
+        let options = Options { isas, ..Options::default() };
+        cases::write(&folder, &cases::compiled("gru_cell_min", &options), "net");
+        for (machine, is_refused) in
+            [("-D__ARM_FEATURE_MVE=3", !compiles), ("-D__ARM_NEON=1", !compiles), ("-DNONE", false)]
+        {
+            let output = run(&folder, GCC.c, &["-E", "-o", "/dev/null", "-U__SSE2__", "-I.", machine, "net.c"]);
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.success(), !is_refused, "{:?} {machine}: {text}", options.isas);
+            assert_eq!(text.contains("generate it with scalar in --isa"), is_refused, "{text}");
+        }
     }
 }
 

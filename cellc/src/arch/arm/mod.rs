@@ -204,6 +204,7 @@ pub static AARCH64: Arch = Arch {
     c_tuning: &[],
     c_float_flags: "no flag of gcc or clang does otherwise there",
     c_refused: ("!defined(__aarch64__)", "compile it for AArch64, or generate it with --target any"),
+    c_baseline_refused: ("", ""),
     rust_struct: "",
     alignment: 16,
     costs: Costs { most_channels: 5, most_sums: 3, most_shared: 16, most_at_once: 48, ..X86_64.costs },

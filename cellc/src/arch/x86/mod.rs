@@ -82,6 +82,10 @@ pub static X86_64: Arch = Arch {
     c_tuning: &[C_TUNING],
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
     c_refused: ("", ""),
+    c_baseline_refused: (
+        "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && !defined(__aarch64__))",
+        "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or without --isa",
+    ),
     c_rows: "",
     // a vector of a state that lies across two lines of cache takes twice as long
     rust_struct: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",

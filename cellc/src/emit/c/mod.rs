@@ -120,6 +120,10 @@ impl CFile<'_> {
     fn preamble(&self, code: &str) -> String {
         let (arch, file) = (self.options.arch, format!("{}.c", self.stem));
         let (refused, help) = arch.c_refused;
+        let (baseline_refused, baseline_help) = arch.c_baseline_refused;
+        let mut others = self.isas.iter().filter(|(isa, _)| isa.is_chosen_when_compiling());
+        let has_vectors = arch.baseline.lanes > 1 && others.all(|(isa, _)| isa.lanes > 1);
+        let no_other = self.bodies_instead().map(|condition| format!(" && !({})", condition.c)).collect();
         let headers = self.headers();
         let included = |(condition, headers): &(Condition, Vec<&str>)| {
             let headers = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
@@ -132,6 +136,7 @@ impl CFile<'_> {
         let called = if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };
         let lists = [
             when("refused", !refused.is_empty()),
+            when("baseline refused", has_vectors && !baseline_refused.is_empty()),
             when("baseline's header", !baseline.is_empty()),
             ("headers", headers.iter().map(included).collect()),
             when("outlined", code.contains("_OUTLINED ")),
@@ -141,6 +146,9 @@ impl CFile<'_> {
         ];
         let words = [
             ("REFUSED", refused.to_owned()),
+            ("FLUSHES", baseline_refused.to_owned()),
+            ("INSTEAD", baseline_help.to_owned()),
+            ("AND_NO_OTHER", no_other),
             ("ARCHITECTURE", arch.name.to_owned()),
             ("HELP", help.to_owned()),
             ("SOURCE_FILE", if is_plain(&file) { file } else { "FILE.c".to_owned() }),

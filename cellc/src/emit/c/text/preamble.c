@@ -35,6 +35,12 @@
 #endif
 //.
 
+//* baseline refused
+#if (FLUSHES)AND_NO_OTHER
+#error "INSTEAD"
+#endif
+//.
+
 //* extensions
 /* A multiplication and an addition stay two operations, whatever -std and -m are: fused operations are written as such.
  * (Only clang's -ffp-contract=fast overrides this.) */
