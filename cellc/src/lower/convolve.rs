@@ -1,7 +1,8 @@
 //! Convolutions whose windows move element by element: lanes are along the positions, and every weight is multiplied with whole vectors of them.
 //!
 //! A tile holds sums of some output channels at some vectors of positions in registers, over all channels and taps. Where the positions are no
-//! multiple of a vector, the last vector overlaps the one before it and computes the same elements again.
+//! multiple of a vector, the last vector overlaps the one before it and computes the same elements again; or it is a narrower one, of a tile with a single
+//! channel, where that is all that is left.
 
 use std::ops::Range;
 
@@ -200,7 +201,15 @@ impl<'m> KernelBuilder<'_, 'm> {
             done = full * width;
         }
         // of equal size, the last of them ending where the positions do
-        let rest: Vec<_> = (done..positions).step_by(lanes).map(|at| (at.min(positions - lanes), lanes)).collect();
+        let mut rest: Vec<_> = (done..positions).step_by(lanes).map(|at| (at.min(positions - lanes), lanes)).collect();
+        // Of a single channel there is no more to load than for this: a narrow vector lies across two lines of the cache less often, and LLVM would put one that
+        // shares elements with its neighbour together from that. Several channels would load each weight once more, for both widths.
+        if let [narrow] = plan::vectors(positions % lanes, lanes)[..]
+            && work.tile.0 == 1
+            && let Some(last) = rest.last_mut()
+        {
+            *last = (positions - narrow.1, narrow.1);
+        }
         let passes = rest.len().div_ceil(work.tile.1).max(1);
         for vectors in rest.chunks(rest.len().div_ceil(passes).max(1)) {
             body.extend(self.channels(work, parts, vectors, (length, start, positions)));
@@ -351,16 +360,19 @@ impl<'m> KernelBuilder<'_, 'm> {
         let vectors = tile.vectors;
         let weights: Vec<Place> = tile.channels.clone().map(|m| w.at(m)).collect();
         // the weights, or the vectors, are held: whichever are fewer
-        let lanes = vectors[0].1;
-        if weights.len() < vectors.len() && vectors.iter().all(|(_, other)| *other == lanes) {
-            let splat = |w: &Place| self.let_(body, "w_k", lanes, Expr::Splat { from: *w, lanes });
-            let held: Vec<_> = weights.iter().map(splat).collect();
-            for (v, &(at, _)) in vectors.iter().enumerate() {
+        if weights.len() < vectors.len() {
+            let mut held: Vec<(usize, Vec<Expr>)> = Vec::new();
+            for (v, &(at, lanes)) in vectors.iter().enumerate() {
+                if held.iter().all(|(known, _)| *known != lanes) {
+                    let splat = |w: &Place| self.let_(body, "w_k", lanes, Expr::Splat { from: *w, lanes });
+                    held.push((lanes, weights.iter().map(splat).collect()));
+                }
+                let (_, of_width) = held.iter().find(|(known, _)| *known == lanes).expect("lower: held above");
                 let x = match weights.len() {
                     1 => load(x.at(at), lanes),
                     _ => self.let_(body, "x_k", lanes, load(x.at(at), lanes)),
                 };
-                for (w, sums) in held.iter().zip(sums) {
+                for (w, sums) in of_width.iter().zip(sums) {
                     let args = vec![x.clone(), w.clone(), Expr::Var(sums[v])];
                     body.push(Stmt::Set { var: sums[v], value: op(LaneOp::MulAdd, args) });
                 }
