@@ -300,7 +300,8 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
 const LEAST_WHOLE: usize = 256;
 
 /// The layers whose matrices are stored in 8 bits because these hold them exactly, as a quantised model has them, and how many weights that are; none where a format is
-/// given. Where all that a layer multiplies is whole numbers, they are multiplied as integers.
+/// given. They are whole numbers; or, of a model that has constants of 8 bits, whole numbers times a scale for each row. Where all that a layer multiplies is
+/// whole numbers, they are multiplied as integers.
 pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, usize) {
     let nodes = model.all_nodes();
     let is_given = options.format_is_given || options.weight_format != WeightFormat::F32;
@@ -319,7 +320,13 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
             }
         })
     };
-    let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
+    let is_whole = |w: &f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
+    let all_whole = |matrix: &Matrix<'_>| matrix.elements().all(|k| is_whole(&matrix.tensor.get_f32(k)));
+    let in_8_bits = |matrix: &Matrix<'_>| {
+        let rows = || (0..matrix.rows).map(|row| matrix.row(row));
+        let has_scale = |row: Vec<f32>| Stored::new(WeightFormat::Int8, &row).exact(&row) == row.len();
+        all_whole(matrix) || model.has_bytes && rows().all(has_scale)
+    };
     let all = matrices(model);
     let mut layers: Vec<&str> = all.iter().map(|matrix| matrix.of).collect();
     layers.sort_unstable();
@@ -327,10 +334,7 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     layers.retain(|layer| {
         let mut own = all.iter().filter(|matrix| matrix.of == *layer);
         !at_run_time(layer)
-            && own.all(|matrix| {
-                options.arithmetic_in(layer, matrix.gate) == Arithmetic::F32
-                    && matrix.elements().all(|k| in_8_bits(matrix.tensor.get_f32(k)))
-            })
+            && own.all(|matrix| options.arithmetic_in(layer, matrix.gate) == Arithmetic::F32 && in_8_bits(matrix))
     });
     let own = all.iter().filter(|matrix| layers.contains(&matrix.of));
     let count: usize = own.map(|matrix| matrix.rows * matrix.columns).sum();
@@ -348,7 +352,8 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     let layer = |layer: &str| {
         let own = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
         let x = own.map(|node| most(node)).reduce(|a, b| Some(a?.max(b?))).flatten();
-        WholeLayer { layer: layer.to_owned(), x }
+        let scaled = !all.iter().filter(|matrix| matrix.of == layer).all(all_whole);
+        WholeLayer { layer: layer.to_owned(), x: x.filter(|_| !scaled), scaled }
     };
     (layers.into_iter().map(layer).collect(), count)
 }

@@ -246,14 +246,16 @@ impl Arithmetic {
     }
 }
 
-/// A layer whose weights are whole numbers that 8 bits hold.
+/// A layer whose weights are whole numbers that 8 bits hold, or those times a scale of their row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct WholeLayer {
     /// Its name in the model.
     pub layer: String,
-    /// Where x is whole numbers too, and no sum leaves 32 bits: up to which.
+    /// Where these are whole numbers, x is, too, and no sum leaves 32 bits: up to which.
     pub x: Option<u16>,
+    /// Whether some row has a scale.
+    pub scaled: bool,
 }
 
 impl WholeLayer {
@@ -422,7 +424,7 @@ pub struct Options {
     pub weights_as: WeightsAs,
     /// How to store the matrices of cells and dense layers.
     pub weight_format: WeightFormat,
-    /// Matrices of whole numbers that 8 bits hold are stored in this format too; else they are stored in 8 bits where the format is f32.
+    /// Matrices of quantised models that 8 bits hold exactly are stored in this format too; else they are stored in 8 bits where the format is f32.
     pub format_is_given: bool,
     /// The layers that this concerns, found when a model is compiled.
     #[doc(hidden)]

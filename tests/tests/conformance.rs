@@ -285,6 +285,25 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_format_is_given() {
     }
 }
 
+/// Weights that DequantizeLinear makes stay in 8 bits, each of them what it is as f32.
+#[test]
+fn dequantised_weights_are_stored_in_8_bits_unless_a_format_is_given() {
+    let case = corpus::case_in(&corpus::onnx_folder().join("dequantized_gru")).unwrap_or_else(|e| panic!("{e}"));
+    let stored = |format_is_given| {
+        let options = Options { format_is_given, ..Options::default() };
+        let compilation = cellc::internals::compile::compile(&case.model, &options).expect("it compiles");
+        let losses = Loss::of(&compilation.model, &compilation.options);
+        (losses, compilation.packed.bytes.len(), compilation.header.join(" "))
+    };
+    let ((losses, in_8_bits, header), (as_f32, bytes, _)) = (stored(false), stored(true));
+    assert!(as_f32.is_empty());
+    let [loss] = &losses[..] else { panic!("{losses:?}") };
+    assert!(loss.format.name() == "int8" && loss.exact == loss.weights, "{loss}");
+    assert_eq!(loss.weights, 72 * 12 + 72 * 24 + 24 * 16);
+    assert!(bytes - in_8_bits > 2 * loss.weights, "{bytes} and {in_8_bits} bytes");
+    assert!(header.contains("lossless"), "{header}");
+}
+
 /// Whole numbers that are multiplied as integers: the bits of f32, NaN and infinities included.
 #[test]
 fn whole_numbers_multiply_as_integers() {

@@ -523,8 +523,8 @@ impl Builder {
         self.option(|options| options.accuracy = accuracy)
     }
 
-    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. Without it, f32; whole numbers of a quantised
-    /// model in 8 bits, which hold them exactly.
+    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. Without it, f32; weights of a
+    /// quantised model in 8 bits, where these hold them exactly.
     pub fn weight_format(self, format: WeightFormat) -> Self {
         self.option(|options| options.store_as(format))
     }

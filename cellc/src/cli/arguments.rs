@@ -210,8 +210,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, conflicts_with = "keep_denormals")]
     flush_denormals: bool,
 
-    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. [default: f32; int8 for whole numbers of 8 bits, as
-    /// quantised models have]
+    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. [default: f32; int8 for
+    /// weights of quantised models that it holds exactly]
     #[arg(long, value_name = "FORMAT", value_enum)]
     weight_format: Option<WeightFormat>,
 

@@ -640,6 +640,8 @@ pub struct ValidModel {
     pub parameters: Vec<Parameter>,
     /// Tensors known when compiling (Converts and all else that is known folded).
     pub constants: Vec<Tensor>,
+    /// Whether some of what they are made of was stored in 8 bits.
+    pub has_bytes: bool,
     /// What is kept between steps, in the order in which the input first names them.
     pub variables: Vec<Variable>,
     /// What nodes compute, those of loops' bodies too.

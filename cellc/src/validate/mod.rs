@@ -394,6 +394,7 @@ impl<'a> Validation<'a> {
         } else if tensor.len() > MOST_ELEMENTS {
             self.too_large(node, &self.model.values[value.0].origin, tensor.shape(), MOST_ELEMENTS);
         } else {
+            self.valid.has_bytes |= matches!(tensor.element(), ElementType::I8 | ElementType::U8);
             self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
         }
     }

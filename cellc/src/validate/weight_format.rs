@@ -67,10 +67,13 @@ impl Validation<'_> {
         if !layers.is_empty() {
             let option = self.options.wording.of(Setting::Key { name: "weight_format", in_files: "weight_format" });
             let as_integers = layers.iter().all(|whole| whole.x.is_some());
+            let scaled = layers.iter().any(|whole| whole.scaled);
+            let what =
+                if scaled { "are what 8 bits and a scale for each row hold" } else { "are whole numbers of 8 bits" };
             let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
-            let found = format!(
-                "{count} weights are whole numbers of 8 bits: each is stored in one byte{multiplied}, with the same results"
-            );
+            let results =
+                if scaled { "; results differ from those of f32 by rounding" } else { ", with the same results" };
+            let found = format!("{count} weights {what}: each is stored in one byte{multiplied}{results}");
             let help = match as_integers {
                 true => format!("f32 for {option} takes four bytes for each, and multiplies them as f32"),
                 false => format!("f32 for {option} takes four bytes for each, and less time where they fit the caches"),
