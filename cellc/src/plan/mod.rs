@@ -813,14 +813,16 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
     // floor at H = 48, 1.17 against 1.40 for an LSTM of 128 units)
     let line = arch.vectors_of_line(isa);
     let mut at_once = (product.registers(isa) * 3 / 4 / active).max(1);
-    if (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
+    // sums of integers that take two registers each are too many sooner, whatever the level
+    let takes_two = isa.lanes > 1 && product.registers(isa) < isa.registers;
+    if takes_two || (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
         // x terms are held while h terms are added up: compilers spill the wrong ones, at every row, where far too many are
         // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm). From
         // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units
         let held = product.active(Phase::Input) + product.active(Phase::Hidden);
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
         // where no vectors are, whole lines save nothing, and sums of integers share the registers of the core with all else
-        let least = if isa.lanes == 1 && product.format.is_of_integers() { at_once } else { line };
+        let least = if takes_two || isa.lanes == 1 && product.format.is_of_integers() { at_once } else { line };
         at_once = (at_once - at_once % line).max(least);
     }
     Tiling::Columns(passes(&vectors, at_once, line, isa))

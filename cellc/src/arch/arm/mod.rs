@@ -226,8 +226,9 @@ pub(super) const C_TUNING: &str = "\
 /* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
 #pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
 #else
-/* So do products: moved down to the sums that use them, they keep what they are made of in registers. */
-#pragma GCC optimize(\"no-tree-ter\")
+/* So do products: moved down to the sums that use them, they keep what they are made of in registers. Values that only
+ * some paths need do so too. */
+#pragma GCC optimize(\"no-tree-ter,no-tree-pre\")
 #endif
 #endif
 ";
