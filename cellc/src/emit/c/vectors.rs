@@ -96,17 +96,18 @@ impl VectorFunction {
         };
         let one = one.map(|one| one.name(prefix));
         let bits_of = |value: String| match to_bits {
+            true if lanes > 1 => format!("({}){value}", bits(prefix, lanes)),
             true => format!("{}({value})", Self::new("to_bits", 1, None).name(prefix)),
             false => value,
         };
         let plain = each.map(|i| match (&one, lanes) {
-            (Some(one), 1) => format!("    *to{i} = {};\n", bits_of(format!("{one}(from + {i})"))),
-            (Some(one), _) => format!("    *to{i} = {one}(from + {});\n", i * lanes),
+            (Some(one), _) => format!("    *to{i} = {};\n", bits_of(format!("{one}(from + {})", i * lanes))),
             (None, 1) => format!("    *to{i} = {};\n", bits_of(format!("from[{i}]"))),
             (None, _) => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
         });
         let plain: String = plain.collect();
-        let own = isa.and_then(|isa| {
+        // what loads several vectors at once gives values
+        let own = isa.filter(|_| lanes == 1 || of_bits || !to_bits).and_then(|isa| {
             let takes = |loads: &&CLoads| loads.count.is_none_or(|only| only == count);
             isa.c_loads.iter().filter(|loads| loads.lanes == lanes && loads.element == element).find(takes)
         });
@@ -326,6 +327,12 @@ mod tests {
 
     #[test]
     fn pairs_are_loaded_as_values_and_as_bits() {
+        let loads = VectorFunction::loads(Element::I8Pair, Type { scalar: Scalar::U32, lanes: 4 }, 2, &SCALAR_FMA);
+        let (head, body) = loads.head_and_body("p");
+        assert!(
+            head.contains("p_u32x4 *to1") && body.contains("*to1 = (p_u32x4)p_load_i8_pairs_4(from + 4);"),
+            "{body}"
+        );
         for (scalar, to, arm, elsewhere) in [
             (Scalar::F32, "float *to0", "*to0 = p_from_bits(pair0);", "*to0 = p_load_i8_pairs_1(from + 0);"),
             (Scalar::U32, "uint32_t *to0", "*to0 = (pair0);", "*to0 = p_to_bits(p_load_i8_pairs_1(from + 0));"),
