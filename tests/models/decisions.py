@@ -1,5 +1,5 @@
-"""Cases of loops that end by a condition, of branches, comparisons, rounding, look-up and integers, of sums and elements by a pattern, with ONNX
-Runtime's numbers.
+"""Cases of loops that end by a condition, of branches, comparisons, rounding, look-up and integers, of sums and elements by a pattern, and of quantised
+layers, with ONNX Runtime's numbers.
 
     pip install onnx onnxruntime numpy openvino
     python decisions.py FOLDER           # writes the cases
@@ -284,15 +284,75 @@ def table_of_one_row(rng):
     return graph, [[rng.integers(-1, 1, 5), draw(rng, 5, 1), draw(rng, 3, 1, 2)]], [None, None]
 
 
+def eighths(rng, *shape):
+    """Weights of 8 bits that take both ends."""
+    w = rng.integers(-127, 128, shape).astype(np.int8)
+    w.flat[:2] = 127, -127
+    return w
+
+
+def qdq_layers(rng):
+    """Products between QuantizeLinear and DequantizeLinear, as static quantisation leaves them: x in i8, u8 from 0, u8 with a zero point; scales of
+    weights by tensor and by column; elements that are clipped."""
+    nodes, values = [], {}
+
+    def quantized(x, scale, zero):
+        values.update({f'{x}_scale': np.float32(scale), f'{x}_zero': zero})
+        nodes.append(h.make_node('QuantizeLinear', [x, f'{x}_scale', f'{x}_zero'], [f'{x}_q']))
+        nodes.append(h.make_node('DequantizeLinear', [f'{x}_q', f'{x}_scale', f'{x}_zero'], [f'{x}_dq']))
+        return f'{x}_dq'
+
+    def weights(name, q, scale, axis):
+        values.update({f'{name}_q': q, f'{name}_scale': scale, f'{name}_zero': np.zeros(np.shape(scale), np.int8)})
+        nodes.append(h.make_node('DequantizeLinear', [f'{name}_q', f'{name}_scale', f'{name}_zero'], [name], axis=axis))
+        return name
+
+    first = weights('W1', eighths(rng, 21, 40), (rng.random(40) * .01 + .002).astype(np.float32), 1)
+    second = weights('W2', eighths(rng, 17, 40), np.float32(.0123), 0)
+    third = weights('W3', eighths(rng, 17, 3), (rng.random(3) * .01 + .002).astype(np.float32), 1)
+    nodes.append(h.make_node('MatMul', [quantized('x', .0271, np.int8(0)), first], ['sum1']))
+    nodes.append(h.make_node('Add', ['sum1', 'b1'], ['biased1']))
+    nodes.append(h.make_node('Relu', ['biased1'], ['y1']))
+    nodes.append(h.make_node('Gemm', [quantized('y1', .0513, np.uint8(0)), second, 'b2'], ['y2'], transB=1))
+    nodes.append(h.make_node('MatMul', [quantized('y2', .172, np.uint8(117)), third], ['y']))
+    values.update(b1=draw(rng, 40), b2=draw(rng, 17))
+    graph = h.make_graph(nodes, 'qdq_layers', [info('x', T.FLOAT, [3, 21])],
+                         [info('y1', T.FLOAT, [3, 40]), info('y2', T.FLOAT, [3, 17]), info('y', T.FLOAT, [3, 3])], constants(**values))
+    return graph, [[draw(rng, 3, 21, by=by)] for by in (1, 3, .01)], [None] * 3
+
+
+def qdq_gru(rng):
+    """A GRU whose x and W have scales, and its head, of the last state."""
+    values = {
+        'x_scale': np.float32(.02), 'x_zero': np.int8(0), 'h_scale': np.float32(1 / 127), 'h_zero': np.int8(0), 'W_q': eighths(rng, 1, 60, 9),
+        'W_scale': np.float32(.004), 'R': draw(rng, 1, 60, 20, by=.3), 'B': draw(rng, 1, 120, by=.3), 'head_q': eighths(rng, 20, 15), 'head_scale': np.float32(.01)}
+    nodes = [h.make_node('QuantizeLinear', ['x', 'x_scale', 'x_zero'], ['x_q']), h.make_node('DequantizeLinear', ['x_q', 'x_scale', 'x_zero'], ['x_dq']),
+             h.make_node('DequantizeLinear', ['W_q', 'W_scale'], ['W']),
+             h.make_node('GRU', ['x_dq', 'W', 'R', 'B'], ['all', 'last'], hidden_size=20, linear_before_reset=1),
+             h.make_node('QuantizeLinear', ['last', 'h_scale', 'h_zero'], ['h_q']), h.make_node('DequantizeLinear', ['h_q', 'h_scale', 'h_zero'], ['h_dq']),
+             h.make_node('DequantizeLinear', ['head_q', 'head_scale'], ['head']), h.make_node('MatMul', ['h_dq', 'head'], ['y'])]
+    graph = h.make_graph(nodes, 'qdq_gru', [info('x', T.FLOAT, [4, 2, 9])], [info('all', T.FLOAT, [4, 1, 2, 20]), info('y', T.FLOAT, [1, 2, 15])],
+                         constants(**values))
+    return graph, [[draw(rng, 4, 2, 9, by=by)] for by in (1, 2)], [None] * 2
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
+    if graph.name.startswith('qdq'):
+        # a layer's name says what it multiplies
+        for k, node in enumerate(graph.node):
+            node.name = f'{node.op_type}_{k}'
     model = h.make_model(graph, opset_imports=[h.make_opsetid('', opset)], ir_version=ir_version)
     onnx.checker.check_model(model)
     folder = os.path.join(folder, graph.name)
     os.makedirs(folder, exist_ok=True)
     onnx.save(model, os.path.join(folder, 'model.onnx'))
-    session = onnxruntime.InferenceSession(model.SerializeToString())
+    options = onnxruntime.SessionOptions()
+    if graph.name.startswith('qdq'):
+        # as it is defined, in f32
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
     case = {'name': graph.name, 'family': 'decisions', 'about': make.__doc__, 'origin': 'tests/models/decisions.py', 'model': 'model.onnx',
             'stateful': False, 'golden': 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
 
@@ -339,7 +399,8 @@ def write_ir(folder, name, corpus):
         (np.tanh(x) if x.sum() > 0 else -x).tofile(os.path.join(target, f'r{r}_ref0.bin'))
 
 
-for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early], 1):
+for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
+                             qdq_layers, qdq_gru], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -148,6 +148,17 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
     assert_same("rust", &expected, &found);
 }
 
+/// Sums of one column in two rows of a batch at a time, in integers, which LLVM took for others.
+#[test]
+fn optimised_rust_in_integers_is_the_interpreter_bit_for_bit() {
+    let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options { arithmetic: cellc::Arithmetic::Int8, ..Options::default() };
+    let subjects: Vec<_> = case.compiled(&options, "").expect("it compiles").into_iter().map(|(s, _)| s).collect();
+    let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
+    let found = driver::rust(&folder("onnx-optimised-rust"), &subjects, &["-Copt-level=3"]);
+    assert_same("rust", &expected, &found);
+}
+
 fn bad_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/bad")
 }

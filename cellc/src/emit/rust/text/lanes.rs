@@ -387,6 +387,8 @@ fn dot_unsigned_quads<const L: usize>(a: [u32; L], b: [u32; L], mut sum: [u32; L
 /// Adds the products of the bytes of a, with a sign, with those of b, without one.
 #[inline]
 fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
+    // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those that have none alike
+    let a = core::hint::black_box(a);
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as u8 as i32) as u32;
     sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
 }
