@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
-use crate::model::{Tensor, ValidModel, ValidNode, ValidOp, WeightSource, WholeNumbers};
+use crate::model::{Multiples, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
 use crate::options::{Arithmetic, Options, WeightFormat, WholeLayer};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
@@ -244,6 +244,7 @@ pub(crate) struct Matrix<'a> {
     /// What it is part of there.
     pub(crate) name: &'static str,
     pub(crate) tensor: &'a Tensor,
+    is_dense: bool,
     first: usize,
     rows: usize,
     columns: usize,
@@ -273,7 +274,8 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
         let mut push = |name, gate, source, first, [rows, columns]: [usize; 2], strides| {
             if let WeightSource::Constant(i) = source {
                 let tensor = &model.constants[i];
-                all.push(Matrix { of: &node.name, gate, name, tensor, first, rows, columns, strides });
+                let is_dense = matches!(node.op, ValidOp::Dense(_));
+                all.push(Matrix { of: &node.name, gate, name, tensor, is_dense, first, rows, columns, strides });
             }
         };
         match &node.op {
@@ -299,15 +301,12 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
 /// How many weights there are at least in layers that are stored in 8 bits because they are whole numbers.
 const LEAST_WHOLE: usize = 256;
 
-/// The layers whose matrices are stored in 8 bits because these hold them exactly, as a quantised model has them, and how many weights that are; none where a format is
-/// given. They are whole numbers; or, of a model that has constants of 8 bits, whole numbers times a scale for each row. Where all that a layer multiplies is
-/// whole numbers, they are multiplied as integers.
-pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, usize) {
+/// The layers that multiply what a quantised model's are: in which matrices are stored in 8 bits because these hold them exactly, and how many weights that are; in which x is
+/// multiples of a scale of the model's, and, if rows of weights are multiples, too, how many weights those are: both are multiplied as integers. The first are whole numbers; or,
+/// of a model that has constants of 8 bits, whole numbers times a scale for each row. Matrices are stored otherwise where a format is given.
+pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, [usize; 2]) {
     let nodes = model.all_nodes();
     let is_given = options.format_is_given || options.weight_format != WeightFormat::F32;
-    if is_given {
-        return (Vec::new(), 0);
-    }
     let at_run_time = |layer: &str| {
         nodes.iter().filter(|node| node.name == layer).any(|node| {
             let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
@@ -320,42 +319,71 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
             }
         })
     };
-    let is_whole = |w: &f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
-    let all_whole = |matrix: &Matrix<'_>| matrix.elements().all(|k| is_whole(&matrix.tensor.get_f32(k)));
-    let in_8_bits = |matrix: &Matrix<'_>| {
-        let rows = || (0..matrix.rows).map(|row| matrix.row(row));
-        let has_scale = |row: Vec<f32>| Stored::new(WeightFormat::Int8, &row).exact(&row) == row.len();
-        all_whole(matrix) || model.has_bytes && rows().all(has_scale)
-    };
     let all = matrices(model);
     let mut layers: Vec<&str> = all.iter().map(|matrix| matrix.of).collect();
     layers.sort_unstable();
     layers.dedup();
-    layers.retain(|layer| {
-        let mut own = all.iter().filter(|matrix| matrix.of == *layer);
-        !at_run_time(layer)
-            && own.all(|matrix| options.arithmetic_in(layer, matrix.gate) == Arithmetic::F32 && in_8_bits(matrix))
-    });
-    let own = all.iter().filter(|matrix| layers.contains(&matrix.of));
-    let count: usize = own.map(|matrix| matrix.rows * matrix.columns).sum();
-    if count < LEAST_WHOLE {
-        return (Vec::new(), 0);
-    }
+    layers.retain(|layer| !at_run_time(layer));
+    let of_layer = |layer: &str| all.iter().filter(move |matrix| matrix.of == layer).collect::<Vec<_>>();
+    let in_f32 = |matrix: &&Matrix<'_>| options.arithmetic_in(matrix.of, matrix.gate) == Arithmetic::F32 && !is_given;
+    let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
+    let is_whole = |layer: &str| {
+        let is_whole = |of: &&Matrix<'_>| in_f32(of) && of.elements().all(|k| in_8_bits(of.tensor.get_f32(k)));
+        of_layer(layer).iter().all(is_whole)
+    };
+    let has_scales = |layer: &str| {
+        let is_exact = |row: Vec<f32>| Stored::new(WeightFormat::Int8, &row).exact(&row) == row.len();
+        let has_scales = |of: &&Matrix<'_>| in_f32(of) && (0..of.rows).all(|row| is_exact(of.row(row)));
+        model.has_bytes && of_layer(layer).iter().all(has_scales)
+    };
     let numbers = WholeNumbers::new(model);
-    let most = |node: &ValidNode| match &node.op {
-        // as no weight is larger than 127
-        ValidOp::Dense(of) => {
-            numbers.most(of.x).filter(|most| of.inputs.saturating_mul(usize::from(*most) * 127) <= i32::MAX as usize)
-        }
-        _ => None,
-    };
-    let layer = |layer: &str| {
+    let x = |layer: &str| {
         let own = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
-        let x = own.map(|node| most(node)).reduce(|a, b| Some(a?.max(b?))).flatten();
-        let scaled = !all.iter().filter(|matrix| matrix.of == layer).all(all_whole);
-        WholeLayer { layer: layer.to_owned(), x: x.filter(|_| !scaled), scaled }
+        let x = own.map(|node| match &node.op {
+            ValidOp::Dense(of) => numbers.multiples(of.x),
+            ValidOp::Cell(of) => numbers.multiples(of.x),
+            _ => None,
+        });
+        x.reduce(|a, b| a?.union(b?)).flatten()
     };
-    (layers.into_iter().map(layer).collect(), count)
+    // as no weight is larger than 127
+    let fits = |of: &Matrix<'_>, x: Multiples| {
+        of.columns.saturating_mul(usize::from(x.magnitude()) * INT8_MOST as usize) <= i32::MAX as usize
+    };
+    // a layer whose arithmetic is chosen by its name keeps that
+    let is_named = |layer: &str| options.arithmetic_of.iter().any(|(name, _)| name == layer);
+    let rows_are_multiples = |of: &Matrix<'_>| {
+        let mut rows = (0..of.rows).map(|row| of.row(row));
+        rows.all(|row| largest(&row) == 0.0 || own_scale(&row, INT8_MOST as u16).is_some())
+    };
+    let layer = |layer: &&str| {
+        let (matrices, x) = (of_layer(layer), x(layer));
+        let is_dense = matrices.iter().all(|matrix| matrix.is_dense);
+        let fit = |x: &Multiples| matrices.iter().all(|matrix| fits(matrix, *x));
+        let exact = is_whole(layer);
+        let stored = WholeLayer { layer: (*layer).to_owned(), weights: exact || has_scales(layer), exact, x: None };
+        let Some(x) = x.filter(fit) else { return Some(stored).filter(|stored| stored.weights) };
+        let in_integers = |of: &&Matrix<'_>| options.arithmetic_in(of.of, of.gate) != Arithmetic::F32;
+        let may = |of: &&Matrix<'_>| !is_named(of.of) && (in_f32(of) || in_integers(of));
+        let in_whole_numbers = is_dense && matrices.iter().all(|of| may(of) && rows_are_multiples(of));
+        if stored.weights && !in_whole_numbers {
+            return Some(stored);
+        }
+        Some(WholeLayer { weights: in_whole_numbers, x: Some(x), ..stored })
+    };
+    let mut layers: Vec<_> = layers.iter().filter_map(layer).collect();
+    let mut counts = [0; 2];
+    for matrix in &all {
+        let stored = layers.iter().find(|own| own.weights && own.layer == matrix.of);
+        if let Some(own) = stored {
+            counts[usize::from(own.is_scaled())] += matrix.rows * matrix.columns;
+        }
+    }
+    if counts[0] + counts[1] < LEAST_WHOLE {
+        layers.iter_mut().for_each(|layer| layer.weights = false);
+        return (layers, [0; 2]);
+    }
+    (layers, counts)
 }
 
 /// What kernels compute with in the place of one row of a matrix: these values, and their sum times the scale.

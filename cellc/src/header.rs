@@ -131,7 +131,11 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
 /// How matrices are multiplied, unless all are in f32; where that is not the same for all layers and gates, which.
 pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     let mut layers: Vec<(Arithmetic, Vec<String>)> = Vec::new();
+    let products = options.products();
     for node in model.all_nodes() {
+        if products.own_format(&node.name).is_some() {
+            continue;
+        }
         let mut gates: Vec<(Arithmetic, String)> = Vec::new();
         for gate in node.op.gates() {
             let (arithmetic, letter) =
@@ -159,10 +163,26 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
         lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
     lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
-    let whole: Vec<_> = options.whole.iter().filter(|whole| options.whole_x(&whole.layer).is_some()).collect();
+    let mut own: [Vec<String>; 2] = Default::default();
+    for node in model.all_nodes() {
+        let x = node.op.gates().into_iter().find_map(|gate| products.x_of(&node.name, gate, node.op.input_size()?));
+        let Some(x) = x else { continue };
+        let names = &mut own[usize::from(x.scale != 1.0)];
+        let name = format!("\"{}\"", escape(&node.name));
+        let name = match x.scale {
+            1.0 => name,
+            scale => format!("{name} ({scale:e})"),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let [whole, multiples] = own.map(|names| names.join(", "));
     if !whole.is_empty() {
-        let names: Vec<_> = whole.iter().map(|whole| format!("\"{}\"", escape(&whole.layer))).collect();
-        lines.push(format!("Whole numbers are multiplied as integers, with exact sums, in {}.", names.join(", ")));
+        lines.push(format!("Whole numbers are multiplied as integers, with exact sums, in {whole}."));
+    }
+    if !multiples.is_empty() {
+        lines.push(format!("x is multiplied as integers by the model's own scale, with exact sums, in {multiples}."));
     }
     lines
 }

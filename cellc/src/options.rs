@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::arch::{Arch, Isa};
 use crate::diagnostic::Wording;
+use crate::model::Multiples;
 
 /// The language that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -246,26 +247,42 @@ impl Arithmetic {
     }
 }
 
-/// A layer whose weights are whole numbers that 8 bits hold, or those times a scale of their row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A layer that multiplies what a quantised model's are.
+#[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
 pub struct WholeLayer {
     /// Its name in the model.
     pub layer: String,
-    /// Where these are whole numbers, x is, too, and no sum leaves 32 bits: up to which.
-    pub x: Option<u16>,
-    /// Whether some row has a scale.
-    pub scaled: bool,
+    /// Whether its matrices are stored in 8 bits, whatever is asked for: they are whole numbers, or those times a scale of their row.
+    pub weights: bool,
+    /// Whether they are whole numbers.
+    pub exact: bool,
+    /// Of which whole numbers x is multiples, and no sum leaves 32 bits.
+    pub x: Option<Multiples>,
 }
 
 impl WholeLayer {
+    /// Whether products are of multiples of scales, which f32 does not hold as exactly.
+    pub(crate) fn is_scaled(&self) -> bool {
+        self.x.is_some_and(|x| !self.exact || x.scale != 1.0)
+    }
+
     /// How its matrix is stored.
     pub(crate) fn format(&self) -> WeightFormat {
         match self.x {
             None => WeightFormat::Int8,
-            Some(..=127) => WeightFormat::Int8Quad,
+            Some(x) if x.in_bytes() => WeightFormat::Int8Quad,
             Some(_) => WeightFormat::Int8Pair,
         }
+    }
+
+    /// Of which whole numbers x is multiples, where such an arithmetic multiplies these as they are.
+    fn x_in(&self, arithmetic: Arithmetic, len: usize) -> Option<Multiples> {
+        self.x.filter(|x| {
+            let in_quads = arithmetic.stored(WeightFormat::F32).in_word(len) == 4;
+            let fits = |largest| if in_quads { x.in_bytes() } else { x.magnitude() <= largest };
+            self.weights || arithmetic.largest(len).is_some_and(fits)
+        })
     }
 }
 
@@ -278,11 +295,13 @@ pub struct Products {
     own: Vec<(String, Arithmetic)>,
     /// The only layer, and its only gate if one is named, whose products are not in f32.
     only: Option<(String, Option<char>)>,
+    /// Layers of quantised models.
+    whole: Vec<WholeLayer>,
 }
 
 impl Products {
     /// All in f32.
-    pub(crate) const F32: Self = Self { all: Arithmetic::F32, own: Vec::new(), only: None };
+    pub(crate) const F32: Self = Self { all: Arithmetic::F32, own: Vec::new(), only: None, whole: Vec::new() };
 
     /// Whether some are of words of so many integers.
     pub(crate) fn multiply_any(&self, words: &[usize]) -> bool {
@@ -295,7 +314,18 @@ impl Products {
         if self.only.as_ref().is_some_and(|(only, its)| only != layer || its.is_some() && *its != gate) {
             return Arithmetic::F32;
         }
-        own_arithmetic(&self.own, layer, gate).unwrap_or(self.all)
+        arithmetic_of((self.all, &self.own), &self.whole, layer, gate)
+    }
+
+    /// Of which whole numbers x of a layer is multiples, where these are multiplied as they are.
+    pub(crate) fn x_of(&self, layer: &str, gate: Option<char>, len: usize) -> Option<Multiples> {
+        x_in(&self.whole, layer, self.of(layer, gate), len)
+    }
+
+    /// How the rows of a layer are stored that multiply multiples of one number, whatever is asked for.
+    pub(crate) fn own_format(&self, layer: &str) -> Option<WeightFormat> {
+        let whole = self.whole.iter().find(|whole| whole.layer == layer && whole.weights)?;
+        whole.is_scaled().then(|| whole.format())
     }
 
     /// The same, but that all other layers and gates are multiplied in f32.
@@ -308,6 +338,24 @@ impl Products {
 /// What options call a gate of a layer.
 pub(crate) fn gate_name(layer: &str, gate: char) -> String {
     format!("{layer}.{gate}")
+}
+
+/// What a layer is multiplied in, and that gate of it; layers of which both x and the weights are a quantised model's have no other.
+fn arithmetic_of(
+    (all, own): (Arithmetic, &[(String, Arithmetic)]),
+    whole: &[WholeLayer],
+    layer: &str,
+    gate: Option<char>,
+) -> Arithmetic {
+    if whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.x.is_some()) {
+        return Arithmetic::F32;
+    }
+    own_arithmetic(own, layer, gate).unwrap_or(all)
+}
+
+/// What [`WholeLayer::x_in`] says of a layer.
+fn x_in(whole: &[WholeLayer], layer: &str, arithmetic: Arithmetic, len: usize) -> Option<Multiples> {
+    whole.iter().find(|whole| whole.layer == layer)?.x_in(arithmetic, len)
 }
 
 /// That of a gate, else that of its layer, if one is named.
@@ -555,27 +603,27 @@ impl Options {
 
     /// What matrices are multiplied in.
     pub fn products(&self) -> Products {
-        Products { all: self.arithmetic, own: self.arithmetic_of.clone(), only: None }
+        let own = self.arithmetic_of.clone();
+        Products { all: self.arithmetic, own, only: None, whole: self.whole.clone() }
     }
 
     /// What the matrices of a layer are multiplied in, and of that gate of it.
     pub(crate) fn arithmetic_in(&self, layer: &str, gate: Option<char>) -> Arithmetic {
-        own_arithmetic(&self.arithmetic_of, layer, gate).unwrap_or(self.arithmetic)
+        arithmetic_of((self.arithmetic, &self.arithmetic_of), &self.whole, layer, gate)
     }
 
     /// How the matrices of a layer, and of that gate of it, are stored for their arithmetic.
     pub(crate) fn stored(&self, layer: &str, gate: Option<char>) -> WeightFormat {
-        let format = match self.whole.iter().find(|whole| whole.layer == layer) {
+        let format = match self.whole.iter().find(|whole| whole.layer == layer && whole.weights) {
             None => self.weight_format,
             Some(whole) => whole.format(),
         };
         self.arithmetic_in(layer, gate).stored(format)
     }
 
-    /// Up to where x of a layer is whole numbers, where these multiply whole numbers as integers.
-    pub(crate) fn whole_x(&self, layer: &str) -> Option<u16> {
-        let whole = self.whole.iter().find(|whole| whole.layer == layer)?;
-        whole.x.filter(|_| self.arithmetic_in(layer, None) == Arithmetic::F32)
+    /// Of which whole numbers x of a layer is multiples, where such an arithmetic multiplies these as they are.
+    pub(crate) fn x_in(&self, layer: &str, arithmetic: Arithmetic, len: usize) -> Option<Multiples> {
+        x_in(&self.whole, layer, arithmetic, len)
     }
 
     /// Stores all matrices of cells and dense layers in a format.
@@ -610,7 +658,8 @@ impl Options {
         let asked = |isa: &&'static Isa| match &self.isas {
             Some(list) => list.contains(isa),
             None => {
-                let multiply = |whole: &WholeLayer| isa.words.contains(&whole.format().in_word(usize::MAX));
+                let multiply =
+                    |whole: &WholeLayer| whole.weights && isa.words.contains(&whole.format().in_word(usize::MAX));
                 isa.words.is_empty() || products.multiply_any(isa.words) || self.whole.iter().any(multiply)
             }
         };

@@ -314,7 +314,7 @@ fn whole_numbers_multiply_as_integers() {
     };
     for (as_f32, as_integers) in subjects(true).zip(subjects(false)) {
         let plans = &as_integers.compilation.plan;
-        assert!(plans.products.iter().all(|product| product.whole_x.is_some()), "{plans}");
+        assert!(plans.products.iter().all(|product| product.own_x.is_some()), "{plans}");
         for (isa, (name, _)) in as_f32.isas().enumerate() {
             let at = as_integers.isas().position(|(other, _)| other == name).expect("all are there");
             for bad in [0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {

@@ -167,6 +167,63 @@ fn quantised_weights_are_kept() {
     }
 }
 
+/// Models with scales for what they multiply, and how many of their products have them where all else is in f32, and where it is in integers.
+const QUANTISED: [(&str, usize, usize); 3] = [("int8_layers", 2, 3), ("qdq_layers", 3, 3), ("qdq_gru", 1, 2)];
+
+fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + use<> {
+    let [here, there] = [corpus::folder(), corpus::onnx_folder()].map(|folder| folder.join(name));
+    let case = corpus::case_in(if here.exists() { &here } else { &there }).unwrap_or_else(|e| panic!("{e}"));
+    Case::subjects(&case, options, "").into_iter().map(|(subject, _)| subject)
+}
+
+/// Products of multiples of a scale with such multiples are multiplied as integers, and lose nothing, whatever is asked for the others; x of a cell keeps its
+/// scale. On every instruction set the bits are the same; what is no number stays none.
+#[test]
+fn scales_of_quantised_models_are_kept() {
+    for (name, dense, all) in QUANTISED {
+        for arithmetic in [Arithmetic::F32, Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16] {
+            let options = Options { arithmetic, ..Options::default() };
+            for subject in quantised(name, &options) {
+                let plan = &subject.compilation.plan;
+                let own = plan.products.iter().filter(|product| product.own_x.is_some()).count();
+                assert_eq!(
+                    own,
+                    if arithmetic == Arithmetic::F32 { dense } else { all },
+                    "{name} {arithmetic:?}\n{plan}"
+                );
+                let header = subject.compilation.header.join(" ");
+                assert!(header.contains("by the model's own scale"), "{header}");
+                for call in &subject.calls {
+                    let mut first: Option<Vec<u64>> = None;
+                    for isa in 0..subject.isas().count() {
+                        let compared = Compared::step(&subject, isa, call, &mut subject.variables());
+                        // the state of a cell is rounded, in integers
+                        let rounded = arithmetic != Arithmetic::F32 && dense < all;
+                        for (at, found, right, limit) in compared.elements() {
+                            let limit = if rounded { limit } else { limit.min(1e-6 * right.abs().max(4.0)) };
+                            assert!((found - right).abs() <= limit, "{name} {at:?}: {found}, not {right}");
+                        }
+                        if plan.isas[isa].1 {
+                            let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+                            assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{name}");
+                        }
+                    }
+                }
+                let mut call = subject.calls[0].clone();
+                call[0][0] = f32::NAN;
+                let as_f32 = Options { format_is_given: true, ..Options::default() };
+                let as_f32 = quantised(name, &as_f32).next().expect("a subject");
+                assert!(as_f32.compilation.plan.products.iter().all(|product| product.own_x.is_none()), "{name}");
+                let numbers = |subject: &Subject| {
+                    let found = Compared::step(subject, 0, &call, &mut subject.variables()).found;
+                    found.parts().flatten().map(|v| v.is_nan()).collect::<Vec<_>>()
+                };
+                assert_eq!(numbers(&subject), numbers(&as_f32), "{name} {arithmetic:?}");
+            }
+        }
+    }
+}
+
 /// The help speaks of the option that was given.
 #[test]
 fn weights_of_run_time_are_refused() {

@@ -111,6 +111,7 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
             "if_at",
             "tcn",
             "conv_",
+            "qdq_",
         ]
         .iter()
         .any(|part| subject.name.starts_with(part))
@@ -140,6 +141,7 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
         "ends_early",
         "tcn",
         "conv_planes",
+        "qdq_",
     ];
     let mut subjects = subjects();
     subjects.retain(|subject| only.iter().any(|name| subject.name.starts_with(name)));
@@ -154,6 +156,16 @@ fn optimised_rust_in_integers_is_the_interpreter_bit_for_bit() {
     let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
     let options = Options { arithmetic: cellc::Arithmetic::Int8, ..Options::default() };
     let subjects: Vec<_> = case.compiled(&options, "").expect("it compiles").into_iter().map(|(s, _)| s).collect();
+    let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
+    let found = driver::rust(&folder("onnx-optimised-rust"), &subjects, &["-Copt-level=3"]);
+    assert_same("rust", &expected, &found);
+}
+
+/// Sums of one column in two rows of a batch at a time, which LLVM took for others.
+#[test]
+fn optimised_rust_of_quantised_layers_is_the_interpreter_bit_for_bit() {
+    let mut subjects = subjects();
+    subjects.retain(|subject| subject.name.starts_with("qdq_"));
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
     let found = driver::rust(&folder("onnx-optimised-rust"), &subjects, &["-Copt-level=3"]);
     assert_same("rust", &expected, &found);

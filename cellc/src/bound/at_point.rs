@@ -130,6 +130,7 @@ impl Arithmetic for AtOneInput {
         if known.iter().all(|v| v.is_exact())
             && self.0.profile.weights == WeightFormat::F32
             && self.0.profile.products.of(row.layer, row.gate) == options::Arithmetic::F32
+            && self.0.profile.products.own_format(row.layer).is_none()
             && is_whole(row.weights().zip(exact.iter().copied()))
         {
             return self.constant(self.exact().row(row, &exact));

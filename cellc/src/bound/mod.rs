@@ -266,7 +266,10 @@ impl Arithmetic for ErrorAnalysis {
     fn row(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
         let arithmetic = self.profile.products.of(row.layer, row.gate);
         let weights = row.weights();
-        let format = arithmetic.stored(self.profile.weights);
+        let format = match self.profile.products.own_format(row.layer) {
+            Some(own) => own,
+            None => arithmetic.stored(self.profile.weights),
+        };
         let most = weights.len() + JOINS + usize::from(!self.profile.fused);
         let known = |w: f64| Value::within(w.abs());
         if format == WeightFormat::F32 {
@@ -280,9 +283,13 @@ impl Arithmetic for ErrorAnalysis {
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
         let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
         let sum = sum.off_by(off);
-        match arithmetic.largest(values.len()) {
-            Some(range) => sum.off_by(quantised(&stored, values, range)).rounded(),
-            None => sum,
+        match (row.own_x(&self.profile.products), arithmetic.largest(values.len())) {
+            (Some(x), _) => {
+                let magnitudes: f64 = stored.values.iter().map(|w| f64::from(w.abs())).sum();
+                sum.off_by(magnitudes * f64::from(stored.scale.unwrap_or(1.0)) * x.off).rounded()
+            }
+            (None, Some(range)) => sum.off_by(quantised(&stored, values, range)).rounded(),
+            (None, None) => sum,
         }
     }
 

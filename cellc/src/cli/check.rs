@@ -37,7 +37,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&compilation.warnings));
     let mut harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
     let fused = compilation.plan.isas.iter().any(|(isa, fused)| isa.name == harness.isa() && *fused);
-    let profile = &Profile::new(fused, &options);
+    let options = &compilation.options;
+    let profile = &Profile::new(fused, options);
 
     let model = &compilation.model;
     let has_integers = !parts(model, &options.products()).is_empty();

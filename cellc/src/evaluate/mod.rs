@@ -4,10 +4,11 @@
 //! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
 
 use crate::model::{
-    Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction,
-    Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
-    WeightSource,
+    Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Multiples, Pointwise,
+    PointwiseFunction, Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode,
+    ValidOp, Variable, View, WeightSource,
 };
+use crate::options::Products;
 
 #[cfg(test)]
 pub(crate) mod written;
@@ -172,6 +173,8 @@ pub(crate) struct MatrixRow<'a> {
     pub(crate) layer: &'a str,
     /// The gate that it is for, in a cell that has several.
     pub(crate) gate: Option<char>,
+    /// Whether it multiplies x.
+    pub(crate) of_x: bool,
     numbers: WeightNumbers<'a>,
     /// Where it starts, and how far its elements are apart.
     first: usize,
@@ -183,6 +186,11 @@ impl<'a> MatrixRow<'a> {
     /// Its elements.
     pub(crate) fn weights(self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
+    }
+
+    /// Of which whole numbers its vector is multiples, where these are multiplied as they are.
+    pub(crate) fn own_x(self, products: &Products) -> Option<Multiples> {
+        if self.of_x { products.x_of(self.layer, self.gate, self.len) } else { None }
     }
 
     /// What tells it from every other row of the same model's constants; `None` if it is given at run time.
@@ -206,19 +214,20 @@ pub(crate) struct CellWeights<'a> {
 impl<'a> CellWeights<'a> {
     /// The row of W that makes `unit` of `gate`.
     pub(crate) fn w(&self, gate: usize, unit: usize) -> MatrixRow<'a> {
-        self.row(self.w, self.cell.input_size, gate, unit)
+        self.row(self.w, true, gate, unit)
     }
 
     /// The row of R that makes `unit` of `gate`.
     pub(crate) fn r(&self, gate: usize, unit: usize) -> MatrixRow<'a> {
-        self.row(self.r, self.cell.hidden_size, gate, unit)
+        self.row(self.r, false, gate, unit)
     }
 
-    fn row(&self, matrix: (WeightNumbers<'a>, usize), len: usize, gate: usize, unit: usize) -> MatrixRow<'a> {
+    fn row(&self, matrix: (WeightNumbers<'a>, usize), of_x: bool, gate: usize, unit: usize) -> MatrixRow<'a> {
         let cell = self.cell;
+        let len = if of_x { cell.input_size } else { cell.hidden_size };
         let (numbers, first) = matrix;
         let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
-        MatrixRow { layer: &cell.name, gate: cell.kind.gate(gate), numbers, first, stride: 1, len }
+        MatrixRow { layer: &cell.name, gate: cell.kind.gate(gate), of_x, numbers, first, stride: 1, len }
     }
 
     /// What the bias for `unit` of a part of B is the sum of.
@@ -419,7 +428,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let (of_row, stride) = if dense.transposed { (inputs, 1) } else { (1, outputs) };
-        let row = |j: usize| MatrixRow { layer, gate: None, numbers: w, first: j * of_row, stride, len: inputs };
+        let row =
+            |j: usize| MatrixRow { layer, gate: None, of_x: true, numbers: w, first: j * of_row, stride, len: inputs };
         let element = |r: usize, j: usize| self.arithmetic.row(row(j), &x[r * inputs..][..inputs]);
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
+use super::quantise::Scale;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Var, Walk};
 use crate::options::WeightFormat;
@@ -728,10 +729,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// The vectors at a place as they multiply the weights of a phase.
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
-        let range = self.plan.arithmetic.largest(len);
-        let as_integers = match (range, self.plan.whole_x) {
-            (Some(range), _) => format!("as whole numbers up to {range}"),
-            (None, Some(most)) => format!("are whole numbers up to {most}"),
+        let own = self.plan.own_x.filter(|_| phase == Phase::Input);
+        let (scale, as_integers) = match (own, self.plan.arithmetic.largest(len)) {
+            (Some(x), _) if x.scale == 1.0 => (Scale::Own(1.0), format!("are whole numbers up to {}", x.magnitude())),
+            (Some(x), _) => {
+                let times = format!("are whole numbers up to {} times a scale of the model", x.magnitude());
+                (Scale::Own(x.scale), times)
+            }
+            (None, Some(range)) => (Scale::Of(range), format!("as whole numbers up to {range}")),
             (None, None) => return Vectors { elements, count, scales: None },
         };
         let words = self.words(phase).expect("lower: what is rounded multiplies integers");
@@ -740,7 +745,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         body.push(Stmt::Comment(format!("{} {as_integers}", operand_name(phase))));
         let rows = [("given", elements, len, false), ("words", to, taken, true), ("scale", scales, 1, true)];
         body.extend(for_rows(self.builder, count, &rows, |builder, places| {
-            builder.quantise((len, range), places[0], (places[1], words), places[2])
+            builder.quantise((len, scale), places[0], (places[1], words), places[2])
         }));
         Vectors { elements: to, count, scales: Some(scales) }
     }

@@ -1,4 +1,4 @@
-//! Vectors that become integers before they multiply weights: `v` is rounded to a whole number times a scale, that of the largest element, or is a whole number already.
+//! Vectors that become integers before they multiply weights: `v` is rounded to a whole number times a scale, that of the largest element, or is a multiple of a scale already.
 
 use std::ops::Range;
 
@@ -11,17 +11,31 @@ use crate::plan;
 /// 1.5 times 2^23: a small number plus that is rounded to a whole number, half to even.
 const ROUNDING: f32 = 12_582_912.0;
 
+/// The scale of a vector.
+#[derive(Clone, Copy)]
+pub(super) enum Scale {
+    /// That which makes the largest element this whole number.
+    Of(u16),
+    /// One of which its elements are multiples.
+    Own(f32),
+}
+
+/// By what elements are multiplied before they are rounded.
+#[derive(Clone, Copy)]
+enum Factor {
+    At(Place),
+    Known(f32),
+}
+
 impl KernelBuilder<'_, '_> {
-    /// One vector: its whole numbers of a range, several in each word as those of a row of weights are; and its scale. Without a range its elements are whole
-    /// numbers, and the scale is 1, or NaN.
+    /// One vector: its whole numbers, several in each word as those of a row of weights are; and its scale, which is NaN where an element is not finite.
     pub(super) fn quantise(
         &mut self,
-        (len, range): (usize, Option<u16>),
+        (len, given): (usize, Scale),
         from: Place,
         (to, words): (Place, Words),
         scale: Place,
     ) -> Vec<Stmt> {
-        let range = range.map(|range| Expr::f32(f32::from(range), 1));
         let mut body = Vec::new();
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
         // the largest magnitude lane by lane; what is not finite is larger than all else
@@ -47,16 +61,21 @@ impl KernelBuilder<'_, '_> {
         let most = self.let_(&mut body, "most", 1, most);
         // 0, or NaN
         let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
-        let step = match &range {
-            Some(range) => op(LaneOp::Div, vec![most.clone(), range.clone()]),
-            None => Expr::f32(1.0, 1),
+        let step = match given {
+            Scale::Of(range) => op(LaneOp::Div, vec![most.clone(), Expr::f32(f32::from(range), 1)]),
+            Scale::Own(scale) => Expr::f32(scale, 1),
         };
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
-        let inverse = range.map(|range| {
-            // for every lane
-            body.push(Stmt::Store { to: all, value: op(LaneOp::Div, vec![range, most]) });
-            all
-        });
+        let inverse = match given {
+            Scale::Of(range) => {
+                // for every lane
+                let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
+                body.push(Stmt::Store { to: all, value: inverse });
+                Some(Factor::At(all))
+            }
+            Scale::Own(1.0) => None,
+            Scale::Own(scale) => Some(Factor::Known(1.0 / scale)),
+        };
         // the k-th word holds the k-th elements of as many parts of the vector, of which the last ones may be shorter or empty
         let count = words.of_elements(len);
         let long = |part: usize| len.saturating_sub(part * count).min(count);
@@ -79,12 +98,15 @@ impl KernelBuilder<'_, '_> {
         (from, count): (Place, usize),
         (to, words): (Place, Words),
         range: Range<usize>,
-        (parts, inverse): (usize, Option<Place>),
+        (parts, inverse): (usize, Option<Factor>),
     ) {
         let bits = u32::BITS / words.each as u32;
         let mask = u32::MAX >> (u32::BITS - bits);
         let word = |builder: &mut Self, body: &mut Vec<Stmt>, from: &[Place], to: Place, lanes: usize| {
-            let inverse = inverse.map(|from| builder.let_(body, "inverse", lanes, Expr::Splat { from, lanes }));
+            let inverse = inverse.map(|factor| match factor {
+                Factor::At(from) => builder.let_(body, "inverse", lanes, Expr::Splat { from, lanes }),
+                Factor::Known(factor) => Expr::f32(factor, lanes),
+            });
             let part = |(part, from): (usize, &Place)| {
                 let element = load(*from, lanes);
                 let scaled = match &inverse {

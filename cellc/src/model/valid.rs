@@ -748,6 +748,15 @@ impl ValidOp {
         }
     }
 
+    /// The length of the rows of x that multiply fixed matrices.
+    pub fn input_size(&self) -> Option<usize> {
+        match self {
+            Self::Cell(cell) => Some(cell.input_size),
+            Self::Dense(dense) => Some(dense.inputs),
+            _ => None,
+        }
+    }
+
     /// What it reads, weights apart, a loop's body included where it reads what is around it.
     pub fn reads(&self) -> Vec<Source> {
         match self {

@@ -1,44 +1,152 @@
-//! Which tensors hold whole numbers, and between which: what quantised operators make, who round and clip before they multiply.
+//! Which tensors hold whole numbers, or multiples of one scale, and between which: what quantised operators make, who round and clip before they multiply.
 
 use super::{Activation, Lookup, Pointwise, PointwiseFunction, Reduce, Source, ValidModel, ValidNode, ValidOp};
 
-/// The least and the largest of the whole numbers that a tensor holds, if it holds no others; beside them it may hold NaN.
-type Range = Option<[f64; 2]>;
+/// Half a unit in the last place of 1.
+const U: f64 = 1.0 / 16_777_216.0;
+
+/// How far a multiple may be from what it is computed as, in parts of its scale.
+const MOST_OFF: f64 = 1.0 / 1024.0;
+
+/// Scales with normal numbers as their reciprocals, and as the products of two.
+const SCALES: std::ops::RangeInclusive<f32> = 1e-15..=1e15;
+
+/// The elements of a tensor that are whole numbers times one scale, but for how f32 rounds what they are computed from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Multiples {
+    /// The scale: 1 for whole numbers.
+    pub scale: f32,
+    /// The least of the whole numbers.
+    pub least: i16,
+    /// The largest.
+    pub most: i16,
+    /// How far an element may be from its multiple: 0 if the scale is 1.
+    pub off: f64,
+}
+
+impl Multiples {
+    /// The largest magnitude of the whole numbers.
+    pub fn magnitude(&self) -> u16 {
+        self.least.unsigned_abs().max(self.most.unsigned_abs())
+    }
+
+    /// Whether bytes with a sign hold the whole numbers.
+    pub fn in_bytes(&self) -> bool {
+        self.least >= i8::MIN.into() && self.most <= i8::MAX.into()
+    }
+
+    /// The same of all of two tensors.
+    pub(crate) fn union(self, other: Self) -> Option<Self> {
+        let both = Self {
+            scale: self.scale,
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+            off: self.off.max(other.off),
+        };
+        (self.scale == other.scale).then_some(both)
+    }
+}
+
+/// What is known of a tensor. Beside such numbers it may hold NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Known {
+    /// The least and the largest number.
+    ends: [f64; 2],
+    /// A scale of which all are multiples, and how far from these they may be.
+    scale: Option<(f32, f64)>,
+}
+
+const NOTHING: Known = Known { ends: [f64::NEG_INFINITY, f64::INFINITY], scale: None };
+
+impl Known {
+    /// Numbers between ends, which are NaN where operations have no limit.
+    fn between(ends: [f64; 2]) -> Self {
+        // rounding keeps order
+        let rounded = ends.map(|end| f64::from(end as f32));
+        Self { ends: if rounded.iter().any(|end| end.is_nan()) { NOTHING.ends } else { rounded }, scale: None }
+    }
+
+    fn whole(self) -> Self {
+        Self { scale: Some((1.0, 0.0)), ..self }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.scale == Some((1.0, 0.0))
+    }
+
+    /// The one number that all are.
+    fn number(&self) -> Option<f64> {
+        (self.ends[0] == self.ends[1]).then_some(self.ends[0])
+    }
+
+    /// The largest magnitude.
+    fn most(&self) -> f64 {
+        self.ends[0].abs().max(self.ends[1].abs())
+    }
+
+    /// How far all are from multiples of a scale, if they are such.
+    fn off(&self, scale: f32) -> Option<f64> {
+        match (self.scale, self.number()) {
+            (Some((own, off)), _) if own == scale => Some(off),
+            (_, Some(number)) => {
+                let each = f64::from(scale);
+                let off = (number - (number / each).round() * each).abs();
+                let limit = if scale == 1.0 { 0.0 } else { each * MOST_OFF };
+                (off <= limit).then_some(off)
+            }
+            _ => None,
+        }
+    }
+
+    /// The scale that two have, and how far from its multiples they are together.
+    fn shared(&self, other: &Self) -> Option<(f32, [f64; 2])> {
+        let of = |known: &Self| known.scale.filter(|_| known.number().is_none()).map(|(scale, _)| scale);
+        let scale = of(self).or(of(other)).or(self.scale.and(other.scale).map(|(scale, _)| scale))?;
+        Some((scale, [self.off(scale)?, other.off(scale)?]))
+    }
+
+    fn union(self, other: Self) -> Self {
+        let ends = [self.ends[0].min(other.ends[0]), self.ends[1].max(other.ends[1])];
+        Self { ends, scale: self.shared(&other).map(|(scale, off)| (scale, off[0].max(off[1]))) }
+    }
+}
 
 /// Of every value of a model what is known.
 pub(crate) struct WholeNumbers<'m> {
     model: &'m ValidModel,
-    values: Vec<Range>,
-}
-
-fn union(a: Range, b: Range) -> Range {
-    let ([a_least, a_most], [b_least, b_most]) = (a?, b?);
-    Some([a_least.min(b_least), a_most.max(b_most)])
+    values: Vec<Known>,
 }
 
 impl<'m> WholeNumbers<'m> {
     pub(crate) fn new(model: &'m ValidModel) -> Self {
-        let mut all = Self { model, values: vec![None; model.values.len()] };
+        let mut all = Self { model, values: vec![NOTHING; model.values.len()] };
         all.read(&model.nodes);
         all
     }
 
-    /// The largest magnitude of a tensor of whole numbers, where 16 bits hold it with its sign.
-    pub(crate) fn most(&self, of: Source) -> Option<u16> {
-        let [least, most] = self.range(of)?;
-        let most = most.abs().max(least.abs());
-        (most <= f64::from(i16::MAX)).then_some(most as u16)
+    /// The whole numbers whose multiples a tensor holds, where 16 bits hold them with their sign.
+    pub(crate) fn multiples(&self, of: Source) -> Option<Multiples> {
+        let Known { ends, scale } = self.known(of);
+        let (scale, off) = scale?;
+        let [least, most] = ends.map(|end| (end / f64::from(scale)).round());
+        let fits = least >= f64::from(-i16::MAX) && most <= f64::from(i16::MAX) && SCALES.contains(&scale);
+        let fits = fits && off <= f64::from(scale) * MOST_OFF;
+        fits.then_some(Multiples { scale, least: least as i16, most: most as i16, off })
     }
 
-    fn range(&self, of: Source) -> Range {
+    fn known(&self, of: Source) -> Known {
         match of {
             Source::Value(value) => self.values[value],
             Source::Constant(i) => {
                 let tensor = &self.model.constants[i];
                 let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
-                all.map(|v| (v.fract() == 0.0).then_some([v, v])).reduce(union)?
+                let each = all.map(|v| {
+                    let known = Known::between([v, v]);
+                    if v.fract() == 0.0 { known.whole() } else { known }
+                });
+                each.reduce(Known::union).unwrap_or(NOTHING)
             }
-            Source::Parameter(_) | Source::Variable(_) => None,
+            Source::Parameter(_) | Source::Variable(_) => NOTHING,
         }
     }
 
@@ -46,26 +154,31 @@ impl<'m> WholeNumbers<'m> {
         for node in nodes {
             match &node.op {
                 ValidOp::Pointwise(of) => self.values[of.out] = self.pointwise(of),
-                ValidOp::View(view) => self.values[view.out] = self.range(view.input),
+                ValidOp::View(view) => self.values[view.out] = self.known(view.input),
                 ValidOp::Concat(concat) => {
-                    let all = concat.inputs.iter().map(|input| self.range(*input));
-                    self.values[concat.out] = all.reduce(union).flatten();
+                    let all = concat.inputs.iter().map(|input| self.known(*input));
+                    self.values[concat.out] = all.reduce(Known::union).unwrap_or(NOTHING);
                 }
                 ValidOp::Reduce(Reduce { function, input, out, .. }) => {
                     let keeps = matches!(function, PointwiseFunction::Maximum | PointwiseFunction::Minimum);
-                    self.values[*out] = self.range(*input).filter(|_| keeps);
+                    self.values[*out] = if keeps { self.known(*input) } else { NOTHING };
                 }
-                ValidOp::Integers(of) => self.values[of.out] = Some([of.least.into(), of.most.into()]),
-                ValidOp::Lookup(Lookup { table, out, .. }) => self.values[*out] = self.range(*table),
+                ValidOp::Integers(of) => {
+                    self.values[of.out] = Known::between([of.least.into(), of.most.into()]).whole();
+                }
+                ValidOp::Lookup(Lookup { table, out, .. }) => self.values[*out] = self.known(*table),
                 ValidOp::Loop(body) => {
                     for slice in &body.slices {
-                        self.values[slice.piece] = self.range(slice.of);
+                        self.values[slice.piece] = self.known(slice.of);
                     }
                     self.read(&body.body);
                     for result in &body.results {
                         // where a loop ends before its last trip, pieces are zeros
-                        let none = result.pieces.map_or(self.range(result.of), |_| Some([0.0, 0.0]));
-                        self.values[result.out] = union(self.range(result.of), none);
+                        let known = self.known(result.of);
+                        self.values[result.out] = match result.pieces {
+                            Some(_) => known.union(Known::between([0.0, 0.0]).whole()),
+                            None => known,
+                        };
                     }
                 }
                 ValidOp::Cell(_) | ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Convolve(_) => {}
@@ -74,25 +187,67 @@ impl<'m> WholeNumbers<'m> {
         }
     }
 
-    /// Sums and products of whole numbers are whole after rounding too: from 2^23 on every f32 is.
-    fn pointwise(&self, of: &Pointwise) -> Range {
+    /// Sums of whole numbers are whole after rounding too: from 2^23 on every f32 is.
+    fn pointwise(&self, of: &Pointwise) -> Known {
         use PointwiseFunction as P;
-        let of_input = |i: usize| self.range(of.inputs[i]);
-        let both = |of: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
-            let range = of(of_input(0)?, of_input(1)?);
-            (!range.iter().any(|end| end.is_nan())).then_some(range)
+        let input = |i: usize| self.known(of.inputs[i]);
+        let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| Known::between(ends(input(0).ends, input(1).ends));
+        let rounded = |round: fn(f64) -> f64| match input(0) {
+            known if known.is_whole() => known,
+            known => Known::between(known.ends.map(round)).whole(),
         };
         match of.function {
-            P::Activation(Activation::Floor | Activation::Round | Activation::Truncate) => {
-                of_input(0).or(Some([f64::NEG_INFINITY, f64::INFINITY]))
+            P::Activation(Activation::Floor) => rounded(f64::floor),
+            P::Activation(Activation::Round) => rounded(f64::round_ties_even),
+            P::Activation(Activation::Truncate) => rounded(f64::trunc),
+            P::Activation(Activation::Relu) => {
+                let known = input(0);
+                Known { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }
-            P::Add => both(|a, b| [a[0] + b[0], a[1] + b[1]]),
-            P::Subtract => both(|a, b| [a[0] - b[1], a[1] - b[0]]),
-            P::Maximum => both(|a, b| [a[0].max(b[0]), a[1].max(b[1])]),
-            P::Minimum => both(|a, b| [a[0].min(b[0]), a[1].min(b[1])]),
-            P::Select => union(of_input(1), of_input(2)),
-            P::Less | P::LessEqual | P::Equal => Some([0.0, 1.0]),
-            P::Activation(_) | P::Multiply | P::Divide | P::PRelu => None,
+            P::Add => added(both(|a, b| [a[0] + b[0], a[1] + b[1]]), input(0), input(1)),
+            P::Subtract => added(both(|a, b| [a[0] - b[1], a[1] - b[0]]), input(0), input(1)),
+            P::Maximum => {
+                let ends = both(|a, b| [a[0].max(b[0]), a[1].max(b[1])]).ends;
+                Known { ends, ..input(0).union(input(1)) }
+            }
+            P::Minimum => {
+                let ends = both(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).ends;
+                Known { ends, ..input(0).union(input(1)) }
+            }
+            P::Multiply => multiplied(input(0), input(1)),
+            P::Divide => match input(1).number().filter(|number| *number > 0.0) {
+                Some(number) => Known::between(input(0).ends.map(|end| end / number)),
+                None => NOTHING,
+            },
+            P::Select => input(1).union(input(2)),
+            P::Less | P::LessEqual | P::Equal => Known::between([0.0, 1.0]).whole(),
+            P::Activation(_) | P::PRelu => NOTHING,
         }
+    }
+}
+
+/// What is known of sums or differences, whose ends are known.
+fn added(sum: Known, a: Known, b: Known) -> Known {
+    let Some((scale, off)) = a.shared(&b) else { return sum };
+    // the sum of whole numbers is rounded to one
+    let rounding = if scale == 1.0 && off == [0.0; 2] { 0.0 } else { sum.most() * U };
+    Known { scale: Some((scale, off[0] + off[1] + rounding)), ..sum }
+}
+
+/// What is known of products: of whole numbers with one number, that they are its multiples.
+fn multiplied(a: Known, b: Known) -> Known {
+    let (all, number) = match (a.number(), b.number()) {
+        (_, Some(number)) => (a, number),
+        (Some(number), None) => (b, number),
+        (None, None) => return NOTHING,
+    };
+    let product = match number > 0.0 && number.is_finite() {
+        true => Known::between(all.ends.map(|end| end * number)),
+        false => return NOTHING,
+    };
+    match all.scale {
+        Some((1.0, 0.0)) if number == 1.0 => all,
+        Some((1.0, 0.0)) => Known { scale: Some((number as f32, product.most() * U)), ..product },
+        _ => product,
     }
 }

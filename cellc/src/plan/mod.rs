@@ -17,7 +17,9 @@ use std::ops::Range;
 
 use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
-use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
+use crate::model::{
+    CellKind, Coupled, Dense, Multiples, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted,
+};
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unroll, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
@@ -394,7 +396,7 @@ pub enum Tiling {
 const ONE_THREAD: &str = "one thread: ";
 
 /// How one product is computed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProductPlan {
     /// What is computed.
     pub product: Product,
@@ -405,8 +407,8 @@ pub struct ProductPlan {
     pub panels: Vec<Panels>,
     /// What its matrices are multiplied in, or most of them.
     pub arithmetic: Arithmetic,
-    /// Up to where x is whole numbers, if those are multiplied as integers as they are.
-    pub whole_x: Option<u16>,
+    /// Of which whole numbers x is multiples, if those are multiplied as integers as they are.
+    pub own_x: Option<Multiples>,
     /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
     /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
@@ -553,8 +555,10 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             None => panel_columns(op, &product, share, arch),
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
-        let of = |product, arithmetic, threads, reasons| {
-            plan_product((product, arithmetic), columns, threads, reasons, options, &isas)
+        let of = |product: Product, arithmetic, threads, reasons| {
+            let own_x = options.x_in(layer, arithmetic, product.input_size);
+            let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
+            ProductPlan { own_x, ..plan }
         };
         let mut parts = Vec::new();
         for (arithmetic, gates) in arithmetics.iter().filter(|_| arithmetics.len() > 1) {
@@ -565,7 +569,6 @@ pub fn plan(model: &ValidModel, options: &Options) -> Plan {
             }
         }
         let mut whole = of(product, *arithmetic, threads, reasons);
-        whole.whole_x = options.whole_x(layer);
         if !parts.is_empty() {
             (whole.weights, whole.biases, whole.input_first, whole.parts) = (0, 0, false, parts);
             whole.reasons.push("gates in several arithmetics: the sums of all are stored first".to_owned());
@@ -694,7 +697,7 @@ fn plan_product(
         parts: Vec::new(),
         panels,
         arithmetic,
-        whole_x: None,
+        own_x: None,
         weights,
         biases,
         unroll,
@@ -879,10 +882,15 @@ impl fmt::Display for Plan {
                     WeightFormat::F32 => String::new(),
                     other => format!(" as {}", other.name()),
                 };
-                match (plan.arithmetic, plan.whole_x) {
+                let x = plan.own_x.map(|x| match x.scale {
+                    1.0 => format!("whole numbers up to {}", x.magnitude()),
+                    scale => format!("whole numbers up to {} times {scale:e}", x.magnitude()),
+                });
+                match (plan.arithmetic, x) {
                     (Arithmetic::F32, None) => format,
-                    (Arithmetic::F32, Some(most)) => format!("{format}, multiplied with whole numbers up to {most}"),
-                    (other, _) => format!("{format}, multiplied in {}", other.name()),
+                    (Arithmetic::F32, Some(x)) => format!("{format}, multiplied with {x}"),
+                    (other, None) => format!("{format}, multiplied in {}", other.name()),
+                    (other, Some(x)) => format!("{format}, multiplied in {}, x is {x}", other.name()),
                 }
             };
             let stored = |plan: &ProductPlan| {

@@ -15,18 +15,18 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// A row of the model's constants with that vector. One memory serves one model.
+    /// A row of the model's constants, as the first arithmetic has it, with that vector, as the second one. One memory serves one model.
     pub(super) fn row(
         &mut self,
-        products: Arithmetic,
+        [products, of_vector]: [Arithmetic; 2],
         place: (usize, usize),
         row: MatrixRow<'_>,
         values: &[f64],
     ) -> f64 {
         let row = self.rows.entry((products, place)).or_insert_with(|| Multiplied::row(products, row.weights()));
         // a vector with a NaN equals none, and is made anew
-        if !self.last.as_ref().is_some_and(|(its, last, _)| *its == products && last == values) {
-            self.last = Some((products, values.to_vec(), Multiplied::vector(products, values)));
+        if !self.last.as_ref().is_some_and(|(its, last, _)| *its == of_vector && last == values) {
+            self.last = Some((of_vector, values.to_vec(), Multiplied::vector(of_vector, values)));
         }
         self.last.as_ref().map_or(f64::NAN, |(_, _, vector)| row.dot(vector))
     }

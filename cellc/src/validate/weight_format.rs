@@ -63,11 +63,19 @@ impl Validation<'_> {
 
     /// Says that weights of a quantised model are stored in 8 bits.
     fn exact_in_8_bits(&mut self) {
-        let (layers, count) = whole(&self.valid, self.options);
-        if !layers.is_empty() {
-            let option = self.options.wording.of(Setting::Key { name: "weight_format", in_files: "weight_format" });
-            let as_integers = layers.iter().all(|whole| whole.x.is_some());
-            let scaled = layers.iter().any(|whole| whole.scaled);
+        let (layers, [count, scaled]) = whole(&self.valid, self.options);
+        let option = self.options.wording.of(Setting::Key { name: "weight_format", in_files: "weight_format" });
+        if scaled > 0 {
+            let found = format!(
+                "{scaled} weights and what they multiply are whole numbers of 8 bits with scales of the model: they are multiplied as integers, with these scales and exact sums"
+            );
+            let help = format!("f32 for {option} multiplies them as f32, and takes four bytes for each weight");
+            self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
+        }
+        if count > 0 {
+            let stored = || layers.iter().filter(|whole| whole.weights && !whole.is_scaled());
+            let as_integers = stored().all(|whole| whole.x.is_some());
+            let scaled = stored().any(|whole| !whole.exact);
             let what =
                 if scaled { "are what 8 bits and a scale for each row hold" } else { "are whole numbers of 8 bits" };
             let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
