@@ -265,7 +265,7 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_format_is_given() {
         // what is multiplied is whole numbers too, but for the embedding's own product
         let plans = &in_8_bits.compilation.plan.products;
         assert!(
-            plans.iter().filter(|product| product.whole_x == Some(255)).count() >= 2,
+            plans.iter().filter(|product| product.own_x.is_some_and(|x| x.magnitude() == 255)).count() >= 2,
             "{}",
             in_8_bits.compilation.plan
         );
