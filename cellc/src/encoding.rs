@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
-use crate::model::{Multiples, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
-use crate::options::{Arithmetic, Options, WeightFormat, WholeLayer};
+use crate::model::{Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
+use crate::options::{Arithmetic, Multiples, Options, WeightFormat, WholeLayer};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
 const INT8_MOST: f32 = 127.0;
@@ -339,10 +339,13 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     let numbers = WholeNumbers::new(model);
     let x = |layer: &str| {
         let own = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
-        let x = own.map(|node| match &node.op {
-            ValidOp::Dense(of) => numbers.multiples(of.x),
-            ValidOp::Cell(of) => numbers.multiples(of.x),
-            _ => None,
+        let x = own.map(|node| {
+            let x = match &node.op {
+                ValidOp::Dense(of) => of.x,
+                ValidOp::Cell(of) => of.x,
+                _ => return None,
+            };
+            numbers.multiples(x).map(|(scale, [least, most], off)| Multiples { scale, least, most, off })
         });
         x.reduce(|a, b| a?.union(b?)).flatten()
     };

@@ -165,7 +165,7 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
     let mut own: [Vec<String>; 2] = Default::default();
     for node in model.all_nodes() {
-        let x = node.op.gates().into_iter().find_map(|gate| products.x_of(&node.name, gate, node.op.input_size()?));
+        let x = node.op.gates().into_iter().find_map(|gate| products.x_of(&node.name, gate, node.op.input_size()));
         let Some(x) = x else { continue };
         let names = &mut own[usize::from(x.scale != 1.0)];
         let name = format!("\"{}\"", escape(&node.name));

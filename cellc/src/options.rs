@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::arch::{Arch, Isa};
 use crate::diagnostic::Wording;
-use crate::model::Multiples;
 
 /// The language that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -247,6 +246,43 @@ impl Arithmetic {
     }
 }
 
+/// The elements of a tensor that are whole numbers times one scale, but for how f32 rounds what they are computed from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(hidden)]
+pub struct Multiples {
+    /// The scale: 1 for whole numbers.
+    pub scale: f32,
+    /// The least of the whole numbers.
+    pub least: i16,
+    /// The largest.
+    pub most: i16,
+    /// How far an element may be from its multiple: 0 if the scale is 1.
+    pub off: f64,
+}
+
+impl Multiples {
+    /// The largest magnitude of the whole numbers.
+    pub fn magnitude(&self) -> u16 {
+        self.least.unsigned_abs().max(self.most.unsigned_abs())
+    }
+
+    /// Whether bytes with a sign hold the whole numbers.
+    pub fn in_bytes(&self) -> bool {
+        self.least >= i8::MIN.into() && self.most <= i8::MAX.into()
+    }
+
+    /// The same of all of two tensors.
+    pub(crate) fn union(self, other: Self) -> Option<Self> {
+        let both = Self {
+            scale: self.scale,
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+            off: self.off.max(other.off),
+        };
+        (self.scale == other.scale).then_some(both)
+    }
+}
+
 /// A layer that multiplies what a quantised model's are.
 #[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
@@ -317,9 +353,9 @@ impl Products {
         arithmetic_of((self.all, &self.own), &self.whole, layer, gate)
     }
 
-    /// Of which whole numbers x of a layer is multiples, where these are multiplied as they are.
-    pub(crate) fn x_of(&self, layer: &str, gate: Option<char>, len: usize) -> Option<Multiples> {
-        x_in(&self.whole, layer, self.of(layer, gate), len)
+    /// Of which whole numbers x of a layer is multiples, and of that length, where these are multiplied as they are; `None` too for what is not x.
+    pub(crate) fn x_of(&self, layer: &str, gate: Option<char>, len: Option<usize>) -> Option<Multiples> {
+        x_in(&self.whole, layer, self.of(layer, gate), len?)
     }
 
     /// How the rows of a layer are stored that multiply multiples of one number, whatever is asked for.

@@ -283,7 +283,7 @@ impl Arithmetic for ErrorAnalysis {
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
         let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
         let sum = sum.off_by(off);
-        match (row.own_x(&self.profile.products), arithmetic.largest(values.len())) {
+        match (self.profile.products.x_of(row.layer, row.gate, row.x_len()), arithmetic.largest(values.len())) {
             (Some(x), _) => {
                 let magnitudes: f64 = stored.values.iter().map(|w| f64::from(w.abs())).sum();
                 sum.off_by(magnitudes * f64::from(stored.scale.unwrap_or(1.0)) * x.off).rounded()

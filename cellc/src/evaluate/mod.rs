@@ -4,11 +4,10 @@
 //! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
 
 use crate::model::{
-    Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Multiples, Pointwise,
-    PointwiseFunction, Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode,
-    ValidOp, Variable, View, WeightSource,
+    Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction,
+    Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
+    WeightSource,
 };
-use crate::options::Products;
 
 #[cfg(test)]
 pub(crate) mod written;
@@ -174,7 +173,7 @@ pub(crate) struct MatrixRow<'a> {
     /// The gate that it is for, in a cell that has several.
     pub(crate) gate: Option<char>,
     /// Whether it multiplies x.
-    pub(crate) of_x: bool,
+    of_x: bool,
     numbers: WeightNumbers<'a>,
     /// Where it starts, and how far its elements are apart.
     first: usize,
@@ -188,9 +187,9 @@ impl<'a> MatrixRow<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
     }
 
-    /// Of which whole numbers its vector is multiples, where these are multiplied as they are.
-    pub(crate) fn own_x(self, products: &Products) -> Option<Multiples> {
-        if self.of_x { products.x_of(self.layer, self.gate, self.len) } else { None }
+    /// The length of x, where it multiplies that.
+    pub(crate) fn x_len(&self) -> Option<usize> {
+        self.of_x.then_some(self.len)
     }
 
     /// What tells it from every other row of the same model's constants; `None` if it is given at run time.

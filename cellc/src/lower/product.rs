@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
-use super::quantise::Scale;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Var, Walk};
 use crate::options::WeightFormat;
@@ -51,6 +50,15 @@ pub(super) enum X {
 struct Multiplied {
     x: Terms,
     h: Option<Vectors>,
+}
+
+/// The scale of a vector.
+#[derive(Clone, Copy)]
+pub(super) enum Scale {
+    /// That which makes the largest element this whole number.
+    Of(u16),
+    /// One of which its elements are multiples.
+    Own(f32),
 }
 
 /// How terms are added of weights and elements that stand in one word.

@@ -3,22 +3,13 @@
 use std::ops::Range;
 
 use super::builder::{KernelBuilder, load, op};
-use super::product::Words;
+use super::product::{Scale, Words};
 use crate::encoding::{LEAST_LARGEST, OFFSET};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::plan;
 
 /// 1.5 times 2^23: a small number plus that is rounded to a whole number, half to even.
 const ROUNDING: f32 = 12_582_912.0;
-
-/// The scale of a vector.
-#[derive(Clone, Copy)]
-pub(super) enum Scale {
-    /// That which makes the largest element this whole number.
-    Of(u16),
-    /// One of which its elements are multiples.
-    Own(f32),
-}
 
 /// By what elements are multiplied before they are rounded.
 #[derive(Clone, Copy)]

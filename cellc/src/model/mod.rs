@@ -32,7 +32,6 @@ pub use valid::{
     Parameter, Pointwise, PointwiseFunction, Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps,
     TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View, WeightSource, offsets,
 };
-pub use whole::Multiples;
 pub(crate) use whole::WholeNumbers;
 
 use std::fmt;

@@ -11,42 +11,6 @@ const MOST_OFF: f64 = 1.0 / 1024.0;
 /// Scales with normal numbers as their reciprocals, and as the products of two.
 const SCALES: std::ops::RangeInclusive<f32> = 1e-15..=1e15;
 
-/// The elements of a tensor that are whole numbers times one scale, but for how f32 rounds what they are computed from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Multiples {
-    /// The scale: 1 for whole numbers.
-    pub scale: f32,
-    /// The least of the whole numbers.
-    pub least: i16,
-    /// The largest.
-    pub most: i16,
-    /// How far an element may be from its multiple: 0 if the scale is 1.
-    pub off: f64,
-}
-
-impl Multiples {
-    /// The largest magnitude of the whole numbers.
-    pub fn magnitude(&self) -> u16 {
-        self.least.unsigned_abs().max(self.most.unsigned_abs())
-    }
-
-    /// Whether bytes with a sign hold the whole numbers.
-    pub fn in_bytes(&self) -> bool {
-        self.least >= i8::MIN.into() && self.most <= i8::MAX.into()
-    }
-
-    /// The same of all of two tensors.
-    pub(crate) fn union(self, other: Self) -> Option<Self> {
-        let both = Self {
-            scale: self.scale,
-            least: self.least.min(other.least),
-            most: self.most.max(other.most),
-            off: self.off.max(other.off),
-        };
-        (self.scale == other.scale).then_some(both)
-    }
-}
-
 /// What is known of a tensor. Beside such numbers it may hold NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
@@ -124,14 +88,14 @@ impl<'m> WholeNumbers<'m> {
         all
     }
 
-    /// The whole numbers whose multiples a tensor holds, where 16 bits hold them with their sign.
-    pub(crate) fn multiples(&self, of: Source) -> Option<Multiples> {
+    /// The scale whose multiples a tensor holds, by which whole numbers, and how far they may be from these, where 16 bits hold the whole numbers with their sign.
+    pub(crate) fn multiples(&self, of: Source) -> Option<(f32, [i16; 2], f64)> {
         let Known { ends, scale } = self.known(of);
         let (scale, off) = scale?;
         let [least, most] = ends.map(|end| (end / f64::from(scale)).round());
         let fits = least >= f64::from(-i16::MAX) && most <= f64::from(i16::MAX) && SCALES.contains(&scale);
         let fits = fits && off <= f64::from(scale) * MOST_OFF;
-        fits.then_some(Multiples { scale, least: least as i16, most: most as i16, off })
+        fits.then_some((scale, [least as i16, most as i16], off))
     }
 
     fn known(&self, of: Source) -> Known {

@@ -17,10 +17,8 @@ use std::ops::Range;
 
 use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
-use crate::model::{
-    CellKind, Coupled, Dense, Multiples, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted,
-};
-use crate::options::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unroll, WeightFormat};
+use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
+use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///

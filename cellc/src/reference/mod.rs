@@ -95,7 +95,7 @@ impl Arithmetic for Float64<'_> {
     fn row(&self, row: MatrixRow<'_>, values: &[f64]) -> f64 {
         let products = self.products.of(row.layer, row.gate);
         // multiples of a scale are not rounded once more
-        let own = row.own_x(&self.products).is_some();
+        let own = self.products.x_of(row.layer, row.gate, row.x_len()).is_some();
         let of_vector = if own { options::Arithmetic::F32 } else { products };
         match (self.memory, row.place()) {
             (Some(memory), Some(place)) => memory.borrow_mut().row([products, of_vector], place, row, values),
