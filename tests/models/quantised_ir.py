@@ -1,16 +1,17 @@
-"""The case `int8_layers` of `../corpus`: a GRUCell and two products with scales as nncf leaves them, written by hand, with the oracle's numbers.
+"""The case `int8_layers` of `../corpus`: a GRUCell and two products with scales as nncf leaves them, written by hand, with the oracle's numbers and OpenVINO's.
 
-    pip install numpy
+    pip install numpy openvino
     python quantised_ir.py FOLDER
 
 Weights are i8, converted and multiplied by scales of rows; what they multiply comes from FakeQuantize, with a sign, without one, and from -128 of its
-steps to 127. It takes no OpenVINO, so OpenVINO's results stand for none: they are the oracle's, rounded.
+steps to 127.
 """
 import json
 import os
 import sys
 
 import numpy as np
+import openvino
 
 from oracle import Model
 
@@ -77,6 +78,8 @@ def main():
     net.write(folder)
     runs = [[(rng.standard_normal(shape) * by).astype(np.float32) for shape in shapes] for by in (1, 2)]
     results = Model(os.path.join(folder, 'model.xml'), os.path.join(folder, 'model.bin')).runs(runs, False)
+    compiled = openvino.Core().compile_model(os.path.join(folder, 'model.xml'), 'CPU', {'INFERENCE_PRECISION_HINT': 'f32', 'INFERENCE_NUM_THREADS': 1})
+    peers = [[compiled(run)[output] for output in compiled.outputs] for run in runs]
 
     def save(name, values, dtype):
         np.asarray(values, dtype).tofile(os.path.join(folder, name))
@@ -88,8 +91,8 @@ def main():
         'inputs': [{'index': k, 'parameter': name, 'names': [name], 'dtype': 'f32', 'shape': shape} for k, (name, shape) in enumerate(zip('xh', shapes))],
         'outputs': [{'index': k, 'dtype': 'f32', 'shape': output[1]} for k, output in enumerate(outputs)],
         'runs': [{'inputs': [save(f'r{r}_in{k}.bin', value, 'float32') for k, value in enumerate(run)],
-                  'openvino': [save(f'r{r}_ov{k}.bin', value, 'float32') for k, value in enumerate(result)],
-                  'oracle': [save(f'r{r}_ref{k}.bin', value, 'float64') for k, value in enumerate(result)]} for r, (run, result) in enumerate(zip(runs, results))],
+                  'openvino': [save(f'r{r}_ov{k}.bin', value, 'float32') for k, value in enumerate(peer)],
+                  'oracle': [save(f'r{r}_ref{k}.bin', value, 'float64') for k, value in enumerate(result)]} for r, (run, result, peer) in enumerate(zip(runs, results, peers))],
         'tolerance': [{'abs': 4e-6, 'rule': '|out-oracle| <= abs'}] * len(outputs)}
     with open(os.path.join(folder, 'case.json'), 'w') as file:
         json.dump(case, file, indent=1)
