@@ -174,6 +174,8 @@ impl VectorFunction {
             ("IS_SHARING", sharing.map_or("", |(condition, _)| condition)),
             ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
             ("DOT_QUADS", &sharing_value(|own| own.dot_quads, &["a", "b", "sum"])),
+            ("LOAD_HALVES", &sharing_value(|own| own.load_f16, &["from"])),
+            ("LOAD_BYTES", &sharing_value(|own| own.load_i8, &["word"])),
             ("LOAD_PAIRS", &sharing_value(|own| own.load_i8_pairs, &["from"])),
             ("UNFUSED", &unfused),
             ("HEAD\n", &head),

@@ -302,11 +302,19 @@ UPPER_INLINE float NAME(const uint16_t *from) {
 /* Values of IEEE 754 binary16. Normal numbers: the exponent is moved. Denormals, multiples of 2^-24: by a subtraction, which
  * gives more than the value for a normal number. */
 UPPER_INLINE FLOAT NAME(const uint16_t *from) {
+//* sharing
+#if IS_SHARING
+    return LOAD_HALVES;
+#else
+//.
     const BITS half = {EACH};
     const BITS magnitude = (half & 0x7fffu) << 13;
     const FLOAT small = (FLOAT)(magnitude + 0x38800000u) - 0x1p-14f;
     const FLOAT value = PREFIX_minLANES(small, (FLOAT)(magnitude + 0x38000000u));
     return (FLOAT)((BITS)value | (half & 0x8000u) << 16);
+//* sharing
+#endif
+//.
 }
 //: load_i8_ of one
 
@@ -316,6 +324,13 @@ UPPER_INLINE float NAME(const int8_t *from) {
 //: load_i8_ of four
 
 UPPER_INLINE FLOAT NAME(const int8_t *from) {
+//* sharing
+#if IS_SHARING
+    uint32_t word;
+    __builtin_memcpy(&word, from, sizeof word);
+    return LOAD_BYTES;
+#else
+//.
 #if FOUR_LANES
     typedef int32_t integers __attribute__((vector_size(16)));
     const uint32_t word = (uint32_t)(uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 |
@@ -327,6 +342,9 @@ UPPER_INLINE FLOAT NAME(const int8_t *from) {
 #else
     return (FLOAT){(float)from[0], (float)from[1], (float)from[2], (float)from[3]};
 #endif
+//* sharing
+#endif
+//.
 }
 //: load_i8_
 
