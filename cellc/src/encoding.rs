@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
-use crate::model::{Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
+use crate::model::{SCALES, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
 use crate::options::{Arithmetic, Multiples, Options, WeightFormat, WholeLayer};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
@@ -357,7 +357,9 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     let is_named = |layer: &str| options.arithmetic_of.iter().any(|(name, _)| name == layer);
     let rows_are_multiples = |of: &Matrix<'_>| {
         let mut rows = (0..of.rows).map(|row| of.row(row));
-        rows.all(|row| largest(&row) == 0.0 || own_scale(&row, INT8_MOST as u16).is_some())
+        // sums times such scales are finite
+        let has_scale = |row: &[f32]| own_scale(row, INT8_MOST as u16).is_some_and(|scale| SCALES.contains(&scale));
+        rows.all(|row| largest(&row) == 0.0 || has_scale(&row))
     };
     let layer = |layer: &&str| {
         let (matrices, x) = (of_layer(layer), x(layer));

@@ -336,6 +336,20 @@ def qdq_gru(rng):
     return graph, [[draw(rng, 4, 2, 9, by=by)] for by in (1, 2)], [None] * 2
 
 
+def qdq_axis_0(rng):
+    """Scales and zero points along axis 0, also counted from the last: weights of a product and of a Conv, and an x that is quantised so."""
+    values = {
+        'W_q': eighths(rng, 5, 5), 'W_scale': (rng.random(5) * .01 + .002).astype(np.float32), 'W_zero': np.array([3, -7, 0, 11, -2], np.int8),
+        'K_q': eighths(rng, 6, 4, 3), 'K_scale': (rng.random(6) * .01 + .002).astype(np.float32), 'K_zero': np.array([1, 0, -5, 9, 2, -3], np.int8),
+        'x_scale': np.float32([.02, .03, .01, .04]), 'x_zero': np.array([100, 128, 140, 7], np.uint8)}
+    nodes = [h.make_node('DequantizeLinear', ['W_q', 'W_scale', 'W_zero'], ['W'], axis=0), h.make_node('MatMul', ['x', 'W'], ['y']),
+             h.make_node('DequantizeLinear', ['K_q', 'K_scale', 'K_zero'], ['K'], axis=-3), h.make_node('Conv', ['c', 'K'], ['convolved']),
+             h.make_node('QuantizeLinear', ['x', 'x_scale', 'x_zero'], ['x_q'], axis=0), h.make_node('Cast', ['x_q'], ['rounded'], to=T.INT32)]
+    graph = h.make_graph(nodes, 'qdq_axis_0', [info('x', T.FLOAT, [4, 5]), info('c', T.FLOAT, [1, 4, 8])],
+                         [info('y', T.FLOAT, [4, 5]), info('convolved', T.FLOAT, [1, 6, 6]), info('rounded', T.INT32, [4, 5])], constants(**values))
+    return graph, [[draw(rng, 4, 5), draw(rng, 1, 4, 8)]], [None] * 3
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
@@ -400,7 +414,7 @@ def write_ir(folder, name, corpus):
 
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
-                             qdq_layers, qdq_gru], 1):
+                             qdq_layers, qdq_gru, qdq_axis_0], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -48,7 +48,8 @@ class Net:
     def weights(self, rng, shape):
         q = rng.integers(-127, 128, shape).astype(np.int8)
         whole = self.add('Convert', [self.constant(q)], shape, destination_type='f32')
-        scale = self.constant((rng.random((shape[0], 1)) * .01 + .002).astype(np.float32))
+        # of so few bits that f32 holds the products
+        scale = self.constant((np.round((rng.random((shape[0], 1)) * .01 + .002) * 2**20) / 2**20).astype(np.float32))
         return self.add('Multiply', [whole, scale], shape, auto_broadcast='numpy')
 
     def write(self, folder):

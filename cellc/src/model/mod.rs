@@ -32,7 +32,7 @@ pub use valid::{
     Parameter, Pointwise, PointwiseFunction, Reduce, Restart, ResultValue, Sequence, Softmax, Source, StatePair, Steps,
     TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View, WeightSource, offsets,
 };
-pub(crate) use whole::WholeNumbers;
+pub(crate) use whole::{SCALES, WholeNumbers};
 
 use std::fmt;
 

@@ -9,7 +9,7 @@ const U: f64 = 1.0 / 16_777_216.0;
 const MOST_OFF: f64 = 1.0 / 1024.0;
 
 /// Scales with normal numbers as their reciprocals, and as the products of two.
-const SCALES: std::ops::RangeInclusive<f32> = 1e-15..=1e15;
+pub(crate) const SCALES: std::ops::RangeInclusive<f32> = 1e-15..=1e15;
 
 /// What is known of a tensor. Beside such numbers it may hold NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -40,8 +40,7 @@ fn limits(element: ElementType) -> Option<(f32, f32)> {
 }
 
 /// Scales or zero points with dimensions of 1 behind, so that they belong to an axis of `x`.
-fn along(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, of: ValueId) -> Option<ValueId> {
-    let axis = countable_axis(reader, call, 1)?;
+fn along(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, of: ValueId) -> Option<ValueId> {
     let several = reader.known(of).is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
     if !several || axis == -1 {
         return Some(of);
@@ -107,10 +106,11 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
         reader.error(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
         return None;
     };
-    let scale = along(reader, call, x, scale)?;
+    let axis = countable_axis(reader, call, 1)?;
+    let scale = along(reader, axis, x, scale)?;
     let zero = match zero {
         Some(zero) => {
-            let zero = along(reader, call, x, zero)?;
+            let zero = along(reader, axis, x, zero)?;
             Some(float(reader, zero))
         }
         None => None,
@@ -136,9 +136,10 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     refuse_blocks(reader, call)?;
     call.attributes.ignore("output_dtype");
     let (x, scale) = (call.x(), call.input(1)?);
-    let scale = along(reader, call, x, scale)?;
+    let axis = countable_axis(reader, call, 1)?;
+    let scale = along(reader, axis, x, scale)?;
     let zero = match call.input(2) {
-        Some(zero) => Some(along(reader, call, x, zero)?),
+        Some(zero) => Some(along(reader, axis, x, zero)?),
         None => None,
     };
     let whole = centred(reader, x, zero);
