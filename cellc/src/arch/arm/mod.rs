@@ -53,7 +53,7 @@ const LANES_4_DOTPROD: CVector = CVector {
 /// The same as the first in a body that other machines share, whose sums are lanes.
 const LANES_4_OF_ANY: CVector = CVector {
     // of a word
-    load_i8: "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32({0}))))))",
+    load_i8: "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8({0})))))",
     from_signed: "",
     dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
     dot_quads: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vpaddlq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpaddlq_s16(vmull_high_s8((int8x16_t){0}, (int8x16_t){1}))))",
