@@ -350,6 +350,20 @@ def qdq_axis_0(rng):
     return graph, [[draw(rng, 4, 5), draw(rng, 1, 4, 8)]], [None] * 3
 
 
+def qdq_pairs_by_axis(rng):
+    """Values that are quantised and taken back by an axis of theirs, whose shapes nothing writes: an input, and the result of a product."""
+    values = {
+        'W': draw(rng, 5, 6), 'row_scale': np.float32([.02, .03, .01, .04]), 'row_zero': np.array([100, 128, 140, 7], np.uint8),
+        'column_scale': np.float32([.02, .05, .03, .04, .06, .01]), 'column_zero': np.array([3, -7, 0, 11, -2, 1], np.int8)}
+    nodes = [h.make_node('QuantizeLinear', ['x', 'row_scale', 'row_zero'], ['x_q'], axis=0),
+             h.make_node('DequantizeLinear', ['x_q', 'row_scale', 'row_zero'], ['x_dq'], axis=-2),
+             h.make_node('MatMul', ['x_dq', 'W'], ['sum']),
+             h.make_node('QuantizeLinear', ['sum', 'column_scale', 'column_zero'], ['sum_q'], axis=1),
+             h.make_node('DequantizeLinear', ['sum_q', 'column_scale', 'column_zero'], ['y'], axis=1)]
+    graph = h.make_graph(nodes, 'qdq_pairs_by_axis', [info('x', T.FLOAT, [4, 5])], [info('y', T.FLOAT, [4, 6])], constants(**values))
+    return graph, [[draw(rng, 4, 5)]], [None]
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
@@ -414,7 +428,7 @@ def write_ir(folder, name, corpus):
 
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
-                             qdq_layers, qdq_gru, qdq_axis_0], 1):
+                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

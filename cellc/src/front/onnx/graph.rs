@@ -21,6 +21,8 @@ pub(super) struct Level {
     pub(super) names: HashMap<String, ValueId>,
     /// What it reads of the graph around it: the value there, and its Parameter here.
     pub(super) captured: Vec<(ValueId, usize)>,
+    /// How many dimensions values have, where that is not written but follows.
+    ranks: HashMap<ValueId, usize>,
 }
 
 /// The graph under construction, and what is known of the file.
@@ -129,9 +131,25 @@ impl<'f> GraphReader<'f> {
         self.level().graph.model.values[value.0].element
     }
 
-    /// How many dimensions a value has, where that is written.
+    /// How many dimensions a value has, where that is written or follows from what it is computed from.
     pub(super) fn rank(&mut self, value: ValueId) -> Option<usize> {
-        self.level().graph.model.values[value.0].shape.as_ref().map(Vec::len)
+        let level = self.level();
+        let written = level.graph.model.values[value.0].shape.as_ref().map(Vec::len);
+        written.or_else(|| level.ranks.get(&value).copied())
+    }
+
+    /// The rank of what an operation computes, where that takes no more than the ranks of its inputs.
+    fn rank_of(&mut self, op: &Op, inputs: &[ValueId]) -> Option<usize> {
+        match op {
+            Op::Elementwise(_) => inputs.iter().try_fold(0, |most, &input| Some(most.max(self.rank(input)?))),
+            Op::MatMul { .. } => {
+                let ranks = [self.rank(inputs[0])?, self.rank(inputs[1])?];
+                ranks.iter().all(|&rank| rank > 1).then(|| ranks[0].max(ranks[1]))
+            }
+            Op::Unsqueeze => Some(self.rank(inputs[0])? + self.known(inputs[1])?.len()),
+            Op::Convert | Op::Softmax { .. } | Op::Normalize(_) | Op::Transpose | Op::Slice => self.rank(inputs[0]),
+            _ => None,
+        }
     }
 
     /// The tensor that a value is, if it is written in the graph that is read.
@@ -155,7 +173,9 @@ impl<'f> GraphReader<'f> {
         }
         let level = self.level();
         level.graph.kind = "Constant".to_owned();
-        level.graph.constant(name, tensor, &Origin::Unknown)
+        let value = level.graph.constant(name, tensor, &Origin::Unknown);
+        level.ranks.insert(value, tensor.shape().len());
+        value
     }
 
     /// A constant of integers.
@@ -209,6 +229,7 @@ impl<'f> GraphReader<'f> {
         ledger: Vec<LedgerEntry>,
     ) -> Vec<ValueId> {
         let (name, label) = (self.name.clone(), self.kind());
+        let rank = self.rank_of(&op, &inputs);
         let level = self.level();
         let outputs: Vec<ValueId> = elements
             .into_iter()
@@ -216,6 +237,7 @@ impl<'f> GraphReader<'f> {
             .collect();
         level.graph.kind = label;
         level.graph.node(&name, op, inputs, outputs.clone(), ledger, &Origin::Unknown);
+        level.ranks.extend(rank.map(|rank| (outputs[0], rank)));
         outputs
     }
 
@@ -286,6 +308,6 @@ impl Call<'_> {
 
 impl Level {
     pub(super) fn new() -> Self {
-        Self { graph: Graph::new("", &SPELLING), names: HashMap::new(), captured: Vec::new() }
+        Self { graph: Graph::new("", &SPELLING), names: HashMap::new(), captured: Vec::new(), ranks: HashMap::new() }
     }
 }

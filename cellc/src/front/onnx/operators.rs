@@ -531,7 +531,11 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     let x = call.x();
     let end = if axis < 0 { Some(0) } else { reader.rank(x).and_then(|rank| i64::try_from(rank).ok()) };
     let Some(end) = end else {
-        reader.error("a Mean of a tensor whose rank is not known", "a known shape", "run shape inference on the model");
+        reader.error(
+            "a Mean of a tensor whose rank is not known",
+            "axis counted from the end",
+            "export the model again",
+        );
         return None;
     };
     let inputs = call.inputs.iter().copied().flatten().collect();

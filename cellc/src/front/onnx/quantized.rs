@@ -45,14 +45,14 @@ fn along(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, of: ValueId) -> Op
     if !several || axis == -1 {
         return Some(of);
     }
-    let rank = reader.rank(x).or_else(|| reader.known(x).map(|tensor| tensor.shape().len()));
-    let Some(rank) = rank.and_then(|rank| i64::try_from(rank).ok()) else {
+    let Some(rank) = reader.rank(x).and_then(|rank| i64::try_from(rank).ok()) else {
         // one number for the whole tensor broadcasts anyway
         if reader.rank(of) == Some(0) {
             return Some(of);
         }
-        let valid = "one scale, or scales of a tensor whose number of dimensions is written";
-        reader.error("scales along an axis of a tensor of unknown shape", valid, "run shape inference on the model");
+        let valid = "one scale, or scales of a tensor whose number of dimensions follows from the nodes before it";
+        let help = "write the axis as -1 where it is the last one, or quantise by tensor";
+        reader.error("scales along an axis of a tensor of unknown shape", valid, help);
         return None;
     };
     let axis = if axis < 0 { axis + rank } else { axis };
@@ -225,10 +225,9 @@ fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64)
         let flat = reader.integers(&[]);
         return Some(reader.op(Op::Reshape { zero_keeps: false }, vec![of, flat]));
     }
-    let rank = reader.rank(w).or_else(|| reader.known(w).map(|tensor| tensor.shape().len()));
-    let Some(rank) = rank.and_then(|rank| i64::try_from(rank).ok()) else {
-        let valid = "one scale, or weights whose number of dimensions is written";
-        reader.error("scales of channels of weights of unknown shape", valid, "run shape inference on the model");
+    let Some(rank) = reader.rank(w).and_then(|rank| i64::try_from(rank).ok()) else {
+        let valid = "one scale, or weights that are constant";
+        reader.error("scales of channels of weights of unknown shape", valid, "quantise by tensor");
         return None;
     };
     let behind: Vec<i64> = (1..rank - first).collect();
