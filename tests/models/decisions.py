@@ -364,6 +364,18 @@ def qdq_pairs_by_axis(rng):
     return graph, [[draw(rng, 4, 5)]], [None]
 
 
+def steps_first(rng):
+    """A GRU whose open number of steps is the first axis, as ONNX has it, and what is computed of each step around it."""
+    values = {'A': draw(rng, 6, 7), 'W': draw(rng, 1, 33, 7, by=.4), 'R': draw(rng, 1, 33, 11, by=.4), 'B': draw(rng, 1, 66, by=.3), 'axis': np.array([1]),
+              'head': draw(rng, 11, 3)}
+    nodes = [h.make_node('MatMul', ['x', 'A'], ['a']), h.make_node('Tanh', ['a'], ['t']),
+             h.make_node('GRU', ['t', 'W', 'R', 'B', '', 'h'], ['all', 'hn'], name='gru', hidden_size=11, linear_before_reset=1),
+             h.make_node('Squeeze', ['all', 'axis'], ['rows']), h.make_node('MatMul', ['rows', 'head'], ['y'])]
+    graph = h.make_graph(nodes, 'steps_first', [info('x', T.FLOAT, ['steps', 1, 6]), info('h', T.FLOAT, [1, 1, 11])],
+                         [info('y', T.FLOAT, ['steps', 1, 3]), info('hn', T.FLOAT, [1, 1, 11])], constants(**values))
+    return graph, [[draw(rng, 9, 1, 6), draw(rng, 1, 1, 11, by=.5)]], [None] * 2
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
@@ -428,7 +440,7 @@ def write_ir(folder, name, corpus):
 
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
-                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis], 1):
+                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -47,6 +47,33 @@ fn one_after_the_other_gives_the_bits_of_all_at_once() {
     }
 }
 
+/// A GRU of ONNX, whose first axis is the steps, with its state as an input and an output: x `[steps, 1, 6]`.
+#[test]
+fn steps_on_the_first_axis_give_the_bits_of_all_at_once() {
+    let case =
+        corpus::case_in(&corpus::onnx_folder().join("steps_first")).unwrap_or_else(|problems| panic!("{problems}"));
+    let of = |steps: Option<usize>| {
+        let shape = vec![steps, Some(1), Some(6)];
+        let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+        let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
+        Subject { name: "steps_first".to_owned(), compilation, calls: Vec::new() }
+    };
+    let (one, all, steps) = (of(None), of(Some(7)), 7);
+    assert!(one.model().steps.is_some());
+    let (x, h) = (x(steps, 6), x(1, 11));
+    for (isa, (name, _)) in all.isas().enumerate() {
+        let expected = all.interpret(isa, &[x.clone(), h.clone()]);
+        let (mut y, mut h) = (Vec::new(), h.clone());
+        for step in x.chunks(6) {
+            let mut results = one.interpret(isa, &[step.to_vec(), h]);
+            h = results.pop().expect("the state");
+            y.append(&mut results[0]);
+        }
+        let all_bits = |values: &[f32]| values.iter().copied().map(bits).collect::<Vec<_>>();
+        assert_eq!([&y, &h].map(|v| all_bits(v)), [0, 1].map(|i| all_bits(&expected[i])), "{name}");
+    }
+}
+
 /// What both programs print: the bits of the outputs.
 fn lines(output: &str) -> Vec<u32> {
     output.lines().map(|line| u32::from_str_radix(line, 16).expect("hexadecimal")).collect()

@@ -41,6 +41,8 @@ pub struct Arch {
     pub c_float_flags: &'static str,
     /// C: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
     pub c_refused: (&'static str, &'static str),
+    /// Rust: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
+    pub rust_refused: (&'static str, &'static str),
     /// C: where the baseline's body must not be compiled, if it is of several lanes; and what to do about it.
     pub c_baseline_refused: (&'static str, &'static str),
     /// C: where loads add a constant to an address for nothing, and compilers that work out addresses of their own must be kept from it; empty: nowhere.

@@ -159,7 +159,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "N", value_parser = positive)]
     batch: Option<usize>,
 
-    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; 'x=1,?,16' leaves the number of steps open, and
+    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; 'x=1,?,16', or 'x=?,1,16' where steps come first, leaves the number of steps open, and
     /// the state continues from call to call
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,

@@ -25,6 +25,8 @@ pub struct TargetCost {
     pub ram: Ram,
     /// The compiler that measured the code, its constants and its stack; none: they are estimates, and such constants are not counted.
     pub measured_by: Option<String>,
+    /// The compiler that would measure it, where it is installed; none is known for some targets.
+    pub measurer: Option<&'static str>,
     /// Whether the target's compiler makes this code.
     pub measurable: bool,
     /// The time, where a clock was given.
@@ -102,6 +104,7 @@ impl TargetCost {
                 stack,
                 total: kept + stack.unwrap_or(0),
             },
+            measurer: arch.c_compiler.first().copied(),
             measurable: *isa == *arch.baseline || isa.c_flags.is_some(),
             measured_by: measured.map(|measured| measured.compiler.clone()),
             clock: None,

@@ -128,8 +128,8 @@ impl Validation<'_> {
                 // reported for all inputs at once
                 (None, Dim::Dynamic { .. }, Some(0)) if axis == 0 && !is_weight => return None,
                 (None, Dim::Dynamic { .. }, Some(batch)) if axis == 0 && !is_weight => batch,
-                // the number of steps
-                (None, Dim::Dynamic { .. }, _) if axis > 0 && !is_weight && self.open.is_some() => {
+                // the number of steps; the first axis counts the batch where nothing is said
+                (None, Dim::Dynamic { .. }, _) if (axis > 0 || asked_for(0)) && !is_weight && self.open.is_some() => {
                     self.open_axes[index].push(axis);
                     self.open?
                 }
@@ -151,14 +151,20 @@ impl Validation<'_> {
                     // a row of a cell is the last axis, and what has rows and no other axes has no steps
                     let last = sizes.len() - usize::from(sizes.len() > 2 || self.uses[index].batch);
                     let time = (1..last).find(is_open).filter(|_| !is_weight);
+                    let counts_rows = self.uses[index].batch || sizes.len() < 2 || is_weight || !is_open(&0);
+                    let first = |verb: &str| {
+                        let open = example(self.options.wording, &name, &sizes, Some((0, None)));
+                        format!("; or, where the first axis counts steps, {verb} open, {open}")
+                    };
                     let help = match time {
                         Some(time) => {
                             let like = match (time + 1..sizes.len()).any(|axis| is_open(&axis)) {
                                 true => ", with the other sizes that the model was made for",
                                 false => "",
                             };
+                            let other = if counts_rows { String::new() } else { first("leave that one") };
                             format!(
-                                "leave the number of steps open, {}, and the state goes on from call to call{like}; \
+                                "leave the number of steps open, {}, and the state goes on from call to call{like}{other}; \
                                  or give the steps of a whole sequence, {}",
                                 example(self.options.wording, &name, &sizes, Some((time, None))),
                                 example(self.options.wording, &name, &sizes, Some((time, Some(many(sizes[time])))))
@@ -173,10 +179,9 @@ impl Validation<'_> {
                                 ),
                                 (true, false) => format!("give the whole shape: {by_shape}"),
                                 (false, _) => {
-                                    format!(
-                                        "give the batch size, {}, or the whole shape, {by_shape}",
-                                        self.options.wording.of(Setting::Batch(Some(1)))
-                                    )
+                                    let batch = self.options.wording.of(Setting::Batch(Some(1)));
+                                    let steps = if counts_rows { String::new() } else { first("leave their number") };
+                                    format!("give the batch size, {batch}, or the whole shape, {by_shape}{steps}")
                                 }
                             }
                         }

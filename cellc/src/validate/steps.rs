@@ -209,7 +209,7 @@ impl<'a> StepAnalysis<'a> {
             }
         }
         for (at, node) in self.model.nodes.iter().enumerate() {
-            self.node(at, node).map_err(|why| format!("{} {why}", quoted(&node.name)))?;
+            self.node(at, node).map_err(|why| format!("{} ({}) {why}", quoted(&node.name), node.kind))?;
         }
         let mut results = Vec::new();
         for (index, result) in self.model.results.iter().enumerate() {

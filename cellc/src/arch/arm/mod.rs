@@ -196,6 +196,8 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
     ..GENERIC
 };
 
+const FOR_AARCH64: &str = "compile it for AArch64, or generate it with --target any";
+
 /// AArch64, little endian.
 pub static AARCH64: Arch = Arch {
     name: "aarch64",
@@ -205,7 +207,8 @@ pub static AARCH64: Arch = Arch {
     isas: &[&NEON_DOTPROD],
     c_tuning: &[],
     c_float_flags: "no flag of gcc or clang does otherwise there",
-    c_refused: ("!defined(__aarch64__)", "compile it for AArch64, or generate it with --target any"),
+    c_refused: ("!defined(__aarch64__)", FOR_AARCH64),
+    rust_refused: ("not(target_arch = \"aarch64\")", FOR_AARCH64),
     c_baseline_refused: ("", ""),
     rust_struct: "",
     alignment: 16,

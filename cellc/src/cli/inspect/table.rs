@@ -220,8 +220,13 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
         None if !cost.measurable => {
             "code, stack    estimates: the compiler of this target does not make this code".to_owned()
         }
-        None if code.is_some() => "code, stack    estimates: the compiler of this target is not installed".to_owned(),
-        None => "code, stack    not known: the compiler of this target is not installed".to_owned(),
+        None => {
+            let are = if code.is_some() { "estimates" } else { "not known" };
+            match cost.measurer {
+                Some(compiler) => format!("code, stack    {are}: {compiler} is not installed"),
+                None => format!("code, stack    {are}: no compiler is tried for this target"),
+            }
+        }
     });
     if let Some(Clock { hertz, instructions_a_cycle, least_seconds }) = cost.clock {
         let begin = match instructions_a_cycle {

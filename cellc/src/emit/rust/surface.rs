@@ -29,11 +29,24 @@ impl RustFile<'_> {
         let cut = |is_wanted: bool| if is_wanted { self.item("cut") } else { String::new() };
         let has_block = self.interface.block_len > 0;
         match name {
-            "isa" => self.item(name) + &self.processors().iter().map(|processor| processor.rust).collect::<String>(),
+            "isa" => {
+                self.refused()
+                    + &self.item(name)
+                    + &self.processors().iter().map(|processor| processor.rust).collect::<String>()
+            }
             "packed" => self.item(name) + &self.pack_module(),
             "state" => self.item(name) + &cut(has_block),
             "pool" => pool::items(&cut(self.cuts_outputs() && !has_block), self.options.arch.apart),
             _ => self.item(name),
+        }
+    }
+
+    /// Where the file is not for the machine.
+    fn refused(&self) -> String {
+        let (arch, (condition, help)) = (self.options.arch, self.options.arch.rust_refused);
+        match condition {
+            "" => String::new(),
+            _ => format!("#[cfg({condition})]\ncompile_error!(\"this file is made for {}: {help}\");\n", arch.name),
         }
     }
 

@@ -146,7 +146,9 @@ pub(super) static FORMATS: [Format; 4] = [OPENVINO, ONNX, AMPLIFIER, SAFETENSORS
 fn absent(found: &str) -> Diagnostics {
     use crate::diagnostic::{Diagnostic, Origin};
 
-    Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)])
+    let feature = found.split('`').nth(1).unwrap_or_default();
+    let help = format!("add it to the features of cellc in Cargo.toml: features = [\"{feature}\"]");
+    Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(help)])
 }
 
 /// What is read, for messages.

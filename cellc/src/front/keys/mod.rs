@@ -3,6 +3,7 @@
 mod values;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 pub use values::KeyValue;
 pub(crate) use values::{Family, FromValue, Takes, Value};
@@ -366,7 +367,13 @@ keys! {
     Target {
         name: "target",
         takes: Takes::Word(|| TARGETS.iter().map(|arch| (arch.key, (*arch).into())).collect()),
-        valid: |_| "a machine, such as any, x86_64, aarch64 or cortex_m4f: target = any",
+        valid: |_| {
+            static MACHINES: LazyLock<String> = LazyLock::new(|| {
+                let keys: Vec<_> = TARGETS.iter().map(|arch| arch.key).collect();
+                format!("one of {}, without quotes: target = any", keys.join(", "))
+            });
+            &MACHINES
+        },
         sets: Some(|options, value| set(&mut options.arch, value)),
     }
     Unroll {

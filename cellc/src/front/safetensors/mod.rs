@@ -335,13 +335,14 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     // the same number of rows for every unit, but of another cell
     let recurrent = file.tensors.get(&format!("{prefix}weight_hh{}", suffix(0, false)));
     if let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
-        && let Some((of, ..)) = CELLS.iter().find(|(_, of, _)| {
+        && let Some((of, _, word)) = CELLS.iter().find(|(_, of, _)| {
             *of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden_size && hidden_size > 0
         })
     {
         let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden_size}", file.shown);
         let valid = format!("those of {}: {} rows of {hidden_size}", kind.op_name(), gates.saturating_mul(hidden_size));
-        return Err(Diagnostics(vec![error(found).valid(valid)]));
+        let help = format!("give the right cell: {} {word}", Key::Cell.worded(reading.wording));
+        return Err(Diagnostics(vec![error(found).valid(valid).help(help)]));
     }
     let rows = gates.saturating_mul(hidden_size);
     let any_bias = file.tensors.keys().any(|name| name.starts_with(&format!("{prefix}bias_")));

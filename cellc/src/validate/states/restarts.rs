@@ -451,7 +451,8 @@ impl Validation<'_> {
             };
             // a row of features comes last
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
-            let Some(time) = (1..last).find(one) else { continue };
+            let first = Some(0).filter(|axis| open && last > 1 && !self.uses[index].batch && one(axis));
+            let Some(time) = (1..last).find(one).or(first) else { continue };
             let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
             texts.push(example(
                 self.options.wording,
