@@ -1242,7 +1242,7 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     for words in [
         format!("about {} instructions (an estimate)", grouped(number(&cost["instructions_estimate"]))),
         format!("about {} of code", grouped(number(&cost["flash"]["code"]))),
-        "estimates: the compiler of this target is not installed".to_owned(),
+        "estimates: arm-none-eabi-gcc is not installed".to_owned(),
         "at 80 MHz, if an instruction began in every cycle; wait states".to_owned(),
     ] {
         assert!(table.contains(&words), "{words}: {table}");

@@ -341,7 +341,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     {
         let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden_size}", file.shown);
         let valid = format!("those of {}: {} rows of {hidden_size}", kind.op_name(), gates.saturating_mul(hidden_size));
-        let help = format!("give the right cell: {} {word}", Key::Cell.worded(reading.wording));
+        let help = format!("declare what the file holds: {} {word}", Key::Cell.worded(reading.wording));
         return Err(Diagnostics(vec![error(found).valid(valid).help(help)]));
     }
     let rows = gates.saturating_mul(hidden_size);
