@@ -1,5 +1,7 @@
 //! Weights in fewer bits: what each format makes of one row of a matrix, and what kernels read there.
 
+mod rows;
+
 use std::fmt::{self, Display, Formatter};
 
 use crate::model::half::{Bf16, F16};
@@ -7,15 +9,10 @@ use crate::model::half::{Bf16, F16};
 use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::model::{SCALES, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
 use crate::options::{Arithmetic, Multiples, Options, WeightFormat, WholeLayer};
+use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
 const INT8_MOST: f32 = 127.0;
-
-/// The largest multiple of a scale that weights of 16 bits are taken to have already: that of unsigned numbers of 8 bits.
-const INT16_OWN: u16 = 255;
-
-/// How far multiples of a line's own scale may be off, in parts of the largest weight: models compute them in f32.
-const OWN_SLACK: f32 = 1.0 / 2_097_152.0;
 
 /// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
@@ -61,96 +58,38 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
         Encoding::Bf16Pair => {
             line.chunks(2).map(|pair| pair.get(1).map_or(pair[0], |low| bf16_pair(pair[0], *low))).collect()
         }
-        Encoding::Int8 => {
-            let scale = f64::from(int8_scale(line));
-            let whole = |w: &f32| if scale > 0.0 { (f64::from(*w) / scale).round_ties_even() as f32 } else { 0.0 };
-            // a scale that is a denormal may be rounded far down
-            line.iter().map(|w| whole(w).clamp(-INT8_MOST, INT8_MOST)).collect()
-        }
-        Encoding::Int8Scale => vec![int8_scale(line)],
-        Encoding::Int16Pair => pairs(&int16(line).0),
-        Encoding::Int8Pair | Encoding::Int8Wide => pairs(&encode(Encoding::Int8, line)),
-        Encoding::Int8Quad => {
-            let whole = encode(Encoding::Int8, line);
-            let quads = Parts::<4>::of(whole.len()).map(|at| at.map(|at| at.map_or(0, |at| whole[at] as i8)));
-            quads.map(|quad| f32::from_bits(u32::from_le_bytes(quad.map(i8::cast_unsigned)))).collect()
-        }
-        Encoding::Int8Start => {
-            let sum: f32 = encode(Encoding::Int8, line).iter().sum();
-            vec![f32::from_bits((sum as i32).wrapping_mul(-OFFSET).cast_unsigned())]
-        }
-        Encoding::Int16Scale => vec![int16(line).1],
+        Encoding::Int8 => whole_numbers(in_bytes(line), line),
+        Encoding::Int8Scale => vec![in_bytes(line).scale],
+        Encoding::Int16Pair => words(in_pairs(line), 2, line),
+        Encoding::Int8Pair | Encoding::Int8Wide => words(in_bytes(line), 2, line),
+        Encoding::Int8Quad => words(in_bytes(line), 4, line),
+        Encoding::Int8Start => vec![f32::from_bits(row_start(in_bytes(line), line.len(), &|k| line[k]))],
+        Encoding::Int16Scale => vec![in_pairs(line).scale],
     }
-}
-
-/// What is left of the largest weight of a line where that is [`INT8_MOST`]; where a line has a scale already, that one.
-fn int8_scale(line: &[f32]) -> f32 {
-    own_scale(line, INT8_MOST as u16).unwrap_or_else(|| largest(line) / INT8_MOST)
 }
 
 fn largest(line: &[f32]) -> f32 {
-    line.iter().fold(0.0, |most: f32, w| most.max(w.abs()))
+    largest_of(line.len(), &|k| line[k])
 }
 
-/// The scale of which all weights of a line are multiples, by whole numbers up to `range`, as those of a quantised model are: 1 for whole numbers, which so
-/// stay what they are, else the largest such scale. `None` if there is none.
-fn own_scale(line: &[f32], range: u16) -> Option<f32> {
-    let most = largest(line);
-    let is_own = |scale: f32, slack: f32| {
-        let times = |w: &f32| (w / scale).round_ties_even();
-        line.iter().all(|w| (times(w) * scale - w).abs() <= slack && times(w).abs() <= f32::from(range))
-    };
-    // the largest weight is a multiple too
-    let shares = || (1..=range).map(|times| most / f32::from(times));
-    let near = |scale: f32| [scale, scale.next_up(), scale.next_down()];
-    let exact = std::iter::once(1.0).chain(shares().flat_map(near)).find(|scale| is_own(*scale, 0.0));
-    exact.or_else(|| shares().find(|scale| is_own(*scale, most * OWN_SLACK))).filter(|_| most > 0.0)
+/// A line in 8 bits.
+fn in_bytes(line: &[f32]) -> Row {
+    row_of_bytes(line.len(), &|k| line[k])
 }
 
-/// Two whole numbers in the bits of one f32.
-pub(crate) fn pair([low, high]: [i16; 2]) -> f32 {
-    f32::from_bits(u32::from(low.cast_unsigned()) | u32::from(high.cast_unsigned()) << 16)
+/// A line in 16 bits. The largest magnitude is the largest for which no sum with a vector leaves 32 bits.
+fn in_pairs(line: &[f32]) -> Row {
+    row_of_pairs(line.len(), &|k| line[k], Arithmetic::most_in_pairs(line.len()))
 }
 
-fn pairs(whole: &[f32]) -> Vec<f32> {
-    Parts::<2>::of(whole.len()).map(|at| pair(at.map(|at| at.map_or(0, |at| whole[at] as i16)))).collect()
+fn whole_numbers(row: Row, line: &[f32]) -> Vec<f32> {
+    line.iter().map(|w| whole_of(row, *w) as f32).collect()
 }
 
-/// Which elements of a line stand in each word, so many in one: a line is cut into as many parts, and the k-th word holds the k-th elements of all, so that
-/// vectors of words are made of vectors.
-struct Parts<const N: usize>;
-
-impl<const N: usize> Parts<N> {
-    fn of(line: usize) -> impl Iterator<Item = [Option<usize>; N]> {
-        let words = line.div_ceil(N);
-        (0..words).map(move |k| std::array::from_fn(|part| Some(part * words + k).filter(|at| *at < line)))
-    }
-}
-
-/// A line in 16 bits: whole numbers and their scale. The largest magnitude is the largest for which no sum with a vector leaves 32 bits.
-fn int16(line: &[f32]) -> (Vec<f32>, f32) {
-    let largest = largest(line);
-    if largest == 0.0 {
-        return (vec![0.0; line.len()], 0.0);
-    }
-    let most = f64::from(i32::MAX) / f64::from(Arithmetic::Int16.largest(line.len()).unwrap_or(1));
-    if let Some(scale) = own_scale(line, INT16_OWN) {
-        let all: Vec<f32> = line.iter().map(|w| (w / scale).round_ties_even()).collect();
-        if all.iter().map(|q| f64::from(q.abs())).sum::<f64>() <= most {
-            return (all, scale);
-        }
-    }
-    let share: f64 = line.iter().map(|w| f64::from(w.abs()) / f64::from(largest)).sum();
-    let mut range = ((most - line.len() as f64 / 2.0) / share).floor().clamp(1.0, f64::from(i16::MAX));
-    loop {
-        let scale = largest / range as f32;
-        let whole = |w: &f32| (f64::from(*w) / f64::from(scale)).round_ties_even().clamp(-range, range);
-        let all: Vec<f64> = line.iter().map(|w| if scale > 0.0 { whole(w) } else { 0.0 }).collect();
-        if range == 1.0 || all.iter().map(|q| q.abs()).sum::<f64>() <= most {
-            return (all.into_iter().map(|q| q as f32).collect(), scale);
-        }
-        range -= 1.0;
-    }
+/// Whole numbers, several in the bits of each f32.
+fn words(row: Row, parts: usize, line: &[f32]) -> Vec<f32> {
+    let word = |k| f32::from_bits(row_word(row, parts, line.len(), &|k| line[k], k));
+    (0..line.len().div_ceil(parts)).map(word).collect()
 }
 
 /// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for [`LEAST_HIGH`].
@@ -358,7 +297,8 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     let rows_are_multiples = |of: &Matrix<'_>| {
         let mut rows = (0..of.rows).map(|row| of.row(row));
         // sums times such scales are finite
-        let has_scale = |row: &[f32]| own_scale(row, INT8_MOST as u16).is_some_and(|scale| SCALES.contains(&scale));
+        let has_scale =
+            |row: &[f32]| SCALES.contains(&own_scale_of(row.len(), &|k| row[k], largest(row), INT8_MOST as u16));
         rows.all(|row| largest(&row) == 0.0 || has_scale(&row))
     };
     let layer = |layer: &&str| {
@@ -409,13 +349,13 @@ impl Stored {
                 let both = |word: &f32| [*word, f32::from_bits(word.to_bits() << 16)];
                 packed.iter().flat_map(both).take(row.len()).collect()
             }
-            WeightFormat::Int16 => int16(row).0,
+            WeightFormat::Int16 => whole_numbers(in_pairs(row), row),
             WeightFormat::Int8Pair | WeightFormat::Int8Quad => encode(Encoding::Int8, row),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => packed,
         };
         let scale = match format {
-            WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => Some(int8_scale(row)),
-            WeightFormat::Int16 => Some(int16(row).1),
+            WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => Some(in_bytes(row).scale),
+            WeightFormat::Int16 => Some(in_pairs(row).scale),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
         };
         Self { values, scale }
@@ -526,7 +466,8 @@ mod tests {
             let vector = f64::from(Arithmetic::Int16.largest(len).unwrap());
             for spread in [0.0f32, 0.5, 0.99] {
                 let line: Vec<f32> = (0..len).map(|k| value * (1.0 - spread * ((k % 7) as f32 / 7.0).sqrt())).collect();
-                let (whole, scale) = int16(&line);
+                let Stored { values: whole, scale } = Stored::new(WeightFormat::Int16, &line);
+                let scale = scale.expect("a row has a scale");
                 let sum: f64 = whole.iter().map(|q| f64::from(q.abs())).sum();
                 assert!(sum * vector <= f64::from(i32::MAX), "{len} {spread}");
                 let full = whole.contains(&32767.0) || sum * vector > 0.99 * f64::from(i32::MAX);
@@ -540,7 +481,8 @@ mod tests {
             |line: &[f32]| encode(Encoding::Int16Pair, line).iter().map(|word| word.to_bits()).collect::<Vec<_>>();
         assert_eq!(words(&[1.0, -1.0]), [0xffff_0001]);
         assert_eq!(words(&[-1.0]), [0xffff]);
-        assert_eq!(int16(&[0.0; 5]), (vec![0.0; 5], 0.0));
+        let zeros = Stored::new(WeightFormat::Int16, &[0.0; 5]);
+        assert_eq!((zeros.values, zeros.scale), (vec![0.0; 5], Some(0.0)));
     }
 
     #[test]

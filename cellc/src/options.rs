@@ -223,6 +223,11 @@ impl Arithmetic {
 }
 
 impl Arithmetic {
+    /// How large the sum of the magnitudes of so many weights in 16 bits is at most, so that no sum leaves 32 bits.
+    pub(crate) fn most_in_pairs(len: usize) -> u32 {
+        i32::MAX.unsigned_abs() / u32::from(Self::Int16.largest(len).unwrap_or(1))
+    }
+
     /// How matrices are stored for it, where f32 arithmetic has them in that format.
     pub(crate) fn stored(self, format: WeightFormat) -> WeightFormat {
         match self {

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use crate::model::half::F16;
 
 use crate::encoding::encode;
-#[cfg(test)]
-use crate::encoding::pair;
 use crate::kernel::{BufferId, Copied, CopiedDim, Element, Encoding, Program, Role};
 use crate::model::{Tensor, ValidModel};
 
@@ -19,10 +17,12 @@ pub struct Packed {
     pub initial: Vec<Option<usize>>,
     /// The block.
     pub bytes: Arc<Vec<u8>>,
-    /// Where weights are Parameters: the block that is filled at run time, by buffer and first element. Else empty.
+    /// Where weights are Parameters: the blocks that are filled at run time, by buffer and first element in that of its elements. Else empty.
     pub run_time: Vec<(BufferId, usize)>,
-    /// Elements of the block that is filled at run time.
+    /// Elements of the block of f32 that is filled at run time.
     pub run_time_len: usize,
+    /// Elements of the block of [`Element::I8Pair`] that is filled at run time.
+    pub run_time_pairs: usize,
 }
 
 impl Packed {
@@ -31,7 +31,12 @@ impl Packed {
         self.run_time.is_empty()
     }
 
-    /// Where a buffer of weights stands in the block that is filled at run time.
+    /// Bytes of what is filled at run time.
+    pub fn run_time_bytes(&self) -> usize {
+        4 * self.run_time_len + 2 * self.run_time_pairs
+    }
+
+    /// Where a buffer of weights stands in the block of its elements that is filled at run time.
     pub fn run_time_at(&self, buffer: BufferId) -> Option<usize> {
         self.run_time.iter().find(|(b, _)| *b == buffer).map(|(_, at)| *at)
     }
@@ -50,7 +55,10 @@ impl Packed {
         let value = |b: &[u8]| match element {
             Element::F16 => F16::from_le_bytes([b[0], b[1]]).to_f32(),
             Element::I8 => f32::from(b[0].cast_signed()),
-            Element::I8Pair => pair([b[0].cast_signed(), b[1].cast_signed()].map(i16::from)),
+            Element::I8Pair => {
+                let [low, high] = [b[0], b[1]].map(|byte| u32::from(i16::from(byte.cast_signed()).cast_unsigned()));
+                f32::from_bits(low | high << 16)
+            }
             _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
         };
         Some(bytes.chunks_exact(element.size()).map(value).collect())
@@ -113,8 +121,16 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
             }
         }
     }
-    let (run_time, run_time_len) = if run_time { place(program, &weights) } else { (Vec::new(), 0) };
-    Packed { parts, initial, bytes: Arc::new(bytes), run_time, run_time_len }
+    let (mut run_time_parts, mut run_time_len, mut run_time_pairs) = (Vec::new(), 0, 0);
+    if run_time {
+        let (pairs, rest): (Vec<_>, Vec<_>) =
+            weights.iter().partition(|id| program.buffer(**id).element == Element::I8Pair);
+        (run_time_parts, run_time_len) = place(program, &rest);
+        let (parts, len) = place(program, &pairs);
+        run_time_pairs = 2 * len;
+        run_time_parts.extend(parts.into_iter().map(|(id, at)| (id, 2 * at)));
+    }
+    Packed { parts, initial, bytes: Arc::new(bytes), run_time: run_time_parts, run_time_len, run_time_pairs }
 }
 
 /// Whether all of its bits are 0: what memory is set to where nothing is said.

@@ -2,7 +2,8 @@
 
 use super::{JOINS, Profile};
 use crate::activation::{self, Error, exact};
-use crate::model::{Activation, CellKind, ResetGate, ValidModel, ValidOp};
+use crate::model::{Activation, CellKind, ResetGate, ValidModel, ValidNode, ValidOp};
+use crate::options::Arithmetic;
 
 /// The bound as text, for models whose weights are known at run time only: what `|generated - exact|` of every unit does
 /// not exceed in one step.
@@ -13,6 +14,12 @@ pub fn formula(model: &ValidModel, profile: &Profile) -> Vec<String> {
         ValidOp::Cell(cell) => cell.sequence.is_none() && matches!(cell.kind, CellKind::Rnn | CellKind::Gru(_)),
         _ => false,
     };
+    let in_f32 = |node: &ValidNode| {
+        node.op.gates().into_iter().all(|gate| profile.products.of(&node.name, gate) == Arithmetic::F32)
+    };
+    if !model.nodes.iter().all(in_f32) {
+        return vec!["none: with weights that are given at run time, only products in f32 have one".to_owned()];
+    }
     if !model.nodes.iter().all(|node| covered(&node.op)) {
         return vec![
             "none: with weights that are given at run time, only single steps of RNN and GRU have one".to_owned(),

@@ -60,7 +60,8 @@ impl Contents<'_> {
         ];
         let kinds = kinds.into_iter().flat_map(|(fields, kind)| fields.iter().map(move |field| (field, kind)));
         let mut elements = interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
-        let integers = interface.alternates || elements.any(|element| element != Element::F32);
+        let integers =
+            interface.alternates || self.packed.run_time_pairs > 0 || elements.any(|element| element != Element::F32);
         let each_step = interface.step_tensors().filter(|tensor| tensor.each_step);
         let becomes =
             |field: &Field, output: &Field, own: Vec<Word>| [with(field, "OUTPUT", &output.name), own].concat();
@@ -105,6 +106,8 @@ impl Contents<'_> {
             when("pool", interface.pool),
             when("no pool", !interface.pool),
             when("packed", !self.is_baked()),
+            when("packed pairs", self.packed.run_time_pairs > 0),
+            when("no packed pairs", self.packed.run_time_pairs == 0),
             when("baked", self.is_baked()),
             when("state", interface.has_state()),
             when("block", interface.block_len > 0),
@@ -133,7 +136,8 @@ impl Contents<'_> {
             ("ALIGNMENT", self.program.alignment.to_string()),
             ("BLOCK_BYTES", (block * 4).to_string()),
             ("BLOCK_LEN", block.to_string()),
-            ("PACKED_BYTES", (packed * 4).to_string()),
+            ("PACKED_BYTES", self.packed.run_time_bytes().to_string()),
+            ("PACKED_PAIRS", self.packed.run_time_pairs.to_string()),
             ("PACKED_LEN", packed.to_string()),
             ("STATE_BYTES", (state * 4).to_string()),
             ("AT_FIRST", self.at_first().to_owned()),

@@ -7,9 +7,10 @@ use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
-    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Expr, Function, Kernel, LaneOp, Local, Place, Program,
-    Role, Scalar, Stmt, Type, Var, Walk, WindowId,
+    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
+    Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId,
 };
+use crate::options::Arithmetic;
 
 /// The text of an expression.
 pub(super) struct Text {
@@ -111,6 +112,45 @@ pub(super) struct Copying<'a> {
     pub(super) add: bool,
 }
 
+/// A row of weights that is packed in integers.
+pub(super) struct Line<'a> {
+    pub(super) from: &'a Block,
+    /// The first weight.
+    pub(super) read: Subscript,
+    /// How many there are.
+    pub(super) count: usize,
+    /// Elements between two.
+    pub(super) stride: usize,
+    pub(super) to: &'a Block,
+    /// The first element that is written.
+    pub(super) write: Subscript,
+    /// So many elements are neighbours; between such groups lie so many.
+    pub(super) abreast: usize,
+    pub(super) step: usize,
+    pub(super) row: LineRow,
+    pub(super) part: LinePart,
+}
+
+/// What a row of weights becomes.
+#[derive(Clone, Copy)]
+pub(super) enum LineRow {
+    Bytes,
+    /// The sum of the magnitudes is at most that.
+    Pairs(u32),
+}
+
+/// What of that is written.
+#[derive(Clone, Copy)]
+pub(super) enum LinePart {
+    /// So many numbers in the bits of each f32.
+    Words(usize),
+    /// Two bytes in each element.
+    Pairs,
+    Scale,
+    /// What sums begin at.
+    Start,
+}
+
 /// An offset and multiples of counters.
 pub(super) struct Subscript {
     offset: usize,
@@ -176,6 +216,8 @@ pub(super) trait Dialect {
     /// Begins a loop of a copy, of which there are so many around it, and gives its counter.
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
+    /// Packs a row of weights.
+    fn pack_line(&mut self, line: Line<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
     /// How many values, or their bits, one statement loads from there at most.
     fn loads(&self, _from: &Block, _scalar: Scalar) -> usize {
@@ -339,7 +381,7 @@ impl Shared {
                 };
                 let hint = if whole.0 == i { hint } else { format!("{hint}_part") };
                 let bytes = match buffer.role {
-                    Role::Weights => baked,
+                    Role::Weights => baked || buffer.element != Element::F32,
                     Role::Constant(_) => true,
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
                     Role::Table | Role::Backwards | Role::Scratch | Role::Part { .. } => false,
@@ -622,7 +664,14 @@ impl Traversal<'_> {
 
     /// A copy, its loops as few as they can be.
     fn copy(&self, copied: &Copied, dialect: &mut impl Dialect) {
-        let (loops, run, repeated) = runs(&copied.dims);
+        let (outer, line) = match copied.dims.split_last() {
+            Some((line, outer)) if copied.encoding != Encoding::F32 => (outer, Some(line)),
+            _ => (&copied.dims[..], None),
+        };
+        let (loops, run, repeated) = match line {
+            None => runs(outer),
+            Some(_) => (outer.iter().copied().filter(|dim| dim.extent != 1).collect(), 1, false),
+        };
         assert!(!(copied.add && repeated), "emit: one element is added to several");
         let (mut read, mut write) = (Subscript::new(copied.from.offset), Subscript::new(copied.to.offset));
         for (depth, dim) in loops.iter().enumerate() {
@@ -631,7 +680,15 @@ impl Traversal<'_> {
             write.add(&i, dim.to_stride.cast_signed());
         }
         let (from, to) = (self.base(copied.from.base), self.base(copied.to.base));
-        dialect.copy(Copying { from, read, to, write, run, repeated, add: copied.add });
+        match line {
+            None => dialect.copy(Copying { from, read, to, write, run, repeated, add: copied.add }),
+            Some(line) => {
+                let (row, part) = line_of(copied.encoding, line.extent);
+                let stride = usize::try_from(line.from_stride).expect("emit: rows of weights are read forwards");
+                let (count, abreast, step) = (line.extent, copied.abreast, line.to_stride);
+                dialect.pack_line(Line { from, read, count, stride, to, write, abreast, step, row, part });
+            }
+        }
         loops.iter().for_each(|_| dialect.end_block());
     }
 
@@ -654,6 +711,23 @@ impl Traversal<'_> {
                 let args = args.iter().map(|a| self.expr(a, dialect)).collect();
                 dialect.call(&self.shared.functions[*function], lanes, args)
             }
+        }
+    }
+}
+
+/// What becomes of a row of so many weights, and what of that is written.
+fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {
+    let pairs = LineRow::Pairs(Arithmetic::most_in_pairs(count));
+    match encoding {
+        Encoding::Int8Quad => (LineRow::Bytes, LinePart::Words(4)),
+        Encoding::Int8Wide => (LineRow::Bytes, LinePart::Words(2)),
+        Encoding::Int8Pair => (LineRow::Bytes, LinePart::Pairs),
+        Encoding::Int8Scale => (LineRow::Bytes, LinePart::Scale),
+        Encoding::Int8Start => (LineRow::Bytes, LinePart::Start),
+        Encoding::Int16Pair => (pairs, LinePart::Words(2)),
+        Encoding::Int16Scale => (pairs, LinePart::Scale),
+        Encoding::F32 | Encoding::F16 | Encoding::Bf16Pair | Encoding::Int8 => {
+            unreachable!("emit: {encoding:?} is for weights that are known")
         }
     }
 }

@@ -57,7 +57,7 @@ impl Estimate {
         let weights = program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
         let weights: usize = weights.map(|buffer| buffer.bytes()).sum();
         // weights are packed at run time, or not
-        let weight_bytes = weights.saturating_sub(4 * packed.run_time_len).min(packed.bytes.len());
+        let weight_bytes = weights.saturating_sub(packed.run_time_bytes()).min(packed.bytes.len());
         let kept: usize = kept_elements(interface);
         let variables: usize = interface.variables.iter().map(Field::len).sum();
         let code = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {
@@ -91,7 +91,7 @@ impl Estimate {
             constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
             state_bytes: 4 * (kept + variables) as u64,
             scratch_bytes: 4 * interface.block_len as u64,
-            packed_bytes: 4 * packed.run_time_len as u64,
+            packed_bytes: packed.run_time_bytes() as u64,
             code: plan.isas.iter().enumerate().filter_map(code).collect(),
         }
     }

@@ -9,7 +9,7 @@ use crate::model::{ValidCell, ValidNode, ValidOp, WeightSource};
 use crate::options::{Arithmetic, WeightFormat, gate_name};
 
 impl Validation<'_> {
-    /// Refuses weights that are known at run time only, and those that the format cannot hold.
+    /// Refuses weights that are known at run time only, unless they are packed as integers, and those that the format cannot hold.
     pub(super) fn weight_format(&mut self) {
         self.named_layers();
         let given = self.options.weight_format;
@@ -99,7 +99,7 @@ impl Validation<'_> {
         }
     }
 
-    /// The same of the first layer that reads the weights and does not store them as f32.
+    /// In which format the first layer that reads the weights stores them that packing does not know: f32 and integers that are multiplied it does.
     fn stored_of(&self, weights: WeightSource) -> Option<String> {
         self.valid.all_nodes().into_iter().find_map(|node| {
             let reads = match &node.op {
@@ -110,7 +110,11 @@ impl Validation<'_> {
                 _ => false,
             };
             let mut gates = node.op.gates().into_iter();
-            reads.then(|| gates.find_map(|gate| self.stored_as(&node.name, gate))).flatten()
+            let of = |gate| match self.options.stored(&node.name, gate) {
+                WeightFormat::F32 => None,
+                format => (!format.is_of_integers()).then(|| format.name().to_owned()),
+            };
+            reads.then(|| gates.find_map(of)).flatten()
         })
     }
 

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::traversal::{Block, Context, Copying, Dialect, Text, TextKind, Walking, decimal, function_name};
+use super::super::traversal::{
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Subscript, Text, TextKind, Walking, decimal,
+    function_name,
+};
 use super::block_comment;
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{CLoads, CVector, Isa};
@@ -557,6 +560,34 @@ impl Dialect for C<'_> {
         if run > 1 {
             self.end_block();
         }
+    }
+
+    fn pack_line(&mut self, line: Line<'_>) {
+        let Line { from, read, count, stride, to, write, abreast, step, row, part } = line;
+        let pointer = |block: &Block, at: Subscript| match at.to_string() {
+            at if at == "0" => block.name.clone(),
+            at => format!("{} + {at}", block.name),
+        };
+        let (from, to) = (pointer(from, read), pointer(to, write));
+        let row = match row {
+            LineRow::Bytes => format!("{}({from}, {stride}, {count})", self.name("row_of_bytes", 1)),
+            LineRow::Pairs(most) => format!("{}({from}, {stride}, {count}, {most}u)", self.name("row_of_pairs", 1)),
+        };
+        let call = match part {
+            LinePart::Words(parts) => {
+                let pack = self.name("pack_words", 1);
+                format!("{pack}({to}, {step}, {abreast}, {row}, {parts}, {from}, {stride}, {count});")
+            }
+            LinePart::Pairs => {
+                let pack = self.name("pack_pairs", 1);
+                format!("{pack}({to}, {step}, {abreast}, {row}, {from}, {stride}, {count});")
+            }
+            LinePart::Scale => format!("*({to}) = {row}.scale;"),
+            LinePart::Start => {
+                format!("*({to}) = {}({row}, {from}, {stride}, {count});", self.name("row_start", 1))
+            }
+        };
+        self.line(&call);
     }
 
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {

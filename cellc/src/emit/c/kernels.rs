@@ -13,7 +13,7 @@ use crate::emit::calls::{Location, Uses};
 use crate::emit::elements::spelling;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::{List, Word, listed, part, when};
-use crate::kernel::{BodyRef, BufferId, Kernel, Role};
+use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::options::Language;
 
 /// What else the text of a body takes for granted.
@@ -51,7 +51,9 @@ fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Stri
     out.push_str(&dialect.out);
     let calls = pairs(file, isa, body, &shared, out);
     let zeroed = file.zeroed("packed->values", &file.packed.run_time_len.to_string());
-    out.push_str(&text(file, isa, "packing", &[("calls", calls)], &[("ZEROED", zeroed)]));
+    let pairs = file.packed.run_time_pairs;
+    let lists = [("calls", calls), when("packed pairs", pairs > 0)];
+    out.push_str(&text(file, isa, "packing", &lists, &[("ZEROED", zeroed), ("PACKED_PAIRS", pairs.to_string())]));
 }
 
 /// A text of kernels.
@@ -211,7 +213,10 @@ impl CFile<'_> {
             Location::Order => "&state->backwards".to_owned(),
             Location::Block(at) => plus("state->block", at),
             Location::Table(_) => shared.buffer(id).name.clone(),
-            Location::Packed(at) => plus("packed->values", at),
+            Location::Packed(at) => match self.program.buffer(id).element {
+                Element::F32 => plus("packed->values", at),
+                _ => plus("packed->pairs", at),
+            },
             Location::Baked(at) => {
                 let element = self.program.buffer(id).element;
                 let data = format!("{}_weight_data.{}", self.prefix(), weights::member(element));

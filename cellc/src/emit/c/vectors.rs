@@ -226,7 +226,12 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
             ("load_i8_pairs_", 1) => &["from_bits"],
             ("loads", 1) if function.element == Element::I8Pair => &["to_bits", "from_bits"],
             ("loads", 1) if function.element == Element::U32 => &["to_bits"],
-            ("copy_floats" | "zero_floats", _) => &[],
+            ("copy_floats" | "zero_floats" | "row", _) => &[],
+            ("row_of_bytes", _) => &["row", "to_bits", "from_bits"],
+            ("row_of_pairs", _) => &["row", "to_bits", "from_bits"],
+            ("pack_words", _) => &["row_word", "from_bits"],
+            ("pack_pairs", _) => &["row_word"],
+            ("row_start", _) => &["from_bits"],
             _ => &["type"],
         };
         all.extend(others.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));

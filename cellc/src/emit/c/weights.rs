@@ -2,7 +2,7 @@
 
 use super::CFile;
 use crate::emit::elements::spelling;
-use crate::emit::text::{listed, part, when};
+use crate::emit::text::{listed, part};
 use crate::emit::weights::{assembler_string, hexadecimal, weights_file};
 use crate::kernel::Element;
 use crate::options::Language;
@@ -10,6 +10,9 @@ use crate::options::Language;
 /// Declares `<prefix>_weight_data`, if the file has constants.
 pub(super) fn write(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
+    if !file.narrow_weights().is_empty() && (file.inline || !file.is_baked()) {
+        out.push_str(&text(file, "narrow"));
+    }
     if bytes.is_empty() {
         return;
     }
@@ -39,7 +42,7 @@ fn text(file: &CFile<'_>, name: &str) -> String {
         vec![("TYPE", spelling(*element).c.to_owned()), ("MEMBER", member(*element).to_owned()), ("COUNT", count)]
     };
     let mut lists = file.contents.lists(file);
-    lists.extend([when("if narrow", !narrow.is_empty()), ("narrow", narrow.iter().map(member).collect())]);
+    lists.extend([("narrow", narrow.iter().map(member).collect())]);
     let words = [
         ("ALIGNED_MEMBER", super::aligned(file.program.alignment)),
         ("KIND", kind.to_owned()),

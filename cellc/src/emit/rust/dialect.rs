@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use super::types::block_type;
 use crate::arch::RustSums;
-use crate::emit::traversal::{Block, Context, Copying, Dialect, Text, Walking, decimal, function_name};
+use crate::emit::traversal::{
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Text, Walking, decimal, function_name,
+};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 /// The dialect: text of the current body, and which helpers it needs.
@@ -292,6 +294,35 @@ impl Dialect for Rust {
         self.used.insert(helper);
         let (lens, to, from) = (format!("{run}, {}, {}", to.len, from.len), &to.name, &from.name);
         let _ = writeln!(self.out, "{helper}::<{lens}>({to}, {write}, {from}, {read});");
+    }
+
+    fn pack_line(&mut self, line: Line<'_>) {
+        let Line { from, read, count, stride, to, write, abreast, step, row, part } = line;
+        let strided = if from.bytes { "strided_weights" } else { "strided" };
+        let weight = format!("&{strided}({}, {read}, {stride})", from.name);
+        let (row_of, most) = match row {
+            LineRow::Bytes => ("row_of_bytes", String::new()),
+            LineRow::Pairs(most) => ("row_of_pairs", format!(", {most}")),
+        };
+        let (put, rest) = match part {
+            LinePart::Words(parts) => {
+                ("pack_words", format!("::<{parts}, {abreast}, _, _>({}, {write}, {step}", to.name))
+            }
+            LinePart::Pairs => ("pack_pairs", format!("::<{abreast}, _, _>({}, {write}, {step}", to.name)),
+            LinePart::Scale => ("pack_scale", format!("({}, {write}", to.name)),
+            LinePart::Start => ("pack_start", format!("({}, {write}", to.name)),
+        };
+        self.used.extend([strided, "Row", row_of, put]);
+        match part {
+            LinePart::Words(_) | LinePart::Pairs => self.used.insert("row_word"),
+            LinePart::Start => self.used.insert("row_start"),
+            LinePart::Scale => false,
+        };
+        let row = format!("{row_of}({count}, {weight}{most})");
+        let _ = match part {
+            LinePart::Scale => writeln!(self.out, "{put}{rest}, {row});"),
+            _ => writeln!(self.out, "{put}{rest}, {row}, {count}, {weight});"),
+        };
     }
 
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {

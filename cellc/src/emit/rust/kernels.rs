@@ -14,11 +14,12 @@ use crate::emit::elements::spelling;
 use crate::emit::names::POOL_MEMBERS;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::traversal::{Block, MOST_CALLED, Shared, Taken};
-use crate::kernel::{BodyRef, BufferId, Kernel, Role};
+use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::options::Language;
 
 /// What else is declared where kernels' names stand.
-const MODULE: [&str; 8] = ["run", "part", "blob", "state", "cut", "left", "turn", "at"];
+const MODULE: [&str; 11] =
+    ["run", "part", "blob", "pairs", "state", "cut", "cut_pairs", "left", "left_pairs", "turn", "at"];
 
 /// How many loops a copy may have: more than any has.
 const DEEPEST: usize = 24;
@@ -44,10 +45,14 @@ impl RustFile<'_> {
         let head = format!("{STYLE} mod pack");
         let module = self.module(&head, (&GENERIC, None), body, &|shared| self.packing(body, shared));
         let of_others = self.interface.block_len > 0 || self.cuts_outputs();
-        match self.packed.run_time.len() > 1 && !of_others {
-            true => module + &self.item("cut"),
-            false => module,
+        let mut module = module;
+        if self.packed.run_time.len() > 1 && !of_others {
+            module += &self.item("cut");
         }
+        if self.packed.run_time_pairs > 0 {
+            module += &self.item("cut_pairs");
+        }
+        module
     }
 
     /// A module of kernels, the function that calls them first.
@@ -83,11 +88,16 @@ impl RustFile<'_> {
 
     /// The function that calls the kernel that packs.
     fn packing(&self, body: BodyRef<'_>, shared: &Shared) -> String {
-        let len = self.packed.run_time_len;
-        let mut out = format!("pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]) {{");
-        let (mut names, mut places, mut end) = (Vec::new(), Vec::new(), 0);
+        let (len, pairs) = (self.packed.run_time_len, self.packed.run_time_pairs);
+        let pairs = if pairs > 0 { format!(", pairs: &mut [[u8; 2]; {pairs}]") } else { String::new() };
+        let mut out = format!("pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]{pairs}) {{");
+        // of the pairs, and of what is f32
+        let (mut names, mut places, mut ends) = (Vec::new(), Vec::new(), [0; 2]);
         if self.packed.run_time.len() > 1 {
             out.push_str("let left = &mut &mut packed[..];\n");
+            if !pairs.is_empty() {
+                out.push_str("let left_pairs = &mut &mut pairs[..];\n");
+            }
         }
         for (id, _) in &body.kernels[0].params {
             let Block { name, len, .. } = shared.buffer(*id);
@@ -101,9 +111,14 @@ impl RustFile<'_> {
                 }
                 Location::Packed(_) if self.packed.run_time.len() == 1 => "packed".to_owned(),
                 Location::Packed(at) => {
+                    let (left, end) = match body.buffer(*id).element {
+                        Element::F32 => ("cut::<", &mut ends[0]),
+                        _ => ("cut_pairs::<", &mut ends[1]),
+                    };
+                    let of = if left == "cut::<" { "left" } else { "left_pairs" };
                     names.push(format!("Some({name})"));
-                    places.push(format!("super::cut::<{len}>(left, {})", at - end));
-                    end = at + len;
+                    places.push(format!("super::{left}{len}>({of}, {})", at - *end));
+                    *end = at + len;
                     continue;
                 }
                 Location::Baked(at) => self.part(*id, at),
@@ -170,6 +185,9 @@ impl RustFile<'_> {
                 }
                 Argument::Packed => {
                     add(uses.weights || all, "blob", format!("&[f32; {}]", self.packed.run_time_len));
+                    if self.packed.run_time_pairs > 0 {
+                        add(uses.weights || all, "pairs", format!("&[[u8; 2]; {}]", self.packed.run_time_pairs));
+                    }
                     continue;
                 }
                 Argument::Inputs(tensors) => (tensors, "", Role::Parameter as fn(usize) -> Role),
@@ -193,7 +211,13 @@ impl RustFile<'_> {
                     let values: Vec<_> = values.iter().map(u32::to_string).collect();
                     write!(out, "let {name}: &[u32; {len}] = &[{}];", values.join(", "))
                 }
-                (Role::Weights, _) if *len == self.packed.run_time_len => write!(out, "let {name} = blob;"),
+                (Role::Weights, _) if self.packed.run_time.len() == 1 && *len == self.packed.run_time_len => {
+                    write!(out, "let {name} = blob;")
+                }
+                (_, Location::Packed(at)) if body.buffer(id).element != Element::F32 => write!(
+                    out,
+                    "let {name}: &[[u8; 2]; {len}] = pairs.get({at}..).and_then(|b| b.first_chunk()).unwrap_or(&[[0; 2]; {len}]);"
+                ),
                 (_, Location::Packed(at)) => write!(
                     out,
                     "let {name}: &[f32; {len}] = blob.get({at}..).and_then(|b| b.first_chunk()).unwrap_or(&[0.0; {len}]);"

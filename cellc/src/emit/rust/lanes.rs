@@ -21,6 +21,9 @@ use crate::kernel::FLUSH_BELOW;
 /// Functions that use others come first.
 const LANES: &str = include_str!("text/lanes.rs");
 
+/// How weights become whole numbers, which cellc does by the same text.
+const ROWS: &str = include_str!("../../encoding/rows.rs");
+
 /// Appends what `module`, which uses these, needs; `attribute` is that of its functions.
 pub(super) fn write(
     module: &mut String,
@@ -31,7 +34,7 @@ pub(super) fn write(
 ) {
     let limit = format!("{}f32", decimal(FLUSH_BELOW));
     let mut text = String::new();
-    for (name, own) in parts(isa.rust_functions).chain(parts(LANES)) {
+    for (name, own) in parts(isa.rust_functions).chain(parts(ROWS)).chain(parts(LANES)) {
         let in_others = name.ends_with("_lane") || name.starts_with("lanes_");
         if used.contains(name) || in_others && text.contains(name) || name == "Pairs" && text.contains(".pairs(") {
             text.push_str(match name {
@@ -57,5 +60,5 @@ pub(super) fn write(
 /// The names of all of them.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let own = arch::ALL.iter().flat_map(|isa| parts(isa.rust_functions));
-    parts(LANES).chain(own).map(|(name, _)| name)
+    parts(LANES).chain(parts(ROWS)).chain(own).map(|(name, _)| name)
 }

@@ -119,6 +119,7 @@ impl RustFile<'_> {
     fn chosen_body(&self, signature: &Signature<'_>) -> String {
         let (mut names, mut places) = (Vec::new(), Vec::new());
         let args = signature.spelled(|argument| match argument {
+            Argument::Packed if self.packed.run_time_pairs > 0 => "&packed.values, &packed.pairs".to_owned(),
             Argument::Packed => "&packed.values".to_owned(),
             Argument::Inputs(tensors) => {
                 let rows = |field: &Field| match (flat(field), tensors.place(field)) {

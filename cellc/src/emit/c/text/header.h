@@ -97,6 +97,9 @@ typedef struct PREFIX_weights {
 /* The weights in the order in which the kernels read them, PACKED_BYTES bytes. PREFIX_pack fills it. */
 typedef struct PREFIX_packed {
     MEMBER_ALIGNEDfloat values[PACKED_LEN];
+//* packed pairs
+    MEMBER_ALIGNEDuint16_t pairs[PACKED_PAIRS];
+//.
 } PREFIX_packed;
 
 //* aligned

@@ -2,6 +2,11 @@
 
 void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed) {
     ZEROED
+//* packed pairs
+    for (size_t i = 0; i < PACKED_PAIRS; i++) {
+        packed->pairs[i] = 0;
+    }
+//.
 //* calls
     CALL
 //.

@@ -394,6 +394,178 @@ UPPER_INLINE FLOAT NAME(const uint16_t *from) {
     const BITS low = ((pair & 0xffu) ^ 0x80u) - 0x80u, high = ((pair >> 8) ^ 0x80u) - 0x80u;
     return (FLOAT)((low & 0xffffu) | high << 16);
 }
+//: row
+
+/* What a row of weights becomes: whole numbers up to a range, and what these are multiplied by, which is NaN where a weight is not finite. */
+struct NAME {
+    float scale, range;
+};
+
+/* A number rounded to a whole one, half to even. Above 2^22 it may be another large one. */
+static float PREFIX_whole_number(float value) {
+    return (value + 12582912.0f) - 12582912.0f;
+}
+
+static float PREFIX_magnitude(float value) {
+    return value < 0.0f ? -value : value;
+}
+
+/* The whole number that a weight becomes. */
+static int32_t PREFIX_whole_of(struct NAME row, float weight) {
+    if (row.scale > 0.0f) {
+        const float whole = PREFIX_whole_number(weight / row.scale);
+        return (int32_t)(whole > row.range ? row.range : whole < -row.range ? -row.range : whole);
+    }
+    return 0;
+}
+
+/* The largest magnitude of a row; NaN where a weight is not finite. */
+static float PREFIX_largest_of(const float *from, size_t stride, size_t count) {
+    float largest = 0.0f;
+    for (size_t k = 0; k < count; k++) {
+        const float magnitude = PREFIX_magnitude(from[k * stride]);
+        if (magnitude > largest) {
+            largest = magnitude;
+        }
+        /* the product is NaN where one is not finite */
+        largest += magnitude * 0.0f;
+    }
+    return largest;
+}
+
+/* Whether all weights are a scale times whole numbers up to a range, but for the slack. */
+static int PREFIX_is_own_scale(const float *from, size_t stride, size_t count, float scale, int range, float slack) {
+    for (size_t k = 0; k < count; k++) {
+        const float weight = from[k * stride], times = PREFIX_whole_number(weight / scale);
+        const float product = times * scale;
+        if (!(PREFIX_magnitude(product - weight) <= slack && PREFIX_magnitude(times) <= (float)range)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The scale of which all weights of a row are multiples, by whole numbers up to a range: 1 for whole numbers, else the largest such
+ * scale; multiples may be off by 2^-21 of the largest weight, as models compute them in float. 0 if there is none. */
+static float PREFIX_own_scale_of(const float *from, size_t stride, size_t count, float largest, int range) {
+    if (!(largest > 0.0f)) {
+        return 0.0f;
+    }
+    if (PREFIX_is_own_scale(from, stride, count, 1.0f, range, 0.0f)) {
+        return 1.0f;
+    }
+    /* the largest weight is a multiple too */
+    for (int times = 1; times <= range; times++) {
+        const uint32_t share = PREFIX_to_bits(largest / (float)times);
+        const uint32_t all[3] = {share, share + 1, share - 1};
+        for (int i = 0; i < 3; i++) {
+            const float scale = PREFIX_from_bits(all[i]);
+            if (PREFIX_is_own_scale(from, stride, count, scale, range, 0.0f)) {
+                return scale;
+            }
+        }
+    }
+    for (int times = 1; times <= range; times++) {
+        const float share = largest / (float)times;
+        if (PREFIX_is_own_scale(from, stride, count, share, range, largest / 2097152.0f)) {
+            return share;
+        }
+    }
+    return 0.0f;
+}
+//: row_of_bytes
+
+/* What a row becomes in 8 bits: the largest weight is 127, unless the row has a scale already. */
+static struct PREFIX_row NAME(const float *from, size_t stride, size_t count) {
+    const float largest = PREFIX_largest_of(from, stride, count);
+    const float own = PREFIX_own_scale_of(from, stride, count, largest, 127);
+    const struct PREFIX_row row = {own > 0.0f ? own : largest / 127.0f, 127.0f};
+    return row;
+}
+//: row_of_pairs
+
+/* The sum of the magnitudes of a row. */
+static uint64_t PREFIX_magnitudes_of(struct PREFIX_row row, const float *from, size_t stride, size_t count) {
+    uint64_t sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        const int32_t whole = PREFIX_whole_of(row, from[k * stride]);
+        sum += (uint64_t)(whole < 0 ? -whole : whole);
+    }
+    return sum;
+}
+
+static struct PREFIX_row PREFIX_row_within(float largest, uint64_t range) {
+    const struct PREFIX_row row = {largest / (float)range, (float)range};
+    return row;
+}
+
+/* What a row becomes in 16 bits: the largest weight is the largest number for which the sum of the magnitudes is at most the given
+ * one, unless the row has a scale already. */
+static struct PREFIX_row NAME(const float *from, size_t stride, size_t count, uint32_t most) {
+    const float largest = PREFIX_largest_of(from, stride, count);
+    const struct PREFIX_row own = {PREFIX_own_scale_of(from, stride, count, largest, 255), 255.0f};
+    if (own.scale > 0.0f && PREFIX_magnitudes_of(own, from, stride, count) <= most) {
+        return own;
+    }
+    struct PREFIX_row row = PREFIX_row_within(largest, 32767);
+    const uint64_t sum = PREFIX_magnitudes_of(row, from, stride, count);
+    if (sum > most) {
+        /* each number may be rounded up by a half */
+        const uint64_t left = most > count / 2 ? most - count / 2 : 0;
+        uint64_t range = left * 32767 / sum;
+        range = range < 1 ? 1 : range > 32766 ? 32766 : range;
+        row = PREFIX_row_within(largest, range);
+        while (range > 1 && PREFIX_magnitudes_of(row, from, stride, count) > most) {
+            range--;
+            row = PREFIX_row_within(largest, range);
+        }
+    }
+    return row;
+}
+//: row_word
+
+/* The `k`-th word of a row of whole numbers: a row is cut into as many parts as a word holds numbers, and this word holds the `k`-th
+ * ones of all. */
+static uint32_t NAME(struct PREFIX_row row, size_t parts, const float *from, size_t stride, size_t count, size_t k) {
+    const size_t words = (count + parts - 1) / parts, bits = 32 / parts;
+    uint32_t word = 0;
+    for (size_t part = 0; part < parts; part++) {
+        const size_t at = part * words + k;
+        if (at < count) {
+            const uint32_t whole = (uint32_t)PREFIX_whole_of(row, from[at * stride]);
+            word |= (whole & UINT32_MAX >> (32 - bits)) << (bits * part);
+        }
+    }
+    return word;
+}
+//: pack_words
+
+/* Packs a row of whole numbers, so many in each word. Some words are neighbours, and such groups lie `step` apart. */
+static void NAME(float *to, size_t step, size_t abreast, struct PREFIX_row row, size_t parts, const float *from, size_t stride,
+                 size_t count) {
+    for (size_t k = 0; k * parts < count; k++) {
+        to[k / abreast * step + k % abreast] = PREFIX_from_bits(PREFIX_row_word(row, parts, from, stride, count, k));
+    }
+}
+//: pack_pairs
+
+/* Packs a row of whole numbers, two bytes in each element. Some elements are neighbours, and such groups lie `step` apart. */
+static void NAME(uint16_t *to, size_t step, size_t abreast, struct PREFIX_row row, const float *from, size_t stride, size_t count) {
+    for (size_t k = 0; k * 2 < count; k++) {
+        const uint32_t word = PREFIX_row_word(row, 2, from, stride, count, k);
+        to[k / abreast * step + k % abreast] = (uint16_t)((word & 0xffu) | (word >> 8 & 0xff00u));
+    }
+}
+//: row_start
+
+/* What the sums of a row begin at where each number that it multiplies is 128 more than what it stands for. */
+static float NAME(struct PREFIX_row row, const float *from, size_t stride, size_t count) {
+    uint32_t sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        sum -= (uint32_t)PREFIX_whole_of(row, from[k * stride]);
+    }
+    return PREFIX_from_bits(sum * 128u);
+}
 //: loads
 /* COUNT values that are neighbours in memory. */
 HEAD

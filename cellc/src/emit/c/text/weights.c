@@ -1,10 +1,9 @@
-//: inline
-//* if narrow
+//: narrow
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "weights narrower than a float are laid out for little-endian machines: take --weight-format f32 or bf16-pair, --arithmetic f32, int16 or int8"
 #endif
-//.
+//: inline
 
 /* The weights in the order in which the kernels read them, as bits: exact, and fast to compile.
 //* extensions

@@ -658,6 +658,77 @@ fn copy_weight<const L: usize, const N: usize, const M: usize>(
     }
 }
 
+//: strided
+/// A row of weights: the number of each, and the weight.
+#[inline]
+fn strided<const N: usize>(from: &[f32; N], start: usize, stride: usize) -> impl Fn(usize) -> f32 + '_ {
+    move |k| match from.get(start + k * stride) {
+        Some(weight) => *weight,
+        None => 0.0,
+    }
+}
+
+//: strided_weights
+/// A row of weights: the number of each, and the weight.
+#[inline]
+fn strided_weights<const N: usize>(from: &[[u8; 4]; N], start: usize, stride: usize) -> impl Fn(usize) -> f32 + '_ {
+    move |k| match from.get(start + k * stride) {
+        Some(weight) => f32::from_le_bytes(*weight),
+        None => 0.0,
+    }
+}
+
+//: pack_words
+/// Packs a row of whole numbers, `P` in each word. `A` words are neighbours, and such groups lie `step` apart.
+fn pack_words<const P: usize, const A: usize, const N: usize, F: Fn(usize) -> f32>(
+    to: &mut [f32; N],
+    at: usize,
+    step: usize,
+    row: Row,
+    count: usize,
+    weight: &F,
+) {
+    for k in 0..count.div_ceil(P) {
+        if let Some(to) = to.get_mut(at + k / A * step + k % A) {
+            *to = f32::from_bits(row_word(row, P, count, weight, k));
+        }
+    }
+}
+
+//: pack_pairs
+/// Packs a row of whole numbers, two bytes in each element. `A` elements are neighbours, and such groups lie `step` apart.
+fn pack_pairs<const A: usize, const N: usize, F: Fn(usize) -> f32>(
+    to: &mut [[u8; 2]; N],
+    at: usize,
+    step: usize,
+    row: Row,
+    count: usize,
+    weight: &F,
+) {
+    for k in 0..count.div_ceil(2) {
+        if let Some(to) = to.get_mut(at + k / A * step + k % A) {
+            let word = row_word(row, 2, count, weight, k);
+            *to = [word as u8, (word >> 16) as u8];
+        }
+    }
+}
+
+//: pack_scale
+/// Packs what the whole numbers of a row are multiplied by.
+fn pack_scale<const N: usize>(to: &mut [f32; N], at: usize, row: Row) {
+    if let Some(to) = to.get_mut(at) {
+        *to = row.scale;
+    }
+}
+
+//: pack_start
+/// Packs what the sums of a row begin at.
+fn pack_start<const N: usize, F: Fn(usize) -> f32>(to: &mut [f32; N], at: usize, row: Row, count: usize, weight: &F) {
+    if let Some(to) = to.get_mut(at) {
+        *to = f32::from_bits(row_start(row, count, weight));
+    }
+}
+
 //: Pairs
 /// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
 trait Pairs: Iterator + Sized {

@@ -118,19 +118,32 @@ pub struct Weights<'a> {
 #[repr(C, align(ALIGNMENT))]
 pub struct Packed {
     values: [f32; PACKED_LEN],
+//* packed pairs
+    pairs: [[u8; 2]; PACKED_PAIRS],
+//.
 }
 #[unused_new]
 impl Packed {
     /// All zero. It has PACKED_BYTES bytes: keep it in a static, or make it once.
     #[must_use]
     pub const fn new() -> Self {
-        Packed { values: [0.0; PACKED_LEN] }
+        Packed {
+            values: [0.0; PACKED_LEN],
+//* packed pairs
+            pairs: [[0; 2]; PACKED_PAIRS],
+//.
+        }
     }
 }
 /// Puts weights into the order in which the kernels read them.
 #[unused]
 pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
+//* no packed pairs
     pack::run(weights, &mut packed.values);
+//.
+//* packed pairs
+    pack::run(weights, &mut packed.values, &mut packed.pairs);
+//.
 }
 
 //: state
@@ -194,6 +207,15 @@ impl State {
 /// Skips `skip` elements and takes the next `N` off the front of `left`.
 #[inline(always)]
 fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a mut [f32; N]> {
+    let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
+    *left = rest;
+    Some(part)
+}
+
+//: cut_pairs
+/// As [`cut()`], of pairs of bytes.
+#[inline(always)]
+fn cut_pairs<'a, const N: usize>(left: &mut &'a mut [[u8; 2]], skip: usize) -> Option<&'a mut [[u8; 2]; N]> {
     let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
     *left = rest;
     Some(part)
