@@ -163,6 +163,10 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
         lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
     lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
+    let packed = model.parameters.iter().any(|parameter| parameter.weight);
+    if packed && layers.iter().any(|(arithmetic, _)| *arithmetic != Arithmetic::F32) {
+        lines.push(ROUNDED_ROWS.to_owned());
+    }
     let mut own: [Vec<String>; 2] = Default::default();
     for node in model.all_nodes() {
         let x = node.op.gates().into_iter().find_map(|gate| products.x_of(&node.name, gate, node.op.input_size()));
@@ -186,6 +190,10 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     }
     lines
 }
+
+/// What packing does.
+const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to whole numbers times a scale of its own, as cellc rounds weights that it knows: the results have the same \
+                            bits. Of given weights a row with one that is not finite becomes NaN, and so does all that is computed from it.";
 
 fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
     match arithmetic {

@@ -52,9 +52,9 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
         _ => WeightFormat::F32,
     };
     options.arithmetic = match recipe.options[2] / 12 % 8 {
-        2 if !at_run_time => Arithmetic::Int8x16,
-        3 if !at_run_time => Arithmetic::Int16,
-        4 if !at_run_time => Arithmetic::Int8,
+        2 => Arithmetic::Int8x16,
+        3 => Arithmetic::Int16,
+        4 => Arithmetic::Int8,
         _ => Arithmetic::F32,
     };
     let seed = u64::from(recipe.seed) + 1;

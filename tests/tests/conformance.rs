@@ -10,6 +10,7 @@ use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
+use cellc_tests::given_weights::{self, Weights};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
 use cellc_tests::subject::{Subject, assert_same, bits};
@@ -98,6 +99,19 @@ fn formats() -> Vec<Subject> {
         if let Some(arithmetic_of) = gates_of_their_own(name) {
             let options = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..Options::default() };
             all.extend(Case::subjects(&case, &options, "_in_several").into_iter().map(|(subject, _)| subject));
+        }
+    }
+    // weights that are packed at run time, in rows of every kind
+    for arithmetic in [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16] {
+        for (ending, weights, after) in [("", Weights::Given, true), ("_but_r", Weights::GivenButR, false)] {
+            let options = Options { arithmetic, ..Options::default() };
+            let name = format!("given{ending}_in_{}", arithmetic.name());
+            let mut subject = given_weights::subject(&name, &options, weights, after, if after { 1 } else { 3 });
+            // a weight of the first cell that is not finite
+            let mut call = subject.calls[0].clone();
+            call[1][5] = f32::NEG_INFINITY;
+            subject.calls.push(call);
+            all.push(subject);
         }
     }
     all

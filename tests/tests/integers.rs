@@ -3,10 +3,11 @@
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::encoding::Loss;
 use cellc::internals::reference::reference_in;
-use cellc::{Arithmetic, Options};
+use cellc::{Arithmetic, Options, WeightFormat};
 use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
-use cellc_tests::subject::Subject;
+use cellc_tests::given_weights::{self, Weights};
+use cellc_tests::subject::{Subject, bits};
 
 /// Cells of every kind, a batch, sequences, a head.
 const CASES: [&str; 7] = [
@@ -224,15 +225,73 @@ fn scales_of_quantised_models_are_kept() {
     }
 }
 
-/// The help speaks of the option that was given.
+/// Weights that are packed at run time give the bits of the same weights that are known when compiling, whatever instruction set reads them.
 #[test]
-fn weights_of_run_time_are_refused() {
-    let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
-    let case = corpus::case("gru_cell_params");
-    let Err(problems) = cellc::internals::compile::compile(&case.model, &options) else { panic!("it compiles") };
-    let said = problems.to_string();
-    assert!(said.contains("int8 arithmetic for weights that are given at run time"), "{said}");
-    assert!(!said.contains("weight format"), "{said}");
+fn weights_of_run_time_give_the_bits_of_baked_ones() {
+    for (arithmetic, _) in INTEGERS {
+        for (after, batch, where_) in
+            [(true, 1, Weights::Given), (false, 3, Weights::Given), (true, 1, Weights::GivenButR)]
+        {
+            let options = Options { arithmetic, ..Options::default() };
+            let compiled = |weights| given_weights::subject("net", &options, weights, after, batch);
+            let (baked, given) = (compiled(Weights::Constant), compiled(where_));
+            assert!(!given.compilation.packed.is_baked() && baked.compilation.packed.is_baked());
+            for isa in 0..baked.isas().count() {
+                let [baked, given] = [&baked, &given].map(|of| of.interpret(isa, &of.calls[0]));
+                assert!(baked.iter().flatten().any(|v| *v != 0.0 && v.is_finite()));
+                let bits = |all: &[Vec<f32>]| all.iter().flatten().map(|v| bits(*v)).collect::<Vec<_>>();
+                assert_eq!(bits(&given), bits(&baked), "{arithmetic:?} {after}");
+            }
+        }
+    }
+}
+
+/// A row of given weights that holds no number, or an infinity, makes its unit no number, and changes no other one.
+#[test]
+fn weights_of_run_time_that_are_not_finite_give_no_number() {
+    for (arithmetic, _) in INTEGERS {
+        let options = Options { arithmetic, ..Options::default() };
+        let case = corpus::case("gru_cell_params");
+        let (subject, _) = Case::subjects(&case, &options, "").remove(0);
+        let header = subject.compilation.header.join(" ");
+        assert!(header.contains("a row with one that is not finite becomes NaN"), "{header}");
+        let [w, r] = [2, 3].map(|i| &subject.model().parameters[i].shape);
+        for (bad, isa) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY]
+            .into_iter()
+            .flat_map(|bad| (0..subject.isas().count()).map(move |isa| (bad, isa)))
+        {
+            let right = subject.interpret(isa, &subject.calls[0]);
+            // the update gate's rows, which no other unit reads
+            for (parameter, len) in [(2, w[1]), (3, r[1])] {
+                let mut call = subject.calls[0].clone();
+                call[parameter][len] = bad;
+                let found = subject.interpret(isa, &call);
+                for (unit, (found, right)) in found[0].iter().zip(&right[0]).enumerate() {
+                    // of each row
+                    match unit % 3 {
+                        1 => assert!(found.is_nan(), "{arithmetic:?} {bad}: {found}"),
+                        _ => assert_eq!(found.to_bits(), right.to_bits(), "{arithmetic:?} {bad} {unit}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A format that f32 is multiplied with is for weights that are known.
+#[test]
+fn formats_of_f32_are_refused_for_weights_of_run_time() {
+    for (arithmetic, refused) in [(Arithmetic::F32, true), (Arithmetic::Int8, false)] {
+        let options = Options { arithmetic, weight_format: WeightFormat::Int8, ..Options::default() };
+        let case = corpus::case("gru_cell_params");
+        match cellc::internals::compile::compile(&case.model, &options) {
+            Ok(_) => assert!(!refused),
+            Err(problems) => {
+                let said = problems.to_string();
+                assert!(refused && said.contains("int8 for weights that are given at run time"), "{said}");
+            }
+        }
+    }
 }
 
 /// An element that lies between two integers may be rounded to the other one after another rounding before it: what one step of one element
