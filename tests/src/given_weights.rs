@@ -12,7 +12,9 @@ use crate::subject::Subject;
 /// Where the weights are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Weights {
+    /// All are in the model.
     Constant,
+    /// All are given.
     Given,
     /// R is a constant, all others are given.
     GivenButR,
@@ -56,7 +58,7 @@ pub fn subject(name: &str, options: &Options, weights: Weights, linear_before_re
         }
         false => file.constant(shape, Stored::F32, values.into_iter()),
     };
-    let mut drawn = |random: &mut Random, shape: &[usize]| match shape {
+    let drawn = |random: &mut Random, shape: &[usize]| match shape {
         [rows_, len] => rows(random, *rows_, *len),
         _ => (0..shape.iter().product()).map(|_| unit(random) * 0.1).collect(),
     };

@@ -1108,7 +1108,6 @@ fn what_an_option_does_not_suit_is_said_at_its_layer() {
     for (case, option, layer) in [
         ("gru_seq_fwd", "--threads=2", "type=\"GRUSequence\""),
         ("gru_cell_params", "--weight-format=int8", "name=\"W\" type=\"Parameter\""),
-        ("gru_cell_params", "--arithmetic=int8", "name=\"W\" type=\"Parameter\""),
     ] {
         let done = place.cellc(arguments![model(case), option, "-o", "out.rs"]);
         done.failed(1, &[&format!("model.xml:{}:", line(case, layer))]);

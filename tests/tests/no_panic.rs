@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc::internals::compile::compile;
-use cellc::{Language, Options};
+use cellc::{Arithmetic, Language, Options};
+use cellc_tests::given_weights::{self, Weights};
+use cellc_tests::subject::Subject;
 use cellc_tests::{corpus, driver, kernels};
 use tempfile::TempDir;
 
@@ -30,14 +32,21 @@ fn modules() -> Vec<Module> {
         let text = String::from_utf8(file.bytes.to_vec()).expect("source is UTF-8");
         Module { name: case.name, function: compilation.interface.function, text }
     };
-    let subject = kernels::subject("made_by_hand");
-    let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
-    let made_by_hand = Module {
-        text: String::from_utf8(text.to_vec()).expect("source is UTF-8"),
-        function: subject.compilation.interface.function,
-        name: subject.name,
+    let of_subject = |subject: Subject| {
+        let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
+        Module {
+            text: String::from_utf8(text.to_vec()).expect("source is UTF-8"),
+            function: subject.compilation.interface.function,
+            name: subject.name,
+        }
     };
-    corpus::cases().into_iter().map(compiled).chain([made_by_hand]).collect()
+    // what rounds weights that are given at run time
+    let packing = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16].map(|arithmetic| {
+        let options = Options { arithmetic, ..Options::default() };
+        given_weights::subject(&format!("given_in_{}", arithmetic.name()), &options, Weights::GivenButR, true, 1)
+    });
+    let subjects = [kernels::subject("made_by_hand")].into_iter().chain(packing).map(of_subject);
+    corpus::cases().into_iter().map(compiled).chain(subjects).collect()
 }
 
 /// The symbols of an object: defined ones, undefined ones.

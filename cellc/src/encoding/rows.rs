@@ -86,7 +86,7 @@ pub(super) fn row_of_pairs<F: Fn(usize) -> f32>(count: usize, weight: &F, most: 
     if sum > u64::from(most) {
         // each number may be rounded up by a half
         let left = u64::from(most).saturating_sub(count as u64 / 2);
-        let mut range = (left * 32_767 / sum.max(1)).min(32_766).max(1);
+        let mut range = (left * 32_767 / sum.max(1)).clamp(1, 32_766);
         row = row_within(range);
         while range > 1 && magnitudes_of(row, count, weight) > u64::from(most) {
             range -= 1;
