@@ -106,12 +106,7 @@ fn formats() -> Vec<Subject> {
         for (ending, weights, after) in [("", Weights::Given, true), ("_but_r", Weights::GivenButR, false)] {
             let options = Options { arithmetic, ..Options::default() };
             let name = format!("given{ending}_in_{}", arithmetic.name());
-            let mut subject = given_weights::subject(&name, &options, weights, after, if after { 1 } else { 3 });
-            // a weight of the first cell that is not finite
-            let mut call = subject.calls[0].clone();
-            call[1][5] = f32::NEG_INFINITY;
-            subject.calls.push(call);
-            all.push(subject);
+            all.push(given_weights::subject(&name, &options, weights, after, if after { 1 } else { 3 }));
         }
     }
     all
@@ -388,7 +383,13 @@ fn generated_c_of_the_other_half_is_too() {
 
 #[test]
 fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
-    let subjects: Vec<Subject> = formats().into_iter().chain(every_number()).collect();
+    let mut subjects: Vec<Subject> = formats().into_iter().chain(every_number()).collect();
+    // a weight of the first cell that is not finite
+    for subject in subjects.iter_mut().filter(|subject| !subject.compilation.packed.is_baked()) {
+        let mut call = subject.calls[0].clone();
+        call[1][5] = f32::NEG_INFINITY;
+        subject.calls.push(call);
+    }
     let isas = driver::isas();
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     assert_same("rust", &expected, &driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]));
