@@ -10,6 +10,7 @@ use cellc::internals::kernel::{Buffer, Element, Role};
 use cellc::{Arithmetic, Fma, Isa, Language, Options, WeightFormat, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{run_all, write_files};
+use cellc_tests::given_weights::{self, Weights};
 use cellc_tests::machines::{
     AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, INSTALLED, Machine, PORTABLE, Trial, Tried,
     cases,
@@ -229,6 +230,22 @@ fn aarch64_dotprod() {
     let trials: Vec<_> = subjects.map(|(subject, _)| Trial { subject, rounds: 2 }).collect();
     the_bits_of_these(machine, &trials);
     assert!(trials.iter().all(|trial| trial.subject.isas().any(|(isa, _)| isa == "neon_dotprod")));
+}
+
+/// Weights that are packed on the machine itself, as whole numbers, where it reads them in an order of its own.
+#[test]
+fn weights_are_packed_in_integers() {
+    for machine in [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64, &AARCH64_DOTPROD] {
+        if !machine.is_here() {
+            continue;
+        }
+        let subjects = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16].map(|arithmetic| {
+            let options = Options { arithmetic, ..(machine.options)() };
+            let name = format!("given_in_{}", arithmetic.name());
+            given_weights::subject(&name, &options, Weights::GivenButR, false, 2)
+        });
+        the_bits_of_these(machine, &subjects.map(|subject| Trial { subject, rounds: 2 }));
+    }
 }
 
 /// ARMv7's instruction sets, each alone and together, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
