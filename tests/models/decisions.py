@@ -376,6 +376,25 @@ def steps_first(rng):
     return graph, [[draw(rng, 9, 1, 6), draw(rng, 1, 1, 11, by=.5)]], [None] * 2
 
 
+def scan_from_the_end(rng):
+    """A Scan whose axes count from the last one, between nodes with outputs that have a name and no reader."""
+    body = h.make_graph(
+        [h.make_node('Add', ['state', 'row'], ['next']), h.make_node('Mul', ['next', 'column'], ['product']),
+         h.make_node('Sub', ['row', 'column'], ['difference'])],
+        'body', [info(name, T.FLOAT, [3]) for name in ('state', 'row', 'column')],
+        [info(name, T.FLOAT, [3]) for name in ('next', 'product', 'difference')])
+    graph = h.make_graph(
+        [h.make_node('Dropout', ['x'], ['kept', 'mask']),
+         h.make_node('MaxPool', ['signal'], ['z', 'places'], kernel_shape=[2]),
+         h.make_node('Squeeze', ['z', 'first'], ['rows']),
+         h.make_node('Scan', ['state0', 'kept', 'rows'], ['last', 'products', 'differences'], body=body, num_scan_inputs=2,
+                     scan_input_axes=[-1, -2], scan_input_directions=[1, 0], scan_output_axes=[-2, -1], scan_output_directions=[0, 1])],
+        'scan_from_the_end', [info('state0', T.FLOAT, [3]), info('x', T.FLOAT, [3, 5]), info('signal', T.FLOAT, [1, 5, 4])],
+        [info('last', T.FLOAT, [3]), info('products', T.FLOAT, [5, 3]), info('differences', T.FLOAT, [3, 5])],
+        constants(first=np.array([0])))
+    return graph, [[draw(rng, 3), draw(rng, 3, 5), draw(rng, 1, 5, 4)] for _ in range(2)], [None, None, None]
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
     opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
@@ -440,7 +459,7 @@ def write_ir(folder, name, corpus):
 
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
-                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first], 1):
+                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

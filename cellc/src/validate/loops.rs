@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::shape::{Geometry, strides};
 use super::{Known, Validation};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Setting, Severity};
 use crate::model::{
     ElementType, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Model, Node, Slicing, Source, Tensor, ValidLoop,
     ValidNode, ValidOp, ValueId, shape_text,
@@ -12,6 +12,9 @@ use crate::model::{
 
 /// The most iterations of a loop that are written out one by one, where they differ in more than what they are given.
 const MOST_WRITTEN_OUT: usize = 64;
+
+/// The most iterations of a loop: generated code counts them in 32 bits.
+const MOST_TRIPS: usize = u32::MAX as usize;
 
 /// Where pieces of an axis lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +133,7 @@ impl<'a> Validation<'a> {
             return None;
         }
         self.goes_on(node, body, &results, trips)?;
+        self.countable(node, trips, MOST_TRIPS)?;
         let carried = self.carried(&iteration, &results)?;
         let (mut out, mut outputs) = (Vec::new(), Vec::new());
         for output in &body.outputs {
@@ -224,7 +228,18 @@ impl<'a> Validation<'a> {
     fn trips(&mut self, node: &Node, body: &Loop, inputs: &[Known]) -> Option<(Cut, Option<usize>)> {
         let mut counted = None;
         if body.counted {
-            let count = self.integer(node, 0, "the trip count")?;
+            const WHAT: &str = "the trip count";
+            if let Known::Source(..) | Known::Iteration(..) = &inputs[0] {
+                let found = format!("{WHAT} that is not constant");
+                let valid = "one that is known when compiling; or none, and a condition that ends the loop";
+                let help = format!(
+                    "connect a constant; or leave the trip count out, let the condition end the loop, and give a largest count: {}",
+                    self.options.wording.of(Setting::MaxSteps)
+                );
+                self.error(node, &node.origin, found, valid, help);
+                return None;
+            }
+            let count = self.integer(node, 0, WHAT)?;
             let go = match &inputs[1] {
                 // perhaps there is no iteration
                 Known::Source(_, ElementType::Bool) if self.shape_of(&inputs[1]).is_empty() => {
@@ -415,6 +430,16 @@ impl<'a> Validation<'a> {
         }
         self.condition_unknown(node);
         None
+    }
+
+    /// Refuses more iterations than are counted.
+    pub(super) fn countable(&mut self, node: &Node, trips: usize, most: usize) -> Option<()> {
+        if trips > most {
+            let help = "give a smaller count, or put a loop into a loop";
+            self.error(node, &node.origin, format!("a loop of {trips} iterations"), format!("1 to {most}"), help);
+            return None;
+        }
+        Some(())
     }
 
     fn condition_unknown(&mut self, node: &Node) {

@@ -167,6 +167,8 @@ struct Validation<'a> {
     wants_unrolling: bool,
     /// Whether a loop failed for its condition, which only a call knows.
     wants_condition: bool,
+    /// Whether a loop takes its largest count from the options.
+    needs_max_steps: bool,
     /// How many operations there are, those of bodies too.
     operations: usize,
     /// How many elements operations on constants have given.
@@ -208,6 +210,7 @@ impl<'a> Validation<'a> {
             looked_at: 0,
             wants_unrolling: false,
             wants_condition: false,
+            needs_max_steps: false,
             operations: 0,
             folded: 0,
             endings: HashMap::new(),
@@ -265,6 +268,7 @@ impl<'a> Validation<'a> {
         assert_eq!(results.len(), self.model.results.len(), "validate: an output is missing and nothing was said");
         self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
         self.say_endings();
+        self.unneeded_count();
         let outputs: Vec<Vec<usize>> = self.valid.results.iter().map(|result| result.shape.clone()).collect();
         if !self.interface_size(&outputs.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
             return;
@@ -295,6 +299,8 @@ impl<'a> Validation<'a> {
                 Op::Result => result(self, index, node),
                 // whoever looks at the graph knows what they are
                 Op::Parameter => {}
+                // an empty tensor may stand for an input that is left out
+                Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
                 _ if self.reads_iteration(node) || self.reads_open_end(node) => {}
                 op => self.operation(node, op),
             }

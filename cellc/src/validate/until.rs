@@ -5,7 +5,7 @@
 use super::loops::{Cut, iteration_number};
 use super::shape::Geometry;
 use super::{Known, Validation};
-use crate::diagnostic::Setting;
+use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::{
     ElementType, Elementwise as E, LARGEST_INTEGER, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Node, Op,
     ResultValue, Source, Tensor, ValidLoop, ValidOp, shape_text,
@@ -13,6 +13,9 @@ use crate::model::{
 
 /// How often a body is looked at to find the ranges of integers that are carried.
 const MOST_ATTEMPTS: usize = 4;
+
+/// The most iterations of a loop that counts them while it runs: f32 holds their number, and that of the next.
+const MOST_COUNTED: usize = (1 << 24) - 1;
 
 /// What a call says of an output of a loop that ends by its condition.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +26,17 @@ pub(super) struct Ending {
     truncated: Option<Source>,
     /// The axis along which the output has a part for each iteration.
     parts_along: Option<usize>,
+}
+
+/// How many iterations a loop has.
+#[derive(Clone, Copy)]
+struct Count {
+    /// At most.
+    most: usize,
+    /// Whether the model does not say it.
+    may_cut: bool,
+    /// What the model says, if that is more than are counted.
+    huge: Option<usize>,
 }
 
 /// What is handed on from one iteration to the next.
@@ -50,19 +64,27 @@ impl<'a> Validation<'a> {
         cut: &Cut,
         trips: Option<usize>,
     ) -> Option<Vec<Known>> {
-        let Some(most) = trips.or(self.options.max_steps) else {
-            let found = "a loop that ends when its condition says so, without a largest count";
-            let help = format!("give one: {}", self.options.wording.of(Setting::MaxSteps));
-            self.error(node, &node.origin, found, "a largest count", help);
-            return None;
-        };
+        // PyTorch writes the largest integer where only the condition ends a loop
+        let huge = trips.filter(|&trips| trips > MOST_COUNTED);
+        let stated = trips.filter(|_| huge.is_none());
+        let given = stated.or(self.options.max_steps);
+        match (given, huge) {
+            (Some(most), _) => self.countable(node, most, MOST_COUNTED)?,
+            // whether the condition ends it is known after a look at the body
+            (None, Some(_)) => {}
+            (None, None) => return self.without_a_count(node),
+        }
+        let count = Count { most: given.unwrap_or(1), may_cut: stated.is_none(), huge };
         let is_handed_on = |input: &&LoopInput| input.back_edge.is_some() && input.back_edge != body.condition;
         let back_edges = body.inputs.iter().filter(is_handed_on);
         let mut ranges: Ranges = back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
         for attempt in 1..=MOST_ATTEMPTS {
             let before = (self.diagnostics.0.len(), self.nodes.len());
-            match self.attempt(node, body, inputs, cut, (most, trips.is_none()), &ranges)? {
-                Ok(outputs) => return Some(outputs),
+            match self.attempt(node, body, inputs, cut, count, &ranges)? {
+                Ok(outputs) => {
+                    self.needs_max_steps |= count.may_cut;
+                    return Some(outputs);
+                }
                 // integers left the range that was assumed
                 Err(wider) => {
                     self.diagnostics.0.truncate(before.0);
@@ -86,7 +108,7 @@ impl<'a> Validation<'a> {
         body: &'a Loop,
         inputs: &[Known],
         cut: &Cut,
-        (most, may_cut): (usize, bool),
+        Count { most, may_cut, huge }: Count,
         ranges: &Ranges,
     ) -> Option<Result<Vec<Known>, Ranges>> {
         let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
@@ -131,6 +153,12 @@ impl<'a> Validation<'a> {
             }
         };
         let (results, nodes) = self.body(&body.body, known)?;
+        let ends = !matches!(body.condition.map(|result| &results[result]), None | Some(Known::Constant(..)));
+        match huge {
+            Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
+            Some(_) if self.options.max_steps.is_none() => return self.without_a_count(node),
+            _ => {}
+        }
         for (_, value, result) in &edges {
             let (shapes, next) = ([self.shape_of(&results[*result]), self.shape_of(value)], &results[*result]);
             if shapes[0] != shapes[1] || next.element().is_float() != value.element().is_float() {
@@ -149,7 +177,6 @@ impl<'a> Validation<'a> {
             let both = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
             return Some(Err(ranges.iter().zip(&left).map(both).collect()));
         }
-        let ends = !matches!(body.condition.map(|result| &results[result]), None | Some(Known::Constant(..)));
         let count = self.handed_on(node, Vec::new(), ElementType::I64, up_to)?;
         let running = self.handed_on(node, Vec::new(), ElementType::Bool, [0.0, 1.0])?;
         // what follows stands at the end of the body
@@ -249,6 +276,23 @@ impl<'a> Validation<'a> {
         });
         self.emit(node, ValidOp::Loop(ValidLoop { trips: most, slices, carried, running, body: nodes, results: out }));
         Some(Ok(outputs))
+    }
+
+    /// Refuses a loop of which only a call knows when it ends.
+    fn without_a_count<T>(&mut self, node: &Node) -> Option<T> {
+        let found = "a loop that ends when its condition says so, without a largest count";
+        let help = format!("give one: {}", self.options.wording.of(Setting::MaxSteps));
+        self.error(node, &node.origin, found, format!("a largest count, from 1 to {MOST_COUNTED}"), help);
+        None
+    }
+
+    /// Warns of a largest count that no loop takes.
+    pub(super) fn unneeded_count(&mut self) {
+        if self.options.max_steps.is_some() && !self.needs_max_steps {
+            let setting = self.options.wording.of(Setting::MaxSteps);
+            let found = format!("{setting} has no effect: no loop of the model needs a largest count");
+            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
+        }
     }
 
     /// A value that an iteration sees as the one before left it.

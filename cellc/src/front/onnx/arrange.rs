@@ -140,6 +140,10 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         axes = call.attributes.ints("axes").map(|axes| reader.integers(&axes));
         (scales, sizes) = (call.input(2), call.input(3));
     }
+    // operator set 11 has no other way to leave one out
+    let mut there =
+        |input: Option<ValueId>| input.filter(|&input| !reader.known(input).is_some_and(|tensor| tensor.is_empty()));
+    (scales, sizes) = (there(scales), there(sizes));
     if sizes.is_none() {
         by = ResizeBy::Factors;
     }

@@ -209,9 +209,6 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     let (Some(in_axes), Some(out_axes), Some(in_ways), Some(out_ways)) = lists else {
         return wrong(reader, "axes or directions of another number".to_owned());
     };
-    if in_axes.iter().chain(&out_axes).any(|axis| *axis < 0) {
-        return wrong(reader, "an axis that counts from the last dimension".to_owned());
-    }
     let outer: Vec<ElementType> = all.iter().map(|&value| reader.element(value)).collect();
     let own = reader.named();
     if !reader.enter() {

@@ -289,7 +289,9 @@ pub(super) struct Call<'c> {
     /// The version of the operator by whose definition it is read.
     pub(super) version: i64,
     pub(super) inputs: Vec<Option<ValueId>>,
-    /// How many outputs are asked for.
+    /// How many outputs are written.
+    pub(super) written: usize,
+    /// How many of them are asked for: those behind the last one that something reads are not.
     pub(super) outputs: usize,
     pub(super) attributes: &'c mut Attributes,
 }

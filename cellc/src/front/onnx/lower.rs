@@ -109,25 +109,13 @@ impl<'f> GraphReader<'f> {
         let mut known: HashSet<String> = HashSet::new();
         let nodes = match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
             Ok(nodes) => nodes,
-            Err(TooMany(found)) => {
-                self.refuse(Wrong::new(found, "fewer", "simplify the model"));
+            Err(TooMany { found, help }) => {
+                self.refuse(Wrong::new(found, "fewer", help));
                 return;
             }
         };
         let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
-        let nodes_needed = needed(&nodes, outputs.clone());
-        let mut read: HashSet<&str> = outputs.collect();
-        for node in &nodes_needed {
-            read.extend(node.proto.input.iter().map(|name| &name[..]));
-            let mut waiting: Vec<&GraphProto> = super::nodes::graphs(&node.proto).collect();
-            while let Some(inner) = waiting.pop() {
-                read.extend(inner.output.iter().filter_map(|value| value.name.as_deref()));
-                for node in &inner.node {
-                    read.extend(node.input.iter().map(|name| &name[..]));
-                    waiting.extend(super::nodes::graphs(node));
-                }
-            }
-        }
+        let (nodes_needed, read) = needed(&nodes, outputs);
         for tensor in &graph.initializer {
             let name = tensor.name.clone().unwrap_or_default();
             if !known.insert(name.clone()) {
@@ -157,7 +145,7 @@ impl<'f> GraphReader<'f> {
             }
         }
         for node in nodes_needed {
-            self.node(node);
+            self.node(node, &read);
         }
         self.name.clear();
         for output in &graph.output {
@@ -230,8 +218,8 @@ impl<'f> GraphReader<'f> {
         Some((element, shape))
     }
 
-    /// Reads one node.
-    fn node(&mut self, node: &OnnxNode) {
+    /// Reads one node. `read`: the names that something reads.
+    fn node(&mut self, node: &OnnxNode, read: &HashSet<&str>) {
         let op_type = node.proto.op_type.clone().unwrap_or_default();
         let of = domain(node.proto.domain.as_deref());
         let shown = quoted(&op_type);
@@ -265,7 +253,7 @@ impl<'f> GraphReader<'f> {
             self.error(found, format!("{} or later", row.versions[0]), "export the model again");
             return;
         };
-        self.lower(node, row, version);
+        self.lower(node, row, version, read);
     }
 
     /// Warns of the first value of f16 or bf16 that an operator computes.
@@ -291,7 +279,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    fn lower(&mut self, node: &OnnxNode, row: &'static Supported, version: i64) {
+    fn lower(&mut self, node: &OnnxNode, row: &'static Supported, version: i64, read: &HashSet<&str>) {
         let mut attributes = Attributes::new(node.proto.attribute.clone());
         let before = self.errors();
         let mut inputs = Vec::new();
@@ -326,8 +314,10 @@ impl<'f> GraphReader<'f> {
             self.error(format!("input {place} is left out"), "an input in this place", "export the model again");
             return;
         }
-        let outputs = node.proto.output.iter().rposition(|name| !name.is_empty()).map_or(0, |at| at + 1);
-        let mut call = Call { version, inputs, outputs, attributes: &mut attributes };
+        let names = &node.proto.output;
+        let written = names.iter().rposition(|name| !name.is_empty()).map_or(0, |at| at + 1);
+        let outputs = names.iter().rposition(|name| read.contains(&name[..])).map_or(0, |at| at + 1);
+        let mut call = Call { version, inputs, written, outputs, attributes: &mut attributes };
         let values = (row.lower)(self, &mut call);
         let problems = std::mem::take(&mut attributes.problems);
         for (found, valid) in problems {

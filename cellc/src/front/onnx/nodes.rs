@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
+use crate::diagnostic::quoted;
 
 /// The most nodes of a model, those of functions counted as often as they are called.
 pub(super) const MOST_NODES: usize = 1 << 18;
@@ -52,8 +53,16 @@ pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>
 /// The functions of a file, by domain, name and overload.
 pub(super) type Functions = HashMap<(String, String, String), FunctionProto>;
 
-/// Why functions could not be replaced.
-pub(super) struct TooMany(pub(super) String);
+/// Why functions could not be replaced, and what to do.
+pub(super) struct TooMany {
+    pub(super) found: String,
+    pub(super) help: &'static str,
+}
+
+fn too_many_nodes() -> TooMany {
+    let found = format!("more than {MOST_NODES} nodes, those of functions counted at each call");
+    TooMany { found, help: "simplify the model" }
+}
 
 /// Every graph that a node holds.
 pub(super) fn graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
@@ -84,20 +93,25 @@ pub(super) fn expanded(
         let Some(function) = functions.get(&key) else {
             *count += 1;
             if *count > MOST_NODES {
-                return Err(TooMany(format!("more than {MOST_NODES} nodes, those of functions counted at each call")));
+                return Err(too_many_nodes());
             }
             done.push(node);
             continue;
         };
         if depth >= MOST_CALLS {
-            return Err(TooMany(format!("more than {MOST_CALLS} calls of functions inside each other")));
+            let by = node.function.as_deref().map(|function| format!(" in {}", quoted(function))).unwrap_or_default();
+            let found = format!(
+                "more than {MOST_CALLS} calls of functions inside each other: the innermost calls {}{by}",
+                quoted(&key.1)
+            );
+            return Err(TooMany { found, help: "correct a function that calls itself, or simplify the model" });
         }
         let (own, _) = self::versions(&function.opset_import);
         let body = called(function, &node.proto, calls);
         calls += 1;
         *count += body.len();
         if *count > MOST_NODES {
-            return Err(TooMany(format!("more than {MOST_NODES} nodes, those of functions counted at each call")));
+            return Err(too_many_nodes());
         }
         let body = body.into_iter().enumerate().map(|(index, proto)| {
             let version = own.get(domain(proto.domain.as_deref())).copied();
@@ -157,8 +171,12 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
     nodes
 }
 
-/// The nodes that the outputs depend on, in the order in which they are computed; the rest is not looked at.
-pub(super) fn needed<'n>(nodes: &'n [OnnxNode], outputs: impl Iterator<Item = &'n str>) -> Vec<&'n OnnxNode> {
+/// The nodes that the outputs depend on, in the order in which they are computed, and the names that these or the outputs read; the
+/// rest is not looked at.
+pub(super) fn needed<'n>(
+    nodes: &'n [OnnxNode],
+    outputs: impl Iterator<Item = &'n str>,
+) -> (Vec<&'n OnnxNode>, HashSet<&'n str>) {
     let mut wanted: HashSet<&str> = outputs.collect();
     let mut kept = Vec::new();
     for node in nodes.iter().rev() {
@@ -177,5 +195,5 @@ pub(super) fn needed<'n>(nodes: &'n [OnnxNode], outputs: impl Iterator<Item = &'
         }
     }
     kept.reverse();
-    kept
+    (kept, wanted)
 }

@@ -337,14 +337,14 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     };
     let parts = match call.attributes.int("num_outputs") {
         Some(parts) => usize::try_from(parts).unwrap_or(0),
-        None => call.outputs,
+        None => call.written,
     };
-    if parts != call.outputs && lengths.is_none() || call.outputs == 0 {
-        let found = format!("num_outputs={parts}, and {} outputs", call.outputs);
+    if parts != call.written && lengths.is_none() || call.written == 0 {
+        let found = format!("num_outputs={parts}, and {} outputs", call.written);
         reader.error(found, "one number", "export the model again");
         return None;
     }
-    let elements = vec![reader.element(x); call.outputs];
+    let elements = vec![reader.element(x); call.written];
     let lengths = lengths.or_else(|| call.version.ge(&18).then(|| even_lengths(reader, x, axis, parts)));
     Some(match lengths {
         Some(lengths) => reader.ops_of(Op::VariadicSplit, vec![x, axis, lengths], elements, Vec::new()),

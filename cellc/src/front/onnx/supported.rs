@@ -265,7 +265,7 @@ pub static SUPPORTED: &[Supported] = &[
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],
         0..=ANY,
         bodies::iterate,
-        "a constant trip count, or --max-steps; where a condition of run time ends it earlier, outputs have room for the largest count, and <name>_len and <name>_truncated tell of it",
+        "a constant trip count, or a condition and --max-steps (also where the trip count is 2^24 or more); where a condition of run time ends it earlier, outputs have room for the largest count, and <name>_len and <name>_truncated tell of it",
     ),
     row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis"),
 ];

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::read_from;
 use super::supported::{LATEST, OLDEST};
 use crate::diagnostic::Diagnostics;
-use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor};
+use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor, ValidOp};
 use crate::options::Options;
 use crate::validate::validate;
 
@@ -473,4 +473,217 @@ fn an_axis_that_no_tensor_has_is_refused_before_dimensions_are_counted() {
             assert!(said.contains(&format!("axis={number}")), "{said}");
         }
     }
+}
+
+/// A tensor of a number of elements, or of one without dimensions.
+fn called(name: &str, number: i64, len: Option<i64>, data: &[u8]) -> Vec<u8> {
+    let dims = len.map(|len| int(1, len)).unwrap_or_default();
+    long(5, &[dims, int(2, number), long(8, name.as_bytes()), data.to_vec()].concat())
+}
+
+/// An input or output without dimensions.
+fn scalar(name: &str, number: i64) -> Vec<u8> {
+    [long(1, name.as_bytes()), long(2, &long(1, &[int(1, number), long(2, &[])].concat()))].concat()
+}
+
+fn graph_attribute(name: &str, graph: &[u8]) -> Vec<u8> {
+    long(5, &[long(1, name.as_bytes()), long(6, graph), int(20, 5)].concat())
+}
+
+/// What a loop's body computes besides twice the state.
+#[derive(Clone, Copy, PartialEq)]
+enum Body {
+    /// It goes on while the state is small, which a call knows.
+    Until,
+    /// It goes on.
+    Forever,
+    /// It goes on, and adds the number of the iteration.
+    Numbered,
+}
+
+/// A file whose loop doubles `x`; `trips` is its trip count, or an input where that is `None`.
+fn with_loop(trips: Option<i64>, of: Body) -> Vec<u8> {
+    let goes_on = match of {
+        Body::Until => {
+            let no_dims = long(5, &[long(1, b"keepdims"), int(3, 0), int(20, 2)].concat());
+            let most = long(1, &node("ReduceMax", &["next"], "most", &no_dims));
+            [most, long(1, &node("Less", &["most", "limit"], "goes_on", &[]))].concat()
+        }
+        Body::Forever | Body::Numbered => long(1, &node("Identity", &["go"], "goes_on", &[])),
+    };
+    let next = if of == Body::Numbered {
+        let to = long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat());
+        [long(1, &node("Cast", &["k"], "f", &to)), long(1, &node("Add", &["state", "f"], "next", &[]))].concat()
+    } else {
+        long(1, &node("Add", &["state", "state"], "next", &[]))
+    };
+    let (inputs, outputs) =
+        ([scalar("k", 7), scalar("go", 9), value("state", 3)], [scalar("goes_on", 9), value("next", 3)]);
+    let inputs = inputs.iter().flat_map(|input| long(11, input));
+    let body: Vec<u8> = next.into_iter().chain(goes_on).chain(inputs).collect();
+    let body = [body, outputs.iter().flat_map(|output| long(12, output)).collect()].concat();
+    let count = match trips {
+        Some(trips) => called("M", 7, None, &long(7, &ints(&[trips]))),
+        None => long(11, &scalar("M", 7)),
+    };
+    let graph = [
+        long(1, &node("Loop", &["M", "yes", "x"], "y", &graph_attribute("body", &body))),
+        called("yes", 9, None, &long(5, &ints(&[1]))),
+        called("limit", 1, None, &long(4, &floats(&[9.0]))),
+        count,
+        long(11, &value("x", 3)),
+        long(12, &value("y", 3)),
+    ];
+    file(&graph.concat(), 17)
+}
+
+/// How often the loop of a file is computed at most, and what is warned of; or what is wrong.
+fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), String> {
+    let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+    let options = Options { max_steps, ..Options::default() };
+    let (valid, warnings) = validate(&model, &options).map_err(|problems| problems.to_string())?;
+    let trips =
+        valid.nodes.iter().find_map(|node| if let ValidOp::Loop(body) = &node.op { Some(body.trips) } else { None });
+    Ok((trips.expect("the loop"), warnings.to_string()))
+}
+
+#[test]
+fn a_loop_of_more_iterations_than_are_counted_is_refused() {
+    let most = i64::from(u32::MAX);
+    assert_eq!(trips_of(&with_loop(Some(most), Body::Forever), None), Ok((u32::MAX as usize, String::new())));
+    for trips in [most + 1, 1 << 40, i64::MAX] {
+        for max_steps in [None, Some(40)] {
+            let said = trips_of(&with_loop(Some(trips), Body::Forever), max_steps).expect_err("too many");
+            assert!(
+                said.contains(&format!("a loop of {trips} iterations")) && said.contains("1 to 4294967295"),
+                "{said}"
+            );
+        }
+    }
+    // fewer, where iterations have numbers
+    assert_eq!(trips_of(&with_loop(Some((1 << 24) - 1), Body::Numbered), None).unwrap().0, (1 << 24) - 1);
+    for trips in [1 << 24, most, i64::MAX] {
+        for max_steps in [None, Some(40)] {
+            let said = trips_of(&with_loop(Some(trips), Body::Numbered), max_steps).expect_err("too many");
+            assert!(
+                said.contains(&format!("a loop of {trips} iterations")) && said.contains("1 to 16777215"),
+                "{said}"
+            );
+        }
+    }
+}
+
+/// What PyTorch makes of `while`.
+#[test]
+fn a_loop_that_ends_by_its_condition_has_no_count_where_that_is_huge() {
+    for trips in [1 << 24, i64::MAX] {
+        let bytes = with_loop(Some(trips), Body::Until);
+        assert_eq!(trips_of(&bytes, Some(40)), Ok((40, String::new())), "{trips}");
+        let said = trips_of(&bytes, None).expect_err("nothing says how many there are at most");
+        assert!(said.contains("--max-steps") && said.contains("without a largest count"), "{said}");
+        let said = trips_of(&bytes, Some(1 << 24)).expect_err("no more than where the model says it");
+        assert!(said.contains("1 to 16777215"), "{said}");
+    }
+    for (trips, max_steps) in [(50, None), ((1 << 24) - 1, None)] {
+        assert_eq!(trips_of(&with_loop(Some(trips), Body::Until), max_steps), Ok((trips as usize, String::new())));
+    }
+}
+
+#[test]
+fn a_largest_count_that_no_loop_needs_is_warned_of() {
+    for of in [Body::Until, Body::Forever] {
+        let (trips, warned) = trips_of(&with_loop(Some(50), of), Some(4)).unwrap();
+        assert_eq!(trips, 50);
+        assert!(warned.contains("--max-steps has no effect"), "{warned}");
+    }
+}
+
+#[test]
+fn a_trip_count_of_run_time_is_refused_with_what_is_read() {
+    let said = trips_of(&with_loop(None, Body::Until), Some(6)).expect_err("M is an input");
+    assert!(
+        said.contains("the trip count that is not constant") && said.contains("leave the trip count out"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_output_that_is_not_read_need_not_be_there() {
+    let second = |name: &str| long(2, name.as_bytes());
+    let dropout = long(1, &node("Dropout", &["x"], "t", &second("mask")));
+    let relu = long(1, &node("Relu", &["t"], "y", &[]));
+    let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
+    assert!(read(&file(&[dropout.clone(), relu.clone(), ends.clone()].concat(), 11), None).is_ok());
+    let branch = |name: &str, read: &str| {
+        let graph = [long(1, &node("Identity", &[read], "z", &[])), long(12, &value("z", 3))].concat();
+        graph_attribute(name, &graph)
+    };
+    let inner = [branch("then_branch", "x"), branch("else_branch", "mask")].concat();
+    let yes = called("yes", 9, None, &long(5, &ints(&[1])));
+    let cases = [
+        (
+            "a node",
+            [
+                long(1, &node("Cast", &["mask"], "m", &long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat()))),
+                long(12, &value("m", 3)),
+            ]
+            .concat(),
+        ),
+        ("a graph output", long(12, &value("mask", 3))),
+        ("an inner graph", [long(1, &node("If", &["yes"], "i", &inner)), yes, long(12, &value("i", 3))].concat()),
+    ];
+    for (case, reader) in cases {
+        let said =
+            read(&file(&[dropout.clone(), relu.clone(), reader, ends.clone()].concat(), 11), None).expect_err(case);
+        assert!(said.to_string().contains("output 1 is asked for"), "{case}: {said}");
+    }
+    // the axis is cut into as many parts as there are, read or not
+    let split = long(1, &node("Split", &["x"], "t", &[second("u"), second("v")].concat()));
+    let (model, _) = read(&file(&[split, relu, ends].concat(), 11), None).unwrap();
+    let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(valid.results[0].shape, [1]);
+}
+
+/// As PyTorch writes it in operator set 11.
+#[test]
+fn an_empty_tensor_is_no_roi_and_no_scales() {
+    let text =
+        |name: &str, value: &str| long(5, &[long(1, name.as_bytes()), long(4, value.as_bytes()), int(20, 3)].concat());
+    let rest = [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")].concat();
+    let empty = |name: &str| called(name, 1, Some(0), &[]);
+    let constant = |name: &str| {
+        let tensor = long(5, &[int(1, 0), int(2, 1)].concat());
+        long(1, &node("Constant", &[], name, &long(5, &[long(1, b"value"), tensor, int(20, 4)].concat())))
+    };
+    let ends = [long(11, &value("x", 3)), long(12, &value("y", 6))].concat();
+    let sizes = called("sizes", 7, Some(1), &long(7, &ints(&[6])));
+    let scales = called("scales", 1, Some(1), &long(4, &floats(&[2.0])));
+    let resize = |inputs: &[&str]| long(1, &node("Resize", inputs, "y", &rest));
+    let by_sizes = resize(&["x", "roi", "none", "sizes"]);
+    let cases = [
+        [constant("roi"), constant("none"), by_sizes.clone(), sizes.clone()].concat(),
+        [by_sizes, sizes, empty("roi"), empty("none")].concat(),
+        [resize(&["x", "roi", "scales"]), empty("roi"), scales.clone()].concat(),
+        [resize(&["x", "roi", "scales", "none"]), empty("roi"), scales, empty("none")].concat(),
+    ];
+    for (at, graph) in cases.iter().enumerate() {
+        let (model, _) = read(&file(&[graph.clone(), ends.clone()].concat(), 11), None)
+            .unwrap_or_else(|problems| panic!("{at}: {problems}"));
+        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{at}: {problems}"));
+        assert_eq!(valid.results[0].shape, [6], "{at}");
+    }
+    let said = read(&file(&[resize(&["x", "roi", "none"]), empty("roi"), empty("none"), ends].concat(), 11), None);
+    assert!(said.expect_err("by nothing").to_string().contains("neither scales nor sizes"));
+}
+
+#[test]
+fn a_function_that_calls_itself_is_named() {
+    let call = node("R", &["a"], "b", &long(7, b"own"));
+    let sets = [long(9, &int(2, 17)), long(9, &[long(1, b"own"), int(2, 1)].concat())].concat();
+    let function = [long(1, b"R"), long(4, b"a"), long(5, b"b"), long(7, &call), sets, long(10, b"own")].concat();
+    let call = [long(7, b"own"), long(3, b"outer")].concat();
+    let graph = [long(1, &node("R", &["x"], "y", &call)), long(11, &value("x", 1)), long(12, &value("y", 1))].concat();
+    let sets = [long(8, &int(2, 17)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
+    let said = read(&[int(1, 8), long(7, &graph), sets, long(25, &function)].concat(), None).unwrap_err().to_string();
+    assert!(said.contains("the innermost calls \"R\" in \"R\""), "{said}");
 }
