@@ -213,8 +213,13 @@ pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
 
 /// The convolution of two tensors of whole numbers, as floating point.
 fn convolved(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, w: ValueId) -> Option<ValueId> {
-    let mut inner =
-        Call { version: call.version, inputs: vec![Some(x), Some(w)], outputs: 1, attributes: call.attributes };
+    let mut inner = Call {
+        version: call.version,
+        inputs: vec![Some(x), Some(w)],
+        written: 1,
+        outputs: 1,
+        attributes: call.attributes,
+    };
     convolution(reader, &mut inner, false)?.first().copied()
 }
 

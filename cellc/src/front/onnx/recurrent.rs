@@ -4,7 +4,8 @@ use super::graph::{Call, GraphReader};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::model::{
-    Activation, BroadcastMode, Cell, CellKind, Coupled, Direction, ElementType, LedgerEntry, Op, ResetGate, ValueId,
+    Activation, BroadcastMode, Cell, CellKind, Coupled, Dim, Direction, ElementType, LedgerEntry, Op, ResetGate,
+    ValueId, shape_text,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -104,6 +105,7 @@ fn recurrent(
     let activations = activations?;
 
     let count = direction.count();
+    own_shapes(reader, call, kind, [count, hidden_size], batch_first)?;
     let x = call.x();
     let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     let (batch_axis, step_axis) = if batch_first { (0, 1) } else { (1, 0) };
@@ -176,6 +178,49 @@ fn recurrent(
         values.push(if batch_first { state } else { transposed(reader, state, &[1, 0, 2]) });
     }
     Some(values)
+}
+
+/// Refuses states and biases of other shapes, where these are written: what follows sees them in another layout. `None` after an error.
+fn own_shapes(
+    reader: &mut GraphReader<'_>,
+    call: &Call<'_>,
+    kind: CellKind,
+    [directions, hidden_size]: [usize; 2],
+    batch_first: bool,
+) -> Option<()> {
+    let shape_of =
+        |reader: &mut GraphReader<'_>, value: ValueId| reader.level().graph.model.values[value.0].shape.clone();
+    let rows =
+        shape_of(reader, call.x()).filter(|shape| shape.len() == 3).map(|shape| shape[usize::from(!batch_first)]);
+    let (directions, hidden, rows) =
+        (Dim::Fixed(directions), Dim::Fixed(hidden_size), rows.unwrap_or(Dim::Dynamic { min: 0, max: None }));
+    let of_state =
+        if batch_first { ([rows, directions, hidden], "[N, D, H]") } else { ([directions, rows, hidden], "[D, N, H]") };
+    let state = (
+        of_state.0.to_vec(),
+        format!("{}, N as in X, D the number of directions", of_state.1),
+        "give the tensor this shape, or correct hidden_size",
+    );
+    let gates = kind.gates();
+    let biases = (
+        vec![directions, Dim::Fixed(2 * gates * hidden_size)],
+        format!("[D, {} * H], Wb of all gates and Rb of all gates", 2 * gates),
+        "give the tensor this shape, with zeros for biases that are not there, or correct hidden_size",
+    );
+    let before = reader.errors();
+    for (at, name, (wanted, what, help)) in [(3, "B", &biases), (5, "initial_h", &state), (6, "initial_c", &state)] {
+        let Some(shape) =
+            call.input(at).filter(|_| at < 6 || kind == CellKind::Lstm).and_then(|value| shape_of(reader, value))
+        else {
+            continue;
+        };
+        let agree = |(a, b): (&Dim, &Dim)| !matches!((a, b), (Dim::Fixed(a), Dim::Fixed(b)) if a != b);
+        if shape.len() != wanted.len() || !shape.iter().zip(wanted).all(agree) {
+            let found = format!("{name} has the shape {}", shape_text(&shape));
+            reader.error(found, format!("{}: {what}", shape_text(wanted)), *help);
+        }
+    }
+    (reader.errors() == before).then_some(())
 }
 
 fn transposed(reader: &mut GraphReader<'_>, value: ValueId, order: &[i64]) -> ValueId {

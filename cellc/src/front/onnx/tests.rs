@@ -475,9 +475,9 @@ fn an_axis_that_no_tensor_has_is_refused_before_dimensions_are_counted() {
     }
 }
 
-/// A tensor of a number of elements, or of one without dimensions.
-fn called(name: &str, number: i64, len: Option<i64>, data: &[u8]) -> Vec<u8> {
-    let dims = len.map(|len| int(1, len)).unwrap_or_default();
+/// An initializer.
+fn called(name: &str, number: i64, dims: &[i64], data: &[u8]) -> Vec<u8> {
+    let dims: Vec<u8> = dims.iter().flat_map(|&size| int(1, size)).collect();
     long(5, &[dims, int(2, number), long(8, name.as_bytes()), data.to_vec()].concat())
 }
 
@@ -523,13 +523,13 @@ fn with_loop(trips: Option<i64>, of: Body) -> Vec<u8> {
     let body: Vec<u8> = next.into_iter().chain(goes_on).chain(inputs).collect();
     let body = [body, outputs.iter().flat_map(|output| long(12, output)).collect()].concat();
     let count = match trips {
-        Some(trips) => called("M", 7, None, &long(7, &ints(&[trips]))),
+        Some(trips) => called("M", 7, &[], &long(7, &ints(&[trips]))),
         None => long(11, &scalar("M", 7)),
     };
     let graph = [
         long(1, &node("Loop", &["M", "yes", "x"], "y", &graph_attribute("body", &body))),
-        called("yes", 9, None, &long(5, &ints(&[1]))),
-        called("limit", 1, None, &long(4, &floats(&[9.0]))),
+        called("yes", 9, &[], &long(5, &ints(&[1]))),
+        called("limit", 1, &[], &long(4, &floats(&[9.0]))),
         count,
         long(11, &value("x", 3)),
         long(12, &value("y", 3)),
@@ -619,7 +619,7 @@ fn an_output_that_is_not_read_need_not_be_there() {
         graph_attribute(name, &graph)
     };
     let inner = [branch("then_branch", "x"), branch("else_branch", "mask")].concat();
-    let yes = called("yes", 9, None, &long(5, &ints(&[1])));
+    let yes = called("yes", 9, &[], &long(5, &ints(&[1])));
     let cases = [
         (
             "a node",
@@ -650,14 +650,14 @@ fn an_empty_tensor_is_no_roi_and_no_scales() {
     let text =
         |name: &str, value: &str| long(5, &[long(1, name.as_bytes()), long(4, value.as_bytes()), int(20, 3)].concat());
     let rest = [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")].concat();
-    let empty = |name: &str| called(name, 1, Some(0), &[]);
+    let empty = |name: &str| called(name, 1, &[0], &[]);
     let constant = |name: &str| {
         let tensor = long(5, &[int(1, 0), int(2, 1)].concat());
         long(1, &node("Constant", &[], name, &long(5, &[long(1, b"value"), tensor, int(20, 4)].concat())))
     };
     let ends = [long(11, &value("x", 3)), long(12, &value("y", 6))].concat();
-    let sizes = called("sizes", 7, Some(1), &long(7, &ints(&[6])));
-    let scales = called("scales", 1, Some(1), &long(4, &floats(&[2.0])));
+    let sizes = called("sizes", 7, &[1], &long(7, &ints(&[6])));
+    let scales = called("scales", 1, &[1], &long(4, &floats(&[2.0])));
     let resize = |inputs: &[&str]| long(1, &node("Resize", inputs, "y", &rest));
     let by_sizes = resize(&["x", "roi", "none", "sizes"]);
     let cases = [
@@ -686,4 +686,26 @@ fn a_function_that_calls_itself_is_named() {
     let sets = [long(8, &int(2, 17)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
     let said = read(&[int(1, 8), long(7, &graph), sets, long(25, &function)].concat(), None).unwrap_err().to_string();
     assert!(said.contains("the innermost calls \"R\" in \"R\""), "{said}");
+}
+
+/// In the layout of the file, not in the one that they get.
+#[test]
+fn states_and_biases_of_other_shapes_are_called_what_they_are() {
+    let zeros = |name: &str, dims: [i64; 2], rest: &[i64]| {
+        let dims = [&dims[..], rest].concat();
+        let len = dims.iter().product::<i64>() as usize;
+        called(name, 1, &dims, &long(4, &floats(&vec![0.0; len])))
+    };
+    let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
+    let inputs =
+        [zeros("w", [1, 9], &[4]), zeros("r", [1, 9], &[3]), zeros("b", [1, 9], &[]), zeros("h", [1, 5], &[2])];
+    let x = [zeros("X", [2, 1], &[4]), inputs.concat()].concat();
+    let gru = long(1, &node("GRU", &["X", "w", "r", "b", "", "h"], "y", &size));
+    let said = read(&file(&[gru, x, long(12, &value("y", 3))].concat(), 17), None).unwrap_err().to_string();
+    for words in
+        ["B has the shape [1, 9]", "[1, 18]: [D, 6 * H]", "initial_h has the shape [1, 5, 2]", "[1, 1, 3]: [D, N, H]"]
+    {
+        assert!(said.contains(words), "{said}");
+    }
+    assert!(!said.contains("h0"), "{said}");
 }
