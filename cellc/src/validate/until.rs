@@ -64,8 +64,9 @@ impl<'a> Validation<'a> {
         cut: &Cut,
         trips: Option<usize>,
     ) -> Option<Vec<Known>> {
-        // PyTorch writes the largest integer where only the condition ends a loop
-        let huge = trips.filter(|&trips| trips > MOST_COUNTED);
+        // PyTorch writes the largest integer where only the condition ends a loop; pieces are as many as they are
+        let is_cut = cut.iter().any(Option::is_some);
+        let huge = trips.filter(|&trips| trips > MOST_COUNTED && !is_cut);
         let stated = trips.filter(|_| huge.is_none());
         let given = stated.or(self.options.max_steps);
         match (given, huge) {
