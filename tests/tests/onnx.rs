@@ -109,6 +109,7 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
             "counting_loop",
             "ends_early",
             "if_at",
+            "scan_from",
             "tcn",
             "conv_",
             "qdq_",
