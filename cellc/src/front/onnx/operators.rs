@@ -500,6 +500,12 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
         reader.error("BatchNormalization in training mode, or not spatial", "evaluation mode", help);
         return None;
     }
+    // there the outputs say the mode, read or not
+    if call.version < 14 && call.written > 1 {
+        let found = format!("{} outputs, which mean training mode below operator set 14", call.written);
+        reader.error(found, "the normalized tensor alone", "export the model in evaluation mode");
+        return None;
+    }
     normalized(reader, call, Normalization::Batch { eps })
 }
 

@@ -637,6 +637,11 @@ fn an_output_that_is_not_read_need_not_be_there() {
             read(&file(&[dropout.clone(), relu.clone(), reader, ends.clone()].concat(), 11), None).expect_err(case);
         assert!(said.to_string().contains("output 1 is asked for"), "{case}: {said}");
     }
+    // five outputs say that it is training, whatever is read
+    let outputs: Vec<u8> = ["a", "b", "c", "d"].iter().flat_map(|name| second(name)).collect();
+    let batch = long(1, &node("BatchNormalization", &["x"; 5], "t", &outputs));
+    let said = read(&file(&[batch, relu.clone(), ends.clone()].concat(), 9), None).expect_err("it is training");
+    assert!(said.to_string().contains("5 outputs, which mean training mode"), "{said}");
     // the axis is cut into as many parts as there are, read or not
     let split = long(1, &node("Split", &["x"], "t", &[second("u"), second("v")].concat()));
     let (model, _) = read(&file(&[split, relu, ends].concat(), 11), None).unwrap();
