@@ -395,9 +395,31 @@ def scan_from_the_end(rng):
     return graph, [[draw(rng, 3), draw(rng, 3, 5), draw(rng, 1, 5, 4)] for _ in range(2)], [None, None, None]
 
 
+def narrow_integers(rng):
+    """Arithmetic of bytes, which wraps around, conversions to bytes, means of integers, and reductions along no axes."""
+    nodes = [h.make_node('Add', ['a', 'b'], ['sum']), h.make_node('Sub', ['a', 'b'], ['difference']), h.make_node('Neg', ['c'], ['minus']),
+             h.make_node('Mul', ['c', 'c'], ['square']), h.make_node('Cast', ['x'], ['whole'], to=T.INT32), h.make_node('Cast', ['whole'], ['byte'], to=T.UINT8),
+             h.make_node('ReduceMean', ['whole'], ['mean'], axes=[1])]
+    nodes += [h.make_node('Cast', [name], [name + '_i'], to=T.INT32) for name in ('sum', 'difference', 'minus', 'square', 'byte')]
+    graph = h.make_graph(nodes, 'narrow_integers', [info('a', T.UINT8, [2, 5]), info('b', T.UINT8, [2, 5]), info('c', T.INT8, [2, 5]), info('x', T.FLOAT, [2, 5])],
+                         [info(name + '_i', T.INT32, [2, 5]) for name in ('sum', 'difference', 'minus', 'square', 'byte')] + [info('mean', T.INT32, [2, 1])])
+    feed = [rng.integers(0, 256, (2, 5)).astype(np.uint8), rng.integers(0, 256, (2, 5)).astype(np.uint8),
+            np.array([[-128, 127, -1, 11, 12], [16, -16, 0, 100, -77]], np.int8), draw(rng, 2, 5, by=400)]
+    return graph, [feed], [None] * 6
+
+
+def no_axes(rng):
+    """Reductions along no axes, which compute what they do of each element."""
+    kinds = ('L1', 'L2', 'SumSquare', 'LogSum', 'LogSumExp', 'Sum', 'Mean', 'Max')
+    nodes = [h.make_node('Abs', ['x'], ['positive'])]
+    nodes += [h.make_node('Reduce' + kind, ['positive' if kind == 'LogSum' else 'x'], [kind], noop_with_empty_axes=1) for kind in kinds]
+    graph = h.make_graph(nodes, 'no_axes', [info('x', T.FLOAT, [3, 4])], [info(kind, T.FLOAT, [3, 4]) for kind in kinds])
+    return graph, [[draw(rng, 3, 4)]], [None] * len(kinds)
+
+
 def write(folder, make, seed):
     graph, runs, lengths = make(np.random.default_rng(seed))
-    opset, ir_version = (19, 9) if graph.name == 'moves' else (17, 8)
+    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
@@ -459,7 +481,7 @@ def write_ir(folder, name, corpus):
 
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
-                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end], 1):
+                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

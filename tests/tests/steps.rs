@@ -246,6 +246,20 @@ fn convolutions_over_time_give_the_bits_of_all_at_once() {
     }
 }
 
+/// How many steps there are is known to a call alone: what is computed from it is no constant of one step.
+#[test]
+fn numbers_of_steps_in_arithmetic_are_refused() {
+    let refused = layer(None, |file, x| {
+        let shape = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[x], &[3]);
+        let [last, axis] = [2, 0].map(|at| file.integers(&[], &[at]));
+        let steps = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &last, &axis], &[]);
+        let steps = file.operation("Convert", "opset1", "destination_type=\"f32\"", &[&steps], &[]);
+        file.operation("Divide", "opset1", "", &[x, &steps], &[1, 4, OPEN])
+    });
+    let said = refused.expect_err("it is refused");
+    assert!(said.contains("computes with the number of steps, which only a call knows"), "{said}");
+}
+
 /// Later inputs are not there yet.
 #[test]
 fn convolutions_that_look_ahead_are_refused() {

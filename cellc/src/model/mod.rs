@@ -21,7 +21,7 @@ pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, Rese
 pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
 pub use op::{
-    Blocks, Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Nearest,
+    Blocks, Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Nearest, NoAxes,
     Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling,
     Scaling, Slicing, Window,
 };

@@ -40,8 +40,8 @@ pub enum Op {
         reduction: Reduction,
         /// Whether the axes stay, with a size of 1.
         keep: bool,
-        /// Whether no axes, given as an empty list, leave data as it is; else they are all.
-        none_is_none: bool,
+        /// What no axes mean, given as an empty list.
+        no_axes: NoAxes,
     },
     /// Data less its mean, divided by its deviation, or what is like that.
     Normalize(Normalization),
@@ -192,6 +192,17 @@ pub enum Op {
     Loop(Box<Loop>),
     /// One of two bodies.
     If(Box<If>),
+}
+
+/// What a reduction along an empty list of axes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoAxes {
+    /// Along all axes.
+    All,
+    /// Data as they are.
+    Same,
+    /// What is computed of each element, of which nothing is then combined.
+    Each,
 }
 
 /// What [`Op::Reduce`] computes.

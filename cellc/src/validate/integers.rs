@@ -1,7 +1,7 @@
 //! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24 exactly: what may go beyond is refused.
 
 use super::{Known, Validation};
-use crate::model::{Activation, ElementType, Elementwise, Integers, Node, PointwiseFunction, Source, Tensor, ValidOp};
+use crate::model::{Activation, ElementType, Elementwise, Integers, Node, PointwiseFunction, Source, ValidOp};
 
 /// Up to this magnitude every whole number is a f32.
 const EXACT: f64 = 16_777_216.0;
@@ -108,10 +108,29 @@ impl Validation<'_> {
             self.too_large_integer(node, format!("{} from {} to {}", element.name(), text(range[0]), text(range[1])));
             return None;
         }
-        if let Source::Value(value) = source {
-            self.ranges.insert(value, range);
+        self.wrapped(node, source, element, range)
+    }
+
+    /// Whole numbers as a type has them: a narrow one wraps around.
+    pub(super) fn wrapped(&mut self, node: &Node, source: Source, element: ElementType, range: Range) -> Option<Known> {
+        use PointwiseFunction as P;
+        let [least, most] = Integers::limits(element).map(f64::from);
+        let known = Known::Source(source, element);
+        if element.bits() > 16 || element == ElementType::Bool || least <= range[0] && range[1] <= most {
+            self.set_range(&known, range);
+            return Some(known);
         }
-        Some(Known::Source(source, element))
+        // less the multiple of the size that is nearest below, all of it exact
+        let shape = self.shape_of(&known);
+        let size = (most - least + 1.0) as f32;
+        let [first, size, part] = [least as f32, size, 1.0 / size].map(|number| self.scalar(number));
+        let from_first = self.pointwise(node, P::Subtract, &[source, first], &shape)?;
+        let times = self.pointwise(node, P::Multiply, &[from_first, part], &shape)?;
+        let times = self.pointwise(node, P::Activation(Activation::Floor), &[times], &shape)?;
+        let beyond = self.pointwise(node, P::Multiply, &[times, size], &shape)?;
+        let wrapped = Known::Source(self.pointwise(node, P::Subtract, &[source, beyond], &shape)?, element);
+        self.set_range(&wrapped, [least, most]);
+        Some(wrapped)
     }
 
     /// What is known of so many elements that become one; `None` after an error.
@@ -210,9 +229,7 @@ impl Validation<'_> {
         };
         // what is no arithmetic rounds nothing
         if matches!(function, E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign) {
-            let known = Known::Source(source, element);
-            self.set_range(&known, range);
-            return Some(known);
+            return self.wrapped(node, source, element, range);
         }
         self.exact_integers(node, source, element, range)
     }
@@ -314,17 +331,6 @@ impl Validation<'_> {
             self.set_range(&converted, [least.into(), most.into()]);
             return Some(converted);
         }
-        let holds = |v: f64| super::fold::to_integers(&whole_number(v), element).is_ok_and(|t| t.get_f64(0) == v);
-        if range.iter().all(|end| end.is_finite()) && !range.into_iter().all(holds) {
-            let found = format!("integers from {} to {} as {}", range[0], range[1], element.name());
-            self.error(node, &node.origin, found, "a type that holds them", "clip the integers before");
-            return None;
-        }
-        Some(Known::Source(source, element))
+        self.wrapped(node, source, element, range)
     }
-}
-
-/// A constant of one integer.
-fn whole_number(value: f64) -> Tensor {
-    Tensor::from_i64(Vec::new(), &[value as i64]).expect("validate: a scalar has one element")
 }

@@ -325,7 +325,7 @@ impl<'a> Validation<'a> {
             Op::Elementwise(function) => self.elementwise(node, *function),
             Op::MatMul { transpose_a, transpose_b } => self.matmul(node, *transpose_a, *transpose_b),
             Op::Softmax { axis, log } => self.softmax(node, *axis, *log),
-            Op::Reduce { reduction, keep, none_is_none } => self.reduce(node, *reduction, *keep, *none_is_none),
+            Op::Reduce { reduction, keep, no_axes } => self.reduce(node, *reduction, *keep, *no_axes),
             Op::Normalize(normalization) => self.normalize(node, *normalization),
             Op::Concat { axis } => self.concat(node, *axis),
             Op::Split { parts } => self.split(node, *parts),

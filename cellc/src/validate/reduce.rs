@@ -2,13 +2,15 @@
 
 use super::shape::Geometry;
 use super::{Known, UNDEFINED, Validation, fold};
-use crate::model::{Activation, Elementwise, Node, PointwiseFunction, Reduce, Reduction, Source, Tensor, ValidOp};
+use crate::model::{
+    Activation, Elementwise, NoAxes, Node, PointwiseFunction, Reduce, Reduction, Source, Tensor, ValidOp,
+};
 
 /// The largest whole exponent that is computed by multiplications alone.
 const MOST_MULTIPLIED: f32 = 64.0;
 
 impl Validation<'_> {
-    pub(super) fn reduce(&mut self, node: &Node, reduction: Reduction, keep: bool, none_is_none: bool) {
+    pub(super) fn reduce(&mut self, node: &Node, reduction: Reduction, keep: bool, no_axes: NoAxes) {
         let Some(input) = self.input(node, 0) else { return };
         let rank = self.shape_of(&input).len();
         let given = match node.inputs.len() {
@@ -18,11 +20,15 @@ impl Validation<'_> {
                 None => return,
             },
         };
-        if given.is_empty() && none_is_none {
-            self.set(node, 0, input);
-            return;
-        }
-        let Some(axes) = self.listed_axes(node, &given, rank) else { return };
+        let axes = match no_axes {
+            NoAxes::Same if given.is_empty() => {
+                self.set(node, 0, input);
+                return;
+            }
+            NoAxes::Each if given.is_empty() => Some(Vec::new()),
+            _ => self.listed_axes(node, &given, rank),
+        };
+        let Some(axes) = axes else { return };
         if let Some(known) = self.reduced(node, reduction, &input, &axes, keep) {
             self.set(node, 0, known);
         }
@@ -71,9 +77,14 @@ impl Validation<'_> {
             Reduction::Min | Reduction::All => self.combined(node, P::Minimum, input, axes)?,
             Reduction::Product => self.combined(node, P::Multiply, input, axes)?,
             Reduction::Mean => {
-                let sum = self.combined(node, P::Add, input, axes)?;
+                let mut sum = self.combined(node, P::Add, input, axes)?;
                 let count: usize = axes.iter().map(|&axis| shape[axis]).product();
                 let count = self.number_like(&sum, count as f32)?;
+                if !is_float {
+                    // a mean of integers is rounded towards zero
+                    let rest = self.computed(node, E::Mod, vec![sum.clone(), count.clone()])?;
+                    sum = self.computed(node, E::Subtract, vec![sum, rest])?;
+                }
                 self.computed(node, E::Divide, vec![sum, count])?
             }
             Reduction::L1 => {
@@ -172,9 +183,7 @@ impl Validation<'_> {
         let (source, out) = (self.source(input)?, self.value(to));
         let chains = Reduce::chains(size, inner);
         self.emit(node, ValidOp::Reduce(Reduce { function, first, end, chains, input: source, out }));
-        let reduced = Known::Source(Source::Value(out), input.element());
-        self.set_range(&reduced, range);
-        Some(reduced)
+        self.wrapped(node, Source::Value(out), input.element(), range)
     }
 
     /// A power of a tensor that is computed at run time.

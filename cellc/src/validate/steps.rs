@@ -165,6 +165,9 @@ const ACROSS: &str = "combines different steps";
 /// What is wrong with what needs all steps at once.
 const ALL: &str = "looks as many steps ahead as there are";
 
+/// What is wrong with what is computed from the number of steps.
+const COUNTS: &str = "computes with the number of steps, which only a call knows";
+
 /// What is wrong with reading a state for what it holds.
 const CHANGED: &str = "reads a state that steps change";
 
@@ -523,6 +526,9 @@ fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found
                 && a.iter().zip(&b).all(|(&a, &b)| alike(&long.values[a].shape, &one.values[b].shape))
         };
         if let Some((at, found)) = next.filter(same) {
+            if !same_numbers(long, node, one, found) {
+                return Err(format!("{} ({}) {COUNTS}", quoted(&node.name), node.kind));
+            }
             values.extend(node.op.outputs().into_iter().zip(found.op.outputs().into_iter().map(Source::Value)));
             pairs.push(Some(at));
             next = rest.next();
@@ -539,6 +545,11 @@ fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found
         values.insert(view.out, input);
         pairs.push(None);
     }
+    for (index, (many, single)) in long.results.iter().zip(&one.results).enumerate() {
+        if !same_constants(long, many.source, one, single.source) {
+            return Err(format!("output {index} {COUNTS}"));
+        }
+    }
     let mapped = |source: Source| match source {
         Source::Value(value) => values.get(&value).copied(),
         source => Some(source),
@@ -550,6 +561,30 @@ fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found
             .zip(&one.results)
             .all(|(a, b)| mapped(a.source) == Some(b.source) && alike(&a.shape, &b.shape));
     if results && next.is_none() { Ok(pairs) } else { Err(other()) }
+}
+
+/// Whether an operation computes with the same numbers in both models.
+fn same_numbers(long: &ValidModel, of_long: &ValidNode, one: &ValidModel, of_one: &ValidNode) -> bool {
+    let functions = match (&of_long.op, &of_one.op) {
+        (ValidOp::Pointwise(long), ValidOp::Pointwise(one)) => long.function == one.function,
+        _ => true,
+    };
+    let (of_long, of_one) = (of_long.op.reads(), of_one.op.reads());
+    functions
+        && of_long.len() == of_one.len()
+        && of_long.iter().zip(&of_one).all(|(&a, &b)| same_constants(long, a, one, b))
+}
+
+/// Whether two sources have the same elements, if one of them is a constant.
+fn same_constants(long: &ValidModel, of_long: Source, one: &ValidModel, of_one: Source) -> bool {
+    match (of_long, of_one) {
+        (Source::Constant(a), Source::Constant(b)) => {
+            let (a, b) = (&long.constants[a], &one.constants[b]);
+            a.element() == b.element() && a.shape() == b.shape() && a.bytes() == b.bytes()
+        }
+        (Source::Constant(_), _) | (_, Source::Constant(_)) => false,
+        _ => true,
+    }
 }
 
 /// Whether windows over what stands in front of the steps reach as far back in one step as in many.

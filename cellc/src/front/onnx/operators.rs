@@ -4,7 +4,7 @@ use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, BroadcastMode, ElementType, Elementwise, Normalization, Op, Reduction, Tensor, ValueId,
+    Activation, BroadcastMode, ElementType, Elementwise, NoAxes, Normalization, Op, Reduction, Tensor, ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -281,7 +281,7 @@ pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
 
 pub(super) fn size(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let shape = reader.op_of(Op::ShapeOf, vec![call.x()], ElementType::I64);
-    let product = Op::Reduce { reduction: Reduction::Product, keep: false, none_is_none: false };
+    let product = Op::Reduce { reduction: Reduction::Product, keep: false, no_axes: NoAxes::All };
     Some(vec![reader.op(product, vec![shape])])
 }
 
@@ -456,14 +456,14 @@ pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>
 
 pub(super) fn reduce(reader: &mut GraphReader<'_>, call: &mut Call<'_>, reduction: Reduction) -> Values {
     let keep = call.attributes.flag("keepdims", true);
-    let none_is_none = call.attributes.flag("noop_with_empty_axes", false);
+    let no_axes = if call.attributes.flag("noop_with_empty_axes", false) { NoAxes::Each } else { NoAxes::All };
     let from = if reduction == Reduction::Sum { 13 } else { 18 };
     let mut axes = axes(reader, call, from);
-    if axes.is_none() && none_is_none {
+    if axes.is_none() && no_axes == NoAxes::Each {
         axes = Some(reader.integers(&[]));
     }
     let inputs = [Some(call.x()), axes].into_iter().flatten().collect();
-    Some(vec![reader.op(Op::Reduce { reduction, keep, none_is_none }, inputs)])
+    Some(vec![reader.op(Op::Reduce { reduction, keep, no_axes }, inputs)])
 }
 
 pub(super) fn power(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -547,7 +547,7 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     let inputs = call.inputs.iter().copied().flatten().collect();
     let y = reader.op(Op::Normalize(normalization), inputs);
     let axes = reader.integers(&(axis..end).collect::<Vec<_>>());
-    let mean_of = |x| (Op::Reduce { reduction: Reduction::Mean, keep: true, none_is_none: false }, vec![x, axes]);
+    let mean_of = |x| (Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
     let (mean, inputs) = mean_of(x);
     let mean = reader.op(mean, inputs);
     let difference = reader.op(Op::Elementwise(Elementwise::Subtract), vec![x, mean]);
@@ -588,7 +588,7 @@ pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let reduction = if call.attributes.int("p").unwrap_or(2) == 1 { Reduction::L1 } else { Reduction::L2 };
     let axes = reader.integers(&[axis]);
     let x = call.x();
-    let length = reader.op(Op::Reduce { reduction, keep: true, none_is_none: false }, vec![x, axes]);
+    let length = reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
     let quotient = reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length]);
     // where all elements are 0, so is the result
     let zero = reader.number_like(x, 0.0);

@@ -10,7 +10,8 @@ use super::recurrent::{activations, direction_of};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
-    Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput, Op, Reduction, ValueId,
+    Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput, NoAxes, Op, Reduction,
+    ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -159,7 +160,7 @@ struct Dynamic {
 impl Dynamic {
     fn of(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
         let all = |reader: &mut GraphReader<'_>, reduction| {
-            reader.op(Op::Reduce { reduction, keep: false, none_is_none: false }, vec![x])
+            reader.op(Op::Reduce { reduction, keep: false, no_axes: NoAxes::All }, vec![x])
         };
         let [nothing, one, steps] = [0.0, 1.0, 255.0].map(|number| reader.number_like(x, number));
         let least = all(reader, Reduction::Min);
@@ -192,7 +193,7 @@ fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> ValueId {
     reader.op_of(Op::MatMul { transpose_a: false, transpose_b: false }, vec![a, b], F32)
 }
 
-/// A zero point of each row of A stands along the axis before the last.
+/// A zero point or scale of each row of A stands along the axis before the last.
 fn by_row(reader: &mut GraphReader<'_>, zero: Option<ValueId>) -> Option<ValueId> {
     let zero = zero?;
     if reader.rank(zero) == Some(1) && reader.known(zero).is_none_or(|tensor| tensor.len() > 1) {
@@ -291,8 +292,16 @@ fn requantized(reader: &mut GraphReader<'_>, sums: ValueId, scales: [ValueId; 3]
 pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let inputs: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
     let &[a, a_scale, a_zero, b, b_scale, b_zero, scale, zero] = &inputs[..] else { return None };
-    let a = centred(reader, a, Some(a_zero));
+    let (a_scale, a_zero) = (by_row(reader, Some(a_scale))?, by_row(reader, Some(a_zero)));
+    let a = centred(reader, a, a_zero);
     let b = centred(reader, b, Some(b_zero));
+    for of_y in [scale, zero] {
+        if reader.rank(of_y) != Some(0) && reader.known(of_y).is_none_or(|tensor| tensor.len() > 1) {
+            let help = "quantise the result by tensor";
+            reader.error("scales of the result that are not one number", "one y_scale and one y_zero_point", help);
+            return None;
+        }
+    }
     let sums = product(reader, a, b);
     requantized(reader, sums, [a_scale, b_scale, scale], zero)
 }

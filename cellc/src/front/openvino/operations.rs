@@ -6,8 +6,8 @@ use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Nearest, Normalization, Op, PadMode,
-    Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
+    Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Nearest, NoAxes, Normalization, Op,
+    PadMode, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -210,7 +210,7 @@ impl GraphReader<'_, '_> {
             }
             LayerType::Reduce(reduction) => {
                 let keep = self.boolean(index, data, "keep_dims", Some(false))?;
-                ReadOperation::new(Op::Reduce { reduction, keep, none_is_none: true })
+                ReadOperation::new(Op::Reduce { reduction, keep, no_axes: NoAxes::Same })
             }
             LayerType::Mvn => {
                 let eps = self.epsilon(index, data, "eps");

@@ -3,8 +3,8 @@
 use super::*;
 use crate::model::{
     Blocks, BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Nearest,
-    Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling,
-    Scaling, WeightLayout, Window,
+    NoAxes, Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding,
+    Sampling, Scaling, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -141,7 +141,7 @@ fn cases() -> Vec<Case> {
             "opset1",
             "keep_dims=\"true\"",
             (2, 1),
-            Op::Reduce { reduction: Reduction::Mean, keep: true, none_is_none: true },
+            Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::Same },
         ),
         (
             "MVN",
@@ -338,7 +338,7 @@ fn cases() -> Vec<Case> {
         ("ReduceLogicalOr", "opset1", Reduction::Any),
     ];
     cases.extend(reductions.map(|(name, set, reduction)| {
-        (name, set, "", (2, 1), Op::Reduce { reduction, keep: false, none_is_none: true })
+        (name, set, "", (2, 1), Op::Reduce { reduction, keep: false, no_axes: NoAxes::Same })
     }));
     let broadcasting = [
         ("Power", E::Power),
