@@ -397,14 +397,15 @@ def scan_from_the_end(rng):
 
 def narrow_integers(rng):
     """Arithmetic of bytes, which wraps around, conversions to bytes, means of integers, and reductions along no axes."""
-    nodes = [h.make_node('Add', ['a', 'b'], ['sum']), h.make_node('Sub', ['a', 'b'], ['difference']), h.make_node('Neg', ['c'], ['minus']),
-             h.make_node('Mul', ['c', 'c'], ['square']), h.make_node('Cast', ['x'], ['whole'], to=T.INT32), h.make_node('Cast', ['whole'], ['byte'], to=T.UINT8),
-             h.make_node('ReduceMean', ['whole'], ['mean'], axes=[1])]
+    nodes = [h.make_node('Cast', [name + '_i32'], [name], to=T.INT8 if name == 'c' else T.UINT8) for name in 'abc']
+    nodes += [h.make_node('Add', ['a', 'b'], ['sum']), h.make_node('Sub', ['a', 'b'], ['difference']), h.make_node('Neg', ['c'], ['minus']),
+             h.make_node('Mul', ['c', 'c'], ['square']), h.make_node('Cast', ['x'], ['whole'], to=T.INT32), h.make_node('Cast', ['whole'], ['byte'], to=T.UINT8)]
     nodes += [h.make_node('Cast', [name], [name + '_i'], to=T.INT32) for name in ('sum', 'difference', 'minus', 'square', 'byte')]
-    graph = h.make_graph(nodes, 'narrow_integers', [info('a', T.UINT8, [2, 5]), info('b', T.UINT8, [2, 5]), info('c', T.INT8, [2, 5]), info('x', T.FLOAT, [2, 5])],
+    nodes.append(h.make_node('ReduceMean', ['minus_i'], ['mean'], axes=[1]))
+    graph = h.make_graph(nodes, 'narrow_integers', [info(name + '_i32', T.INT32, [2, 5]) for name in 'abc'] + [info('x', T.FLOAT, [2, 5])],
                          [info(name + '_i', T.INT32, [2, 5]) for name in ('sum', 'difference', 'minus', 'square', 'byte')] + [info('mean', T.INT32, [2, 1])])
-    feed = [rng.integers(0, 256, (2, 5)).astype(np.uint8), rng.integers(0, 256, (2, 5)).astype(np.uint8),
-            np.array([[-128, 127, -1, 11, 12], [16, -16, 0, 100, -77]], np.int8), draw(rng, 2, 5, by=400)]
+    feed = [rng.integers(-300, 600, (2, 5)).astype(np.int32), rng.integers(0, 256, (2, 5)).astype(np.int32),
+            np.array([[-128, 127, -1, 11, 12], [16, -16, 0, 100, 300]], np.int32), draw(rng, 2, 5, by=400)]
     return graph, [feed], [None] * 6
 
 
