@@ -396,7 +396,7 @@ def scan_from_the_end(rng):
 
 
 def narrow_integers(rng):
-    """Arithmetic of bytes, which wraps around, conversions to bytes, means of integers, and reductions along no axes."""
+    """Arithmetic of bytes, which wraps around, conversions to bytes, and means of integers."""
     nodes = [h.make_node('Cast', [name + '_i32'], [name], to=T.INT8 if name == 'c' else T.UINT8) for name in 'abc']
     nodes += [h.make_node('Add', ['a', 'b'], ['sum']), h.make_node('Sub', ['a', 'b'], ['difference']), h.make_node('Neg', ['c'], ['minus']),
              h.make_node('Mul', ['c', 'c'], ['square']), h.make_node('Cast', ['x'], ['whole'], to=T.INT32), h.make_node('Cast', ['whole'], ['byte'], to=T.UINT8)]
