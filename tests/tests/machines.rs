@@ -248,7 +248,7 @@ fn weights_are_packed_in_integers() {
     }
 }
 
-/// ARMv7's instruction sets, each alone and together, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
+/// ARMv7's instruction sets, each alone and together and with narrow weights, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
 #[test]
 fn armv7_compiles_with_any_list_of_instruction_sets() {
     if !CORTEX_M4F.is_here() {
@@ -257,11 +257,23 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
     let compiler = CORTEX_M4F.compiler[0];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-armv7");
     let lists = [vec!["neon"], vec!["neon_fma"], vec!["neon", "neon_fma"], vec!["scalar_fma"], vec![]];
-    let subjects = lists.map(|names| {
+    let of = |names: &[&str], format: Option<WeightFormat>| {
         let isas = names.iter().map(|name| Isa::from_name(name).expect("a name")).collect();
-        let options = Options { arch: &arch::ARMV7, language: Language::C, isas: Some(isas), ..Options::default() };
-        Case::subjects(&corpus::case("lstm_cell"), &options, &format!("_{}", names.join("_"))).remove(0).0
-    });
+        let weight_format = format.unwrap_or_default();
+        let options = Options {
+            arch: &arch::ARMV7,
+            language: Language::C,
+            isas: Some(isas),
+            weight_format,
+            ..Options::default()
+        };
+        let suffix = format!("_{}{}", names.join("_"), format.map_or(String::new(), |format| format!("_{format:?}")));
+        Case::subjects(&corpus::case("lstm_cell"), &options, &suffix).remove(0).0
+    };
+    let mut subjects: Vec<Subject> = lists.iter().map(|names| of(names, None)).collect();
+    for format in [WeightFormat::F16, WeightFormat::Int8] {
+        subjects.extend(lists.iter().map(|names| of(names, Some(format))));
+    }
     write_files(&folder, &subjects, Language::C);
     let command = |subject: &Subject, fpu: &str, more: &[&str]| {
         let mut command = Command::new(compiler);

@@ -160,8 +160,14 @@ impl VectorFunction {
             None => "a * b + c".to_owned(),
         };
         // an instruction set that runs in the body of another, and has what that has not
+        let has = |own: &CVector| match kind {
+            "load_f16_" => !own.load_f16.is_empty(),
+            "load_i8_" => !own.load_i8.is_empty(),
+            "load_i8_pairs_" => !own.load_i8_pairs.is_empty(),
+            _ => !own.dot_pairs.is_empty(),
+        };
         let sharing = file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
-            let own = isa.c_vectors.iter().find(|own| own.lanes == lanes && !own.dot_pairs.is_empty())?;
+            let own = isa.c_vectors.iter().find(|own| own.lanes == lanes && has(own))?;
             Some((isa.condition()?.c, own))
         });
         let sharing_value = |template: fn(&CVector) -> &'static str, args: &[&str]| {
