@@ -84,7 +84,13 @@ fn drawn(machine: &Machine) -> Vec<Trial> {
         subject: random::on(&format!("random_{k}"), &recipe, (machine.options)()),
         rounds: ROUNDS,
     };
-    all.map(trial).collect()
+    // QEMU 7.2 stops at the conversion of masked vectors to integers, which clang makes of packing's loops
+    let is_run = |trial: &Trial| {
+        let packed = &trial.subject.compilation.packed;
+        let packs = packed.run_time_len + packed.run_time_pairs > 0;
+        !(packs && machine.compiler.contains(&"-march=rv64gcv"))
+    };
+    all.map(trial).filter(is_run).collect()
 }
 
 /// Functions whose values for these inputs are subnormal, and what makes normal values of those.
