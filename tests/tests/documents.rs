@@ -140,7 +140,17 @@ fn the_options_are_those_of_the_command() {
 fn documents_speak_of_options_that_exist() {
     let known: Vec<Entry> = COMMANDS.iter().flat_map(|name| entries(&help(name))).collect();
     // of cargo, the bench, ovc and tests/machines/all
-    let others = ["--release", "--path", "--workspace", "--lib", "--test", "--only", "--install", "--compress_to_fp16"];
+    let others = [
+        "--release",
+        "--path",
+        "--workspace",
+        "--lib",
+        "--test",
+        "--only",
+        "--install",
+        "--locked",
+        "--compress_to_fp16",
+    ];
     for name in ["README.md", "FORMATS.md", "OPTIONS.md", "INTERFACE.md", "EMBEDDED.md"] {
         let document = read(name);
         for word in document.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
