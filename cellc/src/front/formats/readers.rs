@@ -84,7 +84,7 @@ pub(super) const OPENVINO: Format = Format {
     #[cfg(feature = "read-openvino")]
     read: |path, options| openvino::read(path, options.weights, options.wording),
     #[cfg(not(feature = "read-openvino"))]
-    read: |_, _| Err(absent("this cellc was built without its feature `openvino`")),
+    read: |_, _| Err(absent("openvino")),
 };
 
 /// An `.onnx` file.
@@ -98,7 +98,7 @@ const ONNX: Format = Format {
     #[cfg(feature = "read-onnx")]
     read: |path, options| onnx::read(path, &options.dims),
     #[cfg(not(feature = "read-onnx"))]
-    read: |_, _| Err(absent("this cellc was built without its feature `onnx`")),
+    read: |_, _| Err(absent("onnx")),
 };
 
 /// A `.safetensors` file: PyTorch's weights, which a declaration of the layers goes with.
@@ -112,7 +112,7 @@ const SAFETENSORS: Format = Format {
     #[cfg(feature = "read-safetensors")]
     read: |path, options| weights_file::read(path, options.keys.clone(), options.wording),
     #[cfg(not(feature = "read-safetensors"))]
-    read: |_, _| Err(absent("this cellc was built without its feature `safetensors`")),
+    read: |_, _| Err(absent("safetensors")),
 };
 
 /// A model of an amplifier: `.nam`, or the `.json` of RTNeural and AIDA-X.
@@ -143,10 +143,10 @@ const AMPLIFIER: Format = Format {
 pub(super) static FORMATS: [Format; 4] = [OPENVINO, ONNX, AMPLIFIER, SAFETENSORS];
 
 #[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
-fn absent(found: &str) -> Diagnostics {
+fn absent(feature: &str) -> Diagnostics {
     use crate::diagnostic::{Diagnostic, Origin};
 
-    let feature = found.split('`').nth(1).unwrap_or_default();
+    let found = format!("this cellc was built without its feature `{feature}`");
     let help = format!("add it to the features of cellc in Cargo.toml: features = [\"{feature}\"]");
     Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(help)])
 }
