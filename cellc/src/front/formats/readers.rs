@@ -131,23 +131,25 @@ const AMPLIFIER: Format = Format {
     #[cfg(not(feature = "json"))]
     read: |path, _| {
         let path = crate::diagnostic::quoted(&path.to_string_lossy());
-        let mut problems = absent(&format!("{path} is a model of an amplifier, which is not read here"));
         let help =
             "compile it by the command cellc, or by cellc::Builder in a build script with cellc's feature `json`";
-        problems.0.iter_mut().for_each(|problem| problem.help = Some(help.to_owned()));
-        Err(problems)
+        Err(not_read(&format!("{path} is a model of an amplifier, which is not read here"), help))
     },
 };
 
 /// Every format that is read.
 pub(super) static FORMATS: [Format; 4] = [OPENVINO, ONNX, AMPLIFIER, SAFETENSORS];
 
-#[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
+#[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors")))]
 fn absent(feature: &str) -> Diagnostics {
+    let help = format!("add it to the features of cellc in Cargo.toml: features = [\"{feature}\"]");
+    not_read(&format!("this cellc was built without its feature `{feature}`"), &help)
+}
+
+#[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
+fn not_read(found: &str, help: &str) -> Diagnostics {
     use crate::diagnostic::{Diagnostic, Origin};
 
-    let found = format!("this cellc was built without its feature `{feature}`");
-    let help = format!("add it to the features of cellc in Cargo.toml: features = [\"{feature}\"]");
     Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(help)])
 }
 
