@@ -340,6 +340,9 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
     let causal = "strides=\"1\" dilations=\"2\" pads_begin=\"4\" pads_end=\"0\"";
     let pool = "strides=\"1\" kernel=\"3\" pads_begin=\"2\" pads_end=\"0\" rounding_type=\"floor\"";
     let each = "strides=\"1\" dilations=\"1\" pads_begin=\"2\" pads_end=\"0\"";
+    let both = "strides=\"1\" dilations=\"2\" pads_begin=\"4\" pads_end=\"4\"";
+    let planes = "strides=\"1,1\" dilations=\"1,1\" pads_begin=\"1,1\" pads_end=\"0,1\"";
+    let each_plane = "strides=\"1,1\" dilations=\"1,1\" pads_begin=\"0,1\" pads_end=\"0,1\"";
     let built = |of: usize, steps| {
         layer(steps, |file, x| match of {
             0 => convolved(file, x, causal, OPEN),
@@ -348,15 +351,48 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let data = format!("{pool} exclude-pad=\"false\"");
                 file.operation("AvgPool", "opset1", &data, &[x], &[1, 4, OPEN])
             }
-            _ => {
+            3 => {
                 // two outputs of each of two groups
                 let w = drawn(file, &[2, 2, 2, 3]);
                 file.operation("GroupConvolution", "opset1", each, &[x, &w], &[1, 4, OPEN])
             }
+            // padded at both sides, what looks ahead cut off
+            4 => {
+                let y = convolved(file, x, both, OPEN + 4);
+                let bias = drawn(file, &[1, 3, 1]);
+                let y = file.operation("Add", "opset1", "", &[&y, &bias], &[1, 3, OPEN + 4]);
+                let y = file.operation("Tanh", "opset1", "", &[&y], &[1, 3, OPEN + 4]);
+                let [start, stop, step, axis] = [0, -4, 1, 2].map(|at| file.integers(&[1], &[at]));
+                file.operation("Slice", "opset8", "", &[&y, &start, &stop, &step, &axis], &[1, 3, OPEN])
+            }
+            // as many as there are steps are kept
+            5 => {
+                let y = convolved(file, x, both, OPEN + 4);
+                let shape = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[x], &[3]);
+                let [start, step, axis] = [0, 1, 2].map(|at| file.integers(&[1], &[at]));
+                let zero = file.integers(&[], &[0]);
+                let steps = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &axis, &zero], &[1]);
+                file.operation("Slice", "opset8", "", &[&y, &start, &steps, &step, &axis], &[1, 3, OPEN])
+            }
+            // over time and over what an input holds, which is padded at both sides
+            _ => {
+                let order = file.integers(&[3], &[0, 2, 1]);
+                let y = file.operation("Transpose", "opset1", "", &[x, &order], &[1, OPEN, 4]);
+                let one = file.integers(&[1], &[1]);
+                let y = file.operation("Unsqueeze", "opset1", "", &[&y, &one], &[1, 1, OPEN, 4]);
+                let w = drawn(file, &[3, 1, 2, 3]);
+                let y = file.operation("Convolution", "opset1", planes, &[&y, &w], &[1, 3, OPEN, 4]);
+                let w = drawn(file, &[3, 1, 1, 3, 3]);
+                let [begin, end] = [[0, 0, 2, 0], [0; 4]].map(|pads| file.integers(&[4], &pads));
+                let y = file.operation("Pad", "opset1", "pad_mode=\"constant\"", &[&y, &begin, &end], &[1, 3, OPEN + 2, 4]);
+                let y = file.operation("GroupConvolution", "opset1", each_plane, &[&y, &w], &[1, 3, OPEN, 4]);
+                let order = file.integers(&[4], &[0, 1, 3, 2]);
+                file.operation("Transpose", "opset1", "", &[&y, &order], &[1, 3, 4, OPEN])
+            }
         })
         .unwrap_or_else(|problems| panic!("{of}: {problems}"))
     };
-    for of in 0..4 {
+    for of in 0..7 {
         assert_stepwise(&built(of, None), &built(of, Some(steps)), steps);
     }
 }

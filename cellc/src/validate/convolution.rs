@@ -335,12 +335,19 @@ impl<'a> Validation<'a> {
     }
 
     pub(super) fn convolution(&mut self, node: &'a Node, of: &Convolution) {
-        if let Some(y) = self.convolved(node, of) {
+        if let Some(y) = self.convolved(node, of, None) {
             self.set(node, 0, y);
         }
     }
 
-    fn convolved(&mut self, node: &'a Node, of: &Convolution) -> Option<Known> {
+    /// What a convolution gives; without the last elements along one of the axes over which windows move, where `cut` says how many, and only pads make
+    /// them: `None` also where more do.
+    pub(super) fn convolved(
+        &mut self,
+        node: &'a Node,
+        of: &Convolution,
+        cut: Option<(usize, usize)>,
+    ) -> Option<Known> {
         let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
         self.all_floats(node, &[x.clone(), w.clone()])?;
         let (shape, mut weights) = (self.shape_of(&x), self.shape_of(&w));
@@ -373,7 +380,14 @@ impl<'a> Validation<'a> {
             return None;
         }
         let kernel = weights[2..].to_vec();
-        let axes = self.axes(node, &of.window, &shape[2..], &kernel)?;
+        let mut axes = self.axes(node, &of.window, &shape[2..], &kernel)?;
+        if let Some((axis, count)) = cut {
+            let axis = axes.get_mut(axis)?;
+            axis.end -= (count * axis.stride) as i64;
+            if axis.end < 0 {
+                return None;
+            }
+        }
         if !of.transposed {
             return self.sums(node, &x, &w, groups, &axes, &kernel);
         }

@@ -309,7 +309,30 @@ impl Validation<'_> {
             }
             along[axis] = Along::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
         }
+        let (input, shape) = self.without_the_end(node, input, shape, &mut along);
         self.set_view(node, 0, &input, geometry(&shape, &along));
+    }
+
+    /// What a slice takes from: where it leaves out windows at the end of an axis that nothing else reads, what is computed without these.
+    fn without_the_end(
+        &mut self,
+        node: &Node,
+        input: Known,
+        shape: Vec<usize>,
+        along: &mut [Along],
+    ) -> (Known, Vec<usize>) {
+        let cut = |(axis, along): (usize, &Along)| {
+            let prefix = along.start == 0 && along.step == 1 && (1..shape[axis]).contains(&along.count);
+            prefix.then(|| (axis, shape[axis] - along.count))
+        };
+        for (axis, cut) in along.iter().enumerate().filter_map(cut) {
+            if let Some(shorter) = self.computed_without(node.inputs[0], axis, cut) {
+                let shape = self.shape_of(&shorter);
+                along[axis] = Along::whole(shape[axis]);
+                return (shorter, shape);
+            }
+        }
+        (input, shape)
     }
 
     pub(super) fn strided_slice(&mut self, node: &Node, op: &Op) {
@@ -382,6 +405,7 @@ impl Validation<'_> {
         while along.len() < shape.len() {
             along.push(Along::whole(shape[along.len()]));
         }
+        let (input, shape) = self.without_the_end(node, input, shape, &mut along);
         let all = geometry(&shape, &along);
         // the strides of what is kept, in order; an axis that was added has any
         let (mut strides, mut axis) = (Vec::new(), 0);

@@ -9,6 +9,7 @@ mod cell;
 mod choices;
 mod common_interface;
 mod convolution;
+mod cut;
 mod dependence;
 mod einsum;
 mod elementwise;
@@ -181,6 +182,8 @@ struct Validation<'a> {
     ranges: HashMap<usize, integers::Range>,
     /// By value: the input of integers of which it has elements, and whether it is all of them in their order.
     parameter_of: HashMap<usize, (usize, bool)>,
+    /// By value of which a slice may leave out the end.
+    cuttable: HashMap<ValueId, cut::Cuttable<'a>>,
     /// By value that leaves out what lies across the ends of a convolution's lines: the value that has them, and which of its elements it is.
     lines: HashMap<usize, (usize, shape::Geometry)>,
     valid: ValidModel,
@@ -217,6 +220,7 @@ impl<'a> Validation<'a> {
             hands_on: None,
             ranges: HashMap::new(),
             parameter_of: HashMap::new(),
+            cuttable: HashMap::new(),
             lines: HashMap::new(),
             valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
         }
@@ -289,6 +293,7 @@ impl<'a> Validation<'a> {
         let model = self.model;
         let mut readers = vec![0usize; model.values.len()];
         model.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| readers[input.0] += 1);
+        let between = if self.depth == 0 { cut::between(model) } else { Vec::new() };
         for (index, node) in model.nodes.iter().enumerate() {
             self.looked_at += 1;
             if self.looked_at > MOST_LOOKED_AT && self.depth > 0 {
@@ -305,6 +310,9 @@ impl<'a> Validation<'a> {
                 op => self.operation(node, op),
             }
             self.hands_on = None;
+            if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
+                self.keep_for_cut(node);
+            }
             // folded weights are large: they go when nothing needs them any more
             for input in &node.inputs {
                 readers[input.0] -= 1;
