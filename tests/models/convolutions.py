@@ -1,5 +1,6 @@
 """Writes the cases of convolutions into tests/onnx/cases: `tcn`, residual blocks of causal convolutions with dilation, a convolution of each channel and
-two pools; `conv_planes`, convolutions of planes, in groups and with uneven pads. The goldens are computed here, in float64.
+two pools; `tcn_cut`, such blocks as PyTorch has them, padded at both sides and cut; `conv_planes`, convolutions of planes, in groups and with uneven pads;
+`causal_planes`, an encoder and a decoder of planes over time and frequency. The goldens are computed here, in float64.
 
 python3 tests/models/convolutions.py
 """
@@ -36,6 +37,10 @@ class Graph:
         self.nodes.append(helper.make_node(kind, inputs, [y], name=y, **attributes))
         return y
 
+    def integers(self, name, *values):
+        self.weights.append((name, np.array(values, np.int64)))
+        return name
+
     def model(self, name, x, y):
         of = TensorProto.FLOAT
         graph = helper.make_graph(
@@ -60,15 +65,39 @@ def windows(x, kernel, pads, dilations, value):
         yield tap, x[(slice(None), slice(None), *at)]
 
 
+def apart(x, w, stride, pads):
+    """What a transposed convolution of stride 1 along the first axis reads, its weights and pads as those of a convolution."""
+    wide = np.zeros([*x.shape[:3], (x.shape[3] - 1) * stride + 1])
+    wide[..., ::stride] = x
+    reach = [k - 1 for k in w.shape[2:]]
+    return wide, np.flip(w.swapaxes(0, 1), (2, 3)), [r - p for r, p in zip(reach * 2, pads)]
+
+
 def evaluate(graph, x):
-    """In float64, as ONNX says; every stride is 1."""
-    known = {"x": x.astype(np.float64), **{name: w.astype(np.float64) for name, w in graph.weights}}
+    """In float64, as ONNX says; every stride is 1 but those along frequency."""
+    wide = lambda w: w.astype(np.float64) if w.dtype == np.float32 else w
+    known = {"x": x.astype(np.float64), **{name: wide(w) for name, w in graph.weights}}
     for node in graph.nodes:
         given = [known[name] for name in node.input]
         said = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        if node.op_type in ("Relu", "Tanh", "Add"):
-            y = {"Relu": lambda a: np.maximum(a, 0), "Tanh": np.tanh, "Add": np.add}[node.op_type](*given)
+        plain = {
+            "Relu": lambda a: np.maximum(a, 0),
+            "Tanh": np.tanh,
+            "Add": np.add,
+            "Shape": lambda a: np.array(a.shape),
+            "Gather": lambda a, i: a[i],
+            "Concat": lambda *all: np.concatenate(all, said["axis"]),
+            "Slice": lambda a, start, stop, axis: a[(*[slice(None)] * axis[0], slice(start[0], stop[0]))],
+        }
+        if node.op_type in plain:
+            y = plain[node.op_type](*given)
+        elif node.op_type == "Pad":
+            rank = given[0].ndim
+            y = np.pad(given[0], list(zip(given[1][:rank], given[1][rank:])))
         else:
+            if node.op_type == "ConvTranspose":
+                stride, pads = said.pop("strides")[1], said["pads"]
+                given[0], given[1], said["pads"] = apart(given[0], given[1], stride, pads)
             kernel = said.get("kernel_shape") or given[1].shape[2:]
             rank = len(kernel)
             value = -np.inf if node.op_type == "MaxPool" else 0
@@ -82,6 +111,8 @@ def evaluate(graph, x):
                 y = np.mean([part for _, part in taps], axis=0)
             else:
                 _, w, b = given
+                strides = said.get("strides", [1] * rank)
+                taps = ((tap, part[(..., *[slice(None, None, n) for n in strides])]) for tap, part in taps)
                 groups = said.get("group", 1)
                 each = w.shape[0] // groups
                 y = b.reshape([1, -1] + [1] * rank)
@@ -107,6 +138,41 @@ def tcn():
     x = graph.node("AveragePool", [x], "mean", kernel_shape=[2], pads=[1, 0], count_include_pad=1)
     graph.conv(x, "y", (2, 6, 1))
     return graph, [1, 3, "time"], [1, 2, "time"], [[1, 3, 37], [1, 3, 5]]
+
+
+def tcn_cut():
+    graph = Graph(3)
+    start, axis = graph.integers("start", 0), graph.integers("axis", 2)
+    x, channels = "x", 3
+    for i, dilation in enumerate((1, 2)):
+        pads = 2 * dilation
+        at = {"pads": [pads, pads], "dilations": [dilation]}
+        y = graph.conv(x, f"first{i}", (6, channels, 3), **at)
+        y = graph.node("Slice", [y, start, graph.integers(f"stop{i}", -pads), axis], f"first_cut{i}")
+        y = graph.conv(graph.node("Relu", [y], f"first_relu{i}"), f"second{i}", (6, 6, 3), **at)
+        # as many as the input has; what does not mix steps may come before
+        y = graph.node("Relu", [y], f"second_relu{i}")
+        steps = graph.node("Gather", [graph.node("Shape", [x], f"shape{i}"), axis], f"steps{i}")
+        y = graph.node("Slice", [y, start, steps, axis], f"second_cut{i}")
+        rest = graph.conv(x, f"rest{i}", (6, channels, 1)) if channels != 6 else x
+        x, channels = graph.node("Relu", [graph.node("Add", [y, rest], f"sum{i}")], f"block{i}"), 6
+    graph.conv(x, "y", (2, 6, 1))
+    return graph, [1, 3, "time"], [1, 2, "time"], [[1, 3, 37], [1, 3, 3]]
+
+
+def causal_planes():
+    graph = Graph(4)
+    in_front = graph.integers("in_front", 0, 0, 2, 0, 0, 0, 0, 0)
+    # time padded by the convolution, then by a Pad of its own; frequency at both sides
+    x = graph.conv("x", "down1", (4, 2, 2, 3), strides=[1, 2], pads=[1, 1, 0, 1])
+    first = graph.node("Tanh", [x], "bent1")
+    x = graph.node("Pad", [first, in_front], "padded")
+    x = graph.conv(x, "each", (4, 1, 3, 3), pads=[0, 1, 0, 1], group=4)
+    x = graph.node("Tanh", [x], "bent2")
+    x = graph.node("Concat", [x, first], "skip", axis=1)
+    inputs = [x, graph.draw("up_w", (8, 2, 1, 3), 0.4), graph.draw("up_b", (2,), 0.3)]
+    graph.node("ConvTranspose", inputs, "y", strides=[1, 2], pads=[0, 1, 0, 1])
+    return graph, [1, 2, "time", 9], [1, 2, "time", 9], [[1, 2, 23, 9], [1, 2, 2, 9]]
 
 
 def planes():
@@ -162,4 +228,6 @@ def write(name, about, made):
 
 
 write("tcn", "causal convolutions with dilation in residual blocks, pools over time", tcn())
+write("tcn_cut", "causal convolutions that are padded at both sides and cut, as PyTorch has them", tcn_cut())
+write("causal_planes", "convolutions over time and frequency, causal over time, and a transposed one over frequency", causal_planes())
 write("conv_planes", "convolutions of planes, in groups and with uneven pads", planes())

@@ -112,6 +112,7 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
             "scan_from",
             "tcn",
             "conv_",
+            "causal_",
             "qdq_",
         ]
         .iter()
@@ -142,6 +143,7 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
         "ends_early",
         "tcn",
         "conv_planes",
+        "causal_planes",
         "qdq_",
     ];
     let mut subjects = subjects();

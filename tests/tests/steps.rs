@@ -267,10 +267,9 @@ fn convolutions_that_look_ahead_are_refused() {
     assert!(problem.contains("looks 3 steps ahead"), "{problem}");
 }
 
-/// The TCN of the ONNX cases; of an input `[1, 3, steps]`.
-fn tcn(name: &str, steps: Option<usize>) -> Subject {
-    let case = corpus::case_in(&corpus::onnx_folder().join("tcn")).unwrap_or_else(|problems| panic!("{problems}"));
-    let shape = vec![Some(1), Some(3), steps];
+/// An ONNX case of an input of so many elements along each axis, among them `steps`.
+fn onnx_case(case: &str, name: &str, shape: Vec<Option<usize>>) -> Subject {
+    let case = corpus::case_in(&corpus::onnx_folder().join(case)).unwrap_or_else(|problems| panic!("{problems}"));
     let options = Options { name: Some(name.to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
     let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems}"));
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
@@ -298,10 +297,36 @@ fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
 /// Residual blocks of convolutions with several channels, a convolution of each channel, and pools: what each needs of earlier steps is kept.
 #[test]
 fn a_tcn_gives_the_bits_of_all_steps_at_once() {
-    let one = tcn("stepwise", None);
-    assert_eq!(one.model().variables.len(), 9, "six convolutions of blocks, one of each channel, two pools");
-    for steps in [5, 41] {
-        assert_stepwise(&one, &tcn("at_once", Some(steps)), steps);
+    let of = |case, name, steps| onnx_case(case, name, vec![Some(1), Some(3), steps]);
+    // six convolutions of blocks, one of each channel, two pools; four convolutions of blocks
+    for (case, variables) in [("tcn", 9), ("tcn_cut", 4)] {
+        let one = of(case, "stepwise", None);
+        assert_eq!(one.model().variables.len(), variables, "{case}");
+        for steps in [5, 41] {
+            assert_stepwise(&one, &of(case, "at_once", Some(steps)), steps);
+        }
+    }
+}
+
+/// Planes of time and frequency: what stands beside the steps is no step.
+#[test]
+fn planes_give_the_bits_of_all_steps_at_once() {
+    let of = |name, steps| onnx_case("causal_planes", name, vec![Some(1), Some(2), steps, Some(9)]);
+    let (steps, one) = (17, of("stepwise", None));
+    assert_eq!(one.model().variables.len(), 2);
+    let all = of("at_once", Some(steps));
+    // steps are between channels and frequencies
+    let x = x(steps, 18);
+    let whole: Vec<f32> = (0..18 * steps).map(|i| x[i / 9 % steps * 18 + i / (9 * steps) * 9 + i % 9]).collect();
+    for (isa, (name, _)) in all.isas().enumerate() {
+        let expected = &all.interpret(isa, std::slice::from_ref(&whole))[0];
+        let mut variables = one.variables();
+        for (t, step) in x.chunks(18).enumerate() {
+            let found = &one.interpret_from(isa, &[step.to_vec()], &mut variables)[0];
+            let found: Vec<u32> = found.iter().copied().map(bits).collect();
+            let expected: Vec<u32> = (0..18).map(|m| bits(expected[m / 9 * 9 * steps + t * 9 + m % 9])).collect();
+            assert_eq!(found, expected, "{name}, step {t}");
+        }
     }
 }
 
@@ -384,7 +409,8 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let y = file.operation("Convolution", "opset1", planes, &[&y, &w], &[1, 3, OPEN, 4]);
                 let w = drawn(file, &[3, 1, 1, 3, 3]);
                 let [begin, end] = [[0, 0, 2, 0], [0; 4]].map(|pads| file.integers(&[4], &pads));
-                let y = file.operation("Pad", "opset1", "pad_mode=\"constant\"", &[&y, &begin, &end], &[1, 3, OPEN + 2, 4]);
+                let y =
+                    file.operation("Pad", "opset1", "pad_mode=\"constant\"", &[&y, &begin, &end], &[1, 3, OPEN + 2, 4]);
                 let y = file.operation("GroupConvolution", "opset1", each_plane, &[&y, &w], &[1, 3, OPEN, 4]);
                 let order = file.integers(&[4], &[0, 1, 3, 2]);
                 file.operation("Transpose", "opset1", "", &[&y, &order], &[1, 3, 4, OPEN])

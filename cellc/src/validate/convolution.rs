@@ -342,12 +342,7 @@ impl<'a> Validation<'a> {
 
     /// What a convolution gives; without the last elements along one of the axes over which windows move, where `cut` says how many, and only pads make
     /// them: `None` also where more do.
-    pub(super) fn convolved(
-        &mut self,
-        node: &'a Node,
-        of: &Convolution,
-        cut: Option<(usize, usize)>,
-    ) -> Option<Known> {
+    pub(super) fn convolved(&mut self, node: &'a Node, of: &Convolution, cut: Option<(usize, usize)>) -> Option<Known> {
         let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
         self.all_floats(node, &[x.clone(), w.clone()])?;
         let (shape, mut weights) = (self.shape_of(&x), self.shape_of(&w));

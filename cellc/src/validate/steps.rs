@@ -12,8 +12,8 @@ use super::parameters::example;
 use super::states::goes_on;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::model::{
-    Concat, Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable,
-    View,
+    Concat, Dim, Lengths, Model, Op, Source, Steps, Tensor, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue,
+    Variable, View,
 };
 
 /// How a tensor depends on time.
@@ -192,7 +192,9 @@ struct Memory {
     node: usize,
     axis: usize,
     before: usize,
-    /// Nodes that read it: views.
+    /// The value it gives, and others that put more along other axes of that.
+    values: Vec<usize>,
+    /// Nodes that read one of them: views.
     views: Vec<usize>,
 }
 
@@ -250,10 +252,17 @@ impl<'a> StepAnalysis<'a> {
                 }
             }
             Source::Parameter(i) => Ok(self.parameters[i].map_or(Time::Fixed, Time::Along)),
-            Source::Constant(i) if self.model.constants[i].shape().contains(&self.steps) => {
-                Err("reads a constant as long as there are steps".to_owned())
+            Source::Constant(i) => {
+                let tensor = &self.model.constants[i];
+                let along = |axis: &usize| tensor.shape()[*axis] == self.steps;
+                let mut axes = (0..tensor.shape().len()).filter(along);
+                match (axes.next(), axes.next()) {
+                    (None, _) => Ok(Time::Fixed),
+                    // pads beside the steps
+                    (Some(axis), None) if is_one_number(tensor) => Ok(Time::Along(axis)),
+                    _ => Err("reads a constant as long as there are steps".to_owned()),
+                }
             }
-            Source::Constant(_) => Ok(Time::Fixed),
             Source::Variable(i) if self.model.variables[i].next.is_none_or(|next| next == source) => Ok(Time::Fixed),
             Source::Variable(_) => Ok(Time::Before),
             Source::Value(value) => Ok(self.values[&value]),
@@ -346,22 +355,28 @@ impl<'a> StepAnalysis<'a> {
                 }
                 Time::Behind(axis, before) => {
                     let along = self.viewed(view, axis, before).ok_or_else(|| self.looks(node, view, axis, before))?;
-                    let is_read =
-                        |node: &ValidNode| node.op.outputs().into_iter().any(|out| view.input == Source::Value(out));
-                    let memory = self.memories.iter_mut().find(|memory| is_read(&self.model.nodes[memory.node]));
-                    memory.ok_or(PADDED)?.views.push(at);
+                    self.memory_of(view.input).ok_or(PADDED)?.views.push(at);
                     Time::Along(along)
                 }
                 time => time,
             },
             ValidOp::Concat(concat) => {
+                if self.beside(concat) {
+                    return Ok(());
+                }
                 let all: Vec<Time> = concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
                 if let [front @ .., Time::Along(axis)] = &all[..]
                     && *axis == concat.axis
                     && let ([Time::Fixed], [Source::Constant(_), x]) = (front, &concat.inputs[..])
                 {
                     let before = self.model.values[concat.out].shape[*axis] - self.model.shape(*x)[*axis];
-                    self.memories.push(Memory { node: at, axis: *axis, before, views: Vec::new() });
+                    self.memories.push(Memory {
+                        node: at,
+                        axis: *axis,
+                        before,
+                        values: vec![concat.out],
+                        views: Vec::new(),
+                    });
                     self.values.insert(concat.out, Time::Behind(*axis, before));
                     return Ok(());
                 }
@@ -427,6 +442,39 @@ impl<'a> StepAnalysis<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What puts elements in front of the steps of a tensor.
+    fn memory_of(&mut self, source: Source) -> Option<&mut Memory> {
+        self.memories.iter_mut().find(|memory| memory.values.iter().any(|&value| source == Source::Value(value)))
+    }
+
+    /// Takes a Concat that puts one number along another axis of what stands in front of the steps and of these.
+    fn beside(&mut self, concat: &Concat) -> bool {
+        let behind = |source: &Source| match source {
+            Source::Value(value) => match self.values[value] {
+                Time::Behind(axis, before) => Some((*source, axis, before)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((source, axis, before)) =
+            concat.inputs.iter().find_map(behind).filter(|(_, axis, _)| *axis != concat.axis)
+        else {
+            return false;
+        };
+        let pad = |input: &Source| match input {
+            Source::Constant(constant) => is_one_number(&self.model.constants[*constant]),
+            _ => *input == source,
+        };
+        let once = concat.inputs.iter().filter(|input| **input == source).count() == 1;
+        if !once || !concat.inputs.iter().all(pad) {
+            return false;
+        }
+        let Some(memory) = self.memory_of(source) else { return false };
+        memory.values.push(concat.out);
+        self.values.insert(concat.out, Time::Behind(axis, before));
+        true
     }
 
     /// How many elements a Concat puts behind the last step.
@@ -508,11 +556,14 @@ impl<'a> StepAnalysis<'a> {
     }
 }
 
+/// Whether one shape is that of so many steps, the other that of one.
+fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
+    of_long.len() == of_one.len() && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
+}
+
 /// Whether one step is what the model does for each of many: by node of `long`, that of `one`; none for a view that changes nothing of one step.
 fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found<Vec<Option<usize>>> {
-    let alike = |a: &[usize], b: &[usize]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
-    };
+    let alike = |a: &[usize], b: &[usize]| alike(a, b, steps);
     let other = || "a single step is computed in another way than several".to_owned();
     let mut values: HashMap<usize, Source> = HashMap::new();
     let mut pairs = Vec::new();
@@ -526,7 +577,7 @@ fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found
                 && a.iter().zip(&b).all(|(&a, &b)| alike(&long.values[a].shape, &one.values[b].shape))
         };
         if let Some((at, found)) = next.filter(same) {
-            if !same_numbers(long, node, one, found) {
+            if !same_numbers(long, node, one, found, steps) {
                 return Err(format!("{} ({}) {COUNTS}", quoted(&node.name), node.kind));
             }
             values.extend(node.op.outputs().into_iter().zip(found.op.outputs().into_iter().map(Source::Value)));
@@ -546,7 +597,7 @@ fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found
         pairs.push(None);
     }
     for (index, (many, single)) in long.results.iter().zip(&one.results).enumerate() {
-        if !same_constants(long, many.source, one, single.source) {
+        if !same_constants(long, many.source, one, single.source, steps) {
             return Err(format!("output {index} {COUNTS}"));
         }
     }
@@ -564,7 +615,7 @@ fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found
 }
 
 /// Whether an operation computes with the same numbers in both models.
-fn same_numbers(long: &ValidModel, of_long: &ValidNode, one: &ValidModel, of_one: &ValidNode) -> bool {
+fn same_numbers(long: &ValidModel, of_long: &ValidNode, one: &ValidModel, of_one: &ValidNode, steps: usize) -> bool {
     let functions = match (&of_long.op, &of_one.op) {
         (ValidOp::Pointwise(long), ValidOp::Pointwise(one)) => long.function == one.function,
         _ => true,
@@ -572,15 +623,24 @@ fn same_numbers(long: &ValidModel, of_long: &ValidNode, one: &ValidModel, of_one
     let (of_long, of_one) = (of_long.op.reads(), of_one.op.reads());
     functions
         && of_long.len() == of_one.len()
-        && of_long.iter().zip(&of_one).all(|(&a, &b)| same_constants(long, a, one, b))
+        && of_long.iter().zip(&of_one).all(|(&a, &b)| same_constants(long, a, one, b, steps))
 }
 
-/// Whether two sources have the same elements, if one of them is a constant.
-fn same_constants(long: &ValidModel, of_long: Source, one: &ValidModel, of_one: Source) -> bool {
+/// Whether all elements of a tensor have the same bits.
+fn is_one_number(tensor: &Tensor) -> bool {
+    let size = tensor.bytes().len() / tensor.len().max(1);
+    size > 0 && tensor.bytes().chunks_exact(size).all(|element| *element == tensor.bytes()[..size])
+}
+
+/// Whether two sources have the same elements, if one of them is a constant; of a tensor of one number, as many as there are steps.
+fn same_constants(long: &ValidModel, of_long: Source, one: &ValidModel, of_one: Source, steps: usize) -> bool {
     match (of_long, of_one) {
         (Source::Constant(a), Source::Constant(b)) => {
             let (a, b) = (&long.constants[a], &one.constants[b]);
-            a.element() == b.element() && a.shape() == b.shape() && a.bytes() == b.bytes()
+            let as_many = a.shape() == b.shape() && a.bytes() == b.bytes();
+            let one_number =
+                || is_one_number(a) && is_one_number(b) && a.get_f32(0).to_bits() == b.get_f32(0).to_bits();
+            a.element() == b.element() && (as_many || alike(a.shape(), b.shape(), steps) && one_number())
         }
         (Source::Constant(_), _) | (_, Source::Constant(_)) => false,
         _ => true,
