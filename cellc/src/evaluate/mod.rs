@@ -448,13 +448,14 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (x, w) = (self.get(convolve.x), self.get(convolve.w));
         let (offsets, given) = (convolve.offsets(), convolve.given());
         let Convolve { groups, inputs, outputs, positions, .. } = convolve;
-        let terms = inputs * offsets.len();
+        let (terms, line, gap) = (inputs * offsets.len(), convolve.line(), convolve.lines.1);
         let element = |n: usize, m: usize, q: usize| {
             let first = (n * groups + m / outputs) * inputs;
             let term = |k: usize| {
                 let (channel, tap) = (first + k / offsets.len(), k % offsets.len());
                 let at = (convolve.start + q + offsets[tap]).checked_sub(convolve.pads.0);
-                let inside = at.filter(|at| *at < given).map(|at| x[channel * given + at].clone());
+                let on_line = at.and_then(|at| Some(at / line * (line - gap) + (at % line).checked_sub(gap)?));
+                let inside = on_line.filter(|at| *at < given).map(|at| x[channel * given + at].clone());
                 (inside.unwrap_or_else(|| self.arithmetic.constant(0.0)), w[m * terms + k].clone())
             };
             self.arithmetic.dot((0..terms).map(term))

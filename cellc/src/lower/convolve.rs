@@ -74,7 +74,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Convolve { batch, groups, inputs, outputs, length, positions, .. } = *of;
         let mut body = Vec::new();
         let x = self.lowering.source(of.x);
-        let is_padded = of.pads != (0, 0);
+        let is_padded = length > of.given();
         let x = if is_padded { x } else { self.given(&mut body, "x", of.x, x) };
         let epilogue = self.epilogue(of.out, positions);
         let along = epilogue.along();
@@ -99,15 +99,17 @@ impl<'m> KernelBuilder<'_, 'm> {
         let some = (1..=some).rev().find(|some| groups.is_multiple_of(*some)).unwrap_or(1);
         let padded = is_padded.then(|| {
             let padded = self.shared("padded", some * inputs * length, 1);
-            let zeros = [(0, of.pads.0), (length - of.pads.1, of.pads.1)];
             let rows = [("padded_channel", padded, length, true)];
             body.extend(for_rows(self, some * inputs, &rows, |builder, places| {
-                let lanes = builder.lowering.isa.lanes;
-                let zeros = zeros.into_iter().flat_map(|(at, count)| {
-                    plan::vectors(count, lanes).into_iter().map(move |(v, lanes)| (at + v, lanes))
-                });
-                let store = |(at, lanes)| Stmt::Store { to: places[0].at(at), value: Expr::f32(0.0, lanes) };
-                zeros.map(store).collect()
+                let mut zeros = builder.zeros(places[0], of.pads.0);
+                if of.lines.1 > 0 {
+                    let rows = [("padded_line", places[0].at(of.pads.0), of.line(), true)];
+                    zeros.extend(for_rows(builder, of.lines.0, &rows, |builder, places| {
+                        builder.zeros(places[0], of.lines.1)
+                    }));
+                }
+                zeros.extend(builder.zeros(places[0].at(length - of.pads.1), of.pads.1));
+                zeros
             }));
             padded
         });
@@ -123,7 +125,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             builder.repeated(&work, groups / some, channels, parts, |builder, parts| {
                 let rows = [("channel", parts.x, given, false), ("padded_channel", padded, length, true)];
                 let mut body = for_rows(builder, some * inputs, &rows, |builder, places| {
-                    builder.read_rows(of.x, places[0], places[1].at(of.pads.0), given)
+                    let (lines, gap) = of.lines;
+                    let to = places[1].at(of.pads.0);
+                    let rows = [("line", places[0], given / lines, false), ("padded_line", to, of.line(), true)];
+                    for_rows(builder, lines, &rows, |builder, places| {
+                        builder.read_rows(of.x, places[0], places[1].at(gap), given / lines)
+                    })
                 });
                 let parts = Parts { x: padded, ..parts.clone() };
                 let channels = [inputs * length, weights, outputs];

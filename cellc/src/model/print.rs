@@ -75,8 +75,8 @@ impl ValidModel {
                     let (groups, taps) = (counted(groups, "group"), taps.join(", "));
                     writeln!(
                         f,
-                        "convolution of {} with {}, {n} of {} to {} channels in {groups}, {q} of {} elements, {} and {} pads, from {}, taps {taps}",
-                        c.x, c.w, c.inputs, c.outputs, c.length, c.pads.0, c.pads.1, c.start
+                        "convolution of {} with {}, {n} of {} to {} channels in {groups}, {q} of {} elements, {} and {} pads, {} before each of {} lines, from {}, taps {taps}",
+                        c.x, c.w, c.inputs, c.outputs, c.length, c.pads.0, c.pads.1, c.lines.1, c.lines.0, c.start
                     )?;
                 }
                 ValidOp::Pointwise(p) => writeln!(f, "{} of {}", p.function.name(), sources(&p.inputs))?,

@@ -398,8 +398,10 @@ pub struct Convolve {
     pub outputs: usize,
     /// Elements of a channel of x, with its pads.
     pub length: usize,
-    /// How many of those are zeros in front of what x has, and behind it.
+    /// How many of those are zeros in front of the lines of x, and behind them.
     pub pads: (usize, usize),
+    /// How many lines a channel of x has, and how many zeros are in front of each.
+    pub lines: (usize, usize),
     /// The first element that is read.
     pub start: usize,
     /// Elements of a channel of the output.
@@ -424,7 +426,12 @@ impl Convolve {
 
     /// Elements of a channel of x.
     pub fn given(&self) -> usize {
-        self.length - self.pads.0 - self.pads.1
+        self.lines.0 * (self.line() - self.lines.1)
+    }
+
+    /// Elements of a line, with the zeros in front of it.
+    pub fn line(&self) -> usize {
+        (self.length - self.pads.0 - self.pads.1) / self.lines.0
     }
 
     /// The multiply-adds that are wanted.

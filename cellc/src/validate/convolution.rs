@@ -597,12 +597,18 @@ impl<'a> Validation<'a> {
         counts: &[usize],
     ) -> Option<Known> {
         let element = x.element();
-        // of one axis, pads are put where the windows are read
-        let (x, pads) = match lines.padded[..] {
-            [axis] => (x.clone(), (axis.begin as usize, axis.end as usize)),
-            _ => (self.padded(node, x, &lines.padded, 0.0)?, (0, 0)),
+        // of one axis and of two, pads are put where the windows are read
+        let (x, pads, of_lines) = match &lines.padded[..] {
+            [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),
+            [before, last] => {
+                let gap = last.begin as usize;
+                let line = gap + last.size;
+                (x.clone(), (before.begin as usize * line, before.end as usize * line), (before.size, gap))
+            }
+            axes => (self.padded(node, x, axes, 0.0)?, (0, 0), (1, 0)),
         };
-        let length = self.shape_of(&x)[2..].iter().product::<usize>() + pads.0 + pads.1;
+        let given: usize = self.shape_of(&x)[2..].iter().product();
+        let length = pads.0 + given + of_lines.0 * of_lines.1 + pads.1;
         let (source, channels) = (self.source(&x)?, groups * outputs);
         let w = Source::Constant(self.intern(weights));
         let flat = vec![batch, channels, lines.positions];
@@ -618,6 +624,7 @@ impl<'a> Validation<'a> {
                 outputs,
                 length,
                 pads,
+                lines: of_lines,
                 start: lines.start,
                 positions: lines.positions,
                 wanted: counts.iter().product(),
