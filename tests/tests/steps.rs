@@ -313,7 +313,7 @@ fn a_tcn_gives_the_bits_of_all_steps_at_once() {
 fn planes_give_the_bits_of_all_steps_at_once() {
     let of = |name, steps| onnx_case("causal_planes", name, vec![Some(1), Some(2), steps, Some(9)]);
     let (steps, one) = (17, of("stepwise", None));
-    assert_eq!(one.model().variables.len(), 2);
+    assert_eq!(one.model().variables.len(), 3);
     let all = of("at_once", Some(steps));
     // steps are between channels and frequencies
     let x = x(steps, 18);

@@ -375,18 +375,22 @@ impl<'a> Validation<'a> {
             return None;
         }
         let kernel = weights[2..].to_vec();
-        let mut axes = self.axes(node, &of.window, &shape[2..], &kernel)?;
-        if let Some((axis, count)) = cut {
-            let axis = axes.get_mut(axis)?;
-            axis.end -= (count * axis.stride) as i64;
-            if axis.end < 0 {
-                return None;
+        let axes = self.axes(node, &of.window, &shape[2..], &kernel)?;
+        let without = |axes: &mut [Axis]| match cut {
+            None => Some(()),
+            Some((axis, count)) => {
+                let axis = axes.get_mut(axis)?;
+                axis.end -= (count * axis.stride) as i64;
+                (axis.end >= 0).then_some(())
             }
-        }
+        };
         if !of.transposed {
+            let mut axes = axes;
+            without(&mut axes)?;
             return self.sums(node, &x, &w, groups, &axes, &kernel);
         }
-        let (x, axes) = self.transposed_axes(node, of, &x, axes)?;
+        let (x, mut axes) = self.transposed_axes(node, of, &x, axes)?;
+        without(&mut axes)?;
         // [C, M / g, k] becomes [M, C / g, k], every kernel backwards
         let (inner, outer) = (channels / groups, weights[1]);
         let own = signed(strides(&weights));
