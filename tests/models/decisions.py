@@ -418,8 +418,56 @@ def no_axes(rng):
     return graph, [[draw(rng, 3, 4)]], [None] * len(kinds)
 
 
+def rarely(rng):
+    """What few files have: a branch that is never taken with an operator that nothing reads, sparse tensors, a loop of no iterations, pads of a value that
+    is computed, indices of run time that reach a part of the data, remainders of floats, a range of floats."""
+    never = h.make_graph([h.make_node('Det', ['square'], ['d']), h.make_node('Expand', ['d', 'one'], ['e'])], 'never', [], [info('e', T.FLOAT, [1])])
+    always = h.make_graph([h.make_node('ReduceMax', ['x'], ['m'], keepdims=0), h.make_node('Reshape', ['m', 'one'], ['n'])], 'always', [], [info('n', T.FLOAT, [1])])
+    body = h.make_graph([h.make_node('Tanh', ['state'], ['next']), h.make_node('Identity', ['go'], ['on'])], 'body',
+                        [info('k', T.INT64, []), info('go', T.BOOL, []), info('state', T.FLOAT, [3, 4])],
+                        [info('on', T.BOOL, []), info('next', T.FLOAT, [3, 4])])
+    sparse = lambda name, values, indices, dims: h.make_sparse_tensor(
+        numpy_helper.from_array(np.float32(values), name), numpy_helper.from_array(np.int64(indices), name + '_at'), dims)
+    nodes = [
+        h.make_node('If', ['no'], ['most'], then_branch=never, else_branch=always),
+        h.make_node('Constant', [], ['scale'], sparse_value=sparse('scale', [2, -1.5, .25], [0, 5, 11], [3, 4])),
+        h.make_node('Mul', ['x', 'scale'], ['scaled']), h.make_node('MatMul', ['x', 'W'], ['product']),
+        h.make_node('Loop', ['none', 'yes', 'x'], ['same'], body=body), h.make_node('Add', ['same', 'x'], ['twice']),
+        h.make_node('ReduceMean', ['x'], ['mean'], keepdims=0), h.make_node('Pad', ['x', 'pads', 'mean'], ['padded']),
+        h.make_node('ScatterElements', ['x', 'at', 'new'], ['scattered'], axis=1), h.make_node('ScatterElements', ['x', 'at', 'new'], ['added'], axis=0, reduction='add'),
+        h.make_node('Mod', ['x', 'half'], ['rest'], fmod=1), h.make_node('Range', ['low', 'high', 'half'], ['places']), h.make_node('Mul', ['x', 'places'], ['placed'])]
+    outputs = [info('most', T.FLOAT, [1]), info('scaled', T.FLOAT, [3, 4]), info('product', T.FLOAT, [3, 5]), info('twice', T.FLOAT, [3, 4]),
+               info('padded', T.FLOAT, [4, 7]), info('scattered', T.FLOAT, [3, 4]), info('added', T.FLOAT, [3, 4]), info('rest', T.FLOAT, [3, 4]), info('placed', T.FLOAT, [3, 4])]
+    graph = h.make_graph(nodes, 'rarely', [info('x', T.FLOAT, [3, 4]), info('at', T.INT64, [2, 2]), info('new', T.FLOAT, [2, 2])], outputs,
+                         constants(no=np.bool_(False), yes=np.bool_(True), none=np.int64(0), one=np.array([1]), pads=np.array([1, 2, 0, 1]), square=np.eye(2, dtype=np.float32),
+                                   low=np.float32(-1), high=np.float32(.75), half=np.float32(.5)),
+                         sparse_initializer=[sparse('W', [.5, -3, 2, 1], [[0, 1], [1, 0], [2, 4], [3, 3]], [4, 5])])
+    return graph, [[draw(rng, 3, 4), np.array([[0, 2], [-1, 1]]), draw(rng, 2, 2)] for _ in range(2)], [None] * len(outputs)
+
+
+def row_scales(rng):
+    """A quantised product whose first factor has a scale and a zero point for each row. ONNX Runtime refuses it: the results are NumPy's, by the definition."""
+    values = {
+        'a_scale': np.float32([.02, .03, .01, .04]), 'a_zero': np.array([100, 128, 140, 7], np.uint8), 'b_q': rng.integers(0, 256, (6, 5)).astype(np.uint8),
+        'b_scale': np.float32([.011, .02, .007, .013, .005]), 'b_zero': np.array([3, 117, 128, 250, 0], np.uint8), 'y_scale': np.float32(.3), 'y_zero': np.uint8(90)}
+    nodes = [h.make_node('Cast', ['x'], ['a'], to=T.UINT8),
+             h.make_node('QLinearMatMul', ['a', 'a_scale', 'a_zero', 'b_q', 'b_scale', 'b_zero', 'y_scale', 'y_zero'], ['q']),
+             h.make_node('Cast', ['q'], ['y'], to=T.INT32)]
+    graph = h.make_graph(nodes, 'row_scales', [info('x', T.INT32, [4, 6])], [info('y', T.INT32, [4, 5])], constants(**values))
+
+    def product(x):
+        factors = values['a_scale'][:, None].astype(float) * values['b_scale'] / values['y_scale']
+        sums = (x - values['a_zero'].astype(int)[:, None]) @ (values['b_q'].astype(int) - values['b_zero'])
+        exact = sums * factors
+        assert (np.abs(exact % 1 - .5) > 1e-4).all(), 'a number too close to the middle between two'
+        return [np.clip(np.rint(exact) + values['y_zero'], 0, 255).astype(np.int32)]
+
+    return graph, [[rng.integers(0, 256, (4, 6)).astype(np.int32)] for _ in range(2)], [None], product
+
+
 def write(folder, make, seed):
-    graph, runs, lengths = make(np.random.default_rng(seed))
+    # what ONNX Runtime refuses brings a function of its own
+    graph, runs, lengths, *own = make(np.random.default_rng(seed))
     opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
@@ -434,16 +482,16 @@ def write(folder, make, seed):
     if graph.name.startswith('qdq'):
         # as it is defined, in f32
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    session = None if own else onnxruntime.InferenceSession(model.SerializeToString(), options)
     case = {'name': graph.name, 'family': 'decisions', 'about': make.__doc__, 'origin': 'tests/models/decisions.py', 'model': 'model.onnx',
-            'stateful': False, 'golden': 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
+            'stateful': False, 'golden': 'numpy' if own else 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
 
     def save(name, values):
         values.tofile(os.path.join(folder, name))
         return {'file': name, 'dtype': DTYPES.get(str(values.dtype), 'f64'), 'shape': list(values.shape)}
 
     for r, feed in enumerate(runs):
-        results = session.run(None, {given.name: value for given, value in zip(graph.input, feed)})
+        results = own[0](*feed) if own else session.run(None, {given.name: value for given, value in zip(graph.input, feed)})
         counts = []
         for k, length in enumerate(lengths):
             if length is not None:
@@ -482,7 +530,7 @@ def write_ir(folder, name, corpus):
 
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
-                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes], 1):
+                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

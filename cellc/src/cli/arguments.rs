@@ -159,8 +159,8 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "N", value_parser = positive)]
     batch: Option<usize>,
 
-    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; 'x=1,?,16', or 'x=?,1,16' where steps come first, leaves the number of steps open, and
-    /// the state continues from call to call
+    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; 'x=1,?,16', or 'x=?,1,16' where steps come first, leaves the number of steps open: in
+    /// generated code the state continues from call to call; cellc run computes each call as a sequence of its own
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 

@@ -23,7 +23,7 @@ pub use equations::{equations, general_equations};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Nearest, NoAxes,
     Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling,
-    Scaling, Slicing, Window,
+    Scaling, Slicing, Unread, Window,
 };
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};

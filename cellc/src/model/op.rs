@@ -140,6 +140,8 @@ pub enum Op {
         /// Whether zeros stand below.
         upper: bool,
     },
+    /// What the reader does not know, in a branch that may not be chosen.
+    Unread(Box<Unread>),
     /// Ones on a diagonal, in the shape of the input.
     EyeLike {
         /// How far it is above the main one.
@@ -550,6 +552,17 @@ pub struct Branch {
     pub body: Model,
     /// By Parameter of the body: which input of the node it is.
     pub inputs: Vec<usize>,
+}
+
+/// Why a part of a branch could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// What was found.
+    pub found: String,
+    /// What would be valid.
+    pub valid: String,
+    /// What to do.
+    pub help: String,
 }
 
 /// Where a body's Parameter comes from.

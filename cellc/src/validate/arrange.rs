@@ -7,6 +7,9 @@ use crate::model::{
     shape_text,
 };
 
+/// The most elements of an axis that are between others.
+const MOST_BETWEEN: usize = 1 << 20;
+
 impl Validation<'_> {
     /// A constant tensor of one number, of the type of another tensor.
     fn filled(&mut self, node: &Node, like: &Known, shape: Vec<usize>, value: f32) -> Option<Known> {
@@ -248,6 +251,10 @@ impl Validation<'_> {
         let Some(scaled) = self.scaled(node, of, &shape, &axes) else { return };
         for (&axis, (size, scale)) in axes.iter().zip(scaled) {
             let from = shape[axis];
+            // before anything is made of the size
+            let to: Vec<usize> =
+                self.shape_of(&x).into_iter().enumerate().map(|(d, own)| if d == axis { size } else { own }).collect();
+            let Some(()) = self.computable_up_to(node, &to, self.most_folded(node)) else { return };
             let is_cut = of.by == ResizeBy::Factors && scale * from as f32 != size as f32;
             if is_cut && of.scaling == Scaling::AlignCorners && !matches!(of.sampling, Sampling::Nearest(_)) {
                 let found =
@@ -330,6 +337,11 @@ impl Validation<'_> {
     /// What is between the elements along an axis: sums of elements by their weights, the first element first.
     fn between(&mut self, node: &Node, x: &Known, axis: usize, at: &[f32], sampling: Sampling) -> Option<Known> {
         let shape = self.shape_of(x);
+        if at.len() > MOST_BETWEEN {
+            let found = format!("{} elements between others", at.len());
+            self.error(node, &node.origin, found, format!("{MOST_BETWEEN} or fewer"), "resize to fewer, or by nearest");
+            return None;
+        }
         let last = shape[axis] as i64 - 1;
         let mut of_axis = vec![1; shape.len()];
         of_axis[axis] = at.len();

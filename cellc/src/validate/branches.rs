@@ -2,7 +2,8 @@
 
 use super::shape::Geometry;
 use super::{Known, Validation};
-use crate::model::{Branch, ElementType, Elementwise, If, Node, shape_text};
+use crate::diagnostic::Setting;
+use crate::model::{Branch, ElementType, Elementwise, If, Node, Unread, shape_text};
 
 impl<'a> Validation<'a> {
     pub(super) fn choose(&mut self, node: &'a Node, choice: &'a If) {
@@ -27,10 +28,10 @@ impl<'a> Validation<'a> {
             return;
         }
         let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else { return };
-        let (Some(then), Some(otherwise)) = (self.branch(node, &choice.then), self.branch(node, &choice.otherwise))
-        else {
-            return;
-        };
+        self.at_run_time += 1;
+        let branches = (self.branch(node, &choice.then), self.branch(node, &choice.otherwise));
+        self.at_run_time -= 1;
+        let (Some(then), Some(otherwise)) = branches else { return };
         for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
             let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
             if shapes[0] != shapes[1] {
@@ -42,6 +43,16 @@ impl<'a> Validation<'a> {
             let Some(chosen) = self.computed(node, Elementwise::Select, inputs) else { return };
             self.set(node, port, chosen);
         }
+    }
+
+    /// Refuses what the reader did not know: something takes it, or may.
+    pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
+        let mut help = why.help.clone();
+        if self.at_run_time > 0 {
+            let option = self.options.wording.of(Setting::Constant);
+            help += &format!("; or, if an input decides whether it is taken, fix that input: {option}");
+        }
+        self.error(node, &node.origin, &why.found[..], &why.valid[..], help);
     }
 
     /// Looks at a branch as if its operations stood in place of the node. `None` after an error.

@@ -124,6 +124,13 @@ impl Patches {
     }
 }
 
+/// What pads are filled with.
+enum PadValue {
+    Number(f32),
+    /// One element.
+    Computed(Known),
+}
+
 impl<'a> Validation<'a> {
     /// The axes of an operation whose windows move over the last dimensions of a tensor; `None` after an error.
     fn axes(&mut self, node: &Node, window: &Window, spatial: &[usize], kernel: &[usize]) -> Option<Vec<Axis>> {
@@ -204,8 +211,9 @@ impl<'a> Validation<'a> {
     fn padded(&mut self, node: &Node, x: &Known, axes: &[Axis], value: f32) -> Option<Known> {
         let first = self.shape_of(x).len() - axes.len();
         let mut x = x.clone();
+        let value = PadValue::Number(value);
         for (at, axis) in axes.iter().enumerate() {
-            x = self.pad_axis(node, &x, first + at, (axis.begin, axis.end), PadMode::Constant, value)?;
+            x = self.pad_axis(node, &x, first + at, (axis.begin, axis.end), PadMode::Constant, &value)?;
         }
         Some(x)
     }
@@ -218,7 +226,7 @@ impl<'a> Validation<'a> {
         axis: usize,
         (begin, end): (i64, i64),
         mode: PadMode,
-        value: f32,
+        value: &PadValue,
     ) -> Option<Known> {
         let part = |this: &mut Self, x: &Known, start: usize, step: isize, count: usize| {
             let mut shape = this.shape_of(x);
@@ -271,9 +279,16 @@ impl<'a> Validation<'a> {
             }
             let mut shape = shape.clone();
             shape[axis] = count;
+            let number = match value {
+                PadValue::Number(number) => *number,
+                PadValue::Computed(value) => {
+                    let strides = vec![0; shape.len()];
+                    return this.view(node, value, Geometry { offset: 0, strides, shape }).map(Some);
+                }
+            };
             this.foldable(node, &shape, ElementType::F32)?;
             let len = shape.iter().product();
-            Some(Some(Known::Constant(Tensor::from_f32(shape, &vec![value; len])?, element)))
+            Some(Some(Known::Constant(Tensor::from_f32(shape, &vec![number; len])?, element)))
         };
         let (first, last) = (side(self, begin, before)?, side(self, end, after)?);
         let pieces: Vec<Known> = first.into_iter().chain([x.clone()]).chain(last).collect();
@@ -287,13 +302,16 @@ impl<'a> Validation<'a> {
             return;
         };
         let value = match self.input(node, 3) {
-            None => 0.0,
-            Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f32(0),
-            Some(_) => {
-                let found = "a value for pads that is not one constant";
-                self.error(node, &node.origin, found, "one number that is known when compiling", "connect a constant");
-                return;
-            }
+            None => PadValue::Number(0.0),
+            Some(value) => match (value.tensor(), self.shape_of(&value)) {
+                (Some(tensor), _) if tensor.len() == 1 => PadValue::Number(tensor.get_f32(0)),
+                (None, shape) if shape.iter().product::<usize>() == 1 => PadValue::Computed(value),
+                (_, shape) => {
+                    let found = format!("a value for pads of shape {}", shape_text(&shape));
+                    self.error(node, &node.origin, found, "one number", "connect one number");
+                    return;
+                }
+            },
         };
         let rank = self.shape_of(&x).len();
         let axes: Option<Vec<usize>> = match node.inputs.len() {
@@ -318,7 +336,7 @@ impl<'a> Validation<'a> {
         }
         let mut padded = x;
         for ((axis, begin), end) in axes.into_iter().zip(begin).zip(end) {
-            let Some(next) = self.pad_axis(node, &padded, axis, (begin, end), mode, value) else { return };
+            let Some(next) = self.pad_axis(node, &padded, axis, (begin, end), mode, &value) else { return };
             padded = next;
         }
         self.set(node, 0, padded);
@@ -852,7 +870,8 @@ impl<'a> Validation<'a> {
                 };
                 let mut padded = x;
                 for (at, axis) in axes.iter().enumerate() {
-                    padded = self.pad_axis(node, &padded, 2 + at, (axis.begin, axis.end), mode, least)?;
+                    padded =
+                        self.pad_axis(node, &padded, 2 + at, (axis.begin, axis.end), mode, &PadValue::Number(least))?;
                 }
                 let patches = self.patches(padded, &axes, &counts);
                 let mut most: Option<Known> = None;

@@ -52,6 +52,9 @@ impl Validation<'_> {
         if function == Elementwise::PRelu {
             self.slope_by_channel(node, &mut inputs)?;
         }
+        if matches!(function, E::Mod | E::FloorMod) && inputs[0].tensor().is_none() && inputs[0].element().is_float() {
+            return self.remainder(node, function, &inputs);
+        }
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| self.shape_of(input)).collect();
         let Some(shape) = broadcast(shapes.iter().map(Vec::as_slice)) else {
             let valid = "sizes that are equal or 1, compared from the last one to the first";
@@ -307,6 +310,31 @@ impl Validation<'_> {
         let shape = self.shape_of(&inputs[0]);
         let function = Elementwise::Activation(Activation::HardSigmoid { alpha, beta });
         self.at_run_time(node, function, &inputs[..1], &shape)
+    }
+
+    /// The remainder of floats by a power of two, of which no step but the last rounds.
+    fn remainder(&mut self, node: &Node, function: Elementwise, inputs: &[Known]) -> Option<Known> {
+        let x = &inputs[0];
+        let divisor = inputs[1].tensor().filter(|tensor| tensor.len() == 1).map(|tensor| tensor.get_f32(0));
+        let is_power = |by: &f32| by.is_normal() && by.recip().is_normal() && by.to_bits() << 9 == 0;
+        let Some(by) = divisor.filter(is_power).filter(|_| inputs[1].element().is_float()) else {
+            let help = "write it as x - floor(x / b) * b";
+            self.error(
+                node,
+                &node.origin,
+                "the remainder of floats",
+                "a divisor that is a constant power of two",
+                help,
+            );
+            return None;
+        };
+        let round = if function == Elementwise::Mod { Activation::Truncate } else { Activation::Floor };
+        let [by, inverse] = [by, by.recip()].map(|number| self.number_like(x, number));
+        let (by, inverse) = (by?, inverse?);
+        let quotient = self.computed(node, Elementwise::Multiply, vec![x.clone(), inverse])?;
+        let whole = self.computed(node, Elementwise::Activation(round), vec![quotient])?;
+        let whole = self.computed(node, Elementwise::Multiply, vec![whole, by])?;
+        self.computed(node, Elementwise::Subtract, vec![x.clone(), whole])
     }
 
     /// A slope of one number a channel belongs to axis 1, whatever the other axes are; one number may have more axes than what it scales.

@@ -1,5 +1,6 @@
 //! Operations that compute nothing: they say which elements stand where.
 
+use super::limits::MOST_ELEMENTS;
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
 use super::{Known, UNDEFINED, Validation, element_count, fold};
 use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
@@ -115,6 +116,15 @@ impl Validation<'_> {
     }
 
     pub(super) fn range(&mut self, node: &Node) {
+        let number = |known: Known| {
+            let one = |tensor: &&Tensor| known.element().is_float() && tensor.len() == 1;
+            known.tensor().filter(one).map(|tensor| tensor.get_f64(0))
+        };
+        let numbers = self.inputs(node).and_then(|all| all.into_iter().map(number).collect::<Option<Vec<f64>>>());
+        if let Some(&[start, stop, step]) = numbers.as_deref() {
+            self.range_of_numbers(node, start, stop, step);
+            return;
+        }
         let [start, stop, step] =
             [(0, "the start"), (1, "the stop"), (2, "the step")].map(|(port, what)| self.integer(node, port, what));
         let (Some(start), Some(stop), Some(step)) = (start, stop, step) else { return };
@@ -133,6 +143,26 @@ impl Validation<'_> {
         match fold::range(start, step, count, element) {
             Ok(tensor) => self.set(node, 0, Known::Constant(tensor, element)),
             Err(reason) => self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED),
+        }
+    }
+
+    /// Numbers from one on, each so far from the one before: of none, nothing can be made.
+    fn range_of_numbers(&mut self, node: &Node, start: f64, stop: f64, step: f64) {
+        let count = ((stop - start) / step).ceil();
+        if !(1.0..=MOST_ELEMENTS as f64).contains(&count) {
+            let found = format!("numbers from {start} to {stop} in steps of {step}");
+            let valid = format!("1 to {MOST_ELEMENTS} numbers");
+            self.error(node, &node.origin, found, valid, "correct the start, the stop or the step");
+            return;
+        }
+        let element = self.model.values[node.outputs[0].0].element;
+        let count = count as usize;
+        if self.foldable(node, &[count], element).is_none() {
+            return;
+        }
+        let numbers: Vec<f32> = (0..count).map(|k| (start + k as f64 * step) as f32).collect();
+        if let Some(tensor) = Tensor::from_f32(vec![count], &numbers) {
+            self.set(node, 0, Known::Constant(tensor, element));
         }
     }
 
@@ -576,16 +606,17 @@ impl Validation<'_> {
         // neighbours are taken together: the first place of each run, and how many there are
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for &place in places {
+            let many = runs.len() == MOST_GATHERED;
             match runs.last_mut() {
                 Some((start, count)) if *start + *count == place => *count += 1,
+                _ if many => {
+                    let found = format!("more than {MOST_GATHERED} runs of indices in no order");
+                    let valid = format!("{MOST_GATHERED} or fewer, or a progression");
+                    self.error(node, &node.origin, found, valid, "gather from a constant, or fewer at once");
+                    return None;
+                }
                 _ => runs.push((place, 1)),
             }
-        }
-        if runs.len() > MOST_GATHERED {
-            let found = format!("{} runs of indices in no order", runs.len());
-            let valid = format!("{MOST_GATHERED} or fewer, or a progression");
-            self.error(node, &node.origin, found, valid, "gather from a constant, or fewer at once");
-            return None;
         }
         let shape = self.shape_of(data);
         let mut inputs = Vec::new();

@@ -15,6 +15,8 @@ const MOST_INTERFACE_BYTES: usize = 1 << 26;
 const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
 /// The most elements that operations on constants give, all together: some seconds.
 pub(super) const MOST_FOLDED: usize = 1 << 29;
+/// By how many elements the results of operations on constants may be more than what they are computed from, all together.
+pub(super) const MOST_GROWN: usize = 1 << 26;
 /// The most cells, Parameters and Results, each: what is generated is source, and must stay source that a compiler takes.
 const MOST_NODES: usize = 1000;
 /// The most operations, those that nothing reads included, and those of a body as often as it is looked at.

@@ -52,6 +52,10 @@ impl<'a> Validation<'a> {
     pub(super) fn iterate(&mut self, node: &'a Node, body: &'a Loop) {
         let Some(inputs) = self.inputs(node) else { return };
         let Some((cut, trips)) = self.trips(node, body, &inputs) else { return };
+        if trips == Some(0) {
+            self.never(node, body, &inputs);
+            return;
+        }
         let before = (self.diagnostics.0.len(), self.nodes.len());
         let around = std::mem::take(&mut self.wants_unrolling);
         let done = match trips {
@@ -89,6 +93,28 @@ impl<'a> Validation<'a> {
         for (port, known) in done.into_iter().flatten().enumerate() {
             self.set(node, port, known);
         }
+    }
+
+    /// A loop without iterations: what would be carried on is what it began with.
+    fn never(&mut self, node: &Node, body: &Loop, inputs: &[Known]) {
+        for (port, output) in body.outputs.iter().enumerate() {
+            let first = |input: &&LoopInput| input.back_edge == Some(output.result);
+            let carried = body.inputs.iter().find(first).filter(|_| output.concatenation.is_none());
+            match carried {
+                Some(input) => self.set(node, port, inputs[input.input].clone()),
+                None if self.is_read(node.outputs[port]) => {
+                    let found = format!("a loop of 0 iterations: output {port} would have no elements");
+                    let help = "remove the loop, or what reads this output";
+                    self.error(node, &node.origin, found, "1 iteration or more", help);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Whether something in the graph that is looked at reads a value.
+    fn is_read(&self, value: ValueId) -> bool {
+        self.model.nodes.iter().any(|node| node.inputs.contains(&value))
     }
 
     /// A loop as one, if every iteration does the same; `None` after an error.
@@ -249,8 +275,7 @@ impl<'a> Validation<'a> {
                 _ => self.integer(node, 1, "the condition")?,
             };
             if count == 0 || go == 0 {
-                self.error(node, &node.origin, "a loop of 0 iterations", "1 or more", "remove the loop");
-                return None;
+                return Some((Vec::new(), Some(0)));
             }
             // below 0: as often as the condition says
             counted = usize::try_from(count).ok();

@@ -51,7 +51,7 @@ use crate::model::{
 };
 use crate::options::{Options, State};
 use interface::names;
-use limits::{MOST_COMPUTED, MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_LOOKED_AT, MOST_OPERATIONS};
+use limits::{MOST_COMPUTED, MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_GROWN, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
 use uses::Uses;
 use variables::Variables;
@@ -174,6 +174,10 @@ struct Validation<'a> {
     operations: usize,
     /// How many elements operations on constants have given.
     folded: usize,
+    /// By how many elements what they gave is more than what they were given.
+    grown: usize,
+    /// How many branches around the node may be taken at run time.
+    at_run_time: usize,
     /// By value: what a call says of the outputs of loops that end by a condition.
     endings: HashMap<usize, until::Ending>,
     /// What an operation hands on of what it reads of that.
@@ -216,6 +220,8 @@ impl<'a> Validation<'a> {
             needs_max_steps: false,
             operations: 0,
             folded: 0,
+            grown: 0,
+            at_run_time: 0,
             endings: HashMap::new(),
             hands_on: None,
             ranges: HashMap::new(),
@@ -356,6 +362,7 @@ impl<'a> Validation<'a> {
             Op::OneHot { axis, from_end } => self.one_hot(node, *axis, *from_end),
             Op::Triangle { upper } => self.triangle(node, *upper),
             Op::EyeLike { diagonal } => self.eye_like(node, *diagonal),
+            Op::Unread(why) => self.unread(node, why),
             Op::Blocks(of) => self.blocks(node, *of),
             Op::Einsum { equation } => self.einsum(node, equation),
             Op::Resize(of) => self.resize(node, *of),
@@ -480,6 +487,9 @@ impl<'a> Validation<'a> {
             let found = format!("the output is {} in the model; the generated code gives f32", element.name());
             self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
         }
+        if let Some(&output) = node.outputs.first() {
+            self.check_stated(node, output, &shape);
+        }
         let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
         let names = names(&[own, &value.names], &node.name);
         Some(ResultValue { names, shape, element, source: self.source(&known)?, parts: None })
@@ -564,7 +574,17 @@ impl<'a> Validation<'a> {
         let none = !element.is_float() && shape.contains(&0);
         let sizes: Vec<usize> = shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
         self.computable_up_to(node, &sizes, self.most_folded(node))?;
-        self.folded = self.folded.saturating_add(shape.iter().product());
+        let count: usize = shape.iter().product();
+        let inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
+        let given = inputs.map(Tensor::len).fold(0, usize::saturating_add);
+        self.folded = self.folded.saturating_add(count);
+        self.grown = self.grown.saturating_add(count.saturating_sub(given));
+        if self.grown > MOST_GROWN {
+            let found = "operations on constants give many more elements than they are given";
+            let help = "compute with smaller tensors, and let operators broadcast them";
+            self.error_of_many(node, found, format!("{MOST_GROWN} more, all together"), help);
+            return None;
+        }
         if self.folded > MOST_FOLDED {
             let found = "operations on constants give too many elements";
             let help = "compute the constants before the model is saved";

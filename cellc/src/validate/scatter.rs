@@ -13,10 +13,12 @@ const MOST_PIECES: usize = 4096;
 /// A run of elements: of which tensor, from which on, how many.
 type Run = (usize, usize, usize);
 
-/// Adds an element to a list of runs.
+/// Adds an element to a list of runs, which ends where there are too many.
 fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
+    let many = runs.len() > MOST_PIECES;
     match runs.last_mut() {
         Some((last, start, count)) if *last == of && *start + *count == at => *count += 1,
+        _ if many => {}
         _ => runs.push((of, at, 1)),
     }
 }
@@ -25,7 +27,7 @@ impl Validation<'_> {
     /// A tensor whose elements are runs of elements of others, one after the other.
     fn of_runs(&mut self, node: &Node, of: &[&Known], runs: &[Run], shape: Vec<usize>) -> Option<Known> {
         if runs.len() > MOST_PIECES {
-            let found = format!("{} pieces of a tensor at places that are not next to each other", runs.len());
+            let found = format!("more than {MOST_PIECES} pieces of a tensor at places that are not next to each other");
             self.error(node, &node.origin, found, format!("{MOST_PIECES} or fewer"), "order the indices");
             return None;
         }
@@ -243,10 +245,10 @@ impl Validation<'_> {
         let axis = self.axis(node, axis, shapes[0].len())?;
         let fits = shapes[1] == shapes[2]
             && shapes[1].len() == shapes[0].len()
-            && shapes[1].iter().zip(&shapes[0]).enumerate().all(|(d, (a, b))| d == axis || a == b);
+            && shapes[1].iter().zip(&shapes[0]).enumerate().all(|(d, (a, b))| d == axis || a <= b);
         if !fits {
-            let valid = "indices and updates of the shape of the data, but for the axis";
-            self.shapes_differ(node, &shapes, valid, "scatter whole rows");
+            let valid = "indices and updates of one shape, which is inside that of the data along the other axes";
+            self.shapes_differ(node, &shapes, valid, "correct the indices");
             return None;
         }
         let (size, count, rank) = (shapes[0][axis], shapes[1][axis], shapes[0].len());
@@ -257,7 +259,15 @@ impl Validation<'_> {
         }
         let indices = self.counted(node, indices, size)?;
         let numbers = self.numbers_along(&indices, axis, rank, size, 1)?;
-        let mut whole = data.clone();
+        // what the indices do not reach along other axes stays as it is
+        let mut reached = shapes[1].clone();
+        reached[axis] = size;
+        let own = strides(&shapes[0]);
+        let part = |offset: usize, shape: &[usize]| {
+            let strides = own.iter().map(|&stride| stride as isize).collect();
+            Geometry { offset, strides, shape: shape.to_vec() }
+        };
+        let mut whole = self.view(node, data, part(0, &reached))?;
         for k in 0..count {
             let [index, update] = [&indices, updates].map(|of| {
                 let own = strides(&shapes[1]);
@@ -272,6 +282,13 @@ impl Validation<'_> {
                 Some(function) => self.computed(node, function, vec![whole.clone(), update?])?,
             };
             whole = self.computed(node, Elementwise::Select, vec![is_meant, new, whole])?;
+        }
+        for d in (0..rank).rev().filter(|&d| shapes[1][d] < shapes[0][d] && d != axis) {
+            let offset = reached[d] * own[d];
+            reached[d] = shapes[0][d] - reached[d];
+            let rest = self.view(node, data, part(offset, &reached))?;
+            reached[d] = shapes[0][d];
+            whole = self.put_together(node, &[whole, rest], d as i64)?;
         }
         Some(whole)
     }

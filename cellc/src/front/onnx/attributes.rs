@@ -1,6 +1,6 @@
 //! The attributes of a node: each is taken once, by its name and type; what is left over has no known meaning.
 
-use super::proto::{AttributeProto, GraphProto, TensorProto};
+use super::proto::{AttributeProto, GraphProto, SparseTensorProto, TensorProto};
 use crate::diagnostic::quoted;
 
 /// The attributes that no one has taken yet.
@@ -23,6 +23,7 @@ fn type_name(number: i32) -> &'static str {
         8 => "texts",
         9 => "tensors",
         10 => "graphs",
+        11 => "a sparse tensor",
         _ => "of a type that is not read",
     }
 }
@@ -43,6 +44,7 @@ fn type_of(attribute: &AttributeProto) -> i32 {
                 !attribute.strings.is_empty(),
                 !attribute.tensors.is_empty(),
                 !attribute.graphs.is_empty(),
+                attribute.sparse_tensor.is_some(),
             ];
             held.iter().position(|&held| held).map_or(0, |at| at as i32 + 1)
         }
@@ -126,6 +128,10 @@ impl Attributes {
 
     pub(super) fn tensor(&mut self, name: &str) -> Option<TensorProto> {
         self.take(name, &[4])?.t
+    }
+
+    pub(super) fn sparse(&mut self, name: &str) -> Option<SparseTensorProto> {
+        self.take(name, &[11])?.sparse_tensor
     }
 
     pub(super) fn graph(&mut self, name: &str) -> Option<GraphProto> {

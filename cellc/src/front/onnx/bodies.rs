@@ -2,7 +2,10 @@
 
 use super::graph::{Call, GraphReader, Level};
 use super::proto::GraphProto;
-use crate::model::{Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, ValueId};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::model::{
+    Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread, ValueId,
+};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -18,7 +21,8 @@ fn results(level: &Level) -> Vec<ElementType> {
     model.results.iter().map(|&node| model.values[model.nodes[node].inputs[0].0].element).collect()
 }
 
-fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Level> {
+/// A branch, or why it could not be read; `None` after an error.
+fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Result<Level, Vec<Diagnostic>>> {
     let Some(graph) = call.attributes.graph(name) else {
         reader.error(format!("no {name}"), "a graph for either case", "export the model again");
         return None;
@@ -27,11 +31,41 @@ fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Opti
     if !reader.enter() {
         return None;
     }
-    let (before, outputs) = (reader.errors(), graph.output.len());
+    let (before, said, outputs) = (reader.errors(), reader.diagnostics.0.len(), graph.output.len());
     (reader.read_body)(reader, graph, Some(&[]));
     let level = reader.leave();
     reader.rename(own);
-    whole(reader, level, before, outputs)
+    // what the file as a whole is refused for says no layer
+    let new = &reader.diagnostics.0[said..];
+    let is_of_layer = |problem: &Diagnostic| problem.severity != Severity::Error || problem.layer.is_some();
+    if reader.errors() > before && new.iter().all(is_of_layer) {
+        let new = reader.diagnostics.0.split_off(said);
+        return Some(Err(new.into_iter().filter(|problem| problem.severity == Severity::Error).collect()));
+    }
+    whole(reader, level, before, outputs).map(Ok)
+}
+
+/// A branch that is refused if it is chosen.
+fn unread(reader: &mut GraphReader<'_>, problems: Vec<Diagnostic>, elements: &[ElementType]) -> Option<Level> {
+    let own = reader.named();
+    if !reader.enter() {
+        return None;
+    }
+    for (at, problem) in problems.into_iter().enumerate() {
+        let label = problem.layer.unwrap_or_default();
+        let (name, _) = label.split_once(" (").unwrap_or_default();
+        reader.rename((label.clone(), name.trim_matches('"').to_owned()));
+        let (valid, help) = (problem.valid.unwrap_or_default(), problem.help.unwrap_or_default());
+        let op = Op::Unread(Box::new(Unread { found: problem.found, valid, help }));
+        // the first stands for all outputs
+        let of = if at == 0 { elements.to_vec() } else { Vec::new() };
+        for value in reader.ops_of(op, Vec::new(), of, Vec::new()) {
+            reader.result("", value);
+        }
+    }
+    let level = reader.leave();
+    reader.rename(own);
+    Some(level)
 }
 
 /// A body of which nothing is missing. What is, has been reported, here or in what it depends on.
@@ -42,7 +76,19 @@ pub(super) fn whole(reader: &mut GraphReader<'_>, level: Level, errors_before: u
 pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let then = branch(reader, call, "then_branch");
     let otherwise = branch(reader, call, "else_branch");
-    let (then, otherwise) = (then?, otherwise?);
+    let (then, otherwise) = match (then?, otherwise?) {
+        (Ok(then), Ok(otherwise)) => (then, otherwise),
+        // which branch is chosen may be known when compiling
+        (Ok(then), Err(problems)) => {
+            let otherwise = unread(reader, problems, &results(&then))?;
+            (then, otherwise)
+        }
+        (Err(problems), Ok(otherwise)) => (unread(reader, problems, &results(&otherwise))?, otherwise),
+        (Err(of_then), Err(of_otherwise)) => {
+            reader.diagnostics.0.extend(of_then.into_iter().chain(of_otherwise));
+            return None;
+        }
+    };
     let elements = results(&then);
     if elements.len() != results(&otherwise).len() {
         let found = format!("branches with {} and {} outputs", elements.len(), results(&otherwise).len());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::attributes::Attributes;
 use super::nodes::{Functions, Versions};
-use super::proto::GraphProto;
+use super::proto::{GraphProto, SparseTensorProto, TensorProto};
 use super::tensors::{Folder, Wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
@@ -111,6 +111,14 @@ impl<'f> GraphReader<'f> {
     pub(super) fn value(&mut self, name: &str) -> Option<ValueId> {
         let at = (0..self.levels.len()).rev().find(|&at| self.levels[at].names.contains_key(name))?;
         let mut value = self.levels[at].names[name];
+        // nothing is read of an empty tensor, which stands for an input that is left out
+        if at + 1 < self.levels.len()
+            && let Some(tensor) = self.known_at(at, value).filter(Tensor::is_empty)
+        {
+            let own = self.constant_named(name, &tensor);
+            self.level().names.insert(name.to_owned(), own);
+            return Some(own);
+        }
         // a body reads what is around it through Parameters of its own
         for inner in at + 1..self.levels.len() {
             let Value { element, shape, .. } = self.levels[inner - 1].graph.model.values[value.0].clone();
@@ -152,13 +160,25 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// The tensor that a value is, if it is written in the graph that is read.
+    /// The tensor that a value is, if it is written in the graph that is read or in one around it.
     pub(super) fn known(&mut self, value: ValueId) -> Option<Tensor> {
-        let nodes = &self.level().graph.model.nodes;
-        nodes.iter().rev().find(|node| node.outputs.first() == Some(&value)).and_then(|node| match &node.op {
-            Op::Constant(tensor) => Some(tensor.clone()),
-            _ => None,
-        })
+        self.known_at(self.levels.len() - 1, value)
+    }
+
+    fn known_at(&self, mut at: usize, mut value: ValueId) -> Option<Tensor> {
+        loop {
+            let Level { graph, captured, .. } = &self.levels[at];
+            let nodes = &graph.model.nodes;
+            let made = nodes.iter().rposition(|node| node.outputs.first() == Some(&value))?;
+            match &nodes[made].op {
+                Op::Constant(tensor) => return Some(tensor.clone()),
+                Op::Parameter => {
+                    let of = |(_, parameter): &&(ValueId, usize)| graph.model.parameters[*parameter] == made;
+                    (at, value) = (at.checked_sub(1)?, captured.iter().find(of)?.0);
+                }
+                _ => return None,
+            }
+        }
     }
 
     /// A constant.
@@ -237,7 +257,7 @@ impl<'f> GraphReader<'f> {
             .collect();
         level.graph.kind = label;
         level.graph.node(&name, op, inputs, outputs.clone(), ledger, &Origin::Unknown);
-        level.ranks.extend(rank.map(|rank| (outputs[0], rank)));
+        level.ranks.extend(outputs.first().copied().zip(rank));
         outputs
     }
 
@@ -264,14 +284,19 @@ impl<'f> GraphReader<'f> {
     }
 
     /// Reads a tensor of an attribute.
-    pub(super) fn tensor(&mut self, tensor: &super::proto::TensorProto) -> Option<Tensor> {
-        match self.folder.tensor(tensor) {
-            Ok(tensor) => Some(tensor),
-            Err(wrong) => {
-                self.error(wrong.found, wrong.valid, wrong.help);
-                None
-            }
-        }
+    pub(super) fn tensor(&mut self, tensor: &TensorProto) -> Option<Tensor> {
+        let read = self.folder.tensor(tensor);
+        self.or_error(read)
+    }
+
+    /// Reads a tensor of which only some elements are written.
+    pub(super) fn sparse(&mut self, sparse: &SparseTensorProto) -> Option<Tensor> {
+        let read = self.folder.sparse(sparse);
+        self.or_error(read)
+    }
+
+    fn or_error(&mut self, read: Result<Tensor, Wrong>) -> Option<Tensor> {
+        read.map_err(|wrong| self.error(wrong.found, wrong.valid, wrong.help)).ok()
     }
 
     /// Remembers what messages call the node that is read, while graphs inside it are.

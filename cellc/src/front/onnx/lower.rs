@@ -3,13 +3,22 @@
 use std::collections::HashSet;
 
 use super::attributes::Attributes;
+use super::dated;
 use super::graph::{Call, GraphReader, Level};
 use super::nodes::{Functions, OnnxNode, TooMany, domain, expanded, needed, versions};
-use super::proto::{FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto};
+use super::proto::{
+    DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto,
+};
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Dim, ElementType, Model, Op, ValueId};
+
+/// A tensor with a name, all of whose elements are written or only some.
+enum Initializer<'g> {
+    Dense(&'g TensorProto),
+    Sparse(&'g SparseTensorProto),
+}
 
 impl<'f> GraphReader<'f> {
     /// The model of a file, and what is wrong.
@@ -98,14 +107,6 @@ impl<'f> GraphReader<'f> {
 
     /// Reads a graph into the current level. `parameters`: what its inputs are where it is a body; none: it is the model.
     fn body(&mut self, graph: GraphProto, parameters: Option<&[ValueId]>) {
-        if !graph.sparse_initializer.is_empty() {
-            let found = format!("{} sparse initializers", graph.sparse_initializer.len());
-            self.refuse(Wrong::new(
-                found,
-                "tensors of which all elements are written",
-                "export the model without sparsity",
-            ));
-        }
         let mut known: HashSet<String> = HashSet::new();
         let nodes = match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
             Ok(nodes) => nodes,
@@ -116,8 +117,11 @@ impl<'f> GraphReader<'f> {
         };
         let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
         let (nodes_needed, read) = needed(&nodes, outputs);
-        for tensor in &graph.initializer {
-            let name = tensor.name.clone().unwrap_or_default();
+        let dense = graph.initializer.iter().map(|tensor| (&tensor.name, Initializer::Dense(tensor)));
+        let sparse = graph.sparse_initializer.iter();
+        let sparse = sparse.filter_map(|tensor| Some((&tensor.values.as_ref()?.name, Initializer::Sparse(tensor))));
+        for (name, tensor) in dense.chain(sparse) {
+            let name = name.clone().unwrap_or_default();
             if !known.insert(name.clone()) {
                 let found = format!("two initializers called {}", quoted(&name));
                 self.refuse(Wrong::new(found, "one initializer of each name", "export the model again"));
@@ -128,12 +132,13 @@ impl<'f> GraphReader<'f> {
             }
             self.label = format!("{} (initializer)", quoted(&name));
             self.name = name.clone();
-            match self.folder.tensor(tensor) {
-                Ok(tensor) => {
-                    let value = self.constant_named(&name, &tensor);
-                    self.define(&name, value);
-                }
-                Err(wrong) => self.error(wrong.found, wrong.valid, wrong.help),
+            let tensor = match tensor {
+                Initializer::Dense(tensor) => self.tensor(tensor),
+                Initializer::Sparse(tensor) => self.sparse(tensor),
+            };
+            if let Some(tensor) = tensor {
+                let value = self.constant_named(&name, &tensor);
+                self.define(&name, value);
             }
         }
         match parameters {
@@ -160,7 +165,44 @@ impl<'f> GraphReader<'f> {
                 continue;
             };
             self.result(name, value);
+            self.declared(value, output, parameters.is_none());
         }
+        for info in &graph.value_info {
+            let name = info.name.as_deref().unwrap_or_default();
+            if let Some(&value) = self.level().names.get(name) {
+                self.label = format!("{} (value_info)", quoted(name));
+                self.declared(value, info, false);
+            }
+        }
+    }
+
+    /// Judges what a file declares of a value that is computed: a type that it does not have is an error. Its shape is compared where it is known.
+    fn declared(&mut self, value: ValueId, info: &ValueInfoProto, is_output: bool) {
+        let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else { return };
+        let own = self.element(value);
+        if let Some(element) = tensor.elem_type.and_then(|number| element_type(number).ok())
+            && element != own
+        {
+            let found = format!("declared as {}, and computed as {}", element.name(), own.name());
+            self.error(found, "one type", "correct the declaration, or convert the value by Cast");
+        }
+        let Some(given) = &tensor.shape else { return };
+        let dims: Vec<Dim> = given.dim.iter().map(|dim| self.size(dim)).collect();
+        let level = self.level();
+        let model = &mut level.graph.model;
+        let place = if is_output { model.nodes[*model.results.last().expect("just added")].outputs[0] } else { value };
+        let shape = &mut model.values[place.0].shape;
+        if shape.is_none() {
+            *shape = Some(dims);
+        }
+    }
+
+    /// A size that a file declares.
+    fn size(&self, dim: &DimensionProto) -> Dim {
+        let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
+        let written = dim.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
+        // what is not known is written in several ways
+        fixed.or(written).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)
     }
 
     /// The inputs of the model.
@@ -202,16 +244,7 @@ impl<'f> GraphReader<'f> {
                 if let Some(name) = named.filter(|name| !self.dimensions.contains(name)) {
                     self.dimensions.push(name.clone());
                 }
-                let fixed = named.and_then(|name| self.size_of(name));
-                dims.push(match (fixed, dim.dim_value) {
-                    (Some(size), _) => Dim::Fixed(size),
-                    (None, Some(size)) if size > 0 => match usize::try_from(size) {
-                        Ok(size) => Dim::Fixed(size),
-                        Err(_) => return None,
-                    },
-                    // what is not known is written in several ways
-                    (None, _) => Dim::Dynamic { min: 0, max: None },
-                });
+                dims.push(self.size(dim));
             }
             shape = Some(dims);
         }
@@ -253,6 +286,9 @@ impl<'f> GraphReader<'f> {
             self.error(found, format!("{} or later", row.versions[0]), "export the model again");
             return;
         };
+        if of.is_empty() && !dated::check(self, &node.proto, &op_type, node.version) {
+            return;
+        }
         self.lower(node, row, version, read);
     }
 

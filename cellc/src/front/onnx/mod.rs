@@ -3,6 +3,7 @@
 mod arrange;
 mod attributes;
 mod bodies;
+mod dated;
 mod graph;
 mod lower;
 mod nodes;
@@ -25,6 +26,8 @@ use prost::Message;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
+#[cfg(feature = "internals")]
+pub use dated::{DATED, Dated, Part};
 use graph::GraphReader;
 use proto::ModelProto;
 #[cfg(feature = "internals")]
@@ -79,7 +82,7 @@ fn read_from(
     }
     let message =
         ModelProto::decode(bytes).map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;
-    let mut folder = Folder { path: folder.map(Path::to_owned), files: Vec::new() };
+    let mut folder = Folder { path: folder.map(Path::to_owned), files: Vec::new(), sparse: 0 };
     let (mut model, diagnostics) = GraphReader::model(message, &mut folder, dims);
     model.files.push(input_file(name.to_owned(), bytes));
     let beside = folder.files.iter().map(|(name, bytes)| input_file(name.clone(), bytes));

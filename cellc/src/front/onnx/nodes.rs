@@ -2,11 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use prost::Message;
+
 use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
 use crate::diagnostic::quoted;
 
 /// The most nodes of a model, those of functions counted as often as they are called.
-pub(super) const MOST_NODES: usize = 1 << 18;
+pub(super) const MOST_NODES: usize = 1 << 16;
+
+/// The most bytes of what calls of functions put in their places.
+const MOST_CALLED: usize = 1 << 26;
 
 /// The most graphs inside each other.
 pub(super) const MOST_NESTED: usize = 16;
@@ -69,6 +74,11 @@ pub(super) fn graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
     node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
 }
 
+/// How many nodes a node is, with those of the graphs inside it.
+fn nodes_of(node: &NodeProto) -> usize {
+    1 + graphs(node).flat_map(|graph| &graph.node).map(nodes_of).sum::<usize>()
+}
+
 /// The nodes of a list with every call of a function replaced by the nodes of its body.
 pub(super) fn expanded(
     nodes: Vec<NodeProto>,
@@ -85,7 +95,7 @@ pub(super) fn expanded(
         .map(|(index, proto)| (OnnxNode { version: of(&proto, versions), proto, index, function: None }, 0))
         .collect();
     waiting.reverse();
-    let mut calls = 0;
+    let (mut calls, mut bytes) = (0, 0);
     while let Some((node, depth)) = waiting.pop() {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let key =
@@ -106,13 +116,19 @@ pub(super) fn expanded(
             );
             return Err(TooMany { found, help: "correct a function that calls itself, or simplify the model" });
         }
-        let (own, _) = self::versions(&function.opset_import);
-        let body = called(function, &node.proto, calls);
-        calls += 1;
-        *count += body.len();
+        // before the body is copied, with the graphs inside its nodes
+        *count += function.node.iter().map(nodes_of).sum::<usize>();
         if *count > MOST_NODES {
             return Err(too_many_nodes());
         }
+        bytes += function.node.iter().map(Message::encoded_len).sum::<usize>();
+        if bytes > MOST_CALLED {
+            let found = format!("functions of more than {} MiB, each counted at each call", MOST_CALLED >> 20);
+            return Err(TooMany { found, help: "let functions take their tensors as inputs" });
+        }
+        let (own, _) = self::versions(&function.opset_import);
+        let body = called(function, &node.proto, calls);
+        calls += 1;
         let body = body.into_iter().enumerate().map(|(index, proto)| {
             let version = own.get(domain(proto.domain.as_deref())).copied();
             let version = version.unwrap_or_else(|| of(&proto, versions));

@@ -198,7 +198,7 @@ pub(super) fn identity(_: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
 }
 
 pub(super) fn dropout(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    ["ratio", "seed", "is_test"].iter().for_each(|name| call.attributes.ignore(name));
+    ["ratio", "seed"].iter().for_each(|name| call.attributes.ignore(name));
     if let Some(training) = call.input(2) {
         let known = reader.known(training).filter(|tensor| tensor.len() == 1);
         if known.is_none_or(|tensor| tensor.get_f64(0) != 0.0) {
@@ -236,6 +236,9 @@ pub(super) fn constant(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
     let tensor = if attributes.has("value") {
         let tensor = attributes.tensor("value")?;
         reader.tensor(&tensor)?
+    } else if attributes.has("sparse_value") {
+        let sparse = attributes.sparse("sparse_value")?;
+        reader.sparse(&sparse)?
     } else if let Some(value) = attributes.float("value_float") {
         Tensor::from_f32(Vec::new(), &[value])?
     } else if let Some(value) = attributes.int("value_int") {
@@ -246,7 +249,11 @@ pub(super) fn constant(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
         Tensor::from_i64(shape_of(values.len()), &values)?
     } else {
         let found = format!("a constant given by {}", attributes.rest().join(", "));
-        reader.error(found, "value, value_float, value_floats, value_int, value_ints", "export the model again");
+        reader.error(
+            found,
+            "value, sparse_value, value_float, value_floats, value_int, value_ints",
+            "export the model again",
+        );
         return None;
     };
     Some(vec![reader.constant(&tensor)])

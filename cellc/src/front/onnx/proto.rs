@@ -109,7 +109,7 @@ messages! {
         15 many message type_protos: Other,
         20 one int32 r#type: i32,
         21 one string ref_attr_name: String,
-        22 one message sparse_tensor: Other,
+        22 one message sparse_tensor: SparseTensorProto,
         23 many message sparse_tensors: Other,
     }
     /// A name, and the type behind it.
@@ -158,6 +158,8 @@ messages! {
     /// A tensor of which only some elements are written.
     SparseTensorProto {
         1 one message values: TensorProto,
+        2 one message indices: TensorProto,
+        3 many int64 dims: i64,
     }
     /// A pair of texts.
     StringStringEntryProto {

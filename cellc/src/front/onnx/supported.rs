@@ -113,7 +113,13 @@ pub static SUPPORTED: &[Supported] = &[
     row("Abs", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Abs), "elementwise"),
     row("Floor", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Floor), "elementwise"),
     row("Ceil", &[6, 13], 1..=1, |r, c| o::unary(r, c, E::Ceiling), "elementwise"),
-    row("Mod", &[10, 13], 2..=2, o::modulo, "integers; a divisor that is never 0"),
+    row(
+        "Mod",
+        &[10, 13],
+        2..=2,
+        o::modulo,
+        "integers, of a divisor that is never 0; floats of a constant power of two",
+    ),
     row("Round", &[11, 22], 1..=1, |r, c| o::unary(r, c, E::Round), "elementwise; to the even one of two"),
     row("Sign", &[9, 13], 1..=1, |r, c| o::unary(r, c, E::Sign), "elementwise"),
     row("IsNaN", &[9, 13, 20], 1..=1, o::is_nan, "elementwise"),
@@ -188,7 +194,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("GatherElements", &[11, 13], 2..=2, o::gather_elements, "any indices, as Gather"),
     row("Expand", &[8, 13], 2..=2, o::expand, "a constant shape"),
     row("Tile", &[6, 13], 2..=2, o::tile, "constant repeats"),
-    row("Range", &[11, 27], 3..=3, o::range, "computed when compiling; integers"),
+    row("Range", &[11, 27], 3..=3, o::range, "computed when compiling"),
     row(
         "ReverseSequence",
         &[10],

@@ -6,12 +6,15 @@ use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::proto::{StringStringEntryProto, TensorProto};
+use super::proto::{SparseTensorProto, StringStringEntryProto, TensorProto};
 use crate::diagnostic::quoted;
 use crate::model::{ElementType, Tensor};
 
 /// The most bytes of one tensor.
 const MOST_BYTES: u64 = 1 << 31;
+
+/// The most elements of all tensors of which only some are written.
+const MOST_SPARSE: usize = 1 << 25;
 
 /// The number that says that the data are in another file.
 const EXTERNAL: i32 = 1;
@@ -69,15 +72,17 @@ pub(super) struct Folder {
     pub(super) path: Option<PathBuf>,
     /// The external files that were read, by name and bytes, in order.
     pub(super) files: Vec<(String, Arc<Vec<u8>>)>,
+    /// The elements of all sparse tensors that were read.
+    pub(super) sparse: usize,
 }
 
 impl Folder {
     /// The shape that a tensor states.
-    fn shape(tensor: &TensorProto) -> Result<Vec<usize>, Wrong> {
-        let shape: Option<Vec<usize>> = tensor.dims.iter().map(|&size| usize::try_from(size).ok()).collect();
+    fn shape(dims: &[i64]) -> Result<Vec<usize>, Wrong> {
+        let shape: Option<Vec<usize>> = dims.iter().map(|&size| usize::try_from(size).ok()).collect();
         let wrong = || {
             let valid = "sizes of 0 or more, at most 2 GiB in all";
-            Wrong::new(format!("a tensor of shape {:?}", tensor.dims), valid, SAVE_AGAIN)
+            Wrong::new(format!("a tensor of shape {dims:?}"), valid, SAVE_AGAIN)
         };
         let shape = shape.ok_or_else(wrong)?;
         let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
@@ -90,7 +95,7 @@ impl Folder {
     /// The tensor that a message stands for.
     pub(super) fn tensor(&mut self, tensor: &TensorProto) -> Result<Tensor, Wrong> {
         let element = element_type(tensor.data_type.unwrap_or(0))?;
-        let shape = Self::shape(tensor)?;
+        let shape = Self::shape(&tensor.dims)?;
         let count: usize = shape.iter().product();
         let wanted = element.bytes(count).filter(|&bytes| bytes as u64 <= MOST_BYTES);
         let wanted =
@@ -123,6 +128,46 @@ impl Folder {
         }
         let found = || Wrong::new("a tensor whose shape does not fit its data", "one that does", SAVE_AGAIN);
         Tensor::new(shape, element, Arc::new(bytes), 0..wanted).ok_or_else(found)
+    }
+
+    /// A tensor of which only some elements are written: the others are 0.
+    pub(super) fn sparse(&mut self, sparse: &SparseTensorProto) -> Result<Tensor, Wrong> {
+        let wrong = |found: String, valid: &str| Wrong::new(found, valid, SAVE_AGAIN);
+        let Some(values) = &sparse.values else {
+            return Err(wrong("a sparse tensor without values".to_owned(), "its values"));
+        };
+        let values = self.tensor(values)?;
+        let shape = Self::shape(&sparse.dims)?;
+        let (element, count) = (values.element(), shape.iter().product::<usize>());
+        self.sparse = self.sparse.saturating_add(count);
+        if self.sparse > MOST_SPARSE {
+            let found = format!("a sparse tensor of shape {shape:?}");
+            return Err(wrong(found, "at most 2^25 elements, those of all sparse tensors together"));
+        }
+        let size = element.size();
+        if matches!(element, ElementType::I4 | ElementType::U4) {
+            return Err(wrong(format!("a sparse tensor of {}", element.name()), "elements of a byte or more"));
+        }
+        let indices = match &sparse.indices {
+            Some(indices) => self.tensor(indices)?,
+            None => Tensor::from_i64(vec![0], &[]).expect("no elements"),
+        };
+        let places = of_indices(&indices, values.len(), &shape);
+        let Some(places) = places.filter(|_| values.shape().len() == 1) else {
+            let found = format!(
+                "a sparse tensor of shape {shape:?} with values of shape {:?} and indices of shape {:?}",
+                values.shape(),
+                indices.shape()
+            );
+            return Err(wrong(found, "one index inside of the shape for each value, ascending"));
+        };
+        let mut bytes = vec![0; count * size];
+        for (from, place) in values.bytes().chunks(size).zip(places) {
+            bytes[place * size..][..size].copy_from_slice(from);
+        }
+        let len = bytes.len();
+        let found = || wrong(format!("a sparse tensor of shape {shape:?}"), "a shape that fits");
+        Tensor::new(shape.clone(), element, Arc::new(bytes), 0..len).ok_or_else(found)
     }
 
     /// The bytes of a file beside the model, and which of them are meant.
@@ -197,6 +242,31 @@ impl Folder {
         }
         Ok((bytes, start..end))
     }
+}
+
+/// The places of the elements of a sparse tensor among all elements: an index counts these, or has a number for each dimension. `None` where one is
+/// outside, or not behind the one before it.
+fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<usize>> {
+    let depth = match indices.shape() {
+        [count] if *count == values => 1,
+        [count, depth] if *count == values && *depth == shape.len() => *depth,
+        _ => return None,
+    };
+    let whole = [shape.iter().product()];
+    let sizes = if indices.shape().len() == 1 { &whole[..] } else { shape };
+    let mut places: Vec<usize> = Vec::with_capacity(values);
+    for value in 0..values {
+        let mut place = 0;
+        for (d, &size) in sizes.iter().enumerate() {
+            let index = usize::try_from(indices.get_i64(value * depth + d)?).ok().filter(|&index| index < size)?;
+            place = place * size + index;
+        }
+        if places.last().is_some_and(|&last| last >= place) {
+            return None;
+        }
+        places.push(place);
+    }
+    Some(places)
 }
 
 /// The bytes of a tensor whose elements stand in a field of their own type.

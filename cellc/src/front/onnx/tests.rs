@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use super::dated::{DATED, Dated, Part};
 use super::read_from;
-use super::supported::{LATEST, OLDEST};
+use super::supported::{LATEST, OLDEST, find};
 use crate::diagnostic::Diagnostics;
 use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor, ValidOp};
 use crate::options::Options;
@@ -713,4 +714,233 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
         assert!(said.contains(words), "{said}");
     }
     assert!(!said.contains("h0"), "{said}");
+}
+
+/// Every attribute and input that came or went, on both sides of the operator set that brought the change.
+#[test]
+fn what_an_operator_set_does_not_have_is_refused_by_name() {
+    let said = |operator: &str, part: &Part, set: i64| {
+        let (inputs, rest) = match *part {
+            Part::Attribute(name) => (vec!["x"], long(5, &[long(1, name.as_bytes()), int(3, 1), int(20, 2)].concat())),
+            Part::Input(place) => ([vec![""; place], vec!["x"]].concat(), Vec::new()),
+        };
+        let node = long(1, &node(operator, &inputs, "y", &rest));
+        let graph = [node, long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
+        read(&file(&graph, set), None).err().map(|problems| problems.to_string()).unwrap_or_default()
+    };
+    for Dated { part, since, until, operators } in DATED {
+        for operator in *operators {
+            let row = find("", operator).unwrap_or_else(|| panic!("{operator} is not read"));
+            let has = |set: i64| set >= OLDEST.max(row.versions[0]);
+            let changes = [Some((*since, since - 1)), until.map(|until| (until - 1, until))];
+            let [came, went] = changes.map(|sets| sets.filter(|&(with, without)| has(with) && has(without)));
+            assert!(
+                came.is_some() != went.is_some(),
+                "{operator}, {part:?}: one change between the sets that are read"
+            );
+            let (with, without) = came.or(went).unwrap();
+            let words = match part {
+                Part::Attribute(name) => format!("the attribute {name}: operator set {without} does not have it"),
+                Part::Input(place) => format!("input {place}, \"x\": operator set {without} does not have it"),
+            };
+            let refused = said(operator, part, without);
+            let side = if came.is_some() { "later" } else { "earlier" };
+            assert!(
+                refused.contains(&words) && refused.contains(&format!("{with} or {side}")),
+                "{operator}: {refused}"
+            );
+            let other = said(operator, part, with);
+            assert!(!other.contains("does not have it"), "{operator} of set {with}: {other}");
+        }
+    }
+}
+
+#[test]
+fn attributes_of_no_operator_set_that_is_read_are_refused() {
+    let flag = |name: &str| long(5, &[long(1, name.as_bytes()), int(3, 1), int(20, 2)].concat());
+    let graph =
+        [long(1, &node("Dropout", &["x"], "y", &flag("is_test"))), long(11, &value("x", 3)), long(12, &value("y", 3))];
+    let said = read(&file(&graph.concat(), 7), None).expect_err("it is refused").to_string();
+    assert!(said.contains("\"is_test\" has no known meaning"), "{said}");
+}
+
+/// An output or a value in between that is declared as what it is not.
+#[test]
+fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of() {
+    let of = |name: &str, number: i64, len: i64| {
+        let shape = long(2, &long(1, &int(1, len)));
+        [long(1, name.as_bytes()), long(2, &long(1, &[int(1, number), shape].concat()))].concat()
+    };
+    let graph = |inner: Vec<u8>, outer: Vec<u8>| {
+        let nodes = [long(1, &node("Relu", &["x"], "t", &[])), long(1, &node("Tanh", &["t"], "y", &[]))].concat();
+        file(&[nodes, long(11, &value("x", 3)), long(12, &outer), long(13, &inner)].concat(), 17)
+    };
+    let (model, problems) = read(&graph(of("t", 1, 3), of("y", 1, 3)), None).expect("all is as declared");
+    let (_, warnings) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(problems.0.is_empty() && warnings.0.is_empty(), "{problems}{warnings}");
+    for (inner, outer, place) in [(1, 7, "\"y\" (output)"), (9, 1, "\"t\" (value_info)"), (1, 10, "\"y\" (output)")] {
+        let said = read(&graph(of("t", inner, 3), of("y", outer, 3)), None).expect_err("one is wrong").to_string();
+        assert!(said.contains(place) && said.contains("and computed as f32"), "{said}");
+    }
+    for (inner, outer) in [(3, 4), (5, 3)] {
+        let (model, _) = read(&graph(of("t", 1, inner), of("y", 1, outer)), None).expect("it is read");
+        let (valid, warnings) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        let text = warnings.to_string();
+        assert!(
+            text.contains(&format!("the shape [{}]", inner.max(outer))) && text.contains("[3], which is used"),
+            "{text}"
+        );
+        assert_eq!((warnings.0.len(), &valid.results[0].shape[..]), (1, &[3][..]), "{text}");
+    }
+}
+
+/// A branch with an operator that is not read: refused where it may be taken, with the name of its node.
+#[test]
+fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
+    let branch = |name: &str, operator: &str| {
+        let graph = [long(1, &node(operator, &["x"], "z", &long(3, b"inner"))), long(12, &value("z", 3))].concat();
+        graph_attribute(name, &graph)
+    };
+    let of = |condition: Option<i64>, then: &str, otherwise: &str| {
+        let branches = [branch("then_branch", then), branch("else_branch", otherwise)].concat();
+        let condition = match condition {
+            Some(value) => called("c", 9, &[], &long(5, &ints(&[value]))),
+            None => long(11, &scalar("c", 9)),
+        };
+        let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
+        let bytes = file(&[long(1, &node("If", &["c"], "y", &branches)), condition, ends].concat(), 17);
+        let (model, _) = read(&bytes, None).map_err(|problems| problems.to_string())?;
+        let (valid, _) = validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
+        Ok::<_, String>(valid.nodes.len())
+    };
+    for (then, otherwise, wrong) in [("Det", "Relu", 1), ("Relu", "Det", 0)] {
+        assert_eq!(of(Some(1 - wrong), then, otherwise), Ok(1));
+        for condition in [Some(wrong), None] {
+            let said = of(condition, then, otherwise).expect_err("it may be taken");
+            assert!(said.contains("this operator is not read") && said.contains("\"inner\" (Det, node 0"), "{said}");
+        }
+    }
+    assert!(of(Some(0), "Det", "NonZero").expect_err("neither is read").contains("NonZero"));
+}
+
+/// In a branch, too, where the empty tensor is one of the graph around it.
+#[test]
+fn an_empty_tensor_around_a_branch_is_left_out_inside() {
+    let text =
+        |name: &str, value: &str| long(5, &[long(1, name.as_bytes()), long(4, value.as_bytes()), int(20, 3)].concat());
+    let rest = [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")].concat();
+    let inner =
+        [long(1, &node("Resize", &["x", "none", "none", "sizes"], "z", &rest)), long(12, &value("z", 6))].concat();
+    let branches = [graph_attribute("then_branch", &inner), graph_attribute("else_branch", &inner)].concat();
+    let graph = [
+        long(1, &node("If", &["c"], "y", &branches)),
+        called("sizes", 7, &[1], &long(7, &ints(&[6]))),
+        called("none", 1, &[0], &[]),
+        long(11, &scalar("c", 9)),
+        long(11, &value("x", 3)),
+        long(12, &value("y", 6)),
+    ];
+    let (model, _) = read(&file(&graph.concat(), 11), None).unwrap_or_else(|problems| panic!("{problems}"));
+    let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(valid.results[0].shape, [6]);
+}
+
+/// `y = x + s`, where `s` is a sparse tensor: dims, then indices with their dims, then values.
+fn with_sparse(dims: &[i64], indices: (&[i64], &[i64]), values: &[f32], as_attribute: bool) -> Vec<u8> {
+    let inner = |field: Vec<u8>| {
+        // without the number and the length that make it an initializer
+        let start = 1 + field[1..].iter().position(|byte| byte & 128 == 0).expect("the length ends") + 1;
+        field[start..].to_vec()
+    };
+    let values = inner(called("s", 1, &[values.len() as i64], &long(4, &floats(values))));
+    let indices = inner(called("", 7, indices.0, &long(7, &ints(indices.1))));
+    let sparse = [long(1, &values), long(2, &indices), dims.iter().flat_map(|&size| int(3, size)).collect()].concat();
+    let given = if as_attribute {
+        long(
+            1,
+            &node("Constant", &[], "s", &long(5, &[long(1, b"sparse_value"), long(22, &sparse), int(20, 11)].concat())),
+        )
+    } else {
+        long(15, &sparse)
+    };
+    let shape: Vec<u8> = dims.iter().flat_map(|&size| long(1, &int(1, size))).collect();
+    let ends =
+        |name: &str| [long(1, name.as_bytes()), long(2, &long(1, &[int(1, 1), long(2, &shape)].concat()))].concat();
+    let graph = [given, long(1, &node("Add", &["x", "s"], "y", &[])), long(11, &ends("x")), long(12, &ends("y"))];
+    file(&graph.concat(), 17)
+}
+
+#[test]
+fn sparse_tensors_are_zero_where_nothing_is_written() {
+    let expected = [0.0, 5.0, 0.0, 0.0, 0.0, -2.0];
+    let cases: [(&[i64], &[i64]); 2] = [(&[2], &[1, 5]), (&[2, 2], &[0, 1, 1, 2])];
+    for indices in cases {
+        for as_attribute in [false, true] {
+            let found = w_of(&with_sparse(&[2, 3], indices, &[5.0, -2.0], as_attribute), None);
+            assert_eq!((found.shape(), values(&found)), (&[2, 3][..], expected.to_vec()), "{indices:?}");
+        }
+    }
+    let wrong: [(&[i64], (&[i64], &[i64])); 6] = [
+        (&[2, 3], (&[2], &[1, 6])),
+        (&[2, 3], (&[2], &[5, 1])),
+        (&[2, 3], (&[2], &[1, 1])),
+        (&[2, 3], (&[2, 2], &[0, 1, 1, 3])),
+        (&[2, 3], (&[2, 1], &[1, 5])),
+        (&[2, 3], (&[2], &[-1, 1])),
+    ];
+    for (dims, indices) in wrong {
+        let said = read(&with_sparse(dims, indices, &[5.0, -2.0], false), None).expect_err("it is refused").to_string();
+        assert!(said.contains("one index inside of the shape for each value, ascending"), "{indices:?}: {said}");
+    }
+    let said =
+        read(&with_sparse(&[1 << 13, 1 << 13], (&[2], &[1, 5]), &[5.0, -2.0], true), None).expect_err("too large");
+    assert!(said.to_string().contains("at most 2^25 elements"), "{said}");
+}
+
+/// What is carried on is what it began with; what would be put together has no elements.
+#[test]
+fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
+    for trips in [0, -3] {
+        let (model, _) =
+            read(&with_loop(Some(trips), Body::Forever), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(valid.nodes.is_empty(), "{trips}: y is x");
+    }
+}
+
+/// A function that calls another twice, and so on: what is inside of its nodes is counted before it is copied.
+#[test]
+fn functions_that_grow_with_every_call_are_refused() {
+    let own = |function: Vec<u8>| {
+        let sets = [long(9, &int(2, 17)), long(9, &[long(1, b"own"), int(2, 1)].concat())].concat();
+        long(25, &[function, sets, long(10, b"own")].concat())
+    };
+    let call = |name: &str, from: &str, to: &str| long(7, &node(name, &[from], to, &long(7, b"own")));
+    let constant = |tensor: &[u8]| {
+        long(7, &node("Constant", &[], "c", &long(5, &[long(1, b"value"), tensor.to_vec(), int(20, 4)].concat())))
+    };
+    let zeros = long(5, &[int(1, 600), int(2, 1), long(9, &[0; 2400])].concat());
+    let one = long(5, &[int(2, 9), long(5, &ints(&[1]))].concat());
+    let chain: Vec<u8> = (0..40).flat_map(|_| long(1, &node("Add", &["a", "a"], "d", &[]))).collect();
+    let branch = |name: &str| graph_attribute(name, &[chain.clone(), long(12, &value("d", 1))].concat());
+    let branches = [branch("then_branch"), branch("else_branch")].concat();
+    let leaves = [
+        ("functions of more than 64 MiB", [constant(&zeros), long(7, &node("Add", &["a", "c"], "b", &[]))].concat()),
+        ("more than 65536 nodes", [constant(&one), long(7, &node("If", &["c"], "b", &branches))].concat()),
+    ];
+    for (words, leaf) in leaves {
+        let mut functions = own([long(1, b"f0"), long(4, b"a"), long(5, b"b"), leaf].concat());
+        for k in 1..=15 {
+            let inner = format!("f{}", k - 1);
+            let calls = [call(&inner, "a", "m"), call(&inner, "m", "b")].concat();
+            functions.extend(own([long(1, format!("f{k}").as_bytes()), long(4, b"a"), long(5, b"b"), calls].concat()));
+        }
+        let graph =
+            [long(1, &node("f15", &["x"], "y", &long(7, b"own"))), long(11, &value("x", 1)), long(12, &value("y", 1))];
+        let sets = [long(8, &int(2, 17)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
+        let bytes = [int(1, 8), long(7, &graph.concat()), sets, functions].concat();
+        assert!(bytes.len() < 8000, "{} bytes", bytes.len());
+        let said = read(&bytes, None).expect_err("it is refused").to_string();
+        assert!(said.contains(words), "{said}");
+    }
 }

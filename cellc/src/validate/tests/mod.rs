@@ -169,6 +169,7 @@ fn kind(op: &Op) -> &'static str {
         Op::OneHot { .. } => "OneHot",
         Op::Triangle { .. } => "Trilu",
         Op::EyeLike { .. } => "EyeLike",
+        Op::Unread(_) => "Unread",
         Op::Blocks(_) => "DepthToSpace",
         Op::Einsum { .. } => "Einsum",
         Op::Resize(_) => "Interpolate",

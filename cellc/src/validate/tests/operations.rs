@@ -329,6 +329,32 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     assert_eq!(computed(&graph, &[vec![-1.0, 0.0, 9.0]])[0].1, [0.0, 0.25, 1.0]);
 }
 
+#[test]
+fn remainders_by_a_power_of_two_and_ranges_of_floats() {
+    for (function, by, expected) in [
+        (Elementwise::Mod, 0.5, [0.25, -0.25, 0.0, -0.125]),
+        (Elementwise::FloorMod, 0.5, [0.25, 0.25, 0.0, 0.375]),
+        (Elementwise::Mod, -2.0, [1.75, -1.75, 0.0, -0.125]),
+        (Elementwise::FloorMod, -2.0, [-0.25, -1.75, 0.0, -0.125]),
+    ] {
+        let mut graph = Graph::default();
+        let x = graph.input_of("x", &[4], ElementType::F32);
+        let by = graph.floats(&[], &[by]);
+        let y = graph.elementwise(function, &[x, by]);
+        graph.result("y", y);
+        assert_eq!(computed(&graph, &[vec![1.75, -1.75, 2.0, -0.125]])[0].1, expected, "{function:?}");
+    }
+    let range = |bounds: [f32; 3]| {
+        let mut graph = Graph::default();
+        let bounds = bounds.map(|bound| graph.floats(&[], &[bound]));
+        let numbers = graph.op(Op::Range, &bounds);
+        graph.result("y", numbers);
+        computed(&graph, &[]).remove(0)
+    };
+    assert_eq!(range([-1.0, 0.75, 0.5]), (vec![4], vec![-1.0, -0.5, 0.0, 0.5]));
+    assert_eq!(range([3.0, 0.0, -1.5]), (vec![2], vec![3.0, 1.5]));
+}
+
 /// Integers and booleans, folded, as f32.
 #[test]
 fn integer_arithmetic_is_that_of_openvino() {

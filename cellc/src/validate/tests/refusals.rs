@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arch::{GENERIC, Isa};
-use crate::model::BroadcastMode;
+use crate::model::{BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling};
 use crate::options::Tuning;
 
 /// x [2, 3], y = what is built of it.
@@ -281,6 +281,52 @@ fn what_would_take_for_ever_is_refused() {
     let none = Options::default;
     let cases = vec![("large", large, none()), ("many", many, none()), ("unrolled", dense, unrolled)];
     insta::assert_snapshot!(said(cases));
+}
+
+/// Sizes in a file of a few bytes: what is said comes before anything of that size is made.
+#[test]
+fn small_files_do_not_take_much_memory() {
+    let resized = |sampling: Sampling, factor: f32| {
+        of_x(move |g, x| {
+            let factors = g.floats(&[2], &[1.0, factor]);
+            let scaling = Scaling::HalfPixel;
+            g.op(Op::Resize(Resize { by: ResizeBy::Factors, scaling, sampling }), &[x, factors])
+        })
+    };
+    let grown = |times: usize| {
+        of_x(move |g, x| {
+            let (zero, to) = (g.floats(&[1], &[0.0]), g.ints(&[1 << 24]));
+            let axes = g.int(0);
+            let mut y = x;
+            for _ in 0..times {
+                let all = g.op(Op::Broadcast(BroadcastMode::Numpy), &[zero, to]);
+                let sum =
+                    g.op(Op::Reduce { reduction: Reduction::Sum, keep: false, no_axes: NoAxes::All }, &[all, axes]);
+                y = g.elementwise(Elementwise::Add, &[y, sum]);
+            }
+            y
+        })
+    };
+    let gathered = of_x(|g, x| {
+        let (one, to, axis) = (g.ints(&[1]), g.ints(&[1 << 20]), g.int(1));
+        let same = g.op(Op::Broadcast(BroadcastMode::Numpy), &[one, to]);
+        let zero = g.ints(&[0]);
+        let places = g.op(Op::Concat { axis: 0 }, &[same, zero, same]);
+        g.op(Op::Gather { batch_dims: 0 }, &[x, places, axis])
+    });
+    let cases = [
+        ("a tensor of shape [2, 12582912]", resized(Sampling::Linear, (1 << 22) as f32)),
+        ("3145728 elements between others", resized(Sampling::Linear, (1 << 20) as f32)),
+        ("more than 256 runs of indices", resized(Sampling::Nearest(Nearest::Floor), 300_000.7)),
+        ("more than 256 runs of indices", gathered),
+        ("give many more elements than they are given", grown(5)),
+    ];
+    for (words, graph) in cases {
+        let said = said(vec![("small", graph, Options::default())]);
+        assert!(said.contains(words), "not {words}: {said}");
+    }
+    let said = said(vec![("four times", grown(4), Options::default())]);
+    assert!(said.contains("(accepted)"), "{said}");
 }
 
 #[test]

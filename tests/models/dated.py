@@ -1,0 +1,71 @@
+"""Compares what OPERATIONS.md says of ONNX's operators with the definitions in the Python package onnx: the operator sets that change each operator, and which
+attributes and inputs came or went.
+
+    pip install onnx
+    python dated.py
+"""
+import collections
+import os
+import re
+import sys
+
+import onnx
+
+import operators
+
+DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'OPERATIONS.md')
+
+
+def tables():
+    """The operator sets of each operator, and the rows of what came or went: operator, part, first set that has it, first that has not."""
+    text = open(DOCUMENT).read()
+    text = text[text.index('## ONNX'):]
+    first, second = text.split('### ')
+    cells = lambda part: [[cell.strip() for cell in line.split('|')[1:-1]] for line in part.splitlines() if line.startswith('| ')][1:]
+    sets = {row[0]: [int(number) for number in row[1].split(',')] for row in cells(first) if '.' not in row[0]}
+    dated = set()
+    for part, since, until, of in cells(second):
+        for operator in of.split(', '):
+            dated.add((operator, part, int(since) if since else 1, int(until) if until else None))
+    oldest, newest = map(int, re.search(r'Operator sets (\d+) to (\d+)', first).groups())
+    return sets, dated, oldest, newest
+
+
+def defined(schemas, oldest):
+    """The same of the definitions of one operator that files of the oldest operator set or a newer one can mean."""
+    start = max([schema.since_version for schema in schemas if schema.since_version <= oldest], default=0)
+    schemas = sorted((schema for schema in schemas if schema.since_version >= start), key=lambda schema: schema.since_version)
+    rows = set()
+    for before, after in zip(schemas, schemas[1:]):
+        name, at = after.name, after.since_version
+        rows.update((name, attribute, at, None) for attribute in set(after.attributes) - set(before.attributes))
+        rows.update((name, attribute, 1, at) for attribute in set(before.attributes) - set(after.attributes))
+        if after.max_input > before.max_input:
+            rows.add((name, f'input {before.max_input}', at, None))
+        if after.max_input < before.max_input:
+            rows.add((name, f'input {after.max_input}', 1, at))
+    return rows
+
+
+def main():
+    sets, dated, oldest, newest = tables()
+    assert set(sets) == {name for name in operators.operators() if '.' not in name}
+    schemas = collections.defaultdict(list)
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == '':
+            schemas[schema.name].append(schema)
+    wrong = [] if newest == onnx.defs.onnx_opset_version() else [f'the newest operator set is {onnx.defs.onnx_opset_version()}, not {newest}']
+    found = set()
+    for name, own in sets.items():
+        versions = sorted(schema.since_version for schema in schemas[name])
+        # older definitions than the oldest set reads by are left out of the document
+        if own != [version for version in versions if version >= own[0]] or own[0] > oldest and own[0] != versions[0]:
+            wrong.append(f'{name} is defined in {versions}, not {own}')
+        found |= defined([schema for schema in schemas[name] if schema.since_version >= own[0]], oldest)
+    wrong += [f'missing: {row}' for row in sorted(found - dated, key=str)] + [f'not so: {row}' for row in sorted(dated - found, key=str)]
+    print('\n'.join(wrong) or f'{len(sets)} operators and {len(found)} changes are as onnx {onnx.__version__} defines them')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
