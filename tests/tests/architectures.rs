@@ -1,9 +1,10 @@
 //! An instruction set is a row: one that cellc does not know, chosen when compiling, is interpreted and printed like any other.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use cellc::internals::arch::{Arch, Condition, Detection, GENERIC, Isa, RISCV64, X86_64};
-use cellc::{Options, WeightFormat};
+use cellc::internals::arch::{Arch, Condition, Detection, GENERIC, Isa, RISCV64, TARGETS, X86_64};
+use cellc::{Language, Options, WeightFormat};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
@@ -109,4 +110,35 @@ fn rust_has_the_bits_of_a_fused_multiply_add_where_the_instruction_is_not() {
     let subjects: Vec<_> = cell.chain([extreme_products()]).collect();
     let expected = expected(&subjects, "scalar_fma");
     assert_same("software", &expected, &driver::rust(&folder("architectures-software"), &subjects, &["-Copt-level=1"]));
+}
+
+/// A file that is made for one architecture says so where it is compiled for another.
+#[test]
+fn files_for_one_architecture_are_refused_by_the_compilers_of_others() {
+    let here = |arch: &Arch| arch.triples.iter().any(|start| start.starts_with(std::env::consts::ARCH));
+    let mut tried = Vec::new();
+    for arch in TARGETS.into_iter().filter(|arch| !arch.rust_refused.0.is_empty() && !here(arch)) {
+        for (language, (_, help)) in [(Language::Rust, arch.rust_refused), (Language::C, arch.c_refused)] {
+            let options = Options { arch, ..Options::default() };
+            let subjects = Case::subjects(&corpus::case("gru_cell_min"), &options, "");
+            let subjects: Vec<Subject> = subjects.into_iter().map(|(subject, _)| subject).collect();
+            let folder = folder(&format!("architectures-refused-{}-{language:?}", arch.name));
+            driver::write_files(&folder, &subjects, language);
+            let extension = if language == Language::Rust { "rs" } else { "c" };
+            let file = folder.join(format!("{}.{extension}", subjects[0].name));
+            let mut compiler = match language {
+                Language::Rust => driver::rustc(),
+                Language::C => Command::new(driver::c_compilers()[0]),
+            };
+            match language {
+                Language::Rust => compiler.args(["--crate-type=lib", "--emit=metadata", "--out-dir"]).arg(&folder),
+                Language::C => compiler.args(["-std=gnu11", "-fsyntax-only"]),
+            };
+            let output = compiler.arg(&file).output().expect("the compiler starts");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && said.contains(help), "{} in {language:?}: {said}", arch.name);
+            tried.push((arch.name, language));
+        }
+    }
+    assert!(cfg!(target_arch = "aarch64") || tried.contains(&("aarch64", Language::Rust)), "{tried:?}");
 }

@@ -93,15 +93,31 @@ fn rounded(
     compute(reader, E::Clamp { min, max }, &[whole])
 }
 
+/// What `output_dtype` says, if anything; `None` after an error.
+fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<ElementType>> {
+    let Some(given) = call.attributes.int("output_dtype").filter(|&given| given != 0) else { return Some(None) };
+    match element_type(i32::try_from(given).unwrap_or(0)) {
+        Ok(element) => Some(Some(element)),
+        Err(wrong) => {
+            reader.error(format!("output_dtype={given}: {}", wrong.found), wrong.valid, wrong.help);
+            None
+        }
+    }
+}
+
 pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     refuse_blocks(reader, call)?;
-    let given = call.attributes.int("output_dtype").filter(|&given| given != 0);
+    let given = output_type(reader, call)?;
     let (x, scale, zero) = (call.x(), call.input(1)?, call.input(2));
-    let element = match (zero, given) {
-        (Some(zero), _) => reader.element(zero),
-        (None, Some(given)) => element_type(i32::try_from(given).unwrap_or(0)).unwrap_or(ElementType::U8),
-        (None, None) => ElementType::U8,
-    };
+    let of_zero = zero.map(|zero| reader.element(zero));
+    if let (Some(given), Some(of_zero)) = (given, of_zero)
+        && given != of_zero
+    {
+        let found = format!("output_dtype is {}, and the zero point {}", given.name(), of_zero.name());
+        reader.error(found, "one type", "correct the attribute, or leave it out");
+        return None;
+    }
+    let element = of_zero.or(given).unwrap_or(ElementType::U8);
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
         reader.error(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
@@ -135,8 +151,9 @@ fn centred(reader: &mut GraphReader<'_>, value: ValueId, zero: Option<ValueId>) 
 
 pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     refuse_blocks(reader, call)?;
-    call.attributes.ignore("output_dtype");
+    let given = output_type(reader, call)?;
     let (x, scale) = (call.x(), call.input(1)?);
+    let element = given.unwrap_or_else(|| reader.element(scale));
     let axis = countable_axis(reader, call, 1)?;
     let scale = along(reader, axis, x, scale)?;
     let zero = match call.input(2) {
@@ -145,7 +162,7 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     };
     let whole = centred(reader, x, zero);
     let scale = float(reader, scale);
-    Some(vec![compute(reader, E::Multiply, &[whole, scale])])
+    Some(vec![reader.op_of(Op::Elementwise(E::Multiply), vec![whole, scale], element)])
 }
 
 /// What a tensor is quantised to where its own values say how.
@@ -330,9 +347,10 @@ pub(super) fn matmul_integer_to_float(reader: &mut GraphReader<'_>, call: &mut C
     let b = centred(reader, b, b_zero);
     let sums = product(reader, a, b);
     let scales = compute(reader, E::Multiply, &[a_scale, b_scale]);
-    let scaled = compute(reader, E::Multiply, &[sums, scales]);
+    let element = reader.element(a_scale);
+    let scaled = reader.op_of(Op::Elementwise(E::Multiply), vec![sums, scales], element);
     Some(vec![match bias {
-        Some(bias) => compute(reader, E::Add, &[scaled, bias]),
+        Some(bias) => reader.op(Op::Elementwise(E::Add), vec![scaled, bias]),
         None => scaled,
     }])
 }

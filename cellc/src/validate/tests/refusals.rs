@@ -308,7 +308,7 @@ fn small_files_do_not_take_much_memory() {
         })
     };
     let gathered = of_x(|g, x| {
-        let (one, to, axis) = (g.ints(&[1]), g.ints(&[1 << 20]), g.int(1));
+        let (one, to, axis) = (g.ints(&[1]), g.ints(&[1 << 14]), g.int(1));
         let same = g.op(Op::Broadcast(BroadcastMode::Numpy), &[one, to]);
         let zero = g.ints(&[0]);
         let places = g.op(Op::Concat { axis: 0 }, &[same, zero, same]);
