@@ -487,7 +487,8 @@ impl<'a> Validation<'a> {
             let found = format!("the output is {} in the model; the generated code gives f32", element.name());
             self.diagnostics.push(Diagnostic::warning(node.origin.clone(), found).layer(node.label()));
         }
-        if let Some(&output) = node.outputs.first() {
+        // what the value itself is declared as has been compared
+        if let Some(&output) = node.outputs.first().filter(|output| self.model.values[output.0].shape != value.shape) {
             self.check_stated(node, output, &shape);
         }
         let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);

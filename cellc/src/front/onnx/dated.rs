@@ -16,11 +16,13 @@ pub enum Part {
 /// Which operator sets have it.
 #[derive(Debug)]
 pub struct Dated {
+    /// What came or went.
     pub part: Part,
     /// The first that has it; 1: all have it from their first definition on.
     pub since: i64,
     /// The first that no longer has it.
     pub until: Option<i64>,
+    /// Whose it is.
     pub operators: &'static [&'static str],
 }
 
