@@ -288,6 +288,7 @@ fn of_statements(body: &[Stmt], functions: &[usize]) -> usize {
         Stmt::Pick { at, body, .. } => of_expr(at, functions).saturating_add(of_statements(body, functions)),
         Stmt::If { then, otherwise, .. } => of_statements(then, functions).max(of_statements(otherwise, functions)),
         Stmt::Copy(copied) => copied.dims.iter().map(|dim| dim.extent).fold(1, usize::saturating_mul),
+        Stmt::Tiles(tiles) => tiles.products(),
         Stmt::LeaveUnless { .. } | Stmt::Comment(_) => 0,
     };
     body.iter().map(of).fold(0, usize::saturating_add)

@@ -18,7 +18,7 @@ use arm::{HELIUM, HELIUM_OF_ANY, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
 use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
 pub use work::{Instructions, Work};
-pub use x86::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
+pub use x86::{AMX, AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
 
 /// A target: what every machine of it has, what some have besides, and what code costs there.
 #[derive(Debug)]
@@ -148,6 +148,8 @@ pub struct Isa {
     pub across: bool,
     /// Whether it is elements of 16 bits that multiply bytes of weights, two of a word at a time. One lane only.
     pub wide_elements: bool,
+    /// How many rows of elements it multiplies by tiles of as many [`TILE_WORDS`] and columns of weights, at most; 0: it has no tiles.
+    pub tile_rows: usize,
     /// The instruction set in whose body it runs, where a file holds that: the two differ only in how that body multiplies and adds, and where
     /// this one is, that one would be too.
     pub body_of: Option<&'static Isa>,
@@ -180,6 +182,9 @@ pub struct Isa {
     /// How many instructions code takes, where not as many as on the target.
     pub instructions: Option<Instructions>,
 }
+
+/// Words of a row of elements that a tile holds, and words of weights of a column; as many columns.
+pub const TILE_WORDS: usize = 16;
 
 /// How C sees that an instruction set has made 0 of a subnormal number, of an operand or of a result.
 #[derive(Clone, Copy, Debug)]
@@ -238,6 +243,8 @@ pub struct Question {
     pub c: &'static str,
     /// Rust: the condition.
     pub rust: &'static str,
+    /// Rust: what that calls besides.
+    pub rust_functions: &'static str,
 }
 
 /// How a program asks a processor what it has.
@@ -344,6 +351,7 @@ pub static GENERIC: Isa = Isa {
     unsigned_quads: false,
     across: false,
     wide_elements: false,
+    tile_rows: 0,
     body_of: None,
     detection: Detection::Baseline,
     rust_features: "",
@@ -547,6 +555,7 @@ pub static ANY: Arch = Arch {
         &AVX_VNNI,
         &AVX512,
         &AVX512_VNNI,
+        &AMX,
     ],
     c_tuning: &[x86::C_TUNING, arm::C_TUNING],
     c_float_flags: PORTABLE.c_float_flags,
@@ -574,7 +583,7 @@ pub static TARGETS: [&Arch; 14] = [
 ];
 
 /// Every instruction set beside which a target has others, best last.
-pub static ALL: [&Isa; 12] = [
+pub static ALL: [&Isa; 13] = [
     &GENERIC,
     &NEON_OF_ANY,
     &NEON_DOTPROD,
@@ -587,6 +596,7 @@ pub static ALL: [&Isa; 12] = [
     &AVX_VNNI,
     &AVX512,
     &AVX512_VNNI,
+    &AMX,
 ];
 
 /// C: where operators on vectors of four lanes are instructions.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::emit::names::{Interface, Scope};
 use crate::kernel::{
     Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
-    Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId,
+    Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
 };
 use crate::options::Arithmetic;
 
@@ -216,6 +216,8 @@ pub(super) trait Dialect {
     /// Begins a loop of a copy, of which there are so many around it, and gives its counter.
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
+    /// Sums of products of bytes, by tiles: of elements, weights and sums the block and the first element.
+    fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles);
     /// Packs a row of weights.
     fn pack_line(&mut self, line: Line<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
@@ -657,6 +659,10 @@ impl Traversal<'_> {
                     dialect.leave_unless(a, b);
                 }
                 Stmt::Copy(copied) => self.copy(copied, dialect),
+                Stmt::Tiles(tiles) => {
+                    let places = [tiles.elements, tiles.weights, tiles.to];
+                    dialect.tiles(places.map(|place| (self.base(place.base), place.offset)), tiles);
+                }
                 Stmt::Comment(text) => dialect.comment(text),
             }
         }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::arch::{Instructions, Isa, Work};
+use crate::arch::{TILE_WORDS, Instructions, Isa, Work};
 use crate::kernel::{
     Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var, WindowId,
 };
@@ -204,6 +204,11 @@ impl Counting<'_> {
                 sum.add(Work::Branch, 1.0);
             }
             Stmt::Copy(copied) => self.copy(copied, sum),
+            // one instruction for so many words of each of so many rows and columns
+            Stmt::Tiles(tiles) => {
+                let each = (TILE_WORDS * TILE_WORDS * TILE_WORDS) as f64;
+                sum.add(Work::DotQuads, if self.text { 1.0 } else { tiles.products() as f64 / each });
+            }
             Stmt::Comment(_) => {}
         }
     }

@@ -4,8 +4,8 @@
 //! generated code both run gives the same bits, NaN payloads apart.
 
 use super::{
-    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place, Role, Stmt, Var,
-    Walk,
+    Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place, Role, Stmt, Tiles,
+    Var, Walk,
 };
 
 /// What memory holds whose contents are undefined at the start of a step: a read of it shows up in the results.
@@ -178,6 +178,7 @@ impl<'a> Machine<'a> {
                     let (from_base, to_base) = (self.view(from.base), self.view(to.base));
                     self.copy((from_base, from.offset), (to_base, to.offset), dims);
                 }
+                Stmt::Tiles(tiles) => self.tiles(tiles),
                 // the loop around looks at its last statement
                 Stmt::LeaveUnless { .. } | Stmt::Comment(_) => {}
             }
@@ -220,6 +221,26 @@ impl<'a> Machine<'a> {
                         read = read.checked_add_signed(dim.from_stride).expect("a copy leaves its base");
                     }
                     self.copy((from.0, read), (to.0, to.1 + k * dim.to_stride), rest);
+                }
+            }
+        }
+    }
+
+    fn tiles(&mut self, tiles: &Tiles) {
+        let [elements, weights, _] = tiles.reach().expect("sums that are verified");
+        let elements = self.elements(tiles.elements, elements).to_vec();
+        let weights = self.elements(tiles.weights, weights).to_vec();
+        for (row, elements) in elements.chunks_exact(tiles.words).enumerate() {
+            for (panel, weights) in weights.chunks(tiles.stride).enumerate() {
+                let mut sums = vec![0; tiles.columns];
+                for (element, weights) in elements.iter().zip(weights.chunks_exact(tiles.columns)) {
+                    let mut lanes: Lanes = weights.iter().map(|weight| weight.to_bits()).collect();
+                    apply(LaneOp::DotQuads, &mut lanes, &[vec![element.to_bits(); tiles.columns], sums, Vec::new()]);
+                    sums = lanes;
+                }
+                let to = tiles.to.at(row * tiles.pitch + panel * tiles.columns);
+                for (element, sum) in self.elements(to, tiles.columns).iter_mut().zip(sums) {
+                    *element = f32::from_bits(sum);
                 }
             }
         }

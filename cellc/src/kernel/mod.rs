@@ -305,6 +305,8 @@ pub enum Stmt {
     },
     /// Copies elements of f32 in another order.
     Copy(Copied),
+    /// Sums of products of bytes, of many rows and columns by one instruction: where an instruction set has [tiles](crate::arch::Isa::tile_rows).
+    Tiles(Tiles),
     /// A line for the reader.
     Comment(String),
 }
@@ -327,6 +329,32 @@ pub struct Copied {
     pub encoding: Encoding,
     /// How many elements of an encoded line are neighbours. The stride of the innermost loop is that between such groups.
     pub abreast: usize,
+}
+
+/// Sums of products of bytes, which are what is stored: the bits of a f32 each.
+///
+/// `to[row * pitch + panel * columns + column]` becomes what [`LaneOp::DotQuads`] adds of `elements[row * words + k]` and
+/// `weights[panel * stride + k * columns + column]` for all `k`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tiles {
+    /// The first row's first word.
+    pub elements: Place,
+    /// The first panel's first row of words.
+    pub weights: Place,
+    /// The first sum.
+    pub to: Place,
+    /// Rows of elements.
+    pub rows: usize,
+    /// Words of a row of elements, and rows of words of a panel.
+    pub words: usize,
+    /// Columns of a panel: those of all its sums.
+    pub columns: usize,
+    /// Panels.
+    pub panels: usize,
+    /// Elements between panels.
+    pub stride: usize,
+    /// Sums between rows.
+    pub pitch: usize,
 }
 
 /// One loop of a [`Copied`].
@@ -771,6 +799,21 @@ impl Copied {
     }
 }
 
+impl Tiles {
+    /// The elements that it reaches over: those of x or h, weights, sums.
+    pub fn reach(&self) -> Option<[usize; 3]> {
+        let beyond = |count: usize, step: usize, last: usize| count.checked_sub(1)?.checked_mul(step)?.checked_add(last);
+        let panel = self.words.checked_mul(self.columns)?;
+        let row = self.panels.checked_mul(self.columns)?;
+        Some([self.rows.checked_mul(self.words)?, beyond(self.panels, self.stride, panel)?, beyond(self.rows, self.pitch, row)?])
+    }
+
+    /// Products of words.
+    pub fn products(&self) -> usize {
+        [self.rows, self.words, self.columns, self.panels].into_iter().fold(1, usize::saturating_mul)
+    }
+}
+
 impl Walk {
     /// The elements that so many windows reach over.
     pub fn reach(&self, count: usize) -> Option<usize> {
@@ -815,6 +858,7 @@ fn lanes(body: &[Stmt], loaded: &mut BTreeSet<Base>) {
             Stmt::Copy(copied) => {
                 loaded.insert(copied.from.base);
             }
+            Stmt::Tiles(tiles) => loaded.extend([tiles.elements.base, tiles.weights.base, tiles.to.base]),
             Stmt::For { walks, body, .. } => {
                 lanes(body, loaded);
                 for walk in walks.iter().filter(|walk| loaded.contains(&Base::Window(walk.window))).collect::<Vec<_>>()
@@ -939,6 +983,9 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
                 place(&mut copied.from, numbers);
                 place(&mut copied.to, numbers);
             }
+            Stmt::Tiles(Tiles { elements, weights, to, .. }) => {
+                [elements, weights, to].into_iter().for_each(|of| place(of, numbers));
+            }
             Stmt::Comment(_) => {}
         }
     }
@@ -957,7 +1004,7 @@ fn calls(body: &[Stmt]) -> usize {
         Stmt::For { body, .. } => calls(body),
         Stmt::Pick { at, body, .. } => of(at) + calls(body),
         Stmt::If { then, otherwise, .. } => calls(then) + calls(otherwise),
-        Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Comment(_) => 0,
+        Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => 0,
     };
     body.iter().map(stmt).sum()
 }

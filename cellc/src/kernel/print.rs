@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
     Base, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, LaneOp, Local, Place, Program,
-    Role, Scalar, Stmt, Var, Walk,
+    Role, Scalar, Stmt, Tiles, Var, Walk,
 };
 
 impl Display for Encoding {
@@ -183,7 +183,7 @@ fn collect_windows<'a>(body: &'a [Stmt], names: &mut Vec<&'a str>) {
                 collect_windows(otherwise, names);
             }
             Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Store { .. } => {}
-            Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Comment(_) => {}
+            Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => {}
         }
     }
 }
@@ -244,6 +244,7 @@ impl<'a> Printer<'a> {
                 }
                 Stmt::LeaveUnless { less: (a, b) } => writeln!(f, "leave unless {} < {}", self.expr(a), self.expr(b))?,
                 Stmt::Copy(copied) => self.copied(copied, f)?,
+                Stmt::Tiles(tiles) => self.tiles(tiles, f)?,
                 Stmt::Comment(text) => writeln!(f, "// {}", line(text))?,
             }
         }
@@ -288,6 +289,16 @@ impl<'a> Printer<'a> {
         }
         let abreast = if *abreast > 1 { format!(", {abreast} abreast") } else { String::new() };
         writeln!(f, "{encoding}{abreast}")
+    }
+
+    fn tiles(&self, tiles: &Tiles, f: &mut Formatter<'_>) -> fmt::Result {
+        let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
+        let index = |place: Place, strides: &str| format!("{}[{}{strides}]", self.base(place.base), place.offset);
+        let to = index(tiles.to, &format!(" + {pitch}i + {columns}j + l"));
+        let weights = index(tiles.weights, &format!(" + {stride}j + {columns}k + l"));
+        let elements = index(tiles.elements, &format!(" + {words}i + k"));
+        write!(f, "tiles {to} = sum of dot_quads({weights}, {elements})")?;
+        writeln!(f, " for i < {rows}, j < {panels}, l < {columns}, k < {words}")
     }
 
     fn place(&self, place: Place, length: &str) -> String {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::{
     Base, Body, BodyRef, Buffer, BufferId, Copied, Element, Encoding, Expr, Function, Kernel, LaneOp, Place, Program,
-    Role, Scalar, Stmt, Type, Var, Walk,
+    Role, Scalar, Stmt, Tiles, Type, Var, Walk,
 };
 
 /// What is wrong with a program, or nothing.
@@ -463,6 +463,7 @@ impl<'a> Checker<'a> {
             }
             Stmt::LeaveUnless { .. } => Err("a loop is left where its body does not end".to_owned()),
             Stmt::Copy(copied) => self.copied(copied),
+            Stmt::Tiles(tiles) => self.tiles(tiles),
             Stmt::Comment(_) => Ok(()),
         }
     }
@@ -499,6 +500,22 @@ impl<'a> Checker<'a> {
         }
         known.stored = true;
         Ok(())
+    }
+
+    fn tiles(&mut self, tiles: &Tiles) -> Result<(), String> {
+        let none = tiles.words == 0 || tiles.columns == 0;
+        let reach = tiles.reach().filter(|_| !none);
+        let [elements, weights, sums] = reach.ok_or("sums of nothing, or of more than there can be")?;
+        if tiles.pitch < tiles.panels * tiles.columns {
+            return Err("sums that are written twice".to_owned());
+        }
+        if [tiles.elements.base, tiles.weights.base].contains(&tiles.to.base) {
+            return Err("sums within what they are made of".to_owned());
+        }
+        for (from, n) in [(tiles.elements, elements), (tiles.weights, weights)] {
+            self.load(from, n, 1, false)?;
+        }
+        self.written(tiles.to, sums)
     }
 
     fn copied(&mut self, copied: &Copied) -> Result<(), String> {

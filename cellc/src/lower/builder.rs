@@ -24,6 +24,8 @@ pub(super) struct KernelBuilder<'a, 'm> {
     flushed: BTreeMap<&'static str, (Place, usize)>,
     /// By the length of a vector and by phase: its whole numbers, its scales, and for how many rows there is room.
     quantised: BTreeMap<(usize, Phase), (Place, Place, usize)>,
+    /// By phase: see [`Self::tile_sums`], and how many there is room for.
+    tile_sums: BTreeMap<Phase, (Place, usize)>,
     /// By name and number of lanes: see [`Self::lane_room`].
     lane_rooms: BTreeMap<(&'static str, usize), BufferId>,
 }
@@ -31,8 +33,8 @@ pub(super) struct KernelBuilder<'a, 'm> {
 impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn new(lowering: &'a mut Lowering<'m>) -> Self {
         let (kernel, tile_rows, flushed) = (Kernel::default(), BTreeMap::new(), BTreeMap::new());
-        let (quantised, lane_rooms) = (BTreeMap::new(), BTreeMap::new());
-        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, lane_rooms }
+        let (quantised, tile_sums, lane_rooms) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, tile_sums, lane_rooms }
     }
 
     /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
@@ -126,6 +128,18 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         let all = rows[..count].to_vec();
         self.tile_rows.insert(len, rows);
         all
+    }
+
+    /// Room for the sums of a phase of rows that are computed together.
+    pub(super) fn tile_sums(&mut self, phase: Phase, len: usize) -> Place {
+        match self.tile_sums.get(&phase) {
+            Some((place, room)) if *room >= len => *place,
+            _ => {
+                let place = self.shared("sums", len, 1);
+                self.tile_sums.insert(phase, (place, len));
+                place
+            }
+        }
     }
 
     /// Where vectors that multiply the weights of a phase are rounded to whole numbers, and their scales.
@@ -434,6 +448,11 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
             Stmt::Copy(copied) => {
                 note(copied.from, false);
                 note(copied.to, true);
+            }
+            Stmt::Tiles(tiles) => {
+                note(tiles.elements, false);
+                note(tiles.weights, false);
+                note(tiles.to, true);
             }
             Stmt::For { walks, .. } => walks.iter().for_each(|walk| note(walk.of, walk.written)),
             Stmt::Pick { at, walk, .. } => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
-use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Var, Walk};
+use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
 use crate::options::WeightFormat;
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 
@@ -17,6 +17,8 @@ pub(super) struct Rows<'b, 'a, 'm> {
     weights: &'m [PackedWeights],
     /// What has all the sums that are stored: the product, or the one that it is a part of.
     whole: &'m Product,
+    /// Whether the sums of all rows are made first, by tiles, where a phase allows that.
+    tiled: bool,
     /// How many.
     count: usize,
     /// Where each of several rows keeps its sums: for each panel a run of columns for each sum.
@@ -47,9 +49,10 @@ pub(super) enum X {
 }
 
 /// The same, as they multiply the weights.
+#[derive(Clone)]
 struct Multiplied {
     x: Terms,
-    h: Option<Vectors>,
+    h: Option<Terms>,
 }
 
 /// The scale of a vector.
@@ -92,12 +95,51 @@ impl Words {
     }
 }
 
-/// The x terms of a row.
+/// The terms of a phase, of a row or of several.
+#[derive(Clone)]
 enum Terms {
     /// Of these vectors.
     Vectors(Vectors),
     /// They are there: of each sum that has any, the columns.
     Sums(Place),
+    /// Their sums are there as integers, in the same way.
+    Integers {
+        sums: Place,
+        /// What they are multiplied by.
+        scale: Place,
+    },
+}
+
+impl Terms {
+    /// What of them each row of several has its own of, and how many elements that is.
+    fn rows(&self, words: usize, sums: usize) -> Vec<(&'static str, Place, usize, bool)> {
+        match self {
+            Self::Vectors(Vectors { elements, scales, .. }) => {
+                let scales = scales.map(|scales| ("scale_row", scales, 1, false));
+                [("words_row", *elements, words, false)].into_iter().chain(scales).collect()
+            }
+            Self::Sums(of) => vec![("sums_row", *of, sums, false)],
+            Self::Integers { sums: of, scale } => {
+                vec![("sums_row", *of, sums, false), ("scale_row", *scale, 1, false)]
+            }
+        }
+    }
+
+    /// The same of one row, which has these places.
+    fn of_row(&self, places: &mut impl Iterator<Item = Place>) -> Self {
+        let mut place = || places.next().expect("lower: as many places as rows");
+        match self {
+            Self::Vectors(Vectors { scales, .. }) => {
+                let elements = place();
+                Self::Vectors(Vectors { elements, count: 1, scales: scales.map(|_| place()) })
+            }
+            Self::Sums(_) => Self::Sums(place()),
+            Self::Integers { .. } => {
+                let sums = place();
+                Self::Integers { sums, scale: place() }
+            }
+        }
+    }
 }
 
 /// Vectors that multiply the weights of a phase, one for each row.
@@ -211,7 +253,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             None => (0..plan.panels.len(), 0),
             Some(half) => (half.panels.clone(), half.units.start),
         };
-        Self { builder, plan, weights, whole: &plan.product, count, sums: Vec::new(), backwards, panels, first }
+        let tiled = plan.has_tiles(count, builder.lowering.isa);
+        Self { builder, plan, weights, whole: &plan.product, tiled, count, sums: Vec::new(), backwards, panels, first }
+    }
+
+    /// Whether tiles make the sums of a phase.
+    fn in_tiles(&self, phase: Phase) -> bool {
+        self.tiled && self.plan.fits_tiles(phase)
     }
 
     /// The groups of panels that are computed, and which of the plan's they are.
@@ -221,13 +269,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// Whether all sums are stored before anything is made of them: where several rows are computed together, or gates in several arithmetics.
     pub(super) fn stores_sums(&self) -> bool {
-        self.count > 1 || !self.plan.parts.is_empty()
+        self.count > 1 && !self.tiled || !self.plan.parts.is_empty()
     }
 
     /// An element for each unit of each row, which only this kernel uses.
     pub(super) fn scratch(&mut self, name: &str) -> Place {
         let len = self.count * self.product().units;
-        match self.stores_sums() {
+        match self.stores_sums() || self.tiled {
             true => self.builder.shared(name, len, 1),
             false => self.builder.scratch(name, len).into(),
         }
@@ -634,6 +682,38 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
+    /// The terms of a phase of one row, for those parts whose sum takes part in it.
+    fn terms(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        panels: &Panels,
+        phase: Phase,
+        weights: PanelWeights,
+        terms: &Terms,
+        parts: &[SumVector],
+    ) -> Vec<Option<Expr>> {
+        let product = self.product();
+        let from = match terms {
+            Terms::Vectors(vectors) => {
+                let mut rows = self.accumulate(body, panels, phase, weights, vectors, parts);
+                return rows.pop().expect("lower: there is one row");
+            }
+            Terms::Sums(from) | Terms::Integers { sums: from, .. } => from,
+        };
+        let term = |part: &SumVector| {
+            product.sums[part.sum].gate(phase)?;
+            let sum = load(from.at(product.position(phase, part.sum) * panels.columns + part.lane), part.lanes);
+            Some(match terms {
+                Terms::Integers { scale, .. } => {
+                    let sum = op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![sum])]);
+                    self.scaled(panels, weights, phase, part, sum, Some(*scale))
+                }
+                _ => sum,
+            })
+        };
+        parts.iter().map(term).collect()
+    }
+
     /// The early phases of a panel of one row: for every part, `(x terms + h terms) + bias`, or the x terms alone where the
     /// rest comes late.
     fn early_sums(
@@ -645,17 +725,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         parts: &[SumVector],
     ) -> Vec<Expr> {
         let product = self.product();
-        let one = |mut all: Vec<Vec<Option<Expr>>>| all.pop().expect("lower: there is one row");
-        let x = match &operands.x {
-            Terms::Vectors(x) => one(self.accumulate(body, panels, Phase::Input, weights, x, parts)),
-            Terms::Sums(from) => {
-                let at = |part: &SumVector| product.position(Phase::Input, part.sum) * panels.columns + part.lane;
-                let takes_part = |part: &&SumVector| product.sums[part.sum].gate(Phase::Input).is_some();
-                parts.iter().map(|p| Some(p).filter(takes_part).map(|p| load(from.at(at(p)), p.lanes))).collect()
-            }
-        };
+        let x = self.terms(body, panels, Phase::Input, weights, &operands.x, parts);
         let h = match &operands.h {
-            Some(h) => one(self.accumulate(body, panels, Phase::Hidden, weights, h, parts)),
+            Some(h) => self.terms(body, panels, Phase::Hidden, weights, h, parts),
             None => vec![None; parts.len()],
         };
         parts
@@ -708,7 +780,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     fn words(&self, phase: Phase) -> Option<Words> {
         let format = self.product().format;
         let in_word = format.in_word(self.product().phase_rows(phase));
-        let is_unsigned = in_word == 4 && self.isa().unsigned_quads;
+        let is_unsigned = in_word == 4 && self.isa().unsigned_quads && !self.in_tiles(phase);
         let abreast = if self.isa().across { self.product().abreast } else { 1 };
         let operations: &[LaneOp] = match in_word {
             4 if abreast > 1 => &[LaneOp::AcrossQuads],
@@ -766,7 +838,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &mut self,
         operands: Operands,
         columns: &[Column],
-        activate: impl Fn(&mut Self, usize, Expr) -> Expr,
+        activate: impl Fn(&mut Rows<'_, 'a, 'm>, usize, Expr) -> Expr,
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let product = self.product();
@@ -780,25 +852,121 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
         let mut all = Vec::new();
         let x = match operands.x {
-            X::Elements(x) => Some(self.vectors(&mut all, Phase::Input, x)),
-            X::Sums(_) => None,
+            X::Elements(x) => self.of_elements(&mut all, Phase::Input, x),
+            X::Sums(of) => Terms::Sums(of),
         };
-        let h = operands.h.map(|h| self.vectors(&mut all, Phase::Hidden, h));
+        let h = operands.h.map(|h| self.of_elements(&mut all, Phase::Hidden, h));
+        let operands = Multiplied { x, h };
+        if !self.tiled {
+            all.extend(self.early_row(&operands, columns, &activate, &mut finish));
+            return all;
+        }
+        let terms: Vec<_> = [(Phase::Input, Some(&operands.x)), (Phase::Hidden, operands.h.as_ref())].into();
+        all.extend(self.each_row(&terms, columns, |row, terms, columns| {
+            let mut terms = terms.into_iter();
+            let x = terms.next().expect("lower: every product has x");
+            row.early_row(&Multiplied { x, h: terms.next() }, columns, &activate, &mut finish)
+        }));
+        all
+    }
+
+    /// The early phases of one row.
+    fn early_row(
+        &mut self,
+        operands: &Multiplied,
+        columns: &[Column],
+        activate: &impl Fn(&mut Rows<'_, 'a, 'm>, usize, Expr) -> Expr,
+        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        let product = self.product();
         let stored = self.runs_buffer();
         let mut walked = columns.to_vec();
-        if let X::Sums(of) = operands.x {
-            let width = product.active(Phase::Input);
-            walked.push(Column { width, ..Column::new("x_sums", of, false) });
+        let phases = [(Phase::Input, "x_sums", Some(&operands.x)), (Phase::Hidden, "h_sums", operands.h.as_ref())];
+        let sums_of = |terms: &Terms| match terms {
+            Terms::Vectors(_) => None,
+            Terms::Sums(of) | Terms::Integers { sums: of, .. } => Some(*of),
+        };
+        for (phase, name, terms) in phases {
+            if let Some(of) = terms.and_then(sums_of) {
+                walked.push(Column { width: product.active(phase), ..Column::new(name, of, false) });
+            }
         }
+        let mut all = Vec::new();
         for (group, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Early), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let x = x.clone().map_or_else(|| Terms::Sums(places[columns.len()]), Terms::Vectors);
-                let operands = Multiplied { x, h: h.clone() };
-                this.early_panel((group, panels), weights, &operands, (&walked, places), stored, &activate, &mut finish)
+                this.early_panel((group, panels), weights, operands, (&walked, places), (stored, columns.len()), activate, finish)
             }));
         }
         all
+    }
+
+    /// What multiplies the weights of a phase, or by tiles the sums of that.
+    fn of_elements(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Terms {
+        let vectors = self.vectors(body, phase, elements);
+        match vectors.scales.filter(|_| self.in_tiles(phase)) {
+            Some(scale) => Terms::Integers { sums: self.tiles(body, phase, vectors.elements), scale },
+            None => Terms::Vectors(vectors),
+        }
+    }
+
+    /// The sums of a phase of all rows, by tiles: those of a row are for each panel the columns of each sum that takes part.
+    fn tiles(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Place {
+        let product = self.product();
+        let (active, words) = (product.active(phase), self.taken_at_once(phase));
+        let pitch = active * product.units;
+        let sums = self.builder.tile_sums(phase, self.count * pitch);
+        for (_, panels) in self.groups() {
+            let blocks = panels.blocks(phase == Phase::ResetHidden);
+            let weights = Place::from(self.weights[0].rows).at(blocks.offset + first_row(panels, phase));
+            body.push(Stmt::Tiles(Tiles {
+                elements,
+                weights,
+                to: sums.at(panels.first * active),
+                rows: self.count,
+                words,
+                columns: active * panels.columns,
+                panels: panels.count,
+                stride: blocks.stride,
+                pitch,
+            }));
+        }
+        sums
+    }
+
+    /// `body` for each of several rows: it is given the terms of the row and its part of each of `columns`.
+    fn each_row(
+        &mut self,
+        terms: &[(Phase, Option<&Terms>)],
+        columns: &[Column],
+        mut body: impl FnMut(&mut Rows<'_, 'a, 'm>, Vec<Terms>, &[Column]) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let product = self.product();
+        let terms: Vec<_> = terms.iter().filter_map(|(phase, terms)| Some((*phase, (*terms)?))).collect();
+        let of_row = |column: &&Column| column.each_row;
+        let row = |column: &Column| {
+            let len = if column.width == 0 { 1 } else { column.width * product.units };
+            (column.name, column.of, len, column.written)
+        };
+        let mut rows: Vec<_> = columns.iter().filter(of_row).map(row).collect();
+        let own = rows.len();
+        for (phase, terms) in &terms {
+            rows.extend(terms.rows(self.taken_at_once(*phase), product.active(*phase) * product.units));
+        }
+        let (plan, weights, count) = (self.plan, self.weights, self.count);
+        for_rows(self.builder, count, &rows, |builder, places| {
+            let mut of_terms = places[own..].iter().copied();
+            let terms = terms.iter().map(|(_, terms)| terms.of_row(&mut of_terms)).collect();
+            let mut of_columns = places[..own].iter();
+            let columns: Vec<_> = columns
+                .iter()
+                .map(|column| match column.each_row {
+                    true => Column { of: *of_columns.next().expect("lower: as many places as rows"), ..*column },
+                    false => *column,
+                })
+                .collect();
+            body(&mut Rows::new(builder, (plan, weights), 1, None), terms, &columns)
+        })
     }
 
     #[allow(clippy::too_many_arguments)] // each says something of its own
@@ -808,21 +976,29 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         weights: PanelWeights,
         operands: &Multiplied,
         (columns, places): (&[Column], &[Place]),
-        stored: Option<BufferId>,
-        activate: &impl Fn(&mut Self, usize, Expr) -> Expr,
+        (stored, given): (Option<BufferId>, usize),
+        activate: &impl Fn(&mut Rows<'_, 'a, 'm>, usize, Expr) -> Expr,
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let sums = &self.product().sums;
-        // the sums of x terms come last
-        let given = columns.len() - usize::from(matches!(operands.x, Terms::Sums(_)));
+        // of a panel or pass, which has these places: the sums that are there come last
+        let here = |places: &[Place]| {
+            let mut sums = places[given..].iter();
+            let mut of = |terms: &Terms| match terms {
+                Terms::Vectors(_) => terms.clone(),
+                Terms::Sums(_) => Terms::Sums(*sums.next().expect("lower: sums have a place")),
+                Terms::Integers { scale, .. } => {
+                    Terms::Integers { sums: *sums.next().expect("lower: sums have a place"), scale: *scale }
+                }
+            };
+            let x = of(&operands.x);
+            Multiplied { x, h: operands.h.as_ref().map(of) }
+        };
         let mut body = Vec::new();
         match self.tiling(group) {
             Tiling::Columns(passes) => {
                 body = self.passes((panels, Stage::Early), weights, (columns, places), passes, |this, pass| {
-                    let operands = match &operands.x {
-                        Terms::Sums(_) => Multiplied { x: Terms::Sums(pass.columns[given]), h: operands.h.clone() },
-                        Terms::Vectors(x) => Multiplied { x: Terms::Vectors(x.clone()), h: operands.h.clone() },
-                    };
+                    let operands = here(&pass.columns);
                     let mut body = Vec::new();
                     let parts = this.parts(&pass.vectors);
                     let mut values = this.early_sums(&mut body, panels, pass.weights, &operands, &parts).into_iter();
@@ -838,7 +1014,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 });
             }
             Tiling::Runs => {
-                let stored = stored.expect("lower: runs are stored");
+                let (stored, operands) = (stored.expect("lower: runs are stored"), &here(places));
                 let mut parts = Vec::new();
                 for (first, n) in self.runs() {
                     let name: String = sums[first..first + n].iter().map(|s| s.name).collect();
@@ -939,7 +1115,31 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let mut walked = columns.to_vec();
         walked.extend(x_terms.map(|of| Column::new("x_terms", of, false)));
         let mut all = Vec::new();
-        let vectors = self.vectors(&mut all, Phase::ResetHidden, operand);
+        let terms = self.of_elements(&mut all, Phase::ResetHidden, operand);
+        if !self.tiled {
+            all.extend(self.late_row(&terms, sum, columns.len(), &walked, &mut finish));
+            return all;
+        }
+        all.extend(self.each_row(&[(Phase::ResetHidden, Some(&terms))], &walked, |row, terms, walked| {
+            row.late_row(&terms[0], sum, columns.len(), walked, &mut finish)
+        }));
+        all
+    }
+
+    /// The late phase of one row: of its columns so many are given, the x terms follow.
+    fn late_row(
+        &mut self,
+        terms: &Terms,
+        sum: usize,
+        given: usize,
+        columns: &[Column],
+        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+    ) -> Vec<Stmt> {
+        let mut walked = columns.to_vec();
+        if let Terms::Sums(of) | Terms::Integers { sums: of, .. } = terms {
+            walked.push(Column::new("h_sums", *of, false));
+        }
+        let mut all = Vec::new();
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
@@ -948,10 +1148,17 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     let mut body = Vec::new();
                     let mut parts = this.parts(&pass.vectors);
                     parts.retain(|part| part.sum == sum);
-                    let (weights, x_terms) = (pass.weights, pass.columns[columns.len()]);
-                    let panel = Panel { panels, biases: Some(weights.biases), columns: &pass.columns[..columns.len()] };
-                    let terms = this.accumulate(&mut body, panels, Phase::ResetHidden, weights, &vectors, &parts);
-                    for (part, terms) in parts.iter().zip(terms.into_iter().flatten().flatten()) {
+                    let (weights, x_terms) = (pass.weights, pass.columns[given]);
+                    let panel = Panel { panels, biases: Some(weights.biases), columns: &pass.columns[..given] };
+                    let terms = match terms {
+                        Terms::Vectors(_) => terms.clone(),
+                        Terms::Sums(_) => Terms::Sums(pass.columns[given + 1]),
+                        Terms::Integers { scale, .. } => {
+                            Terms::Integers { sums: pass.columns[given + 1], scale: *scale }
+                        }
+                    };
+                    let terms = this.terms(&mut body, panels, Phase::ResetHidden, weights, &terms, &parts);
+                    for (part, terms) in parts.iter().zip(terms.into_iter().flatten()) {
                         let (lane, lanes) = (part.lane, part.lanes);
                         let terms = add(load(x_terms.at(lane), lanes), terms);
                         let values = vec![this.with_bias(panels, weights, part, terms)];
@@ -966,12 +1173,44 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The x terms of all rows, to be read as [`X::Sums`].
     pub(super) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
-        let len = self.product().active(Phase::Input) * self.product().units;
-        self.sums = self.builder.tile_rows(self.count, len);
+        let width = self.product().active(Phase::Input);
+        let len = width * self.product().units;
         let mut all = Vec::new();
+        if self.in_tiles(Phase::Input) {
+            let terms = self.of_elements(&mut all, Phase::Input, x);
+            let columns = [Column { width, ..Column::new("x_sums", to, true) }];
+            all.extend(self.each_row(&[(Phase::Input, Some(&terms))], &columns, |row, terms, columns| {
+                row.scaled_input_sums(&terms[0], columns[0])
+            }));
+            return all;
+        }
+        self.sums = self.builder.tile_rows(self.count, len);
         let vectors = self.vectors(&mut all, Phase::Input, x);
         all.extend(self.matrix(Stage::Input, &[(Phase::Input, vectors)], Kept::InputTerms));
         all.extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
+        all
+    }
+
+    /// The x terms of one row.
+    fn scaled_input_sums(&mut self, terms: &Terms, to: Column) -> Vec<Stmt> {
+        let Terms::Integers { sums, scale } = *terms else { unreachable!("lower: tiles make sums of integers") };
+        let columns = [to, Column { of: sums, written: false, own: false, name: "sums", ..to }];
+        let mut all = Vec::new();
+        for (_, panels) in self.groups() {
+            all.extend(self.panels(panels, Some(Stage::Input), &columns, |this, weights, places| {
+                let weights = weights.expect("lower: asked for");
+                let mut body = Vec::new();
+                let parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
+                let terms = Terms::Integers { sums: places[1], scale };
+                let values = this.terms(&mut body, panels, Phase::Input, weights, &terms, &parts);
+                for (part, value) in parts.iter().zip(values) {
+                    let Some(value) = value else { continue };
+                    let at = this.product().position(Phase::Input, part.sum) * panels.columns + part.lane;
+                    body.push(Stmt::Store { to: places[0].at(at), value });
+                }
+                body
+            }));
+        }
         all
     }
 
@@ -985,7 +1224,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 continue;
             }
             let mut part = Rows::new(self.builder, (plan, weights), self.count, self.backwards);
-            (part.whole, part.sums) = (self.whole, self.sums.clone());
+            (part.whole, part.sums, part.tiled) = (self.whole, self.sums.clone(), false);
             let vectors = |&&(phase, of): &&(Phase, Place)| (phase, part.vectors(&mut all, phase, of));
             let phases: Vec<_> = own.iter().map(vectors).collect();
             all.extend(part.matrix(stage, &phases, Kept::Sums));

@@ -33,7 +33,7 @@ fn block(body: &mut [Stmt]) {
                 expr(&mut less.0);
                 expr(&mut less.1);
             }
-            Stmt::Copy(_) | Stmt::Comment(_) => {}
+            Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Var, Walk, WindowId};
+use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Tiles, Var, Walk, WindowId};
 
 /// Unrolls every loop of the kernels for which the plan said so: windows become constant offsets.
 pub(crate) fn unroll(body: &mut Body) {
@@ -106,6 +106,11 @@ impl Unroll<'_> {
                 Stmt::Copy(copied) => {
                     let (from, to) = (self.place(copied.from), self.place(copied.to));
                     out.push(Stmt::Copy(Copied { from, to, ..copied.clone() }));
+                }
+                Stmt::Tiles(tiles) => {
+                    let [elements, weights, to] =
+                        [tiles.elements, tiles.weights, tiles.to].map(|place| self.place(place));
+                    out.push(Stmt::Tiles(Tiles { elements, weights, to, ..tiles.clone() }));
                 }
                 Stmt::Comment(text) => out.push(Stmt::Comment(text.clone())),
             }

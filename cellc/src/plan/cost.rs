@@ -1,9 +1,15 @@
 //! What a product costs, in cycles of one core: what the plan chooses by. The constants are the architecture's.
 
 use super::{Panels, Phase, Product};
-use crate::arch::{Arch, Costs, Isa};
+use crate::arch::{Arch, Costs, Isa, TILE_WORDS};
 use crate::model::counted;
 use crate::options::WeightFormat;
+
+/// Rows of which tiles take less time than vectors of words.
+const LEAST_TILE_ROWS: usize = 4;
+
+/// Vectors of words that take as long as setting the shapes of tiles twice, and more.
+const LEAST_TILE_VECTORS: usize = 1200;
 
 /// Cycles of so many operations on vectors, and of so many bytes that are read at a rate of bytes a cycle: whichever take longer.
 pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
@@ -104,6 +110,13 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch
     };
     let rows = (1..=all.min(arch.costs.most_rows)).rev().min_by(fewer).unwrap_or(1);
     (rows, total(rows).0)
+}
+
+/// Whether tiles save more than setting their shapes takes: of so many rows, vectors of words that are multiplied.
+pub(super) fn tiles_pay(product: &Product, rows: usize) -> bool {
+    let words = |&phase: &Phase| product.phase_rows(phase).div_ceil(4) * product.active(phase) * product.units;
+    let vectors = rows * Phase::ALL.iter().map(words).sum::<usize>() / TILE_WORDS;
+    rows >= LEAST_TILE_ROWS && vectors >= LEAST_TILE_VECTORS
 }
 
 /// Whether the x terms of all steps are worth computing first: what reading W at every step takes longer than several rows

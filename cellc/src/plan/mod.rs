@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
-use crate::arch::{Arch, Isa};
+use crate::arch::{Arch, Isa, TILE_WORDS};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, WeightFormat};
@@ -143,6 +143,29 @@ impl ProductPlan {
         parts + packed_bytes(self.product.format, self.weights, self.biases)
     }
 
+    /// Whether tiles make the sums of some phase of so many rows.
+    pub fn has_tiles(&self, rows: usize, isa: &Isa) -> bool {
+        (2..=isa.tile_rows).contains(&rows)
+            && self.parts.is_empty()
+            && cost::tiles_pay(&self.product, rows)
+            && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
+    }
+
+    /// Whether tiles can make the sums of a phase, of one row or more.
+    pub fn fits_tiles(&self, phase: Phase) -> bool {
+        self.product.fits_tiles(phase, &self.panels)
+    }
+
+    /// Whether a kernel of an instruction set, the `at`-th, has tiles.
+    fn uses_tiles(&self, at: usize, isa: &Isa) -> bool {
+        let (rows, steps) = (self.product.rows, self.product.steps);
+        let at_once = self.rows_at_once[at];
+        match steps {
+            1 => self.has_tiles(at_once.min(rows), isa),
+            _ => self.input_first && self.has_tiles(at_once.min(steps), isa) && self.fits_tiles(Phase::Input),
+        }
+    }
+
     /// How many rows of a matrix one iteration of a loop takes: one for each chain, all that are packed as one, and what the instruction
     /// set wants.
     pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
@@ -174,6 +197,22 @@ impl Product {
             self.abreast = isas.iter().find(|(isa, _)| isa.across).map_or(1, |(isa, _)| isa.lanes);
         }
         self.starts = self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
+    }
+
+    /// Whether tiles can make the sums of a phase: its words hold four bytes, and the columns of each panel are whole tiles.
+    fn fits_tiles(&self, phase: Phase, panels: &[Panels]) -> bool {
+        let active = self.active(phase);
+        self.format == WeightFormat::Int8Quad
+            && self.format.in_word(self.phase_rows(phase)) == 4
+            && active > 0
+            && panels.iter().all(|panels| (active * panels.columns).is_multiple_of(TILE_WORDS))
+    }
+
+    /// How many of so many rows tiles take at once: in parts of equal size.
+    fn tile_rows(&self, all: usize, panels: &[Panels], isa: &Isa) -> Option<usize> {
+        let rows = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
+        let pays = rows <= isa.tile_rows && cost::tiles_pay(self, rows);
+        (pays && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase, panels))).then_some(rows)
     }
 
     /// Registers for sums and what they are added to.
@@ -513,11 +552,23 @@ pub fn flush_below(options: &Options) -> Option<f32> {
 
 /// Plans a model.
 pub fn plan(model: &ValidModel, options: &Options) -> Plan {
+    let isas = options.isas();
+    let all = plan_for(model, options, &isas);
+    // what has tiles and multiplies none is what it extends
+    let unused = |at: usize, isa: &Isa| {
+        options.isas.is_none() && isa.tile_rows > 0 && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
+    };
+    let used: Vec<_> = isas.iter().enumerate().filter(|(at, isa)| !unused(*at, isa)).map(|(_, isa)| *isa).collect();
+    if used.len() == isas.len() { all } else { plan_for(model, options, &used) }
+}
+
+/// Plans a model for these instruction sets.
+fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Plan {
     let arch = options.arch;
     // safe Rust cannot spell every machine's fused multiply-add
     let spelled = |isa: &Isa| options.language == Language::C || !isa.rust_mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.fma == Fma::Auto && spelled(isa);
-    let isas: Vec<_> = options.isas().into_iter().map(|isa| (isa, fused(isa))).collect();
+    let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
     let product = |node: &ValidNode| {
         let (op, layer) = (&node.op, &node.name[..]);
         let mut reasons = Vec::new();
@@ -655,9 +706,14 @@ fn plan_product(
     let several = product.rows > 1 || product.steps > 1;
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
         let (rows, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
-        match tuning.rows_at_once {
-            Some(rows) => rows.clamp(1, product.rows.max(product.steps)),
-            None if several => {
+        let all = product.rows.max(product.steps);
+        match (tuning.rows_at_once, product.tile_rows(all, &panels, isa)) {
+            (Some(rows), _) => rows.clamp(1, all),
+            (None, Some(rows)) => {
+                reasons.push(format!("{}: {} at once, in tiles", isa.name, counted(rows, "row")));
+                rows
+            }
+            (None, None) if several => {
                 reasons.push(format!(
                     "{}: {} at once, {cycles:.1} cycles for a row of a panel",
                     isa.name,
@@ -665,7 +721,7 @@ fn plan_product(
                 ));
                 rows
             }
-            None => rows,
+            (None, None) => rows,
         }
     };
     let rows_at_once: Vec<_> = isas.iter().map(&mut chosen).collect();

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::arch::{Costs, Isa};
-use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, WindowId};
+use crate::arch::{Costs, Isa, TILE_WORDS};
+use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, Tiles, WindowId};
 use crate::plan;
 
 /// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
@@ -114,8 +114,16 @@ impl<'a> Counting<'a> {
             }
             Stmt::LeaveUnless { less } => self.expression(&less.0).and(self.expression(&less.1)),
             Stmt::Copy(copied) => self.copy(copied),
+            Stmt::Tiles(tiles) => self.tiles(tiles),
             Stmt::Comment(_) => Cost::default(),
         }
+    }
+
+    fn tiles(&self, tiles: &Tiles) -> Cost {
+        let weights = tiles.panels * tiles.words * tiles.columns;
+        // a tile takes as long as so many vectors
+        let vectors = self.vectors(tiles.products()).div_ceil(TILE_WORDS as u64);
+        Cost { operations: vectors, weight_bytes: self.bytes(tiles.weights, weights) }
     }
 
     fn copy(&self, copied: &Copied) -> Cost {

@@ -18,12 +18,23 @@ defined(__x86_64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 \\
                            : __GNUC__ >= 11 && (!(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES)))";
 
+/// The same, where Linux says whether a program may use tiles.
+const C_ASKED_AMX: &str = "\
+defined(__x86_64__) && defined(__linux__) && defined(__LP64__) \\
+    && (defined(__clang__) ? __clang_major__ >= 13 : __GNUC__ >= 11)";
+
 /// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx and ecx, of its part 1 in eax, and of XCR0: the registers that the operating system saves. What C asks of
 /// leaf 7 besides ebx is written out.
 macro_rules! cpuid {
     ($asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $leaf7_ecx:literal, $leaf7_1_eax:literal, $xcr0:literal, $c:literal) => {
+        cpuid!($asked, RUST_ASKED, $leaf1_ecx, $leaf7_ebx, $leaf7_ecx, $leaf7_1_eax, $xcr0, $c, "", "")
+    };
+    (
+        $asked:expr, $rust_asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $leaf7_ecx:literal, $leaf7_1_eax:literal, $xcr0:literal, $c:literal,
+        $rust:literal, $rust_functions:expr
+    ) => {
         Detection::Running(
-            Condition { c: $asked, rust: "target_arch = \"x86_64\"" },
+            Condition { c: $asked, rust: $rust_asked },
             Question {
                 processor: &CPUID,
                 c: concat!(
@@ -54,12 +65,17 @@ macro_rules! cpuid {
                     $leaf7_1_eax,
                     "], ",
                     $xcr0,
-                    ")"
+                    ")",
+                    $rust
                 ),
+                rust_functions: $rust_functions,
             },
         )
     };
 }
+
+/// Rust: where the processor is asked.
+const RUST_ASKED: &str = "target_arch = \"x86_64\"";
 
 /// The order of loads, and where sums stay.
 pub(super) const C_TUNING: &str = "\
@@ -77,7 +93,7 @@ pub static X86_64: Arch = Arch {
     key: "x86_64",
     triples: &["x86_64-"],
     baseline: &GENERIC,
-    isas: &[&AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI],
+    isas: &[&AVX2, &AVX_VNNI, &AVX512, &AVX512_VNNI, &AMX],
     c_extensions: true,
     c_tuning: &[C_TUNING],
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
@@ -144,6 +160,7 @@ pub static AVX2: Isa = Isa {
     unsigned_quads: false,
     across: false,
     wide_elements: false,
+    tile_rows: 0,
     body_of: None,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
     detection: cpuid!(C_ASKED, "0x3c001000", "0x20", "0", "0", "0x6", ""),
@@ -180,6 +197,7 @@ pub static AVX512: Isa = Isa {
     unsigned_quads: false,
     across: false,
     wide_elements: false,
+    tile_rows: 0,
     body_of: None,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
     detection: cpuid!(C_ASKED, "0x3c001000", "0xc0030020", "0", "0", "0xe6", ""),
@@ -242,6 +260,35 @@ pub static AVX512_VNNI: Isa = Isa {
     rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx512_vnni.rs")),
     c_vectors: &vectors::AVX512_VNNI,
     ..AVX512
+};
+
+/// The AVX-512 of machines with AMX, and its tiles of bytes. Linux is asked for them, as it makes room to save them only then.
+pub static AMX: Isa = Isa {
+    name: "amx",
+    words: &[4],
+    extends: Some(&AVX512_VNNI),
+    tile_rows: 16,
+    // as AVX-512 with VNNI; AMX-TILE (24), AMX-INT8 (25); the states of tiles and of their shapes
+    detection: cpuid!(
+        C_ASKED_AMX,
+        "all(target_arch = \"x86_64\", target_pointer_width = \"64\", target_os = \"linux\")",
+        "0x3c001000",
+        "0xc0030020",
+        "0x800",
+        "0",
+        "0x600e6",
+        "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0 && (edx & 0x3000000u) == 0x3000000u \
+         && PREFIX_tiles_allowed()",
+        " && has_tiles()",
+        include_str!("text/has_tiles.rs")
+    ),
+    rust_functions: concat!(
+        include_str!("text/sums.rs"),
+        include_str!("text/avx512_vnni.rs"),
+        include_str!("text/tiles.rs")
+    ),
+    c_functions: include_str!("text/tiles.c"),
+    ..AVX512_VNNI
 };
 
 /// One lane of a fused multiply-add: safe where the feature is enabled, and LLVM widens it.

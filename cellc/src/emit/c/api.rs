@@ -197,7 +197,8 @@ impl CFile<'_> {
         for processor in self.processors() {
             let condition = self.asked_of(processor).next().and_then(|isa| self.condition(isa));
             let set = |isa: &'static Isa| {
-                let (c, enumerator) = (isa.question().map_or("", |question| question.c), self.enumerator(isa));
+                let c = isa.question().map_or("", |question| question.c).replace("PREFIX", self.prefix());
+                let enumerator = self.enumerator(isa);
                 let mut out = String::new();
                 let own = self.condition(isa).filter(|own| Some(own) != condition.as_ref());
                 let text = format!("        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n");

@@ -10,7 +10,7 @@ use super::block_comment;
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
-use crate::kernel::{Element, LaneOp, Scalar, Type};
+use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
 
 /// How many loops may stand within each other: more than lowering ever makes.
 pub(super) const DEEPEST: usize = 24;
@@ -560,6 +560,14 @@ impl Dialect for C<'_> {
         if run > 1 {
             self.end_block();
         }
+    }
+
+    fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
+        let [elements, weights, to] = places.map(|(block, offset)| plus(&block.name, offset));
+        let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
+        let (prefix, isa) = (self.prefix, self.isa.name);
+        let numbers = format!("{rows}, {words}, {columns}, {panels}, {stride}, {pitch}");
+        self.line(&format!("{prefix}_tiles_of_{isa}({elements}, {weights}, {to}, {numbers});"));
     }
 
     fn pack_line(&mut self, line: Line<'_>) {

@@ -8,7 +8,7 @@ use crate::arch::RustSums;
 use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Text, Walking, decimal, function_name,
 };
-use crate::kernel::{Element, LaneOp, Scalar, Type};
+use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
 
 /// The dialect: text of the current body, and which helpers it needs.
 pub(super) struct Rust {
@@ -294,6 +294,17 @@ impl Dialect for Rust {
         self.used.insert(helper);
         let (lens, to, from) = (format!("{run}, {}, {}", to.len, from.len), &to.name, &from.name);
         let _ = writeln!(self.out, "{helper}::<{lens}>({to}, {write}, {from}, {read});");
+    }
+
+    fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
+        self.used.insert("tiles");
+        let [(elements, from), (weights, first), (to, at)] = places;
+        let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
+        let _ = writeln!(
+            self.out,
+            "tiles({}, {}, {}, [{from}, {first}, {at}], [{rows}, {words}, {columns}, {panels}, {stride}, {pitch}]);",
+            elements.name, weights.name, to.name
+        );
     }
 
     fn pack_line(&mut self, line: Line<'_>) {
