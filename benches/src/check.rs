@@ -231,8 +231,8 @@ mod tests {
             for (name, isa, trade, bits) in &seen {
                 let on =
                     |on: Option<&str>| seen.iter().find(|(n, i, t, _)| t.is_none() && n == name && i.as_deref() == on);
-                let extended = || isa.as_deref().and_then(Isa::from_name)?.extends;
-                let default = on(isa.as_deref()).or_else(|| on(Some(extended()?.name)));
+                let mut extended = isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
+                let default = on(isa.as_deref()).or_else(|| extended.find_map(|isa| on(Some(isa.name))));
                 let default =
                     default.unwrap_or_else(|| panic!("{name} {isa:?} {trade:?} has none with default options"));
                 let same = matches!(trade, None | Some(Trade::Threads | Trade::ThreadsBusy | Trade::Keep));

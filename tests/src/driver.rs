@@ -70,8 +70,11 @@ pub fn isas() -> Vec<&'static str> {
     let has = |feature: &str| line.split_whitespace().any(|flag| flag.replace('_', "") == feature);
     // what a compiler chooses is for other machines
     let all = arch::ALL.into_iter().filter(|isa| !matches!(isa.detection, arch::Detection::Compiling(_)));
-    let (have, lack): (Vec<&'static arch::Isa>, Vec<_>) =
-        all.partition(|isa| isa.rust_features.split(',').filter(|f| !f.is_empty()).all(has));
+    let (have, lack): (Vec<&'static arch::Isa>, Vec<_>) = all.partition(|isa| {
+        // tiles have no stable feature in Rust
+        let has_tiles = isa.tile_rows == 0 || ["amxtile", "amxint8"].into_iter().all(has);
+        has_tiles && isa.rust_features.split(',').filter(|f| !f.is_empty()).all(has)
+    });
     for isa in lack {
         skip(&format!("no {}", isa.name));
     }

@@ -699,6 +699,11 @@ impl Isa {
         ALL.into_iter().find(|isa| isa.name == name)
     }
 
+    /// Those on which its machines run files that hold no body of it, the best first.
+    pub fn extended(&self) -> impl Iterator<Item = &'static Self> {
+        std::iter::successors(self.extends, |isa| isa.extends)
+    }
+
     /// Where its body is compiled; `None`: wherever none takes its place.
     pub(crate) fn condition(&self) -> Option<Condition> {
         match self.detection {

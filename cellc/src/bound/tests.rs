@@ -888,7 +888,9 @@ impl<'a> Roundings<'a> {
                         self.block(body);
                     }
                 }
-                Stmt::If { .. } | Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) => panic!("a single step needs none"),
+                Stmt::If { .. } | Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) => {
+                    panic!("a single step needs none")
+                }
                 Stmt::Comment(_) => {}
             }
         }

@@ -906,7 +906,7 @@ mod tests {
         let text = compile(&["--isa=sse9"]).unwrap_err().to_string();
         assert!(
             text.contains(
-                "generic, neon, neon_dotprod, neon_fma, scalar, scalar_fma, helium, rvv, avx2, avx_vnni, avx512, avx512_vnni"
+                "generic, neon, neon_dotprod, neon_fma, scalar, scalar_fma, helium, rvv, avx2, avx_vnni, avx512, avx512_vnni, amx"
             ),
             "{text}"
         );

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::arch::{TILE_WORDS, Instructions, Isa, Work};
+use crate::arch::{Instructions, Isa, TILE_WORDS, Work};
 use crate::kernel::{
     Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var, WindowId,
 };

@@ -802,10 +802,15 @@ impl Copied {
 impl Tiles {
     /// The elements that it reaches over: those of x or h, weights, sums.
     pub fn reach(&self) -> Option<[usize; 3]> {
-        let beyond = |count: usize, step: usize, last: usize| count.checked_sub(1)?.checked_mul(step)?.checked_add(last);
+        let beyond =
+            |count: usize, step: usize, last: usize| count.checked_sub(1)?.checked_mul(step)?.checked_add(last);
         let panel = self.words.checked_mul(self.columns)?;
         let row = self.panels.checked_mul(self.columns)?;
-        Some([self.rows.checked_mul(self.words)?, beyond(self.panels, self.stride, panel)?, beyond(self.rows, self.pitch, row)?])
+        Some([
+            self.rows.checked_mul(self.words)?,
+            beyond(self.panels, self.stride, panel)?,
+            beyond(self.rows, self.pitch, row)?,
+        ])
     }
 
     /// Products of words.

@@ -1,6 +1,6 @@
 use super::{
     Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
-    Program, Role, Scalar, Stmt, Type, Var, Walk, WindowId, evaluate, interpret, verify,
+    Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -836,6 +836,87 @@ fn apply(operation: LaneOp, args: &[&[f32]]) -> Vec<f32> {
 
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|v| v.to_bits()).collect()
+}
+
+/// Sums of two rows of three words, and of two panels of two columns.
+fn tiled() -> Program {
+    let tiles = Tiles {
+        elements: place(Base::Buffer(X), 1),
+        weights: place(Base::Buffer(WEIGHTS), 1),
+        to: place(Base::Buffer(SCRATCH), 1),
+        rows: 2,
+        words: 3,
+        columns: 2,
+        panels: 2,
+        stride: 7,
+        pitch: 5,
+    };
+    let whole = |at| op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![load(place(Base::Buffer(SCRATCH), at), 4)])]);
+    let stores = [(0, 1), (4, 6)].map(|(to, at)| store(place(Base::Buffer(OUT), to), whole(at)));
+    let kernel = Kernel {
+        name: "tiled".to_owned(),
+        params: vec![(X, false), (WEIGHTS, false), (OUT, true)],
+        scratch: vec![SCRATCH],
+        body: [Stmt::Tiles(tiles)].into_iter().chain(stores).collect(),
+        ..Kernel::default()
+    };
+    let copied = Copied::new(CONSTANT, WEIGHTS, vec![CopiedDim { extent: 14, from_stride: 1, to_stride: 1 }]);
+    Program {
+        buffers: vec![
+            buffer("x", Role::Parameter(0), 7),
+            buffer("weights", Role::Weights, 14),
+            buffer("out", Role::Result(0), 8),
+            buffer("w", Role::Constant(0), 14),
+        ],
+        packing: Kernel { body: vec![Stmt::Copy(copied)], ..program().packing },
+        bodies: vec![Body {
+            scratch: vec![buffer("sums", Role::Scratch, 10)],
+            kernels: vec![kernel],
+            ..Body::default()
+        }],
+        ..Program::default()
+    }
+}
+
+#[test]
+fn tiles_are_sums_of_products_of_bytes() {
+    let word = |bytes: [i8; 4]| f32::from_bits(u32::from_le_bytes(bytes.map(i8::cast_unsigned)));
+    let x = [9, 1, 2, 3, -1, 0, 127].map(|number| word([number, 1, 0, -1]));
+    let weights: Vec<f32> = (0..14).map(|at| word([at, at - 7, 50, -at])).collect();
+    let mut memory = vec![x.to_vec(), weights, vec![0.0; 8], vec![0.0; 14]];
+    verify(&tiled()).expect("a right program");
+    interpret(tiled().body(0), &mut memory);
+    // of a row of elements and a column: elements times `at`, and twice `at` less 7, for each word
+    let sum = |row: [i16; 3], first: i16| -> f32 {
+        row.into_iter().zip([0, 2, 4]).map(|(x, k)| x * (first + k) + 2 * (first + k) - 7).map(f32::from).sum()
+    };
+    let of_row = |row: [i16; 3]| [1, 2, 8, 9].map(|first| sum(row, first));
+    assert_eq!(memory[2], [of_row([1, 2, 3]), of_row([-1, 0, 127])].concat());
+    let expected = "tiles sums[1 + 5i + 2j + l] = sum of dot_quads(weights[1 + 7j + 2k + l], x[1 + 3i + k]) \
+        for i < 2, j < 2, l < 2, k < 3\n";
+    assert!(text(&tiled()).contains(expected), "{}", text(&tiled()));
+}
+
+#[test]
+fn wrong_tiles_are_found() {
+    type Break = fn(&mut Tiles);
+    let breaks: &[(&str, Break)] = &[
+        ("sums of nothing", |tiles| tiles.words = 0),
+        ("sums of nothing", |tiles| tiles.panels = 0),
+        ("or of more than there can be", |tiles| tiles.rows = usize::MAX),
+        ("sums that are written twice", |tiles| tiles.pitch = 3),
+        ("within what they are made of", |tiles| tiles.to = X.into()),
+        ("elements 2+6 of \"x\"", |tiles| tiles.elements.offset = 2),
+        ("elements 1+14 of \"weights\"", |tiles| tiles.stride = 8),
+        ("elements 1+10 of \"sums\"", |tiles| tiles.pitch = 6),
+    ];
+    for (expected, wrong) in breaks {
+        let mut program = tiled();
+        let Stmt::Tiles(tiles) = &mut program.bodies[0].kernels[0].body[0] else { panic!("tiles come first") };
+        wrong(tiles);
+        let problem = verify(&program).expect_err(expected);
+        assert!(problem.contains(expected), "expected {expected:?}, found {problem:?}");
+    }
 }
 
 #[test]

@@ -895,7 +895,15 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (group, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Early), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                this.early_panel((group, panels), weights, operands, (&walked, places), (stored, columns.len()), activate, finish)
+                this.early_panel(
+                    (group, panels),
+                    weights,
+                    operands,
+                    (&walked, places),
+                    (stored, columns.len()),
+                    activate,
+                    finish,
+                )
             }));
         }
         all

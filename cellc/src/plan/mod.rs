@@ -208,9 +208,10 @@ impl Product {
             && panels.iter().all(|panels| (active * panels.columns).is_multiple_of(TILE_WORDS))
     }
 
-    /// How many of so many rows tiles take at once: in parts of equal size.
+    /// How many of so many rows tiles take at once: in parts of equal size, unless those are too small.
     fn tile_rows(&self, all: usize, panels: &[Panels], isa: &Isa) -> Option<usize> {
-        let rows = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
+        let equal = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
+        let rows = if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal };
         let pays = rows <= isa.tile_rows && cost::tiles_pay(self, rows);
         (pays && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase, panels))).then_some(rows)
     }

@@ -166,8 +166,8 @@ impl Report {
             self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
         };
         // where default options have no code for an instruction set, its machines run what it extends
-        let extended = || this.isa.as_deref().and_then(Isa::from_name)?.extends;
-        let default = default(this.isa.as_deref()).or_else(|| default(Some(extended()?.name)))?;
+        let mut extended = this.isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
+        let default = default(this.isa.as_deref()).or_else(|| extended.find_map(|isa| default(Some(isa.name))))?;
         Some(Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[default]))))
     }
 

@@ -17,7 +17,8 @@ use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::options::Language;
 
 /// What else the text of a body takes for granted.
-const TAKEN: &[&str] = &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of"];
+const TAKEN: &[&str] =
+    &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of"];
 
 /// The bodies of all instruction sets; collects what they need declared.
 pub(super) fn bodies(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>) -> String {

@@ -19,6 +19,8 @@ pub(super) struct Rust {
     pub(super) fused: bool,
     /// By lanes, what intrinsics do on sums of integers.
     pub(super) sums: &'static [RustSums],
+    /// The kernel's sums of integers that are vectors of these.
+    pub(super) in_vectors: BTreeSet<String>,
     /// Functions that are too long to stand wherever they are called.
     pub(super) long: BTreeSet<String>,
 }
@@ -84,6 +86,7 @@ fn join(args: Vec<Text>) -> String {
 impl Dialect for Rust {
     fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
         self.doc(doc);
+        self.in_vectors.clear();
         let _ = write!(self.out, "{} fn {name}(", self.attribute);
         for (block, written) in params {
             let mutable = if *written { "mut " } else { "" };
@@ -175,7 +178,11 @@ impl Dialect for Rust {
             match (operation, self.sums_on(ty.lanes)) {
                 (O::DotPairs, Some(own)) => return self.helper(own.dot_pairs, &join(args)),
                 (O::DotQuads | O::DotUnsignedQuads, Some(own)) => return self.helper(own.dot_quads, &join(args)),
-                (O::FromSigned, Some(own)) => return self.helper(own.from_signed, &join(args)),
+                (O::FromSigned, Some(own)) => {
+                    let sum = join(args);
+                    let sum = if self.in_vectors.contains(&sum) { sum } else { self.helper(own.begin, &sum).text };
+                    return self.helper(own.from_signed, &sum);
+                }
                 _ => {}
             }
             let by = if let O::ShiftLeft(by) = operation { format!(", {by}") } else { String::new() };
@@ -226,6 +233,7 @@ impl Dialect for Rust {
         // sums of integers
         if let Some(own) = self.sums_on(ty.lanes).filter(|_| mutable && ty.scalar == Scalar::U32) {
             self.used.insert(own.begin);
+            self.in_vectors.insert(name.to_owned());
             let _ = writeln!(self.out, "let mut {name} = {}({});", own.begin, value.text);
             return;
         }

@@ -76,6 +76,7 @@ impl RustFile<'_> {
             used: BTreeSet::new(),
             fused: !isa.rust_mul_add.is_empty() || fused_by.is_some(),
             sums: isa.rust_sums,
+            in_vectors: BTreeSet::new(),
             long: long.map(|(_, name)| name.clone()).collect(),
         };
         shared.all_kernels(body, &mut dialect);

@@ -33,7 +33,11 @@ impl RustFile<'_> {
                 self.refused()
                     + &self.item(name)
                     + &self.processors().iter().map(|processor| processor.rust).collect::<String>()
-                    + &self.asked().filter_map(Isa::question).map(|question| question.rust_functions).collect::<String>()
+                    + &self
+                        .asked()
+                        .filter_map(Isa::question)
+                        .map(|question| question.rust_functions)
+                        .collect::<String>()
             }
             "packed" => self.item(name) + &self.pack_module(),
             "state" => self.item(name) + &cut(has_block),

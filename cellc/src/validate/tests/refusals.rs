@@ -330,5 +330,5 @@ fn an_instruction_set_of_another_architecture_is_refused() {
     let options = Options { isas: Some(vec![&GENERIC, &OTHER]), ..Options::default() };
     let said = said(vec![("another", graph, options)]);
     assert!(said.contains("Rust for the target any has no instruction set other"), "{said}");
-    assert!(said.contains("generic, neon, avx2, avx_vnni, avx512, avx512_vnni"), "{said}");
+    assert!(said.contains("generic, neon, avx2, avx_vnni, avx512, avx512_vnni, amx"), "{said}");
 }

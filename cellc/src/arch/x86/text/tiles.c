@@ -5,12 +5,20 @@
 #define UPPER_TILE_END() __asm__ volatile(".byte 0xc4, 0xe2, 0x78, 0x49, 0xc0")
 #define UPPER_TILE_ZERO(tile) __asm__ volatile(".byte 0xc4, 0xe2, 0x7b, 0x49, %c0" : : "i"(0xc0 + 8 * (tile)))
 #define UPPER_TILE_LOAD(tile, from, step) \
-    __asm__ volatile(".byte 0xc4, 0xe2, 0x7b, 0x4b, %c0, 0x08" : : "i"(0x04 + 8 * (tile)), "a"(from), "c"(step) : "memory")
+    __asm__ volatile(".byte 0xc4, 0xe2, 0x7b, 0x4b, %c0, 0x08" \
+        : \
+        : "i"(0x04 + 8 * (tile)), "a"(from), "c"(step) \
+        : "memory")
 #define UPPER_TILE_STORE(tile, to, step) \
-    __asm__ volatile(".byte 0xc4, 0xe2, 0x7a, 0x4b, %c0, 0x08" : : "i"(0x04 + 8 * (tile)), "a"(to), "c"(step) : "memory")
+    __asm__ volatile(".byte 0xc4, 0xe2, 0x7a, 0x4b, %c0, 0x08" \
+        : \
+        : "i"(0x04 + 8 * (tile)), "a"(to), "c"(step) \
+        : "memory")
 /* Adds the products of bytes with a sign. */
 #define UPPER_TILE_DOT(sums, elements, weights) \
-    __asm__ volatile(".byte 0xc4, 0xe2, %c0, 0x5e, %c1" : : "i"(0x03 + 8 * (15 - (weights))), "i"(0xc0 + 8 * (sums) + (elements)))
+    __asm__ volatile(".byte 0xc4, 0xe2, %c0, 0x5e, %c1" \
+        : \
+        : "i"(0x03 + 8 * (15 - (weights))), "i"(0xc0 + 8 * (sums) + (elements)))
 
 /* Whether Linux lets the program use them: from then on it saves them with the registers of the program's threads. */
 static int PREFIX_tiles_allowed(void) {
@@ -20,13 +28,22 @@ static int PREFIX_tiles_allowed(void) {
     return result == 0;
 }
 
-/* Sums of products of bytes, four in the bits of each float: to[row * pitch + panel * columns + column] is that of elements[row * words + k] and
- * weights[panel * stride + k * columns + column] for all k. There are up to 16 rows, and a multiple of 16 columns. */
-UPPER_CALLED UPPER_AMX void PREFIX_tiles_of_amx(
-    const float *elements, const float *weights, float *to, size_t rows, size_t words, size_t columns, size_t panels, size_t stride, size_t pitch
+/* Sums of products of bytes, four in the bits of each float: to[row * pitch + panel * columns + column] is that of
+ * elements[row * words + k] and weights[panel * stride + k * columns + column] for all k. There are up to 16 rows, and a
+ * multiple of 16 columns. */
+static __attribute__((noinline, unused)) UPPER_AMX void PREFIX_tiles_of_amx(
+    const float *elements,
+    const float *weights,
+    float *to,
+    size_t rows,
+    size_t words,
+    size_t columns,
+    size_t panels,
+    size_t stride,
+    size_t pitch
 ) {
-    const size_t rest = words % 16, end = words - rest, of_words = words * sizeof(float), of_columns = columns * sizeof(float);
-    const size_t of_sums = pitch * sizeof(float), tiles = columns / 16;
+    const size_t rest = words % 16, end = words - rest, tiles = columns / 16;
+    const size_t of_words = words * sizeof(float), of_columns = columns * sizeof(float), of_sums = pitch * sizeof(float);
     const size_t at_once = tiles % 4 == 0 ? 4 : tiles % 3 == 0 ? 3 : tiles % 2 == 0 ? 2 : 1;
     struct {
         uint8_t palette, start, reserved[14];

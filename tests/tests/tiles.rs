@@ -1,0 +1,173 @@
+//! Products of several rows that AMX makes by tiles: the bits are those of every other instruction set.
+
+use std::path::{Path, PathBuf};
+
+use cellc::internals::arch::{AMX, AVX512_VNNI, GENERIC};
+use cellc::internals::kernel::Stmt;
+use cellc::{Arithmetic, Options, Tuning};
+use cellc_tests::driver;
+use cellc_tests::model_file::{ModelFile, Port, Stored};
+use cellc_tests::random;
+use cellc_tests::subject::{Subject, assert_same};
+
+const CALLS: u64 = 5;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn values(len: usize, seed: usize) -> impl Iterator<Item = f32> {
+    (0..len).map(move |i| ((i * 37 + seed * 101 + i / 64 * 13 + 11) % 61) as f32 / 128.0 - 0.23)
+}
+
+/// What there is one of.
+#[derive(Clone, Copy)]
+struct Layer {
+    kind: &'static str,
+    attributes: &'static str,
+    rows: usize,
+    inputs: usize,
+    units: usize,
+}
+
+impl Layer {
+    fn gates(self) -> usize {
+        match self.kind {
+            "LSTMCell" => 4,
+            "RNNCell" => 1,
+            _ => 3,
+        }
+    }
+
+    fn biases(self) -> usize {
+        if self.attributes.contains("true") { 4 } else { self.gates() }
+    }
+
+    fn subject(self, name: &str, options: Options, is_given: bool) -> Subject {
+        let Self { kind, attributes, rows, inputs, units } = self;
+        let mut file = ModelFile::default();
+        let mut ports: Vec<Port> = vec![file.parameter("x", &[rows, inputs]), file.parameter("h", &[rows, units])];
+        let of_lstm = kind == "LSTMCell";
+        if of_lstm {
+            ports.push(file.parameter("c", &[rows, units]));
+        }
+        let gates = self.gates() * units;
+        for (seed, shape) in [vec![gates, inputs], vec![gates, units], vec![self.biases() * units]].iter().enumerate() {
+            ports.push(match is_given {
+                true => file.parameter("", shape),
+                false => file.constant(shape, Stored::F32, values(shape.iter().product(), seed)),
+            });
+        }
+        let data = format!("hidden_size=\"{units}\" {attributes}");
+        let set = if of_lstm { "opset4" } else { "opset3" };
+        let states = vec![vec![rows, units]; if of_lstm { 2 } else { 1 }];
+        for state in file.operations(kind, set, &data, &ports.iter().collect::<Vec<_>>(), &states) {
+            file.result(&state);
+        }
+        random::compiled(name, file, options, CALLS)
+    }
+}
+
+/// A sequence whose x terms are made first, for several steps at once.
+fn sequence(options: Options) -> Subject {
+    let (steps, inputs, units) = (21, 70, 64);
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, steps, inputs]);
+    let h = file.parameter("h", &[1, 1, units]);
+    let lengths = file.integers(&[1], &[21]);
+    let shapes = [vec![1, 3 * units, inputs], vec![1, 3 * units, units], vec![1, 3 * units]];
+    let weights: Vec<Port> = (shapes.iter().enumerate())
+        .map(|(seed, shape)| file.constant(shape, Stored::F32, values(shape.iter().product(), seed)))
+        .collect();
+    let ports = [&x, &h, &lengths, &weights[0], &weights[1], &weights[2]];
+    let data = format!("hidden_size=\"{units}\" direction=\"forward\"");
+    let outputs = [vec![1, 1, steps, units], vec![1, 1, units]];
+    for output in file.operations("GRUSequence", "opset5", &data, &ports, &outputs) {
+        file.result(&output);
+    }
+    let tuning = Tuning { input_first: Some(true), ..Tuning::default() };
+    random::compiled("tiled_sequence", file, Options { tuning, ..options }, CALLS)
+}
+
+fn dense(options: Options) -> Subject {
+    let (rows, inputs, outputs) = (35, 130, 80);
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[rows, inputs]);
+    let weights = file.constant(&[outputs, inputs], Stored::F32, values(outputs * inputs, 3));
+    let transposed = "transpose_a=\"false\" transpose_b=\"true\"";
+    let y = file.operation("MatMul", "opset1", transposed, &[&x, &weights], &[rows, outputs]);
+    file.result(&y);
+    random::compiled("tiled_dense", file, options, CALLS)
+}
+
+/// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few inputs that no tile takes it; a late product; more than
+/// one group of panels.
+fn subjects() -> Vec<Subject> {
+    let isas = Some(vec![&GENERIC, &AVX512_VNNI, &AMX]);
+    let options = || Options { arithmetic: Arithmetic::Int8, isas: isas.clone(), ..Options::default() };
+    let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
+    let after = "linear_before_reset=\"true\"";
+    vec![
+        layer("GRUCell", after, [32, 16, 64]).subject("tiled_gru", options(), false),
+        layer("GRUCell", "", [20, 9, 112]).subject("tiled_gru_before", options(), false),
+        layer("LSTMCell", "", [17, 3, 80]).subject("tiled_lstm", options(), false),
+        layer("RNNCell", "", [13, 70, 144]).subject("tiled_rnn", options(), false),
+        layer("GRUCell", after, [16, 12, 48]).subject("tiled_given", options(), true),
+        sequence(options()),
+        dense(options()),
+    ]
+}
+
+/// Whether a statement is, or holds, what tiles compute.
+fn has_tiles(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Tiles(_) => true,
+        Stmt::For { body, .. } => has_tiles(body),
+        _ => false,
+    })
+}
+
+#[test]
+fn tiles_give_the_bits_of_vectors() {
+    let (subjects, isas) = (subjects(), driver::isas());
+    for subject in &subjects {
+        let bodies = subject.isas().zip(&subject.compilation.program.bodies);
+        for ((isa, _), body) in bodies {
+            let tiled = body.kernels.iter().any(|kernel| has_tiles(&kernel.body));
+            assert_eq!(tiled, isa == "amx", "{} on {isa}", subject.name);
+        }
+        let amx = subject.isas().position(|(isa, _)| isa == "amx").expect("a file with tiles holds their body");
+        for call in &subject.calls {
+            let bits = |isa| -> Vec<Vec<u32>> {
+                let results = subject.interpret(isa, call);
+                results.iter().map(|result| result.iter().map(|value| value.to_bits()).collect()).collect()
+            };
+            assert_eq!(bits(amx - 1), bits(amx), "{}", subject.name);
+        }
+    }
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let found = driver::rust(&folder("tiles-rust"), &subjects, &["-Copt-level=3"]);
+    assert_same("rust", &expected, &found);
+    for compiler in driver::c_compilers() {
+        let found = driver::c(&folder("tiles-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
+        assert_same(compiler, &expected, &found);
+    }
+}
+
+#[test]
+fn a_file_without_tiles_holds_no_body_for_them() {
+    let layer = |rows, units| Layer { kind: "RNNCell", attributes: "", rows, inputs: 16, units };
+    let options = |arithmetic| Options { arithmetic, ..Options::default() };
+    for (name, layer, arithmetic) in [
+        ("one_row", layer(1, 128), Arithmetic::Int8),
+        ("few_units", layer(16, 8), Arithmetic::Int8),
+        ("units_that_fill_no_tile", layer(16, 100), Arithmetic::Int8),
+        ("wider", layer(16, 128), Arithmetic::Int8x16),
+        ("as_f32", layer(16, 128), Arithmetic::F32),
+    ] {
+        let subject = layer.subject(name, options(arithmetic), false);
+        assert!(subject.isas().all(|(isa, _)| isa != "amx"), "{name}");
+    }
+    let tiled = layer(16, 128).subject("several_rows", options(Arithmetic::Int8), false);
+    assert!(tiled.isas().any(|(isa, _)| isa == "amx"));
+}
