@@ -33,11 +33,12 @@ const FAST: Trade = Trade::Activations(Accuracy::Fast);
 const AUDIO: Trade = Trade::Activations(Accuracy::Audio);
 
 /// The trades of a workload, by its name.
-const TRADES: [(&str, &[Trade]); 8] = [
+const TRADES: [(&str, &[Trade]); 9] = [
     ("GRU 16 -> 128", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8]),
     ("GRU 256 -> 256", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8, Two, ThreadsBusy]),
     ("GRU 512 -> 512", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8, Two, ThreadsBusy]),
     ("GRU 1024 -> 1024", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8]),
+    ("GRU 16 -> 128, batch 32", &[PRODUCTS_INT8]),
     ("LSTM 256 -> 256", &[Two, ThreadsBusy]),
     ("GRU 1 -> 8", &[FAST, AUDIO]),
     ("LSTM 1 -> 40, dense", &[FAST, AUDIO]),

@@ -14,4 +14,5 @@ pub mod random;
 pub mod recipe;
 pub mod skipped;
 pub mod subject;
+pub mod tiled;
 pub mod tiny;

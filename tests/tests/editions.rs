@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc::internals::kernel::Body;
-use cellc::{Language, Options, WeightsAs};
+use cellc::{Arithmetic, Language, Options, WeightsAs};
 use cellc_tests::subject::Subject;
+use cellc_tests::tiled::Layer;
 use cellc_tests::{corpus, driver, kernels, random, recipe};
 
 const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
@@ -23,7 +24,9 @@ fn subjects() -> Vec<Subject> {
     let corpus = corpus::cases().into_iter().flat_map(compiled).map(|(subject, _)| subject);
     let random = recipe::drawn(12, 0).into_iter().enumerate();
     let random = random.map(|(k, recipe)| random::subject(&format!("random_{k}"), &recipe));
-    corpus.chain(random).chain([kernels::subject("made_by_hand")]).collect()
+    let cell = Layer { kind: "GRUCell", attributes: "", rows: 16, inputs: 16, units: 48 };
+    let tiled = cell.subject("tiled", Options { arithmetic: Arithmetic::Int8, ..Options::default() }, false);
+    corpus.chain(random).chain([kernels::subject("made_by_hand"), tiled]).collect()
 }
 
 /// Checks a crate: all lints of rustc, no machine code.
@@ -107,10 +110,12 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         let text = String::from_utf8(text.to_vec()).expect("source is UTF-8");
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
         let places: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].contains("unsafe")).collect();
-        // the question, the calls of all bodies but the baseline's, and what another thread is handed where there is one
+        // the question, the calls of all bodies but the baseline's, the question for tiles and what they do, and what another thread is handed where
+        // there is one
         let bodies = &subject.compilation.program.bodies;
         let two_threads = bodies.iter().any(Body::has_halves);
-        assert_eq!(places.len(), bodies.len() + usize::from(two_threads), "{}", subject.name);
+        let of_tiles = if subject.isas().any(|(isa, _)| isa == "amx") { 2 } else { 0 };
+        assert_eq!(places.len(), bodies.len() + of_tiles + usize::from(two_threads), "{}", subject.name);
         for place in places {
             assert!(lines[place].starts_with("unsafe {"), "{}: {}", subject.name, lines[place]);
             let said = lines[..place].iter().rev().take_while(|line| line.starts_with("//")).last();

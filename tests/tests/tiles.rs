@@ -9,63 +9,10 @@ use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random;
 use cellc_tests::subject::{Subject, assert_same};
-
-const CALLS: u64 = 5;
+use cellc_tests::tiled::{CALLS, Layer, values};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
-
-fn values(len: usize, seed: usize) -> impl Iterator<Item = f32> {
-    (0..len).map(move |i| ((i * 37 + seed * 101 + i / 64 * 13 + 11) % 61) as f32 / 128.0 - 0.23)
-}
-
-/// What there is one of.
-#[derive(Clone, Copy)]
-struct Layer {
-    kind: &'static str,
-    attributes: &'static str,
-    rows: usize,
-    inputs: usize,
-    units: usize,
-}
-
-impl Layer {
-    fn gates(self) -> usize {
-        match self.kind {
-            "LSTMCell" => 4,
-            "RNNCell" => 1,
-            _ => 3,
-        }
-    }
-
-    fn biases(self) -> usize {
-        if self.attributes.contains("true") { 4 } else { self.gates() }
-    }
-
-    fn subject(self, name: &str, options: Options, is_given: bool) -> Subject {
-        let Self { kind, attributes, rows, inputs, units } = self;
-        let mut file = ModelFile::default();
-        let mut ports: Vec<Port> = vec![file.parameter("x", &[rows, inputs]), file.parameter("h", &[rows, units])];
-        let of_lstm = kind == "LSTMCell";
-        if of_lstm {
-            ports.push(file.parameter("c", &[rows, units]));
-        }
-        let gates = self.gates() * units;
-        for (seed, shape) in [vec![gates, inputs], vec![gates, units], vec![self.biases() * units]].iter().enumerate() {
-            ports.push(match is_given {
-                true => file.parameter("", shape),
-                false => file.constant(shape, Stored::F32, values(shape.iter().product(), seed)),
-            });
-        }
-        let data = format!("hidden_size=\"{units}\" {attributes}");
-        let set = if of_lstm { "opset4" } else { "opset3" };
-        let states = vec![vec![rows, units]; if of_lstm { 2 } else { 1 }];
-        for state in file.operations(kind, set, &data, &ports.iter().collect::<Vec<_>>(), &states) {
-            file.result(&state);
-        }
-        random::compiled(name, file, options, CALLS)
-    }
 }
 
 /// A sequence whose x terms are made first, for several steps at once.

@@ -313,12 +313,13 @@ const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_ITEMS: [&str; 9] = ["isa", "inputs", "outputs", "weights", "packed", "state", "run", "run_flushed", "copy"];
+const C_ITEMS: [&str; 10] =
+    ["isa", "inputs", "outputs", "weights", "packed", "state", "run", "run_flushed", "copy", "tiles_allowed"];
 
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
-    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "state", "cut", "aligned",
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "has_tiles", "state", "cut", "aligned",
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",

@@ -1,13 +1,14 @@
-/// Whether Linux lets the program use tiles: from then on it saves them with the registers of the program's threads.
+/// Whether the processor has tiles of bytes, and Linux lets the program use them: from then on it saves them with the registers of the program's
+/// threads.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_os = "linux"))]
 fn has_tiles() -> bool {
-    const AMX_TILE_AND_INT8: u32 = 0x300_0000;
-    // SAFETY: cpuid exists on every x86-64, in some versions of Rust as a safe function
-    #[allow(unused_unsafe)]
-    let leaf7_edx = unsafe { core::arch::x86_64::__cpuid_count(7, 0).edx };
+    const TILES_OF_BYTES: u32 = 0x300_0000;
     let result: u64;
-    // SAFETY: this is arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA), which takes numbers and changes no memory of the program
+    // SAFETY: cpuid exists on every x86-64; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) takes numbers and changes no memory of the program
     unsafe {
+        if core::arch::x86_64::__cpuid_count(7, 0).edx & TILES_OF_BYTES != TILES_OF_BYTES {
+            return false;
+        }
         core::arch::asm!(
             "syscall",
             inlateout("rax") 158_u64 => result,
@@ -18,5 +19,5 @@ fn has_tiles() -> bool {
             options(nostack),
         );
     }
-    leaf7_edx & AMX_TILE_AND_INT8 == AMX_TILE_AND_INT8 && result == 0
+    result == 0
 }
