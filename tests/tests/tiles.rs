@@ -1,13 +1,15 @@
 //! Products of several rows that AMX makes by tiles: the bits are those of every other instruction set.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cellc::internals::arch::{AMX, AVX512_VNNI, GENERIC};
 use cellc::internals::kernel::Stmt;
-use cellc::{Arithmetic, Options, Tuning};
+use cellc::{Arithmetic, Language, Options, Tuning};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random;
+use cellc_tests::skipped::skip;
 use cellc_tests::subject::{Subject, assert_same};
 use cellc_tests::tiled::{CALLS, Layer, values};
 
@@ -117,4 +119,58 @@ fn a_file_without_tiles_holds_no_body_for_them() {
     }
     let tiled = layer(16, 128).subject("several_rows", options(Arithmetic::Int8), false);
     assert!(tiled.isas().any(|(isa, _)| isa == "amx"));
+}
+
+/// A program that Linux refuses the tiles: it prints the name of the instruction set that is best then.
+const REFUSED: &str = r#"#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include "refused.h"
+
+int main(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {4, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        return 1;
+    }
+    printf("%s %d", refused_isa_name(refused_isa_detect()), refused_isa_available(REFUSED_ISA_AMX));
+    return 0;
+}
+"#;
+
+#[test]
+fn where_linux_refuses_tiles_vectors_run() {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return skip("no Linux on x86-64");
+    }
+    let layer = Layer { kind: "RNNCell", attributes: "", rows: 16, inputs: 16, units: 128 };
+    let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
+    let subject = layer.subject("refused", options, false);
+    let folder = folder("tiles-refused");
+    driver::write_files(&folder, &[subject], Language::C);
+    std::fs::write(folder.join("main.c"), REFUSED).expect("a file");
+    for compiler in driver::c_compilers() {
+        let compiled = Command::new(compiler)
+            .current_dir(&folder)
+            .args(["-O1", "main.c", "refused.c", "-o", "main", "-lm"])
+            .output()
+            .expect("the compiler runs");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let ran = Command::new(folder.join("main")).output().expect("the program runs");
+        if !ran.status.success() {
+            skip("no filter of system calls");
+            continue;
+        }
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let best = driver::isas().into_iter().rfind(|isa| *isa != "amx").expect("one at least");
+        assert_eq!(said, format!("{best} 0"), "{compiler}");
+    }
 }
