@@ -465,6 +465,25 @@ def row_scales(rng):
     return graph, [[rng.integers(0, 256, (4, 6)).astype(np.int32)] for _ in range(2)], [None], product
 
 
+def scales_of_run_time(rng):
+    """Quantised by a scale that is computed: of all elements, whose number of dimensions no node says, and by DynamicQuantizeLinear."""
+    nodes = [h.make_node('DynamicQuantizeLinear', ['x'], ['q', 'scale', 'zero']),
+             h.make_node('Transpose', ['q'], ['across'], perm=[1, 0]),
+             h.make_node('DequantizeLinear', ['across', 'scale', 'zero'], ['t']),
+             h.make_node('MatMul', ['t', 'w'], ['product']),
+             h.make_node('DequantizeLinear', ['q', 'scale', 'zero'], ['back']),
+             h.make_node('MatMul', ['back', 'product'], ['y0']),
+             h.make_node('Abs', ['x'], ['size']),
+             h.make_node('ReduceMax', ['size'], ['most'], keepdims=0),
+             h.make_node('Div', ['most', 'steps'], ['s']),
+             h.make_node('QuantizeLinear', ['x', 's', 'none'], ['whole']),
+             h.make_node('DequantizeLinear', ['whole', 's', 'none'], ['y1'])]
+    graph = h.make_graph(nodes, 'scales_of_run_time', [info('x', T.FLOAT, [4, 6])], [info('y0', T.FLOAT, [4, 3]), info('y1', T.FLOAT, [4, 6])],
+                         constants(w=draw(rng, 4, 3), steps=np.float32(127), none=np.int8(0)),
+                         value_info=[info('q', T.UINT8, [4, 6])])
+    return graph, [[draw(rng, 4, 6)] for _ in range(2)], [None]
+
+
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
@@ -530,7 +549,8 @@ def write_ir(folder, name, corpus):
 
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
-                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales], 1):
+                             qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
+                             scales_of_run_time], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -399,6 +399,23 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let steps = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &axis, &zero], &[1]);
                 file.operation("Slice", "opset8", "", &[&y, &start, &steps, &step, &axis], &[1, 3, OPEN])
             }
+            // a gate of two of them, of which one is read twice; a residual is read again behind the cut
+            6 => {
+                let [a, b] = [0, 1].map(|_| convolved(file, x, both, OPEN + 4));
+                let wide = [1, 3, OPEN + 4];
+                let a = file.operation("Tanh", "opset1", "", &[&a], &wide);
+                let s = file.operation("Sigmoid", "opset1", "", &[&b], &wide);
+                let b = file.operation("Multiply", "opset1", "", &[&b, &s], &wide);
+                let y = file.operation("Multiply", "opset1", "", &[&a, &b], &wide);
+                let [start, stop, step, axis] = [0, -4, 1, 2].map(|at| file.integers(&[1], &[at]));
+                file.operation("Slice", "opset8", "", &[&y, &start, &stop, &step, &axis], &[1, 3, OPEN])
+            }
+            // what lies beside the steps reflected
+            7 => {
+                let [begin, end] = [[0, 2, 0], [0, 1, 0]].map(|pads| file.integers(&[3], &pads));
+                let reflect = "pad_mode=\"reflect\"";
+                file.operation("Pad", "opset1", reflect, &[x, &begin, &end], &[1, 7, OPEN])
+            }
             // over time and over what an input holds, which is padded at both sides
             _ => {
                 let order = file.integers(&[3], &[0, 2, 1]);
@@ -418,7 +435,7 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
         })
         .unwrap_or_else(|problems| panic!("{of}: {problems}"))
     };
-    for of in 0..7 {
+    for of in 0..9 {
         assert_stepwise(&built(of, None), &built(of, Some(steps)), steps);
     }
 }

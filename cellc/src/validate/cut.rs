@@ -1,6 +1,8 @@
 //! Windows that a slice leaves out: a convolution padded at both sides of an axis whose last outputs are cut off, as PyTorch's causal ones are, is one with
 //! fewer pads behind. What is left has the same bits, and needs nothing of what comes later.
 
+use std::collections::HashMap;
+
 use super::{Known, Validation};
 use crate::model::{Model, Node, Op, Padding, ValueId};
 
@@ -23,33 +25,44 @@ fn pads_behind(op: &Op) -> bool {
         }
 }
 
-/// By value: whether it lies between a padded convolution and the one slice that reads it, with nothing but operations element by element on the way.
+/// The most values between a slice and the convolutions whose ends it cuts off.
+const MOST_BETWEEN: usize = 64;
+
+/// By value: whether it lies between padded convolutions and the one slice that reads what is made of them, with nothing but operations element by element
+/// on the way.
 pub(super) fn between(model: &Model) -> Vec<bool> {
-    let mut producers: Vec<Option<&Node>> = vec![None; model.values.len()];
-    let mut readers = vec![0usize; model.values.len()];
-    for node in &model.nodes {
-        node.outputs.iter().for_each(|output| producers[output.0] = Some(node));
-        node.inputs.iter().for_each(|input| readers[input.0] += 1);
+    let mut producers: Vec<Option<usize>> = vec![None; model.values.len()];
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); model.values.len()];
+    for (at, node) in model.nodes.iter().enumerate() {
+        node.outputs.iter().for_each(|output| producers[output.0] = Some(at));
+        node.inputs.iter().for_each(|input| readers[input.0].push(at));
     }
     let mut between = vec![false; model.values.len()];
-    let slices = model.nodes.iter().filter(|node| matches!(node.op, Op::Slice | Op::StridedSlice { .. }));
-    for mut next in slices.filter_map(|node| node.inputs.first().copied()) {
-        let mut chain = Vec::new();
-        while readers[next.0] == 1
-            && !between[next.0]
-            && let Some(node) = producers[next.0]
+    for (slice, node) in model.nodes.iter().enumerate() {
+        if !matches!(node.op, Op::Slice | Op::StridedSlice { .. }) {
+            continue;
+        }
+        let (mut nodes, mut values, mut is_padded) = (vec![slice], Vec::new(), false);
+        let mut open: Vec<ValueId> = node.inputs.first().copied().into_iter().collect();
+        while let Some(value) = open.pop()
+            && values.len() <= MOST_BETWEEN
         {
-            chain.push(next);
-            if pads_behind(&node.op) {
-                chain.iter().for_each(|value| between[value.0] = true);
-                break;
+            let Some(at) = producers[value.0].filter(|_| !values.contains(&value)) else { continue };
+            let of = &model.nodes[at];
+            if pads_behind(&of.op) {
+                is_padded = true;
+            } else if matches!(of.op, Op::Elementwise(_)) {
+                open.extend(&of.inputs);
+            } else {
+                // the same all along the axis, or nothing is cut
+                continue;
             }
-            // the operand that is computed; others are the same all along the axis, or nothing is cut
-            let computed = |input: &&ValueId| producers[input.0].is_some_and(|of| !matches!(of.op, Op::Constant(_)));
-            match (&node.op, node.inputs.iter().find(computed)) {
-                (Op::Elementwise(_), Some(&input)) => next = input,
-                _ => break,
-            }
+            values.push(value);
+            nodes.push(at);
+        }
+        let alone = |value: &ValueId| readers[value.0].iter().all(|reader| nodes.contains(reader));
+        if is_padded && values.len() <= MOST_BETWEEN && values.iter().all(alone) {
+            values.iter().for_each(|value| between[value.0] = true);
         }
     }
     between
@@ -62,11 +75,20 @@ impl<'a> Validation<'a> {
         self.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
     }
 
-    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it cannot be.
-    pub(super) fn computed_without(&mut self, value: ValueId, axis: usize, cut: usize) -> Option<Known> {
+    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it cannot be. `done`: others that are.
+    pub(super) fn computed_without(
+        &mut self,
+        value: ValueId,
+        axis: usize,
+        cut: usize,
+        done: &mut HashMap<ValueId, Known>,
+    ) -> Option<Known> {
+        if let Some(known) = done.get(&value) {
+            return Some(known.clone());
+        }
         let Cuttable { node, inputs } = self.cuttable.get(&value)?.clone();
         let whole = self.shape_of(self.known[value.0].as_ref()?);
-        match &node.op {
+        let known = match &node.op {
             Op::Convolution(of) => {
                 let before: Vec<Option<Known>> = node.inputs.iter().map(|i| self.known[i.0].take()).collect();
                 let give = |this: &mut Self, inputs: Vec<Option<Known>>| {
@@ -86,9 +108,9 @@ impl<'a> Validation<'a> {
                     shorter.push(match own.map(|own| (own, shape[own])) {
                         None | Some((_, 1)) => known,
                         Some((own, _)) => {
-                            self.known[input.0] = Some(known);
-                            let cut = self.computed_without(*input, own, cut);
-                            self.known[input.0] = None;
+                            let before = self.known[input.0].replace(known);
+                            let cut = self.computed_without(*input, own, cut, done);
+                            self.known[input.0] = before;
                             cut?
                         }
                     });
@@ -96,6 +118,8 @@ impl<'a> Validation<'a> {
                 self.computed(node, *function, shorter)
             }
             _ => None,
-        }
+        }?;
+        done.insert(value, known.clone());
+        Some(known)
     }
 }

@@ -538,10 +538,16 @@ impl<'a> StepAnalysis<'a> {
         let shape = &self.model.values[view.out].shape;
         let mut along = None;
         let start = view.offset % period;
-        let (mut inner, mut moved) = (start % stride, start / stride);
+        // backwards, elements beside the steps may be taken
+        let (mut least, mut inner, mut moved) = (start % stride, start % stride, start / stride);
         for (d, (&size, &step)) in shape.iter().zip(&view.strides).enumerate() {
-            let step = usize::try_from(step).ok()?;
+            let backwards = step < 0;
+            let step = step.unsigned_abs();
             if size == 1 || step == 0 || step.is_multiple_of(period) {
+                continue;
+            }
+            if backwards {
+                least = least.checked_sub(step * (size - 1))?;
                 continue;
             }
             if size == self.steps && step == stride && along.is_none() {

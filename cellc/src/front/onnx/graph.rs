@@ -10,7 +10,7 @@ use super::tensors::{Folder, Wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
-use crate::model::{Dim, ElementType, LedgerEntry, Op, Spelling, Tensor, Value, ValueId};
+use crate::model::{Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value, ValueId};
 
 /// What ONNX calls attributes.
 static SPELLING: Spelling = Spelling { element_type: "to", ..Spelling::OWN };
@@ -155,7 +155,19 @@ impl<'f> GraphReader<'f> {
                 ranks.iter().all(|&rank| rank > 1).then(|| ranks[0].max(ranks[1]))
             }
             Op::Unsqueeze => Some(self.rank(inputs[0])? + self.known(inputs[1])?.len()),
+            Op::Reshape { .. } => Some(self.known(inputs[1])?.len()),
+            Op::Reduce { keep: false, no_axes: NoAxes::All, .. } => match inputs.get(1) {
+                None => Some(0),
+                Some(&axes) => match (self.known(axes)?.len(), self.rank(inputs[0])) {
+                    (0, _) => Some(0),
+                    (axes, rank) => rank?.checked_sub(axes),
+                },
+            },
+            Op::Gather { batch_dims: 0 } => (self.rank(inputs[0])? + self.rank(inputs[1])?).checked_sub(1),
             Op::Convert | Op::Softmax { .. } | Op::Normalize(_) | Op::Transpose | Op::Slice => self.rank(inputs[0]),
+            Op::Concat { .. } | Op::Convolution(_) | Op::Pool(_) | Op::Pad(_) | Op::Reduce { keep: true, .. } => {
+                self.rank(inputs[0])
+            }
             _ => None,
         }
     }

@@ -352,7 +352,8 @@ impl<'f> GraphReader<'f> {
         }
         let names = &node.proto.output;
         let written = names.iter().rposition(|name| !name.is_empty()).map_or(0, |at| at + 1);
-        let outputs = names.iter().rposition(|name| read.contains(&name[..])).map_or(0, |at| at + 1);
+        let is_read = |name: &String| !name.is_empty() && read.contains(&name[..]);
+        let outputs = names.iter().rposition(is_read).map_or(0, |at| at + 1);
         let mut call = Call { version, inputs, written, outputs, attributes: &mut attributes };
         let values = (row.lower)(self, &mut call);
         let problems = std::mem::take(&mut attributes.problems);

@@ -1,6 +1,6 @@
 //! The nodes of a file before they are lowered: functions are replaced by their bodies, nodes that no output needs are left out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use prost::Message;
 
@@ -187,6 +187,54 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
     nodes
 }
 
+/// What a node reads, and what the graphs in its attributes read of what is around them.
+fn reads(node: &OnnxNode) -> Vec<&str> {
+    let mut all: Vec<&str> = node.proto.input.iter().map(|name| &name[..]).collect();
+    let mut waiting: Vec<&GraphProto> = graphs(&node.proto).collect();
+    while let Some(graph) = waiting.pop() {
+        for inner in &graph.node {
+            all.extend(inner.input.iter().map(|name| &name[..]));
+            waiting.extend(graphs(inner));
+        }
+        all.extend(graph.output.iter().filter_map(|value| value.name.as_deref()));
+    }
+    all
+}
+
+/// Nodes in an order in which each comes behind those that it reads: that of the file, unless it is none. Converters to float16 write
+/// conversions of inputs at the end of a file. As they are where they read each other.
+fn ordered(nodes: &[OnnxNode]) -> Vec<&OnnxNode> {
+    let mut made: HashMap<&str, usize> = HashMap::new();
+    for (at, node) in nodes.iter().enumerate() {
+        for name in node.proto.output.iter().filter(|name| !name.is_empty()) {
+            made.entry(name).or_insert(at);
+        }
+    }
+    let needs: Vec<HashSet<usize>> =
+        nodes.iter().map(|node| reads(node).into_iter().filter_map(|name| made.get(name).copied()).collect()).collect();
+    let in_order = needs.iter().enumerate().all(|(at, needs)| needs.iter().all(|&other| other < at));
+    if in_order {
+        return nodes.iter().collect();
+    }
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (at, needs) in needs.iter().enumerate() {
+        needs.iter().for_each(|&other| readers[other].push(at));
+    }
+    let mut open: Vec<usize> = needs.iter().map(HashSet::len).collect();
+    let mut ready: BTreeSet<usize> = (0..nodes.len()).filter(|&at| open[at] == 0).collect();
+    let mut order = Vec::new();
+    while let Some(at) = ready.pop_first() {
+        order.push(&nodes[at]);
+        for &reader in &readers[at] {
+            open[reader] -= 1;
+            if open[reader] == 0 {
+                ready.insert(reader);
+            }
+        }
+    }
+    if order.len() == nodes.len() { order } else { nodes.iter().collect() }
+}
+
 /// The nodes that the outputs depend on, in the order in which they are computed, and the names that these or the outputs read; the
 /// rest is not looked at.
 pub(super) fn needed<'n>(
@@ -195,20 +243,12 @@ pub(super) fn needed<'n>(
 ) -> (Vec<&'n OnnxNode>, HashSet<&'n str>) {
     let mut wanted: HashSet<&str> = outputs.collect();
     let mut kept = Vec::new();
-    for node in nodes.iter().rev() {
+    for node in ordered(nodes).into_iter().rev() {
         if !node.proto.output.iter().any(|name| !name.is_empty() && wanted.contains(&name[..])) {
             continue;
         }
         kept.push(node);
-        wanted.extend(node.proto.input.iter().map(|name| &name[..]));
-        let mut waiting: Vec<&GraphProto> = graphs(&node.proto).collect();
-        while let Some(graph) = waiting.pop() {
-            for inner in &graph.node {
-                wanted.extend(inner.input.iter().map(|name| &name[..]));
-                waiting.extend(graphs(inner));
-            }
-            wanted.extend(graph.output.iter().filter_map(|value| value.name.as_deref()));
-        }
+        wanted.extend(reads(node));
     }
     kept.reverse();
     (kept, wanted)

@@ -40,17 +40,31 @@ fn limits(element: ElementType) -> Option<(f32, f32)> {
     })
 }
 
+/// The axis that scales and zero points belong to; none where there is one of each.
+fn axis_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<i64>> {
+    match call.version {
+        10..13 => Some(None),
+        _ => Some(Some(countable_axis(reader, call, 1)?)),
+    }
+}
+
 /// Scales or zero points with dimensions of 1 behind, so that they belong to an axis of `x`.
-fn along(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, of: ValueId) -> Option<ValueId> {
-    let several = reader.known(of).is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
-    if !several || axis == -1 {
+fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueId) -> Option<ValueId> {
+    let known = reader.known(of);
+    let several = known.as_ref().is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
+    let Some(axis) = axis else {
+        if known.is_some_and(|tensor| tensor.len() > 1) {
+            let help = "convert the model to operator set 13, which has scales along an axis";
+            reader.error("several scales or zero points", "one of a tensor, in operator sets before 13", help);
+            return None;
+        }
+        return Some(of);
+    };
+    // one number for the whole tensor broadcasts anyway
+    if !several || axis == -1 || reader.rank(of) == Some(0) {
         return Some(of);
     }
     let Some(rank) = reader.rank(x).and_then(|rank| i64::try_from(rank).ok()) else {
-        // one number for the whole tensor broadcasts anyway
-        if reader.rank(of) == Some(0) {
-            return Some(of);
-        }
         let valid = "one scale, or scales of a tensor whose number of dimensions follows from the nodes before it";
         let help = "write the axis as -1 where it is the last one, or quantise by tensor";
         reader.error("scales along an axis of a tensor of unknown shape", valid, help);
@@ -123,7 +137,7 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
         reader.error(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
         return None;
     };
-    let axis = countable_axis(reader, call, 1)?;
+    let axis = axis_of(reader, call)?;
     let scale = along(reader, axis, x, scale)?;
     let zero = match zero {
         Some(zero) => {
@@ -154,7 +168,7 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     let given = output_type(reader, call)?;
     let (x, scale) = (call.x(), call.input(1)?);
     let element = given.unwrap_or_else(|| reader.element(scale));
-    let axis = countable_axis(reader, call, 1)?;
+    let axis = axis_of(reader, call)?;
     let scale = along(reader, axis, x, scale)?;
     let zero = match call.input(2) {
         Some(zero) => Some(along(reader, axis, x, zero)?),

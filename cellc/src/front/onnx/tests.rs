@@ -609,12 +609,28 @@ fn a_trip_count_of_run_time_is_refused_with_what_is_read() {
 }
 
 #[test]
+fn nodes_need_not_be_in_order() {
+    let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
+    let [exp, neg] = [("Exp", "t", "y"), ("Neg", "x", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
+    let (model, _) = read(&file(&[exp, neg, ends.clone()].concat(), 13), None).expect("an order is found");
+    let kinds: Vec<&str> = model.nodes.iter().map(|node| &node.kind[..3]).collect();
+    assert_eq!(kinds.iter().position(|kind| *kind == "Neg").map(|at| kinds[at + 1]), Some("Exp"), "{kinds:?}");
+    // two that read each other have none
+    let [exp, neg] = [("Exp", "t", "y"), ("Neg", "y", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
+    let said = read(&file(&[exp, neg, ends].concat(), 13), None).expect_err("there is no order").to_string();
+    assert!(said.contains("no earlier node makes the input"), "{said}");
+}
+
+#[test]
 fn an_output_that_is_not_read_need_not_be_there() {
     let second = |name: &str| long(2, name.as_bytes());
     let dropout = long(1, &node("Dropout", &["x"], "t", &second("mask")));
     let relu = long(1, &node("Relu", &["t"], "y", &[]));
     let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
     assert!(read(&file(&[dropout.clone(), relu.clone(), ends.clone()].concat(), 11), None).is_ok());
+    // without a name, as an input without one reads nothing
+    let unnamed = long(1, &node("Dropout", &["x", ""], "t", &second("")));
+    assert!(read(&file(&[unnamed, relu.clone(), ends.clone()].concat(), 13), None).is_ok());
     let branch = |name: &str, read: &str| {
         let graph = [long(1, &node("Identity", &[read], "z", &[])), long(12, &value("z", 3))].concat();
         graph_attribute(name, &graph)
