@@ -160,6 +160,17 @@ def tcn_cut():
     return graph, [1, 3, "time"], [1, 2, "time"], [[1, 3, 37], [1, 3, 3]]
 
 
+def cut_residual():
+    graph = Graph(5)
+    a = graph.conv("x", "wide", (3, 3, 3), pads=[2, 2])
+    b = graph.node("Pad", ["x", graph.integers("around", 0, 0, 1, 0, 0, 1)], "padded")
+    sum_ = graph.node("Add", [a, b], "sum")
+    ends = [graph.integers("start", 0), graph.integers("stop", -2), graph.integers("axis", 2)]
+    y, rest = graph.node("Slice", [sum_, *ends], "cut"), graph.node("Slice", [b, *ends], "rest")
+    graph.node("Add", [y, rest], "y")
+    return graph, [1, 3, 20], [1, 3, 20], [[1, 3, 20]]
+
+
 def causal_planes():
     graph = Graph(4)
     in_front = graph.integers("in_front", 0, 0, 2, 0, 0, 0, 0, 0)
@@ -231,5 +242,6 @@ def write(name, about, made):
 
 write("tcn", "causal convolutions with dilation in residual blocks, pools over time", tcn())
 write("tcn_cut", "causal convolutions that are padded at both sides and cut, as PyTorch has them", tcn_cut())
+write("cut_residual", "a slice cuts off the end of a sum, of which one part is read again", cut_residual())
 write("causal_planes", "convolutions over time and frequency, causal over time, and a transposed one over frequency", causal_planes())
 write("conv_planes", "convolutions of planes, in groups and with uneven pads", planes())
