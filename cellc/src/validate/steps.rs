@@ -382,7 +382,9 @@ impl<'a> StepAnalysis<'a> {
                 }
                 if let Some(ahead) = self.ahead(concat, &all) {
                     let plural = if ahead == 1 { "" } else { "s" };
-                    return Err(format!("looks {ahead} step{plural} ahead: pad in front of the first step only"));
+                    return Err(format!(
+                        "looks {ahead} step{plural} ahead: pad in front of the first step only, or cut as many outputs off right behind it"
+                    ));
                 }
                 match self.joined(&concat.inputs)? {
                     Time::Along(axis) if axis == concat.axis || all.iter().any(|time| *time != Time::Along(axis)) => {
