@@ -95,12 +95,15 @@ fn tiles_give_the_bits_of_vectors() {
         }
     }
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
-    let found = driver::rust(&folder("tiles-rust"), &subjects, &["-Copt-level=1"]);
-    assert_same("rust", &expected, &found);
     for compiler in driver::c_compilers() {
         let found = driver::c(&folder("tiles-c"), &subjects, compiler, &["-std=gnu11", "-O1"]);
         assert_same(compiler, &expected, &found);
     }
+    // every second, as rustc takes long
+    let subjects: Vec<_> = subjects.into_iter().step_by(2).collect();
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let found = driver::rust(&folder("tiles-rust"), &subjects, &["-Copt-level=1"]);
+    assert_same("rust", &expected, &found);
 }
 
 #[test]
