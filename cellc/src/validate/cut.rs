@@ -75,8 +75,13 @@ impl<'a> Validation<'a> {
         self.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
     }
 
-    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it cannot be. `done`: others that are.
-    pub(super) fn computed_without(
+    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it cannot be.
+    pub(super) fn computed_without(&mut self, value: ValueId, axis: usize, cut: usize) -> Option<Known> {
+        self.shortened(value, axis, cut, &mut HashMap::new())
+    }
+
+    /// The same, where `done` has what is computed already.
+    fn shortened(
         &mut self,
         value: ValueId,
         axis: usize,
@@ -90,13 +95,11 @@ impl<'a> Validation<'a> {
         let whole = self.shape_of(self.known[value.0].as_ref()?);
         let known = match &node.op {
             Op::Convolution(of) => {
-                let before: Vec<Option<Known>> = node.inputs.iter().map(|i| self.known[i.0].take()).collect();
-                let give = |this: &mut Self, inputs: Vec<Option<Known>>| {
-                    node.inputs.iter().zip(inputs).for_each(|(input, known)| this.known[input.0] = known);
-                };
-                give(self, inputs);
-                let y = self.convolved(node, of, Some((axis.checked_sub(2)?, cut)));
-                give(self, before);
+                let axis = axis.checked_sub(2)?;
+                let before: Vec<Option<Known>> = node.inputs.iter().map(|i| self.known[i.0].clone()).collect();
+                node.inputs.iter().zip(inputs).for_each(|(input, known)| self.known[input.0] = known);
+                let y = self.convolved(node, of, Some((axis, cut)));
+                node.inputs.iter().zip(before).for_each(|(input, known)| self.known[input.0] = known);
                 y
             }
             Op::Elementwise(function) => {
@@ -109,7 +112,7 @@ impl<'a> Validation<'a> {
                         None | Some((_, 1)) => known,
                         Some((own, _)) => {
                             let before = self.known[input.0].replace(known);
-                            let cut = self.computed_without(*input, own, cut, done);
+                            let cut = self.shortened(*input, own, cut, done);
                             self.known[input.0] = before;
                             cut?
                         }

@@ -1,8 +1,6 @@
 //! Operations that compute nothing: they say which elements stand where.
 
 use super::limits::MOST_ELEMENTS;
-use std::collections::HashMap;
-
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
 use super::{Known, UNDEFINED, Validation, element_count, fold};
 use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
@@ -358,7 +356,7 @@ impl Validation<'_> {
             prefix.then(|| (axis, shape[axis] - along.count))
         };
         for (axis, cut) in along.iter().enumerate().filter_map(cut) {
-            if let Some(shorter) = self.computed_without(node.inputs[0], axis, cut, &mut HashMap::new()) {
+            if let Some(shorter) = self.computed_without(node.inputs[0], axis, cut) {
                 let shape = self.shape_of(&shorter);
                 along[axis] = Along::whole(shape[axis]);
                 return (shorter, shape);

@@ -19,6 +19,24 @@
     __asm__ volatile(".byte 0xc4, 0xe2, %c0, 0x5e, %c1" \
         : \
         : "i"(0x03 + 8 * (15 - (weights))), "i"(0xc0 + 8 * (sums) + (elements)))
+/* The same of up to four tiles of weights beside each other. */
+#define UPPER_TILE_DOTS(elements, weights, from, step, count) \
+    do { \
+        UPPER_TILE_LOAD(weights, from, step); \
+        UPPER_TILE_DOT(0, elements, weights); \
+        if ((count) > 1) { \
+            UPPER_TILE_LOAD(weights, (from) + 16, step); \
+            UPPER_TILE_DOT(1, elements, weights); \
+        } \
+        if ((count) > 2) { \
+            UPPER_TILE_LOAD(weights, (from) + 32, step); \
+            UPPER_TILE_DOT(2, elements, weights); \
+        } \
+        if ((count) > 3) { \
+            UPPER_TILE_LOAD(weights, (from) + 48, step); \
+            UPPER_TILE_DOT(3, elements, weights); \
+        } \
+    } while (0)
 
 /* Whether Linux lets the program use them: from then on it saves them with the registers of the program's threads. */
 static int PREFIX_tiles_allowed(void) {
@@ -68,38 +86,12 @@ static __attribute__((noinline, unused)) UPPER_AMX void PREFIX_tiles_of_amx(
             UPPER_TILE_ZERO(3);
             for (size_t k = 0; k < end; k += 16) {
                 UPPER_TILE_LOAD(4, elements + k, of_words);
-                UPPER_TILE_LOAD(5, from, of_columns);
-                UPPER_TILE_DOT(0, 4, 5);
-                if (at_once > 1) {
-                    UPPER_TILE_LOAD(5, from + 16, of_columns);
-                    UPPER_TILE_DOT(1, 4, 5);
-                }
-                if (at_once > 2) {
-                    UPPER_TILE_LOAD(5, from + 32, of_columns);
-                    UPPER_TILE_DOT(2, 4, 5);
-                }
-                if (at_once > 3) {
-                    UPPER_TILE_LOAD(5, from + 48, of_columns);
-                    UPPER_TILE_DOT(3, 4, 5);
-                }
+                UPPER_TILE_DOTS(4, 5, from, of_columns, at_once);
                 from += 16 * columns;
             }
             if (rest > 0) {
                 UPPER_TILE_LOAD(6, elements + end, of_words);
-                UPPER_TILE_LOAD(7, from, of_columns);
-                UPPER_TILE_DOT(0, 6, 7);
-                if (at_once > 1) {
-                    UPPER_TILE_LOAD(7, from + 16, of_columns);
-                    UPPER_TILE_DOT(1, 6, 7);
-                }
-                if (at_once > 2) {
-                    UPPER_TILE_LOAD(7, from + 32, of_columns);
-                    UPPER_TILE_DOT(2, 6, 7);
-                }
-                if (at_once > 3) {
-                    UPPER_TILE_LOAD(7, from + 48, of_columns);
-                    UPPER_TILE_DOT(3, 6, 7);
-                }
+                UPPER_TILE_DOTS(6, 7, from, of_columns, at_once);
             }
             UPPER_TILE_STORE(0, sums, of_sums);
             if (at_once > 1) {
