@@ -121,7 +121,8 @@ impl Drawn<'_> {
                 let (scale, transposed) = (self.random.choice(&[0.1, 1.0]), self.random.below(2) == 0);
                 let w = self.weight(&if transposed { [outputs, inputs] } else { [inputs, outputs] }, scale);
                 let out = self.model.value(&[batch, outputs]);
-                self.model.push(ValidOp::Dense(Dense { rows: batch, inputs, outputs, x, w, transposed, out }));
+                let chains = Dense::chains(inputs, outputs);
+                self.model.push(ValidOp::Dense(Dense { rows: batch, inputs, outputs, x, w, transposed, chains, out }));
                 Source::Value(out)
             }
             2 => {

@@ -243,6 +243,8 @@ pub(super) trait Dialect {
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
     fn after_flush(&mut self) {}
+    /// Vectors have been stored in what a kernel alone uses, and are loaded across their ends.
+    fn read_across(&mut self, _of: &Block) {}
     /// Begins a block in which the window is one of so many places.
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
@@ -321,6 +323,31 @@ fn same_calls<'a>(var: Var, function: usize, args: &'a [Expr], others: &'a [Stmt
 /// Whether a loop adds integers up: unlike those of f32, their sums may be formed in any order.
 fn has_integer_sums(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(operation, _), .. } if operation.is_dot()))
+}
+
+/// Behind a store: whether vectors are stored there no more, and then loaded across the ends of those that were. `done`: the statements up to the store.
+fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt]) -> bool {
+    let stored = |stmt: &Stmt| match stmt {
+        Stmt::Store { to, value } => Some((*to, value.ty(locals).lanes)),
+        _ => None,
+    };
+    let Some((last, _)) = done.last().and_then(stored) else { return false };
+    let here = |stmt: &Stmt| stored(stmt).filter(|(to, _)| to.base == last.base);
+    if rest.first().and_then(here).is_some() {
+        return false;
+    }
+    let stores: Vec<_> = done.iter().rev().map_while(here).collect();
+    let across = |from: &Place, lanes: usize| {
+        let end_within =
+            |(to, wide): &(Place, usize)| (from.offset + 1..from.offset + lanes).contains(&(to.offset + wide));
+        from.base == last.base && stores.iter().any(end_within)
+    };
+    rest.iter().any(|stmt| match stmt {
+        Stmt::Let { value, .. } | Stmt::Store { value, .. } => {
+            value.any(&mut |part| matches!(part, Expr::Load { from, lanes } if across(from, *lanes)))
+        }
+        _ => false,
+    })
 }
 
 /// Kernels of a program up to which each is a function of its own; of more, those that do the same with other memory are one.
@@ -445,6 +472,7 @@ impl Shared {
             shared: self,
             locals: &kernel.locals,
             names: locals,
+            scratch: &kernel.scratch,
             windows: Vec::new(),
             scope,
             context: Context::Kernel,
@@ -481,6 +509,7 @@ impl Shared {
             shared: self,
             locals: &function.locals,
             names,
+            scratch: &[],
             windows: Vec::new(),
             scope,
             context: Context::Function,
@@ -501,6 +530,8 @@ struct Traversal<'a> {
     shared: &'a Shared,
     locals: &'a [Local],
     names: Vec<String>,
+    /// What the kernel alone uses.
+    scratch: &'a [BufferId],
     windows: Vec<Option<Block>>,
     scope: Scope,
     context: Context,
@@ -542,6 +573,7 @@ impl Traversal<'_> {
         let mut rest = body;
         while let [stmt, others @ ..] = rest {
             rest = others;
+            let done = &body[..body.len() - others.len()];
             match stmt {
                 Stmt::Let { var, value: Expr::Call(function, args), .. } if dialect.calls_each() => {
                     let all = same_calls(*var, *function, args, others);
@@ -590,6 +622,11 @@ impl Traversal<'_> {
                     dialect.store(self.base(to.base), to.offset, lanes, value);
                     if kept {
                         dialect.after_flush();
+                    }
+                    if matches!(to.base, Base::Buffer(id) if self.scratch.contains(&id))
+                        && is_read_across(done, self.locals, others)
+                    {
+                        dialect.read_across(self.base(to.base));
                     }
                 }
                 Stmt::For { count, turn, backwards, walks, body } => {

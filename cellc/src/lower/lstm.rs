@@ -25,14 +25,22 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
         let (new, c) = panel.columns.split_at(own);
         let c_out = step.c_out.and(c.last().copied());
+        // the cell states of all vectors before the outputs, which wait for them: a processor looks only so far ahead
+        // for something else to do
+        let mut ready = Vec::new();
         for sums in pass {
-            let value = update(rows, body, step, panel, &sums, (c[0], c_out));
-            step.store(rows.builder, body, new, (sums.lane, sums.lanes), value);
+            let (output, state) = update(rows, body, step, panel, &sums, (c[0], c_out));
+            ready.push(((sums.lane, sums.lanes), output, state));
+        }
+        for (lanes, output, state) in ready {
+            let shown = rows.builder.call(step.cell.activations[2], state);
+            let value = op(LaneOp::Mul, vec![output, shown]);
+            step.store(rows.builder, body, new, lanes, value);
         }
     })
 }
 
-/// The new h of one vector of columns; the new c is stored where it is wanted.
+/// The output gate and the new c of one vector of columns, which is stored where it is wanted.
 fn update(
     rows: &mut Rows<'_, '_, '_>,
     body: &mut Vec<Stmt>,
@@ -40,11 +48,11 @@ fn update(
     panel: &Panel<'_>,
     sums: &Sums,
     (c, c_out): (Place, Option<Place>),
-) -> Expr {
+) -> (Expr, Expr) {
     let (lane, lanes) = (sums.lane, sums.lanes);
     let cell = step.cell;
     let product = rows.product();
-    let [f, g, h] = [0, 1, 2].map(|i| cell.activations[i]);
+    let (f, g) = (cell.activations[0], cell.activations[1]);
     // the sum of a gate, with what its peephole sees of a cell state
     let sum = |name: &str, state: &Expr| -> Option<Expr> {
         let at = product.sums.iter().position(|s| s.name == name)?;
@@ -83,10 +91,10 @@ fn update(
     let new = op(LaneOp::MulAdd, vec![forget, c, op(LaneOp::Mul, vec![input, candidate])]);
     let new = builder.let_(body, "c_new", lanes, new);
     let output = builder.activate(cell, f, sum("o", &new).expect("plan: an LSTM has an output gate"));
+    let output = builder.let_(body, "o", lanes, output);
     if let Some(to) = c_out {
         let value = builder.state(new.clone());
         body.push(Stmt::Store { to: to.at(lane), value });
     }
-    let shown = builder.call(h, new);
-    op(LaneOp::Mul, vec![output, shown])
+    (output, new)
 }

@@ -190,6 +190,11 @@ impl Column {
     }
 }
 
+/// Vectors of columns whose pointwise parts stand side by side where their sums are in memory: what each holds for longer fits half of the registers.
+fn finished_at_once(isa: &Isa) -> usize {
+    (isa.registers / 4).max(1)
+}
+
 /// What the pointwise part of a panel has in reach.
 pub(super) struct Panel<'p> {
     pub(super) panels: &'p Panels,
@@ -424,6 +429,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let count = words.map_or(product.phase_rows(phase), |words| words.of_weights(product.phase_rows(phase)));
         let chains = product.chains(phase);
         let name = suffix(phase);
+        if let ([part], 1) = (parts, len)
+            && self.chains_are_lanes(chains)
+        {
+            let rows = weights.rows.at(first_row(panels, phase));
+            let sums = self.accumulate_chains(body, phase, rows, operands, part);
+            let scaled = |sum| vec![Some(self.scaled(panels, weights, phase, part, sum, None))];
+            return sums.into_iter().map(scaled).collect();
+        }
         // for each chain, for each part: where its weights stand in a row, and its accumulator for each operand
         let mut accumulators: Vec<Vec<(usize, usize, Vec<Var>)>> = vec![Vec::new(); chains];
         for part in parts.iter().filter(|p| takes_part(p)) {
@@ -574,24 +587,86 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let statements = turn(self, rows.at(packed(done)), &rest, count - done);
         body.extend(statements);
         let sum = |row: usize, part: usize| {
-            let mut chains: Vec<_> = accumulators.iter().map(|all| Expr::Var(all[part].2[row])).collect();
-            while chains.len() > 1 {
-                chains = chains.chunks(2).map(|pair| add(pair[0].clone(), pair[1].clone())).collect();
-            }
-            let sum = chains.pop()?;
-            Some(if integers { op(LaneOp::FromSigned, vec![sum]) } else { sum })
+            let sum = added(&accumulators.iter().map(|all| Expr::Var(all[part].2[row])).collect::<Vec<_>>());
+            if integers { op(LaneOp::FromSigned, vec![sum]) } else { sum }
         };
         let row = |row: usize| {
             let mut taking_part = 0..;
             let each = |part: &SumVector| match takes_part(part) {
                 true => {
-                    Some(self.scaled(panels, weights, phase, part, sum(row, taking_part.next()?)?, vectors.scale(row)))
+                    Some(self.scaled(panels, weights, phase, part, sum(row, taking_part.next()?), vectors.scale(row)))
                 }
                 false => None,
             };
             parts.iter().map(each).collect()
         };
         (0..operands.len()).map(row).collect()
+    }
+
+    /// Whether the chains of a sum that is alone in a row of weights are lanes: the weights and elements of neighbouring rows stand side by side then.
+    fn chains_are_lanes(&self, chains: usize) -> bool {
+        let format = self.product().format;
+        self.lanes() > 1 && chains >= 4 && !format.is_of_integers() && format != WeightFormat::Bf16Pair
+    }
+
+    /// The same of one column where chains are lanes, for each operand: a vector holds as many chains as it has lanes. They meet in memory.
+    fn accumulate_chains(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        phase: Phase,
+        rows: Place,
+        operands: &[Place],
+        part: &SumVector,
+    ) -> Vec<Expr> {
+        let (name, count) = (suffix(phase), self.product().phase_rows(phase));
+        let chains = self.product().chains(phase);
+        let width = chains.min(self.lanes());
+        let vectors: Vec<usize> = (0..chains).step_by(width).collect();
+        let mut accumulators: Vec<Vec<Var>> = Vec::new();
+        for operand in 0..operands.len() {
+            let sum = |at: &usize| {
+                let name = format!("{}_{name}{at}_{operand}", part.name);
+                self.builder.accumulator(body, &name, width, Expr::f32(0.0, width))
+            };
+            accumulators.push(vectors.iter().map(sum).collect());
+        }
+        let (row, walk) = self.builder.walk("row", rows, chains, false);
+        let (mut walks, mut turn) = (vec![walk], Vec::new());
+        let mut elements = Vec::new();
+        for operand in operands {
+            let (element, walk) = self.builder.walk("element", *operand, chains, false);
+            elements.push(element);
+            walks.push(walk);
+        }
+        for (v, at) in vectors.iter().enumerate() {
+            let weight = self.weight(row, 1, *at, 0, width);
+            let weight = self.builder.let_(&mut turn, "w", width, weight);
+            for (element, sums) in elements.iter().zip(&accumulators) {
+                let args = vec![weight.clone(), load(element.at(*at), width), Expr::Var(sums[v])];
+                turn.push(Stmt::Set { var: sums[v], value: op(LaneOp::MulAdd, args) });
+            }
+        }
+        body.push(Stmt::For { count: count / chains, turn: None, backwards: None, walks, body: turn });
+        let room = Place::from(self.builder.lane_room(name, chains * operands.len()));
+        let done = count / chains * chains;
+        let mut all = Vec::new();
+        for (number, (operand, sums)) in operands.iter().zip(accumulators).enumerate() {
+            let room = room.at(number * chains);
+            for (at, sum) in vectors.iter().zip(sums) {
+                body.push(Stmt::Store { to: room.at(*at), value: Expr::Var(sum) });
+            }
+            let sum = |chain: usize| {
+                let sum = load(room.at(chain), 1);
+                match done + chain {
+                    k if k < count => {
+                        op(LaneOp::MulAdd, vec![self.weight(rows, 1, k, 0, 1), load(operand.at(k), 1), sum])
+                    }
+                    _ => sum,
+                }
+            };
+            all.push(added(&(0..chains).map(sum).collect::<Vec<_>>()));
+        }
+        all
     }
 
     /// The same where the products of all lanes are added to one sum: the lanes are neighbours of a row of weights, and each column has a sum of its own.
@@ -1038,11 +1113,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         body.push(Stmt::Store { to, value });
                     }
                 }
-                for (lane, lanes) in plan::vectors(panels.columns, self.lanes()) {
-                    let part = |sum: usize| load(Place::from(stored).at(sum * panels.columns + lane), lanes);
-                    let values = (0..sums.len()).map(part).collect();
+                for pass in plan::vectors(panels.columns, self.lanes()).chunks(finished_at_once(self.isa())) {
+                    let of_vector = |&(lane, lanes): &(usize, usize)| {
+                        let part = |sum: usize| load(Place::from(stored).at(sum * panels.columns + lane), lanes);
+                        Sums { lane, lanes, values: (0..sums.len()).map(part).collect(), active: true }
+                    };
+                    let all = pass.iter().map(of_vector).collect();
                     let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..given] };
-                    finish(self, &mut body, &panel, vec![Sums { lane, lanes, values, active: true }]);
+                    finish(self, &mut body, &panel, all);
                 }
             }
         }
@@ -1318,14 +1396,27 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         let value = |sum: usize| load(sums.at(sum * panels.columns + lane), lanes);
                         Sums { lane, lanes, values: which.clone().map(value).collect(), active: false }
                     };
-                    let all = plan::vectors(panels.columns, row.lanes()).into_iter().map(of_vector).collect();
                     let mut body = Vec::new();
-                    finish(row, &mut body, &Panel { panels, biases: None, columns }, all);
+                    for pass in plan::vectors(panels.columns, row.lanes()).chunks(finished_at_once(row.isa())) {
+                        let all = pass.iter().copied().map(of_vector).collect();
+                        finish(row, &mut body, &Panel { panels, biases: None, columns }, all);
+                    }
                     body
                 }));
             }
         }
         all
+    }
+}
+
+/// Chains, a power of two of them, added up: neighbours first.
+fn added(chains: &[Expr]) -> Expr {
+    match chains {
+        [chain] => chain.clone(),
+        _ => {
+            let (first, second) = chains.split_at(chains.len() / 2);
+            add(added(first), added(second))
+        }
     }
 }
 

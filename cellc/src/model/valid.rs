@@ -360,8 +360,25 @@ pub struct Dense {
     pub w: WeightSource,
     /// How W stands.
     pub transposed: bool,
+    /// To how many chains of additions the terms of a sum are dealt out, a power of two.
+    pub chains: usize,
     /// y as a value.
     pub out: usize,
+}
+
+impl Dense {
+    /// How many chains there are of a layer of these sizes: the fewer outputs, the more, as additions of one chain wait for each other. A convolution has one,
+    /// however it is computed.
+    pub fn chains(inputs: usize, outputs: usize) -> usize {
+        let most = match outputs {
+            ..=2 => 8,
+            ..=16 => 4,
+            ..=64 => 2,
+            _ => 1,
+        };
+        // of at least four terms
+        [8, 4, 2].into_iter().find(|&chains| chains <= most && chains * 4 <= inputs).unwrap_or(1)
+    }
 }
 
 /// Products of matrices that are both computed, in C order.

@@ -93,6 +93,8 @@ pub struct Product {
     pub rows: usize,
     /// How many times that is done: the steps of a sequence.
     pub steps: usize,
+    /// To how many chains of additions the terms of x are dealt out.
+    pub input_chains: usize,
     /// How its matrices are stored.
     pub format: WeightFormat,
     /// Whether an instruction set multiplies bytes of elements without a sign, which are then more than they stand for.
@@ -109,6 +111,7 @@ impl From<&ValidCell> for Product {
             units: cell.hidden_size,
             rows: cell.batch,
             steps: cell.sequence.as_ref().map_or(1, |s| s.steps),
+            input_chains: 1,
             format: WeightFormat::F32,
             starts: false,
             abreast: 1,
@@ -125,6 +128,7 @@ impl From<&Dense> for Product {
             units: dense.outputs,
             rows: dense.rows,
             steps: 1,
+            input_chains: dense.chains,
             format: WeightFormat::F32,
             starts: false,
             abreast: 1,
@@ -262,7 +266,8 @@ impl Product {
             // exact sums need no order
             _ if self.format.is_of_integers() => 1,
             Phase::Hidden | Phase::ResetHidden if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 => 2,
-            _ => 1,
+            Phase::Hidden | Phase::ResetHidden => 1,
+            Phase::Input => self.input_chains,
         }
     }
 

@@ -204,7 +204,7 @@ fn products_by_hand() {
     for transposed in [false, true] {
         let w = model.weight(if transposed { &[2, 3] } else { &[3, 2] }, &w);
         let out = model.value(&[2, 2]);
-        model.push(ValidOp::Dense(Dense { rows: 2, inputs: 3, outputs: 2, x, w, transposed, out }));
+        model.push(ValidOp::Dense(Dense { rows: 2, inputs: 3, outputs: 2, x, w, transposed, chains: 1, out }));
         model.result(Source::Value(out));
     }
     let w = model.parameter(&[1, 3, 2]);

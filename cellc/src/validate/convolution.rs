@@ -576,7 +576,16 @@ impl<'a> Validation<'a> {
                     let matrix = weights.part(offset, vec![per_group, size])?;
                     let w = WeightSource::Constant(self.intern(&matrix));
                     let out = self.value(shape);
-                    let dense = Dense { rows, inputs: size, outputs: per_group, x: source, w, transposed: true, out };
+                    let dense = Dense {
+                        rows,
+                        inputs: size,
+                        outputs: per_group,
+                        x: source,
+                        w,
+                        transposed: true,
+                        chains: 1,
+                        out,
+                    };
                     self.emit(node, ValidOp::Dense(dense));
                     out
                 } else {
@@ -895,7 +904,7 @@ impl<'a> Validation<'a> {
                 let source = self.source(&patches)?;
                 let w = WeightSource::Constant(self.intern(&ones));
                 let out = self.value(to.clone());
-                let dense = Dense { rows, inputs: taps, outputs: 1, x: source, w, transposed: true, out };
+                let dense = Dense { rows, inputs: taps, outputs: 1, x: source, w, transposed: true, chains: 1, out };
                 self.emit(node, ValidOp::Dense(dense));
                 let sum = Known::Source(Source::Value(out), element);
                 // how many elements each window holds

@@ -106,7 +106,8 @@ impl<'a> Validation<'a> {
         let w = WeightSource::Constant(self.intern(&w));
         let out = self.value(shape);
         self.layers.insert(out, node);
-        self.emit(node, ValidOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, out }));
+        let chains = Dense::chains(inputs, outputs);
+        self.emit(node, ValidOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
         Some(Source::Value(out))
     }
 
