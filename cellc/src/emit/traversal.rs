@@ -243,6 +243,8 @@ pub(super) trait Dialect {
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
     fn after_flush(&mut self) {}
+    /// Behind a loop that adds to it: a vector that is a chain of sums of one gate.
+    fn after_sums(&mut self, _chain: &str) {}
     /// Vectors have been stored in what a kernel alone uses, and are loaded across their ends.
     fn read_across(&mut self, _of: &Block) {}
     /// Begins a block in which the window is one of so many places.
@@ -473,6 +475,7 @@ impl Shared {
             locals: &kernel.locals,
             names: locals,
             scratch: &kernel.scratch,
+            chains: &kernel.chains,
             windows: Vec::new(),
             scope,
             context: Context::Kernel,
@@ -510,6 +513,7 @@ impl Shared {
             locals: &function.locals,
             names,
             scratch: &[],
+            chains: &[],
             windows: Vec::new(),
             scope,
             context: Context::Function,
@@ -532,6 +536,8 @@ struct Traversal<'a> {
     names: Vec<String>,
     /// What the kernel alone uses.
     scratch: &'a [BufferId],
+    /// See [`Kernel::chains`].
+    chains: &'a [Var],
     windows: Vec<Option<Block>>,
     scope: Scope,
     context: Context,
@@ -665,6 +671,13 @@ impl Traversal<'_> {
                     self.block(body, dialect);
                     dialect.end_block();
                     self.scope = std::mem::take(&mut self.scope).leave();
+                    for stmt in body {
+                        if let Stmt::Set { var, .. } = stmt
+                            && self.chains.contains(var)
+                        {
+                            dialect.after_sums(&self.names[var.0]);
+                        }
+                    }
                 }
                 Stmt::Pick { at, count, walk, body } => {
                     let at = self.expr(at, dialect);

@@ -601,6 +601,8 @@ pub struct Kernel {
     pub scratch: Vec<BufferId>,
     /// Its values.
     pub locals: Vec<Local>,
+    /// Of these the vectors to which loops add some terms of a gate each, where no other gate has sums and all are added up later.
+    pub chains: Vec<Var>,
     /// What it does.
     pub body: Vec<Stmt>,
     /// Whether its loops are to be written out, turn by turn.

@@ -283,6 +283,11 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         var
     }
 
+    /// Says which accumulators are chains of the sums of one gate.
+    pub(super) fn chains<'v>(&mut self, all: impl Iterator<Item = &'v Var>) {
+        self.kernel.chains.extend(all);
+    }
+
     /// A sum of integers, at first 0.
     pub(super) fn integer_sum(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, start: Option<Expr>) -> Var {
         let var = self.local(name, Type { scalar: Scalar::U32, lanes });

@@ -464,6 +464,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         if accumulators[0].is_empty() {
             return vec![vec![None; parts.len()]; operands.len()];
         }
+        if chains > 1 && product.active(phase) == 1 {
+            let vectors = accumulators.iter().flatten().filter(|(_, lanes, _)| *lanes > 1);
+            self.builder.chains(vectors.flat_map(|(_, _, vars)| vars));
+        }
         let rows = weights.rows.at(first_row(panels, phase));
         let several = self.isa().lanes == 1 && self.isa().loads > 1;
         let integers = words.is_some();
