@@ -79,6 +79,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         params: params.to_vec(),
         scratch: Vec::new(),
         locals: Vec::new(),
+        chains: Vec::new(),
         body: Vec::new(),
         unroll: false,
         concurrent: false,

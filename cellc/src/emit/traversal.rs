@@ -327,6 +327,16 @@ fn has_integer_sums(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(operation, _), .. } if operation.is_dot()))
 }
 
+/// Whether a loop adds to it, in each turn to what the one before left.
+fn is_set(body: &[Stmt], sum: Var) -> bool {
+    let first = body.iter().find_map(|stmt| match stmt {
+        Stmt::Let { var, .. } if *var == sum => Some(false),
+        Stmt::Set { var, .. } if *var == sum => Some(true),
+        _ => None,
+    });
+    first == Some(true)
+}
+
 /// Behind a store: whether vectors are stored there no more, and then loaded across the ends of those that were. `done`: the statements up to the store.
 fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt]) -> bool {
     let stored = |stmt: &Stmt| match stmt {
@@ -671,12 +681,8 @@ impl Traversal<'_> {
                     self.block(body, dialect);
                     dialect.end_block();
                     self.scope = std::mem::take(&mut self.scope).leave();
-                    for stmt in body {
-                        if let Stmt::Set { var, .. } = stmt
-                            && self.chains.contains(var)
-                        {
-                            dialect.after_sums(&self.names[var.0]);
-                        }
+                    for var in self.chains.iter().filter(|var| is_set(body, **var)) {
+                        dialect.after_sums(&self.names[var.0]);
                     }
                 }
                 Stmt::Pick { at, count, walk, body } => {

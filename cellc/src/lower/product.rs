@@ -464,7 +464,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         if accumulators[0].is_empty() {
             return vec![vec![None; parts.len()]; operands.len()];
         }
-        if chains > 1 && product.active(phase) == 1 {
+        // those of several rows are stored
+        if chains > 1 && product.active(phase) == 1 && operands.len() == 1 {
             let vectors = accumulators.iter().flatten().filter(|(_, lanes, _)| *lanes > 1);
             self.builder.chains(vectors.flat_map(|(_, _, vars)| vars));
         }

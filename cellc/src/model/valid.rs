@@ -367,16 +367,10 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// How many chains there are of a layer of these sizes: the fewer outputs, the more, as additions of one chain wait for each other. A convolution has one,
-    /// however it is computed.
+    /// How many chains there are of a layer of these sizes: several where it has hardly any outputs, as additions of one chain wait for each other, and at least
+    /// four terms for each. A convolution has one, however it is computed.
     pub fn chains(inputs: usize, outputs: usize) -> usize {
-        let most = match outputs {
-            ..=2 => 8,
-            ..=16 => 4,
-            ..=64 => 2,
-            _ => 1,
-        };
-        // of at least four terms
+        let most = if outputs <= 2 { 8 } else { 1 };
         [8, 4, 2].into_iter().find(|&chains| chains <= most && chains * 4 <= inputs).unwrap_or(1)
     }
 }
