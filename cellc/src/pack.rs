@@ -161,13 +161,23 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
         _ => return elements(copied, |to, from| put(to, get(from))),
     };
     let lines = Copied { dims: outer.to_vec(), ..copied.clone() };
+    let mut apart = Vec::new();
     elements(&lines, |to, from| {
         let read = |k: usize| get(from.wrapping_add_signed(k.cast_signed() * line.from_stride));
         let line_values: Vec<f32> = (0..line.extent).map(read).collect();
         for (k, value) in encode(copied.encoding, &line_values).into_iter().enumerate() {
-            put(to + k / copied.abreast * line.to_stride + k % copied.abreast, value);
+            let at = to + k / copied.abreast * line.to_stride + k % copied.abreast;
+            if copied.apart { apart.push((at, value.to_bits())) } else { put(at, value) }
         }
     });
+    apart.sort_unstable_by_key(|(at, _)| *at);
+    for four in apart.chunks_exact(4) {
+        let halves = |shift: u32| four.iter().map(move |(_, word)| word >> shift & 0xffff);
+        let halves: Vec<u32> = halves(0).chain(halves(16)).collect();
+        for ((at, _), pair) in four.iter().zip(halves.chunks_exact(2)) {
+            put(*at, f32::from_bits(pair[0] | pair[1] << 16));
+        }
+    }
 }
 
 /// Writes a value that an element of that kind holds, or adds it to the f32 that stands there.

@@ -260,6 +260,30 @@ fn integers(isa: &Isa) -> Kernel {
                 store(at(INTEGERS, 61), op(LaneOp::FromSigned, [Expr::Var(sum)])),
             ]);
         }
+        if lanes == isa.lanes {
+            for (at_sum, own) in (32..).step_by(lanes).zip(isa.by_lane) {
+                let of = if own.in_word == 2 { LaneOp::DotApart } else { LaneOp::DotQuadsOf };
+                let sum = kernel.local("of_lanes", ty);
+                // elements are what the weights are, in another order of lanes
+                let elements = op(LaneOp::Xor, [Expr::Var(a), op(LaneOp::And, [Expr::Var(b), number(0x7f00_7f00)])]);
+                let elements = op(LaneOp::And, [elements, number(0x7f7f_7f7f)]);
+                let b = kernel.local("elements", ty);
+                kernel.body.extend([
+                    define(b, elements),
+                    Stmt::Let { var: sum, mutable: true, value: number(0) },
+                    Stmt::For {
+                        count: 3,
+                        turn: None,
+                        backwards: None,
+                        walks: Vec::new(),
+                        body: (0..lanes)
+                            .map(|lane| set(sum, op(of(lane), [Expr::Var(a), Expr::Var(b), Expr::Var(sum)])))
+                            .collect(),
+                    },
+                    store(at(INTEGERS, at_sum), op(LaneOp::FromSigned, [Expr::Var(sum)])),
+                ]);
+            }
+        }
         at_lane += 2 * lanes;
     }
     kernel

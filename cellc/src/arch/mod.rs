@@ -11,7 +11,7 @@ mod x86;
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::kernel::Element;
+use crate::kernel::{Element, LaneOp};
 
 pub use arm::{AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33, CORTEX_M55};
 use arm::{HELIUM, HELIUM_OF_ANY, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
@@ -146,6 +146,8 @@ pub struct Isa {
     pub unsigned_quads: bool,
     /// Whether it adds the products of all lanes to one sum, so that lanes are neighbours of a row of weights, not columns.
     pub across: bool,
+    /// What multiplies every lane of weights by one lane of elements.
+    pub by_lane: &'static [ByLane],
     /// Whether it is elements of 16 bits that multiply bytes of weights, two of a word at a time. One lane only.
     pub wide_elements: bool,
     /// How many rows of elements it multiplies by tiles of as many [`TILE_WORDS`] and columns of weights, at most; 0: it has no tiles.
@@ -195,6 +197,29 @@ pub struct CFlushes {
     pub end: &'static str,
     /// A condition.
     pub flushed: &'static str,
+}
+
+/// What adds the products of words of weights with those of one lane of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByLane {
+    /// How many integers a word has: 2 for [`DotApart`](LaneOp::DotApart), 4 for [`DotQuadsOf`](LaneOp::DotQuadsOf).
+    pub in_word: usize,
+    /// C: weights, elements and sums are `{0}` to `{2}`, {3} is the lane, {4} and {5} are the halves of that.
+    pub c: &'static str,
+    /// Rust: a function of those, with the lane or its halves as parameters.
+    pub rust: &'static str,
+}
+
+impl ByLane {
+    /// That which stands for an operation.
+    pub fn of(all: &'static [Self], operation: LaneOp) -> Option<&'static Self> {
+        let in_word = match operation {
+            LaneOp::DotApart(_) => 2,
+            LaneOp::DotQuadsOf(_) => 4,
+            _ => return None,
+        };
+        all.iter().find(|own| own.in_word == in_word)
+    }
 }
 
 /// What Rust does by intrinsics on a vector of sums of products of integers: names of functions.
@@ -350,6 +375,7 @@ pub static GENERIC: Isa = Isa {
     extends: None,
     unsigned_quads: false,
     across: false,
+    by_lane: &[],
     wide_elements: false,
     tile_rows: 0,
     body_of: None,

@@ -127,6 +127,8 @@ pub(super) struct Line<'a> {
     /// So many elements are neighbours; between such groups lie so many.
     pub(super) abreast: usize,
     pub(super) step: usize,
+    /// Whether the halves of four words are apart.
+    pub(super) apart: bool,
     pub(super) row: LineRow,
     pub(super) part: LinePart,
 }
@@ -277,6 +279,8 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::DotPairs => "dot_pairs",
         LaneOp::DotQuads => "dot_quads",
         LaneOp::DotUnsignedQuads => "dot_unsigned_quads",
+        LaneOp::DotApart(_) => "dot_apart",
+        LaneOp::DotQuadsOf(_) => "dot_quads_of",
         LaneOp::DotEvenBytes => "dot_even_bytes",
         LaneOp::DotOddBytes => "dot_odd_bytes",
         LaneOp::AcrossPairs => "across_pairs",
@@ -747,8 +751,8 @@ impl Traversal<'_> {
             Some(line) => {
                 let (row, part) = line_of(copied.encoding, line.extent);
                 let stride = usize::try_from(line.from_stride).expect("emit: rows of weights are read forwards");
-                let (count, abreast, step) = (line.extent, copied.abreast, line.to_stride);
-                dialect.pack_line(Line { from, read, count, stride, to, write, abreast, step, row, part });
+                let (count, abreast, step, apart) = (line.extent, copied.abreast, line.to_stride, copied.apart);
+                dialect.pack_line(Line { from, read, count, stride, to, write, abreast, step, apart, row, part });
             }
         }
         loops.iter().for_each(|_| dialect.end_block());

@@ -281,7 +281,7 @@ impl Counting<'_> {
                         _ => self.expression(arg, sum),
                     }
                 }
-                let is_of_pairs = matches!(operation, LaneOp::DotPairs | LaneOp::AcrossPairs);
+                let is_of_pairs = matches!(operation, LaneOp::DotPairs | LaneOp::DotApart(_) | LaneOp::AcrossPairs);
                 sum.add(if is_of_pairs { Work::DotPairs } else { Work::DotQuads }, vectors);
             }
             Expr::Op(operation, args) => {

@@ -398,6 +398,18 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
                 *a = c.wrapping_add_signed(of(0)).wrapping_add_signed(of(16));
             }
         }
+        LaneOp::DotApart(lane) => {
+            let halves: Vec<i32> = a.iter().flat_map(|a| [*a as i16, (*a >> 16) as i16]).map(i32::from).collect();
+            let element = rest[0][lane];
+            let [low, high] = [element as i16, (element >> 16) as i16].map(i32::from);
+            let (first, second) = halves.split_at(a.len());
+            for (((a, first), second), c) in a.iter_mut().zip(first).zip(second).zip(&rest[1]) {
+                *a = c.wrapping_add_signed(first * low).wrapping_add_signed(second * high);
+            }
+        }
+        LaneOp::DotQuadsOf(lane) => {
+            apply(LaneOp::DotQuads, a, &[vec![rest[0][lane]; a.len()], rest[1].clone(), Vec::new()]);
+        }
         LaneOp::WrappingAdd => bits(a, rest, u32::wrapping_add),
         LaneOp::WrappingSub => bits(a, rest, u32::wrapping_sub),
         LaneOp::And => bits(a, rest, |a, b| a & b),

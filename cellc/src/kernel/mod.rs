@@ -329,6 +329,9 @@ pub struct Copied {
     pub encoding: Encoding,
     /// How many elements of an encoded line are neighbours. The stride of the innermost loop is that between such groups.
     pub abreast: usize,
+    /// Whether the halves of every four words side by side are apart: the first ones of all four words, then the second ones. Such words are
+    /// those at a multiple of four from the start of the buffer on.
+    pub apart: bool,
 }
 
 /// Sums of products of bytes, which are what is stored: the bits of a f32 each.
@@ -421,6 +424,11 @@ pub enum LaneOp {
     DotQuads,
     /// u32: the same, the bytes of b without a sign
     DotUnsignedQuads,
+    /// u32: c + the products of two halves of a with those of one lane of b, in two's complement, wrapping. Of n lanes the halves of lane k are the
+    /// k-th and the n + k-th of all halves: see [`Copied::apart`]
+    DotApart(usize),
+    /// u32: what `DotQuads` adds where each lane of b is this one
+    DotQuadsOf(usize),
     /// u32: c + the products of the bytes 0 and 2 of a with the halves of b, in two's complement, wrapping
     DotEvenBytes,
     /// u32: the same with the bytes 1 and 3 of a
@@ -470,6 +478,8 @@ impl LaneOp {
             | Self::DotPairs
             | Self::DotQuads
             | Self::DotUnsignedQuads
+            | Self::DotApart(_)
+            | Self::DotQuadsOf(_)
             | Self::DotEvenBytes
             | Self::DotOddBytes
             | Self::AcrossPairs
@@ -484,6 +494,15 @@ impl LaneOp {
         use LaneOp as O;
         matches!(self, O::DotPairs | O::DotQuads | O::DotUnsignedQuads | O::DotEvenBytes | O::DotOddBytes)
             || self.is_across()
+            || self.lane().is_some()
+    }
+
+    /// The lane of its second operand that multiplies every lane of the first, if one does.
+    pub fn lane(self) -> Option<usize> {
+        match self {
+            Self::DotApart(lane) | Self::DotQuadsOf(lane) => Some(lane),
+            _ => None,
+        }
     }
 
     /// Whether it adds the products of all lanes to one sum.
@@ -500,6 +519,7 @@ impl LaneOp {
             Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
             Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads => Scalar::U32,
             Self::DotEvenBytes | Self::DotOddBytes | Self::AcrossPairs | Self::AcrossQuads => Scalar::U32,
+            Self::DotApart(_) | Self::DotQuadsOf(_) => Scalar::U32,
         }
     }
 }
@@ -786,7 +806,7 @@ impl From<WindowId> for Place {
 impl Copied {
     /// Elements as they are.
     pub fn new(from: impl Into<Place>, to: impl Into<Place>, dims: Vec<CopiedDim>) -> Self {
-        Self { from: from.into(), to: to.into(), dims, add: false, encoding: Encoding::F32, abreast: 1 }
+        Self { from: from.into(), to: to.into(), dims, add: false, encoding: Encoding::F32, abreast: 1, apart: false }
     }
 
     /// The loops that write.

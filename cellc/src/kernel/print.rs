@@ -271,7 +271,7 @@ impl<'a> Printer<'a> {
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {
-        let Copied { from, to, dims, add, encoding, abreast } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, apart } = copied;
         let index = |offset: usize, strides: &mut dyn Iterator<Item = isize>| {
             let mut text = offset.to_string();
             for (stride, letter) in strides.zip(letters()) {
@@ -288,7 +288,8 @@ impl<'a> Printer<'a> {
             write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
         }
         let abreast = if *abreast > 1 { format!(", {abreast} abreast") } else { String::new() };
-        writeln!(f, "{encoding}{abreast}")
+        let apart = if *apart { ", halves apart" } else { "" };
+        writeln!(f, "{encoding}{abreast}{apart}")
     }
 
     fn tiles(&self, tiles: &Tiles, f: &mut Formatter<'_>) -> fmt::Result {
@@ -356,6 +357,8 @@ impl<'a> Printer<'a> {
             LaneOp::FromSigned => format!("signed({})", self.list(args)),
             LaneOp::DotPairs => format!("dot_pairs({})", self.list(args)),
             LaneOp::DotQuads => format!("dot_quads({})", self.list(args)),
+            LaneOp::DotApart(lane) => format!("dot_apart_{lane}({})", self.list(args)),
+            LaneOp::DotQuadsOf(lane) => format!("dot_quads_of_{lane}({})", self.list(args)),
             LaneOp::DotUnsignedQuads => format!("dot_unsigned_quads({})", self.list(args)),
             LaneOp::AcrossPairs => format!("across_pairs({})", self.list(args)),
             LaneOp::AcrossQuads => format!("across_quads({})", self.list(args)),

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
-    Base, Body, BodyRef, Buffer, BufferId, Copied, Element, Encoding, Expr, Function, Kernel, LaneOp, Place, Program,
-    Role, Scalar, Stmt, Tiles, Type, Var, Walk,
+    Base, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Place,
+    Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
 };
 
 /// What is wrong with a program, or nothing.
@@ -519,7 +519,7 @@ impl<'a> Checker<'a> {
     }
 
     fn copied(&mut self, copied: &Copied) -> Result<(), String> {
-        let Copied { from, to, dims: _, add, encoding, abreast } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, apart } = copied;
         let bounds = bounds(copied).ok_or("a copy of nothing, or of more than there can be")?;
         let distance = bounds.to - to.offset + 1;
         if from.base == to.base {
@@ -532,6 +532,21 @@ impl<'a> Checker<'a> {
         self.load(read, bounds.from.1 - bounds.from.0 + 1, 1, false)?;
         if *abreast == 0 || *abreast > 1 && *encoding == Encoding::F32 {
             return Err(format!("a copy of {abreast} elements abreast that it does not encode"));
+        }
+        if *apart {
+            let in_fours = |dim: &CopiedDim| dim.to_stride.is_multiple_of(4);
+            let is_whole = match &dims[..] {
+                [outer @ .., columns, row] => {
+                    columns.to_stride == 1
+                        && columns.extent.is_multiple_of(4)
+                        && outer.iter().chain([row]).all(in_fours)
+                }
+                _ => false,
+            };
+            let of_pairs = matches!(encoding, Encoding::Int16Pair | Encoding::Int8Pair | Encoding::Int8Wide);
+            if !of_pairs || *abreast > 1 || !is_whole || !to.offset.is_multiple_of(4) {
+                return Err("halves apart of what is not four words side by side".to_owned());
+            }
         }
         if !self.packs && (*add || *encoding != Encoding::F32) {
             return Err("a copy that adds or encodes, and does not pack".to_owned());
@@ -743,6 +758,12 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
         LaneOp::FromBits | LaneOp::FromSigned => (1, Scalar::U32),
         LaneOp::DotPairs | LaneOp::DotQuads | LaneOp::DotUnsignedQuads => (3, Scalar::U32),
         LaneOp::DotEvenBytes | LaneOp::DotOddBytes | LaneOp::AcrossPairs | LaneOp::AcrossQuads => (3, Scalar::U32),
+        LaneOp::DotApart(lane) | LaneOp::DotQuadsOf(lane) => {
+            if args.first().is_none_or(|a| a.lanes < 2 || a.lanes <= lane) {
+                return Err(format!("lane {lane} of {args:?}"));
+            }
+            (3, Scalar::U32)
+        }
         LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::And | LaneOp::Or | LaneOp::Xor => (2, Scalar::U32),
         LaneOp::ShiftLeft(by) | LaneOp::ShiftRight(by) => {
             if by > 31 {

@@ -101,7 +101,8 @@ impl Memory {
                     let abreast = plan.product.abreast;
                     let between = taking_part.len() * columns * abreast;
                     let at = Place::from(rows).at(blocks.offset + start + i * columns * abreast);
-                    self.copy(line(at, blocks.stride, between, encoding, abreast));
+                    let apart = plan.product.is_apart(phase, columns);
+                    self.copy(Copied { apart, ..line(at, blocks.stride, between, encoding, abreast) });
                     let scale = scales(plan.product.format).map(|scale| (scale, plan.product.scale_row(*sum, phase)));
                     let has_start = plan.product.has_starts(phase);
                     let start = has_start.then(|| (Encoding::Int8Start, plan.product.start_row(*sum, phase)));

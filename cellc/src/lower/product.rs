@@ -474,12 +474,29 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let integers = words.is_some();
         let two = several && integers && product.abreast == 1;
         let format = product.format;
+        // what multiplies vectors of weights by one lane of as many words
+        let lanes_of = self.isa().lanes;
+        let in_word = words.map_or(0, |words| words.each);
+        let by_lane: Option<fn(usize) -> LaneOp> = match in_word {
+            _ if self.isa().by_lane.iter().all(|own| own.in_word != in_word) => None,
+            2 if product.is_apart(phase, panels.columns) => Some(LaneOp::DotApart),
+            4 => Some(LaneOp::DotQuadsOf),
+            _ => None,
+        };
+        // integers of weights are loaded as part of what multiplies them
+        let own_loads = by_lane.is_none();
         // row k adds to chain k % chains, in the order in which its weights stand: what fetches ahead follows
         let turn = |this: &mut Self, rows: Place, elements: &[Vec<Place>], taken: usize| {
             let mut turn = Vec::new();
             // of the row after this one, where they are loaded with this one's
             let mut next: Vec<(usize, usize, Expr)> = Vec::new();
+            // by operand: a vector of words of elements
+            let mut vectors: Vec<Option<Expr>> = vec![None; elements.len()];
             for k in 0..taken {
+                let (lane, is_whole) = (k % lanes_of, k - k % lanes_of + lanes_of <= taken);
+                if lane == 0 {
+                    vectors.fill(None);
+                }
                 let mut accumulators: Vec<_> = accumulators[k % chains].iter().collect();
                 accumulators.sort_by_key(|(at, _, _)| *at);
                 let mut splats: Vec<Vec<(usize, usize, Expr)>> = vec![Vec::new(); elements.len()];
@@ -521,7 +538,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                                     let bytes = bytes.remove(0);
                                     op(LaneOp::ToBits, vec![this.builder.let_(&mut turn, "w", *lanes, bytes)])
                                 }
-                                (weight, 1) if this.isa().loads == 1 || integers && !two => weight,
+                                (weight, 1) if this.isa().loads == 1 || integers && !two && own_loads => weight,
                                 (weight, _) if integers => this.builder.let_bits(&mut turn, "w", *lanes, weight),
                                 (weight, _) => this.builder.let_(&mut turn, "w", *lanes, weight),
                             }
@@ -530,7 +547,19 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     for ((row, elements), splats) in elements.iter().enumerate().zip(&mut splats) {
                         for (part, (element, operation)) in elements.iter().zip(operations).enumerate() {
                             for ((_, lanes, vars), weight) in accumulators.iter().copied().zip(&weights) {
+                                let by_lane = by_lane.filter(|_| *lanes == lanes_of);
+                                let operation = by_lane.map_or(*operation, |of| of(if is_whole { lane } else { 0 }));
                                 let element = match splats.iter().find(|(p, l, _)| (*p, l) == (part, lanes)) {
+                                    _ if by_lane.is_some() && is_whole => {
+                                        let words = || op(LaneOp::ToBits, vec![load(element.at(k - lane), *lanes)]);
+                                        let name = format!("{name}_k");
+                                        let vector = &mut vectors[row];
+                                        vector
+                                            .get_or_insert_with(|| {
+                                                this.builder.let_bits(&mut turn, &name, *lanes, words())
+                                            })
+                                            .clone()
+                                    }
                                     Some((.., element)) => element.clone(),
                                     None => {
                                         let splat = Expr::Splat { from: element.at(k), lanes: *lanes };
@@ -547,7 +576,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                                     }
                                 };
                                 let args = vec![weight.clone(), element, Expr::Var(vars[row])];
-                                turn.push(Stmt::Set { var: vars[row], value: op(*operation, args) });
+                                turn.push(Stmt::Set { var: vars[row], value: op(operation, args) });
                             }
                         }
                     }

@@ -101,6 +101,9 @@ pub struct Product {
     pub starts: bool,
     /// How many words of a row of weights are neighbours where they are packed: the lanes of an instruction set that adds their products to one sum.
     pub abreast: usize,
+    /// How many words side by side have their halves apart where weights of 16 bits are packed: the lanes of an instruction set that multiplies
+    /// a half of all by one element. Else 1.
+    pub apart: usize,
 }
 
 impl From<&ValidCell> for Product {
@@ -115,6 +118,7 @@ impl From<&ValidCell> for Product {
             format: WeightFormat::F32,
             starts: false,
             abreast: 1,
+            apart: 1,
         }
     }
 }
@@ -132,6 +136,7 @@ impl From<&Dense> for Product {
             format: WeightFormat::F32,
             starts: false,
             abreast: 1,
+            apart: 1,
         }
     }
 }
@@ -199,6 +204,8 @@ impl Product {
         }
         if self.format.is_of_integers() {
             self.abreast = isas.iter().find(|(isa, _)| isa.across).map_or(1, |(isa, _)| isa.lanes);
+            let by_lane = |(isa, _): &(&Isa, bool)| isa.by_lane.iter().any(|own| own.in_word == 2);
+            self.apart = if isas.iter().all(by_lane) { isas[0].0.lanes } else { 1 };
         }
         self.starts = self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
     }
@@ -218,6 +225,11 @@ impl Product {
         let rows = if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal };
         let pays = rows <= isa.tile_rows && cost::tiles_pay(self, rows);
         (pays && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase, panels))).then_some(rows)
+    }
+
+    /// Whether the halves of words of weights are apart in a phase, in panels of so many columns: where all vectors are whole.
+    pub fn is_apart(&self, phase: Phase, columns: usize) -> bool {
+        self.apart > 1 && columns.is_multiple_of(self.apart) && self.format.in_word(self.phase_rows(phase)) == 2
     }
 
     /// Registers for sums and what they are added to.

@@ -5,8 +5,8 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustSums, SCALAR, SCALAR_FMA,
-    SOFT, X86_64,
+    Arch, ByLane, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustSums, SCALAR,
+    SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Four lanes of AArch64.
@@ -30,37 +30,39 @@ const LANES_4: CVector = CVector {
     select_less: "vbslq_f32(vcltq_f32({0}, {1}), {2}, {3})",
     flush: "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32({0}), vcaltq_f32({0}, vdupq_n_f32({1}))))",
     load_i8_pairs: "vreinterpretq_f32_s16(vmovl_s8(vld1_s8((const int8_t *)({0}))))",
-    from_signed: "vcvtq_f32_s32(vpaddq_s32({0}.first, {0}.second))",
-    // the products of two lanes, not yet added in pairs, are a vector: as many instructions as vectors of products
-    dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_high_s16({2}.second, (int16x8_t){0}, (int16x8_t){1})",
-    dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, vmull_high_s8((int8x16_t){0}, (int8x16_t){1}))",
+    from_signed: "vcvtq_f32_s32((int32x4_t){0})",
+    dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
+    // no byte is -128: two products are 16 bits
+    dot_quads: "vpadalq_s16((int32x4_t){2}, vpaddq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1})), vmull_high_s8((int8x16_t){0}, (int8x16_t){1})))",
     across_pairs: "",
     across_quads: "",
-    sums: "int32x4_t first, second;",
+    sums: "",
 };
 
-/// Four lanes with products of bytes, whose sums need not be added in pairs.
-const LANES_4_DOTPROD: CVector = CVector {
-    from_signed: "vcvtq_f32_s32(vaddq_s32(vpaddq_s32({0}.first, {0}.second), {0}.all))",
-    dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_high_s16({2}.second, (int16x8_t){0}, (int16x8_t){1}), {2}.all",
-    dot_quads: "{2}.first, {2}.second, vdotq_s32({2}.all, (int8x16_t){0}, (int8x16_t){1})",
-    across_pairs: "",
-    across_quads: "",
-    sums: "int32x4_t first, second, all;",
-    ..LANES_4
-};
+/// Four lanes with products of bytes.
+const LANES_4_DOTPROD: CVector =
+    CVector { dot_quads: "vdotq_s32((int32x4_t){2}, (int8x16_t){0}, (int8x16_t){1})", ..LANES_4 };
 
-/// The same as the first in a body that other machines share, whose sums are lanes.
+/// The same as the first in a body that other machines share.
 const LANES_4_OF_ANY: CVector = CVector {
     // of a word
     load_i8: "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8({0})))))",
     from_signed: "",
-    dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
-    dot_quads: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vpaddlq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpaddlq_s16(vmull_high_s8((int8x16_t){0}, (int8x16_t){1}))))",
-    across_pairs: "",
-    across_quads: "",
-    sums: "",
     ..LANES_4
+};
+
+/// Pairs of 16 bits: of a vector of weights each half is of all lanes.
+const PAIRS_BY_LANE: ByLane = ByLane {
+    in_word: 2,
+    c: "vmlal_high_laneq_s16(vmlal_laneq_s16((int32x4_t){2}, vget_low_s16((int16x8_t){0}), (int16x8_t){1}, {4}), (int16x8_t){0}, (int16x8_t){1}, {5})",
+    rust: "dot_apart_4",
+};
+
+/// Bytes.
+const QUADS_BY_LANE: ByLane = ByLane {
+    in_word: 4,
+    c: "vdotq_laneq_s32((int32x4_t){2}, (int8x16_t){0}, (int8x16_t){1}, {3})",
+    rust: "dot_quads_of_4",
 };
 
 /// Two lanes of AArch64.
@@ -107,17 +109,38 @@ EACH     *to# = vcvtq_n_f32_s32(vreinterpretq_s32_u8(vqtbl1q_u8(all, vreinterpre
     list: "",
 };
 
-/// Two vectors of pairs of bytes with a sign.
-const SIXTEEN_BYTES_IN_PAIRS: CLoads = CLoads {
+/// Four vectors of pairs of bytes with a sign.
+const PAIRS_OF_32_BYTES: CLoads = CLoads {
     lanes: 4,
     element: Element::I8Pair,
-    count: Some(2),
+    count: Some(4),
     text: "\
-\x20   const int8x16_t all = vld1q_s8((const int8_t *)from);
-    *to0 = vreinterpretq_f32_s16(vmovl_s8(vget_low_s8(all)));
-    *to1 = vreinterpretq_f32_s16(vmovl_high_s8(all));
+\x20   const int8x16_t low = vld1q_s8((const int8_t *)from), high = vld1q_s8((const int8_t *)from + 16);
+    *to0 = (TYPE)vmovl_s8(vget_low_s8(low));
+    *to1 = (TYPE)vmovl_high_s8(low);
+    *to2 = (TYPE)vmovl_s8(vget_low_s8(high));
+    *to3 = (TYPE)vmovl_high_s8(high);
 ",
     list: "",
+};
+
+/// Other numbers of them.
+const PAIRS_OF_BYTES: CLoads = CLoads {
+    count: None,
+    text: "EACH     *to# = (TYPE)vmovl_s8(vld1_s8((const int8_t *)from + 8 * #));\n",
+    ..PAIRS_OF_32_BYTES
+};
+
+/// Several vectors of f32, or of the bits of f32.
+const VECTORS_OF: [CLoads; 2] = {
+    let of = CLoads {
+        lanes: 4,
+        element: Element::F32,
+        count: None,
+        text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = (TYPE)all.val[#];\n",
+        list: "",
+    };
+    [of, CLoads { element: Element::U32, ..of }]
 };
 
 /// The vectors that every AArch64 has.
@@ -125,23 +148,13 @@ pub(super) static NEON: Isa = Isa {
     name: "neon",
     lanes: 4,
     registers: 32,
-    // two for each vector of sums
-    integer_registers: 16,
+    integer_registers: 32,
     rows: 4,
     loads: 4,
     // more are more code for little
     pass: 4,
-    c_loads: &[
-        CLoads {
-            lanes: 4,
-            element: Element::F32,
-            count: None,
-            text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = all.val[#];\n",
-            list: "",
-        },
-        SIXTEEN_BYTES,
-        SIXTEEN_BYTES_IN_PAIRS,
-    ],
+    c_loads: &[VECTORS_OF[0], VECTORS_OF[1], SIXTEEN_BYTES, PAIRS_OF_32_BYTES, PAIRS_OF_BYTES],
+    by_lane: &[PAIRS_BY_LANE],
     fma: true,
     rust_features: "neon",
     rust_mul_add: MUL_ADD,
@@ -157,8 +170,7 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
     name: "neon_dotprod",
     words: &[4],
     extends: Some(&NEON),
-    // one for each vector of sums
-    integer_registers: 32,
+    by_lane: &[PAIRS_BY_LANE, QUADS_BY_LANE],
     detection: Detection::Compiling(Condition {
         c: "defined(__ARM_FEATURE_DOTPROD)",
         rust: "target_feature = \"dotprod\"",

@@ -160,6 +160,7 @@ pub static AVX2: Isa = Isa {
     unsigned_quads: false,
     across: false,
     wide_elements: false,
+    by_lane: &[],
     tile_rows: 0,
     body_of: None,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
@@ -197,6 +198,7 @@ pub static AVX512: Isa = Isa {
     unsigned_quads: false,
     across: false,
     wide_elements: false,
+    by_lane: &[],
     tile_rows: 0,
     body_of: None,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits

@@ -8,7 +8,7 @@ use super::super::traversal::{
 };
 use super::block_comment;
 use super::vectors::{self, VectorFunction, fill, spaced};
-use crate::arch::{CLoads, CVector, Isa};
+use crate::arch::{ByLane, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
 
@@ -389,6 +389,12 @@ impl Dialect for C<'_> {
                 }
                 return Text::atom(if lanes == 1 { sum } else { format!("(({}){sum})", self.ty(ty)) });
             }
+            O::DotApart(lane) | O::DotQuadsOf(lane) => {
+                let own = ByLane::of(self.isa.by_lane, operation).expect("emit: what multiplies by a lane has a text");
+                args.extend([lane, 2 * lane, 2 * lane + 1].map(|number| Text::atom(number.to_string())));
+                let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
+                return Text::atom(format!("(({}){})", self.ty(ty), fill(own.c, &args)));
+            }
             O::AcrossPairs | O::AcrossQuads => {
                 let vector = self.vector(self.isa.lanes).expect("emit: what adds across lanes has vectors");
                 let template = if operation == O::AcrossPairs { vector.across_pairs } else { vector.across_quads };
@@ -571,7 +577,8 @@ impl Dialect for C<'_> {
     }
 
     fn pack_line(&mut self, line: Line<'_>) {
-        let Line { from, read, count, stride, to, write, abreast, step, row, part } = line;
+        let Line { from, read, count, stride, to, write, abreast, step, apart, row, part } = line;
+        let place = format!("{}, {write}", to.name);
         let pointer = |block: &Block, at: Subscript| match at.to_string() {
             at if at == "0" => block.name.clone(),
             at => format!("{} + {at}", block.name),
@@ -582,6 +589,11 @@ impl Dialect for C<'_> {
             LineRow::Pairs(most) => format!("{}({from}, {stride}, {count}, {most}u)", self.name("row_of_pairs", 1)),
         };
         let call = match part {
+            LinePart::Words(_) | LinePart::Pairs if apart => {
+                let pairs = matches!(part, LinePart::Pairs);
+                let pack = self.name(if pairs { "pack_pairs_apart" } else { "pack_words_apart" }, 1);
+                format!("{pack}({place}, {step}, {row}, {from}, {stride}, {count});")
+            }
             LinePart::Words(parts) => {
                 let pack = self.name("pack_words", 1);
                 format!("{pack}({to}, {step}, {abreast}, {row}, {parts}, {from}, {stride}, {count});")

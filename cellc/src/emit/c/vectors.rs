@@ -106,15 +106,22 @@ impl VectorFunction {
             (None, _) => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
         });
         let plain: String = plain.collect();
-        // what loads several vectors at once gives values
-        let own = isa.filter(|_| lanes == 1 || of_bits || !to_bits).and_then(|isa| {
-            let takes = |loads: &&CLoads| loads.count.is_none_or(|only| only == count);
+        // what loads several vectors at once gives values, where it does not say of which type
+        let own = isa.and_then(|isa| {
+            let gives = |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
+            let takes = |loads: &&CLoads| gives(loads) && loads.count.is_none_or(|only| only == count);
             isa.c_loads.iter().filter(|loads| loads.lanes == lanes && loads.element == element).find(takes)
         });
         let one = one.unwrap_or_default();
         let from_bits = if to_bits { String::new() } else { Self::new("from_bits", lanes, None).name(prefix) };
+        let ty = if to_bits { bits(prefix, lanes) } else { float };
         let body = own.map_or(plain.clone(), |loads| {
-            loads.text(count).replace("PLAIN", &plain).replace("LOAD", &one).replace("FROM_BITS", &from_bits)
+            loads
+                .text(count)
+                .replace("PLAIN", &plain)
+                .replace("TYPE", &ty)
+                .replace("LOAD", &one)
+                .replace("FROM_BITS", &from_bits)
         });
         (head, body)
     }
@@ -236,7 +243,8 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
             ("row_of_bytes", _) => &["row", "to_bits", "from_bits"],
             ("row_of_pairs", _) => &["row", "to_bits", "from_bits"],
             ("pack_words", _) => &["row_word", "from_bits"],
-            ("pack_pairs", _) => &["row_word"],
+            ("pack_words_apart", _) => &["row_word", "to_bits", "from_bits"],
+            ("pack_pairs" | "pack_pairs_apart", _) => &["row_word"],
             ("row_start", _) => &["from_bits"],
             _ => &["type"],
         };

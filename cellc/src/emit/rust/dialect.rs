@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::types::block_type;
-use crate::arch::RustSums;
+use crate::arch::{ByLane, RustSums};
 use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Text, Walking, decimal, function_name,
 };
@@ -19,6 +19,8 @@ pub(super) struct Rust {
     pub(super) fused: bool,
     /// By lanes, what intrinsics do on sums of integers.
     pub(super) sums: &'static [RustSums],
+    /// What multiplies by one lane.
+    pub(super) by_lane: &'static [ByLane],
     /// The kernel's sums of integers that are vectors of these.
     pub(super) in_vectors: BTreeSet<String>,
     /// Functions that are too long to stand wherever they are called.
@@ -175,6 +177,14 @@ impl Dialect for Rust {
         }
         assert!(operation != O::MulAdd || self.fused, "emit: a fused operation on an instruction set without one");
         if !is_number(ty, context) {
+            if let Some(own) = ByLane::of(self.by_lane, operation) {
+                self.used.insert(own.rust);
+                let lane = match operation {
+                    O::DotApart(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),
+                    _ => operation.lane().unwrap_or_default().to_string(),
+                };
+                return Text::atom(format!("{}::<{lane}>({})", own.rust, join(args)));
+            }
             match (operation, self.sums_on(ty.lanes)) {
                 (O::DotPairs, Some(own)) => return self.helper(own.dot_pairs, &join(args)),
                 (O::DotQuads | O::DotUnsignedQuads, Some(own)) => return self.helper(own.dot_quads, &join(args)),
@@ -205,6 +215,7 @@ impl Dialect for Rust {
             O::DotQuads => self.helper("dot_quads_lane", &join(args)),
             O::DotUnsignedQuads => self.helper("dot_unsigned_quads_lane", &join(args)),
             O::AcrossPairs | O::AcrossQuads => unreachable!("emit: that no instruction set has for Rust"),
+            O::DotApart(_) | O::DotQuadsOf(_) => unreachable!("emit: that is of several lanes"),
             O::DotEvenBytes => self.helper("dot_even_bytes_lane", &join(args)),
             O::DotOddBytes => self.helper("dot_odd_bytes_lane", &join(args)),
             O::ToBits => method("to_bits", args),
@@ -316,7 +327,7 @@ impl Dialect for Rust {
     }
 
     fn pack_line(&mut self, line: Line<'_>) {
-        let Line { from, read, count, stride, to, write, abreast, step, row, part } = line;
+        let Line { from, read, count, stride, to, write, abreast, step, apart, row, part } = line;
         let strided = if from.bytes { "strided_weights" } else { "strided" };
         let weight = format!("&{strided}({}, {read}, {stride})", from.name);
         let (row_of, most) = match row {
@@ -324,6 +335,8 @@ impl Dialect for Rust {
             LineRow::Pairs(most) => ("row_of_pairs", format!(", {most}")),
         };
         let (put, rest) = match part {
+            LinePart::Words(_) if apart => ("pack_words_apart", format!("({}, {write}, {step}", to.name)),
+            LinePart::Pairs if apart => ("pack_pairs_apart", format!("({}, {write}, {step}", to.name)),
             LinePart::Words(parts) => {
                 ("pack_words", format!("::<{parts}, {abreast}, _, _>({}, {write}, {step}", to.name))
             }

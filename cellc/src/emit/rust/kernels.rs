@@ -76,6 +76,7 @@ impl RustFile<'_> {
             used: BTreeSet::new(),
             fused: !isa.rust_mul_add.is_empty() || fused_by.is_some(),
             sums: isa.rust_sums,
+            by_lane: isa.by_lane,
             in_vectors: BTreeSet::new(),
             long: long.map(|(_, name)| name.clone()).collect(),
         };

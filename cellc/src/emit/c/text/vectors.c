@@ -556,6 +556,35 @@ static void NAME(uint16_t *to, size_t step, size_t abreast, struct PREFIX_row ro
         to[k / abreast * step + k % abreast] = (uint16_t)((word & 0xffu) | (word >> 8 & 0xff00u));
     }
 }
+//: pack_words_apart
+
+/* Packs a row of whole numbers, two in each word, such words `step` apart. Of each four words from a multiple of four on, the first halves
+ * stand in front of the second ones. */
+static void NAME(float *to, size_t at, size_t step, struct PREFIX_row row, const float *from, size_t stride, size_t count) {
+    const size_t column = at % 4, shift = column % 2 * 16;
+    for (size_t k = 0; k * 2 < count; k++) {
+        const uint32_t word = PREFIX_row_word(row, 2, from, stride, count, k);
+        float *half = to + (at - column + column / 2 + k * step);
+        for (size_t part = 0; part < 2; part++, half += 2) {
+            const uint32_t before = column % 2 == 0 ? 0u : PREFIX_to_bits(*half) & 0xffffu;
+            *half = PREFIX_from_bits(before | (word >> 16 * part & 0xffffu) << shift);
+        }
+    }
+}
+//: pack_pairs_apart
+
+/* The same of numbers of a byte. */
+static void NAME(uint16_t *to, size_t at, size_t step, struct PREFIX_row row, const float *from, size_t stride, size_t count) {
+    const size_t column = at % 4, shift = column % 2 * 8;
+    for (size_t k = 0; k * 2 < count; k++) {
+        const uint32_t word = PREFIX_row_word(row, 2, from, stride, count, k);
+        uint16_t *half = to + (at - column + column / 2 + k * step);
+        for (size_t part = 0; part < 2; part++, half += 2) {
+            const uint32_t before = column % 2 == 0 ? 0u : *half & 0xffu;
+            *half = (uint16_t)(before | (word >> 16 * part & 0xffu) << shift);
+        }
+    }
+}
 //: row_start
 
 /* What the sums of a row begin at where each number that it multiplies is 128 more than what it stands for. */

@@ -713,6 +713,50 @@ fn pack_pairs<const A: usize, const N: usize, F: Fn(usize) -> f32>(
     }
 }
 
+//: pack_words_apart
+/// Packs a row of whole numbers, two in each word, such words `step` apart. Of each four words from a multiple of four on, the first halves
+/// stand in front of the second ones.
+fn pack_words_apart<const N: usize, F: Fn(usize) -> f32>(
+    to: &mut [f32; N],
+    at: usize,
+    step: usize,
+    row: Row,
+    count: usize,
+    weight: &F,
+) {
+    let column = at % 4;
+    for k in 0..count.div_ceil(2) {
+        let word = row_word(row, 2, count, weight, k);
+        let four = to.get_mut(at - column + k * step..).and_then(|to| to.first_chunk_mut::<4>());
+        let Some(four) = four else { continue };
+        for (half, to) in [word & 0xffff, word >> 16].into_iter().zip(four.iter_mut().skip(column / 2).step_by(2)) {
+            *to = f32::from_bits(if column % 2 == 0 { half } else { to.to_bits() & 0xffff | half << 16 });
+        }
+    }
+}
+
+//: pack_pairs_apart
+/// The same of numbers of a byte.
+fn pack_pairs_apart<const N: usize, F: Fn(usize) -> f32>(
+    to: &mut [[u8; 2]; N],
+    at: usize,
+    step: usize,
+    row: Row,
+    count: usize,
+    weight: &F,
+) {
+    let column = at % 4;
+    for k in 0..count.div_ceil(2) {
+        let word = row_word(row, 2, count, weight, k);
+        let four = to.get_mut(at - column + k * step..).and_then(|to| to.first_chunk_mut::<4>());
+        let Some(four) = four else { continue };
+        let pairs = four.iter_mut().skip(column / 2).step_by(2);
+        for (byte, pair) in [word as u8, (word >> 16) as u8].into_iter().zip(pairs) {
+            *pair = if column % 2 == 0 { [byte, 0] } else { [pair[0], byte] };
+        }
+    }
+}
+
 //: pack_scale
 /// Packs what the whole numbers of a row are multiplied by.
 fn pack_scale<const N: usize>(to: &mut [f32; N], at: usize, row: Row) {
