@@ -234,7 +234,11 @@ impl Product {
 
     /// Registers for sums and what they are added to.
     pub fn registers(&self, isa: &Isa) -> usize {
-        if self.format.is_of_integers() { isa.integer_registers } else { isa.registers }
+        let in_word = if self.format == WeightFormat::Int8Quad { 4 } else { 2 };
+        match self.format.is_of_integers() && isa.by_lane.iter().all(|own| own.in_word != in_word) {
+            true => isa.integer_registers,
+            false => isa.registers,
+        }
     }
 
     /// How many rows of weights a phase walks.

@@ -131,8 +131,8 @@ const PAIRS_OF_BYTES: CLoads = CLoads {
     ..PAIRS_OF_32_BYTES
 };
 
-/// Several vectors of f32, or of the bits of f32.
-const VECTORS_OF: [CLoads; 2] = {
+/// Several vectors of f32, or of the bits of f32. Two are loaded at a distance from one pointer, more need a pointer of their own.
+const VECTORS_OF: [CLoads; 4] = {
     let of = CLoads {
         lanes: 4,
         element: Element::F32,
@@ -140,7 +140,8 @@ const VECTORS_OF: [CLoads; 2] = {
         text: "    const float32x4xCOUNT_t all = vld1q_f32_xCOUNT(from);\nEACH     *to# = (TYPE)all.val[#];\n",
         list: "",
     };
-    [of, CLoads { element: Element::U32, ..of }]
+    let two = CLoads { count: Some(2), text: "EACH     *to# = (TYPE)vld1q_f32(from + 4 * #);\n", ..of };
+    [of, CLoads { element: Element::U32, ..of }, two, CLoads { element: Element::U32, ..two }]
 };
 
 /// The vectors that every AArch64 has.
@@ -148,12 +149,21 @@ pub(super) static NEON: Isa = Isa {
     name: "neon",
     lanes: 4,
     registers: 32,
-    integer_registers: 32,
+    // two products on their way to each sum
+    integer_registers: 16,
     rows: 4,
     loads: 4,
     // more are more code for little
     pass: 4,
-    c_loads: &[VECTORS_OF[0], VECTORS_OF[1], SIXTEEN_BYTES, PAIRS_OF_32_BYTES, PAIRS_OF_BYTES],
+    c_loads: &[
+        VECTORS_OF[0],
+        VECTORS_OF[1],
+        VECTORS_OF[2],
+        VECTORS_OF[3],
+        SIXTEEN_BYTES,
+        PAIRS_OF_32_BYTES,
+        PAIRS_OF_BYTES,
+    ],
     by_lane: &[PAIRS_BY_LANE],
     fma: true,
     rust_features: "neon",

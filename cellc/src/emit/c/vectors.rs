@@ -109,8 +109,12 @@ impl VectorFunction {
         // what loads several vectors at once gives values, where it does not say of which type
         let own = isa.and_then(|isa| {
             let gives = |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
-            let takes = |loads: &&CLoads| gives(loads) && loads.count.is_none_or(|only| only == count);
-            isa.c_loads.iter().filter(|loads| loads.lanes == lanes && loads.element == element).find(takes)
+            let of = |only| {
+                isa.c_loads.iter().find(|loads| {
+                    loads.lanes == lanes && loads.element == element && loads.count == only && gives(loads)
+                })
+            };
+            of(Some(count)).or_else(|| of(None))
         });
         let one = one.unwrap_or_default();
         let from_bits = if to_bits { String::new() } else { Self::new("from_bits", lanes, None).name(prefix) };
