@@ -8,7 +8,7 @@ use crate::emit::names::Interface;
 use crate::encoding::Loss;
 use crate::free_run::{FreeRun, Gathered, INTEGER_STEPS, Part, SEED, STEPS, parts};
 use crate::model::{
-    CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidOp, WeightLayout,
+    CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, WeightLayout,
     WeightSource, counted, equations,
 };
 use crate::options::{Accuracy, Arithmetic, Fma, Options};
@@ -163,6 +163,11 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
         lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
     lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
+    let in_windows = |node: &&ValidNode| match &node.op {
+        ValidOp::Convolve(of) => of.is_depthwise() && options.arithmetic_in(&node.name, None) != Arithmetic::F32,
+        _ => false,
+    };
+    lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
     let packed = model.parameters.iter().any(|parameter| parameter.weight);
     if packed && layers.iter().any(|(arithmetic, _)| *arithmetic != Arithmetic::F32) {
         lines.push(ROUNDED_ROWS.to_owned());
@@ -190,6 +195,9 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     }
     lines
 }
+
+/// What depthwise convolutions do.
+const WINDOWS: &str = "Depthwise convolutions multiply integers where their windows move element by element over 8 positions or more: each channel of x is rounded once to                        16 bits, with one scale, and one that holds a value that is not finite becomes NaN. Others are f32.";
 
 /// What packing does.
 const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to whole numbers times a scale of its own, as cellc rounds weights that it knows: the results have the same \

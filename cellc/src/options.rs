@@ -228,6 +228,11 @@ impl Arithmetic {
         i32::MAX.unsigned_abs() / u32::from(Self::Int16.largest(len).unwrap_or(1))
     }
 
+    /// The same of a depthwise convolution, of which each weight multiplies many elements: there `Int8` has elements of 16 bits.
+    pub(crate) fn of_windows(self) -> Self {
+        if self == Self::Int8 { Self::Int8x16 } else { self }
+    }
+
     /// How matrices are stored for it, where f32 arithmetic has them in that format.
     pub(crate) fn stored(self, format: WeightFormat) -> WeightFormat {
         match self {

@@ -165,7 +165,7 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
     elements(&lines, |to, from| {
         let read = |k: usize| get(from.wrapping_add_signed(k.cast_signed() * line.from_stride));
         let line_values: Vec<f32> = (0..line.extent).map(read).collect();
-        for (k, value) in encode(copied.encoding, &line_values).into_iter().enumerate() {
+        for (k, value) in encode(copied.encoding, &line_values, copied.words).into_iter().enumerate() {
             let at = to + k / copied.abreast * line.to_stride + k % copied.abreast;
             if copied.apart { apart.push((at, value.to_bits())) } else { put(at, value) }
         }

@@ -19,6 +19,8 @@ use cellc_tests::kept::Kept;
 use cellc_tests::machines::{
     AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, Cost, Machine, Trial, cases,
 };
+use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::random::compiled;
 use cellc_tests::skipped::has;
 
 /// By the version of rustc.
@@ -207,15 +209,45 @@ fn in_integers(machine: &Machine) -> Vec<Trial> {
     trials.map(trial).collect()
 }
 
+/// A depthwise convolution of 32 channels of 100 elements, 9 taps, in f32 and in integers.
+fn depthwise(machine: &Machine) -> Vec<Trial> {
+    let trial = |arithmetic: Arithmetic| {
+        let mut random = Random::new(1);
+        let mut drawn = |file: &mut ModelFile, shape: &[usize]| {
+            file.constant(shape, Stored::F32, random.even(shape.iter().product(), 1.0).into_iter())
+        };
+        let mut file = ModelFile::default();
+        let (x, out) = (file.parameter("x", &[1, 32, 100]), [1, 32, 100]);
+        let (w, bias) = (drawn(&mut file, &[32, 1, 1, 9]), drawn(&mut file, &[1, 32, 1]));
+        let data = "strides=\"1\" dilations=\"1\" pads_begin=\"8\" pads_end=\"0\"";
+        let y = file.operation("GroupConvolution", "opset1", data, &[&x, &w], &out);
+        let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
+        file.result(&y);
+        let options = Options { arithmetic, ..(machine.options)() };
+        let mut subject = compiled(&format!("depthwise_9_taps_{}", arithmetic.name()), file, options, 1);
+        subject.calls.truncate(1);
+        Trial { subject, rounds: 1 }
+    };
+    [Arithmetic::F32, Arithmetic::Int16].map(trial).into()
+}
+
 /// What a step of each costs.
 fn costs(machine: &Machine) -> Vec<(String, u64)> {
-    let mut trials = in_integers(machine);
-    // what has a body of its own there
-    if machine.name == AARCH64_DOTPROD.name {
-        trials.retain(|trial| trial.subject.compilation.options.arithmetic == Arithmetic::Int8);
-    } else {
-        trials.splice(..0, cases(machine, &MODELS));
-    }
+    let of_machine = |machine: &Machine| -> Vec<Trial> {
+        let cases = cases(machine, &MODELS).into_iter();
+        cases.chain(in_integers(machine)).chain(depthwise(machine)).collect()
+    };
+    let trials = match machine.name {
+        // what has a body of its own there
+        name if name == AARCH64_DOTPROD.name => {
+            let mut trials = in_integers(machine);
+            trials.retain(|trial| trial.subject.compilation.options.arithmetic == Arithmetic::Int8);
+            trials
+        }
+        // where f32 is computed by calls
+        name if name == CORTEX_M3.name => depthwise(machine),
+        _ => of_machine(machine),
+    };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", machine.name));
     let costs = machine.costs(&folder, &trials, &["-std=gnu11", "-O2"]);
     let numbers = |(trial, cost): (&Trial, &Cost)| {
@@ -228,7 +260,7 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
 #[test]
 fn no_machine_takes_more_than_is_kept() {
     let mut found: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
-    for machine in COUNTED.into_iter().chain([&AARCH64_DOTPROD]).filter(|machine| machine.is_here()) {
+    for machine in COUNTED.into_iter().chain([&AARCH64_DOTPROD, &CORTEX_M3]).filter(|machine| machine.is_here()) {
         found.entry(machine.compiler_version()).or_default().extend(costs(machine));
     }
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));

@@ -1,13 +1,19 @@
 //! `--arithmetic`: programs against the float64 reference that multiplies the same integers.
 
+use std::path::Path;
+
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::encoding::Loss;
+use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;
 use cellc::{Arithmetic, Options, WeightFormat};
 use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
+use cellc_tests::driver;
 use cellc_tests::given_weights::{self, Weights};
-use cellc_tests::subject::{Subject, bits};
+use cellc_tests::model_file::{ModelFile, Port, Stored};
+use cellc_tests::random::compiled;
+use cellc_tests::subject::{Subject, assert_same, bits};
 
 /// Cells of every kind, a batch, sequences, a head.
 const CASES: [&str; 7] = [
@@ -380,6 +386,174 @@ fn what_is_not_finite_is_no_number() {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// A depthwise convolution of 6 channels, in a batch of 2.
+struct Windows<'a> {
+    each: usize,
+    size: &'a [usize],
+    taps: &'a [usize],
+    dilation: usize,
+    pads: usize,
+}
+
+impl Windows<'_> {
+    /// The shape of x.
+    fn x(&self) -> Vec<usize> {
+        [&[2, 6], self.size].concat()
+    }
+
+    /// The convolution and a bias, of weights that are drawn.
+    fn push(&self, file: &mut ModelFile, x: &Port, mut drawn: impl FnMut(usize) -> Vec<f32>) {
+        let Windows { each, size, taps, dilation, pads } = *self;
+        let channels = 6 * each;
+        let terms: usize = taps.iter().product();
+        let w = file.constant(&[&[6, each, 1], taps].concat(), Stored::F32, drawn(channels * terms).into_iter());
+        let wide = [&[1, channels], &vec![1; size.len()][..]].concat();
+        let bias = file.constant(&wide, Stored::F32, drawn(channels).into_iter());
+        let of = |n: usize| vec![n.to_string(); size.len()].join(",");
+        let (strides, dilations, pad) = (of(1), of(dilation), of(pads));
+        let data = format!("strides=\"{strides}\" dilations=\"{dilations}\" pads_begin=\"{pad}\" pads_end=\"{pad}\"");
+        let counts: Vec<usize> =
+            size.iter().zip(taps).map(|(size, taps)| size + 2 * pads - (taps - 1) * dilation).collect();
+        let out = [&[2, channels], &counts[..]].concat();
+        let y = file.operation("GroupConvolution", "opset1", &data, &[x, &w], &out);
+        let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
+        file.result(&y);
+    }
+}
+
+/// Along one axis and several, with pads and without, even and odd windows that reach apart, several outputs of a channel.
+const WINDOWS: [Windows<'static>; 6] = [
+    Windows { each: 1, size: &[40], taps: &[9], dilation: 1, pads: 4 },
+    Windows { each: 3, size: &[37], taps: &[4], dilation: 3, pads: 0 },
+    Windows { each: 2, size: &[9, 8], taps: &[3, 3], dilation: 1, pads: 1 },
+    Windows { each: 1, size: &[6, 12], taps: &[2, 3], dilation: 1, pads: 0 },
+    Windows { each: 1, size: &[8], taps: &[2], dilation: 1, pads: 1 },
+    Windows { each: 1, size: &[4, 6, 9], taps: &[1, 2, 2], dilation: 1, pads: 0 },
+];
+
+fn depthwise(options: &Options) -> Vec<Subject> {
+    let subject = |(k, windows): (usize, &Windows<'_>)| {
+        let mut random = Random::new(k as u64 + 1);
+        let mut file = ModelFile::default();
+        let x = file.parameter("x", &windows.x());
+        windows.push(&mut file, &x, |count| random.even(count, 1.0));
+        compiled(&format!("depthwise_{k}_{}", options.arithmetic.name()), file, options.clone(), 7)
+    };
+    WINDOWS.iter().enumerate().map(subject).collect()
+}
+
+/// Depthwise convolutions over many positions multiply integers, with the same bits on every instruction set, in Rust and in C; their bounds hold, and weights are
+/// stored as the header says.
+#[test]
+fn depthwise_convolutions_multiply_integers() {
+    let mut all = Vec::new();
+    for (arithmetic, _) in INTEGERS {
+        for subject in depthwise(&Options { arithmetic, ..Options::default() }) {
+            let plan = subject.compilation.plan.to_string();
+            let name = if arithmetic == Arithmetic::Int16 { "int16" } else { "int8x16" };
+            assert!(plan.contains(&format!("windows multiplied in {name}")), "{}: {plan}", subject.name);
+            let losses = Loss::of(subject.model(), &subject.compilation.options);
+            assert!(losses.len() == 1 && losses[0].exact < losses[0].weights, "{losses:?}");
+            for call in &subject.calls[..2] {
+                let mut first: Option<Vec<u64>> = None;
+                for isa in 0..subject.isas().count() {
+                    let compared = as_asked(&subject, isa, call);
+                    let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+                    assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{}", subject.name);
+                }
+            }
+            // the others are those of int8
+            all.extend(Some(subject).filter(|_| arithmetic != Arithmetic::Int8x16 && all.len() < 9));
+        }
+    }
+    let expected: Vec<_> = all.iter().map(|subject| subject.expected(&driver::isas())).collect();
+    let expected = expected.into_iter().flatten().collect();
+    let folder = |language: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("depthwise-{language}"));
+    assert_same("Rust", &expected, &driver::rust(&folder("rust"), &all, &["-Copt-level=3"]));
+    for compiler in driver::c_compilers() {
+        assert_same("C", &expected, &driver::c(&folder("c"), &all, compiler, &["-std=gnu11", "-O3"]));
+    }
+}
+
+/// Windows that are drawn: the reference, the bound, and the same bits on every instruction set.
+#[test]
+fn drawn_windows_multiply_integers() {
+    let mut random = Random::new(3);
+    let mut in_integers = 0;
+    for k in 0..24 {
+        let mut below = |n: usize| ((random.even(1, 0.5)[0] + 0.5) * n as f32) as usize % n;
+        let size: Vec<usize> = (0..1 + below(2)).map(|_| 5 + below(9)).collect();
+        let taps: Vec<usize> = size.iter().map(|_| 1 + below(5)).collect();
+        // no window holds nothing but pads
+        let (each, pads) = (1 + below(3), below(*taps.iter().min().expect("an axis")));
+        let dilation = if taps.iter().any(|taps| *taps > 3) { 1 } else { 1 + below(2) };
+        let arithmetic = INTEGERS[k % 3].0;
+        let windows = Windows { each, size: &size, taps: &taps, dilation, pads };
+        let mut file = ModelFile::default();
+        let x = file.parameter("x", &windows.x());
+        windows.push(&mut file, &x, |count| random.even(count, 1.0));
+        let subject = compiled(&format!("drawn_{k}"), file, Options { arithmetic, ..Options::default() }, k as u64);
+        in_integers += subject.compilation.plan.windows.len();
+        let mut first: [Option<Vec<u64>>; 2] = [None, None];
+        for (isa, (name, fused)) in subject.isas().enumerate() {
+            let compared = as_asked(&subject, isa, &subject.calls[0]);
+            let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+            let first = first[usize::from(fused)].get_or_insert_with(|| bits.clone());
+            assert!(*first == bits, "{} {size:?} {taps:?} on {name}", subject.name);
+        }
+    }
+    assert!(in_integers > 10, "{in_integers}");
+}
+
+/// One element that is not finite makes all of its channel NaN, and nothing else.
+#[test]
+fn a_channel_with_a_nan_is_nan() {
+    for (subject, windows) in
+        depthwise(&Options { arithmetic: Arithmetic::Int16, ..Options::default() }).iter().zip(&WINDOWS)
+    {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut call = subject.calls[0].clone();
+            call[0][0] = bad;
+            for isa in 0..subject.isas().count() {
+                let found = &subject.interpret(isa, &call)[0];
+                let (channel, others) = found.split_at(found.len() / 12);
+                assert_eq!(channel.len() % windows.each, 0);
+                assert!(channel.iter().all(|v| v.is_nan()) && others.iter().all(|v| v.is_finite()), "{}", subject.name);
+            }
+        }
+    }
+}
+
+/// x that is whole numbers already is not rounded once more: with whole weights, the results of integers are those of f32.
+#[test]
+fn whole_numbers_in_windows_stay_what_they_are() {
+    for (k, windows) in WINDOWS.iter().enumerate() {
+        let subject = |arithmetic: Arithmetic| {
+            let mut random = Random::new(k as u64 + 1);
+            let mut file = ModelFile::default();
+            let x = file.parameter("x", &windows.x());
+            let hundredfold = file.constant(&[1], Stored::F32, [100.0].into_iter());
+            let x = file.operation("Multiply", "opset1", "", &[&x, &hundredfold], &windows.x());
+            let x = file.operation("Round", "opset5", "mode=\"half_to_even\"", &[&x], &windows.x());
+            let x = file.operation("Clamp", "opset1", "min=\"-128\" max=\"127\"", &[&x], &windows.x());
+            windows.push(&mut file, &x, |count| random.even(count, 100.0).into_iter().map(f32::round).collect());
+            compiled(&format!("whole_{k}"), file, Options { arithmetic, ..Options::default() }, 7)
+        };
+        // f32 holds these sums
+        let right = subject(Arithmetic::F32);
+        let right = right.interpret(0, &right.calls[0]);
+        for (arithmetic, _) in INTEGERS {
+            let subject = subject(arithmetic);
+            let plan = subject.compilation.plan.to_string();
+            assert!(plan.contains("x is whole numbers up to 128"), "{plan}");
+            for isa in 0..subject.isas().count() {
+                as_asked(&subject, isa, &subject.calls[0]);
+                assert_eq!(subject.interpret(isa, &subject.calls[0]), right, "{} {arithmetic:?}", subject.name);
             }
         }
     }

@@ -125,6 +125,11 @@ impl Arithmetic for AtOneInput {
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
+    fn rounded(&self, layer: &str, taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
+        let (exact, known) = apart(channel);
+        Some(together(self.exact().rounded(layer, taps, &exact)?, self.0.rounded(layer, taps, &known)?))
+    }
+
     fn row(&self, row: MatrixRow<'_>, values: &[AtPoint]) -> AtPoint {
         let (exact, known) = apart(values);
         if known.iter().all(|v| v.is_exact())

@@ -263,6 +263,13 @@ impl Arithmetic for ErrorAnalysis {
         }
     }
 
+    fn rounded(&self, layer: &str, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
+        let range = self.profile.products.of(layer, None).of_windows().largest(taps)?;
+        let own = self.profile.products.x_of(layer, None, Some(taps));
+        let each = own.map_or_else(|| rounding(channel, range), |x| x.off);
+        Some(channel.iter().map(|v| v.off_by(each)).collect())
+    }
+
     fn row(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
         let arithmetic = self.profile.products.of(row.layer, row.gate);
         let weights = row.weights();
@@ -283,6 +290,9 @@ impl Arithmetic for ErrorAnalysis {
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
         let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
         let sum = sum.off_by(off);
+        if row.is_of_rounded() {
+            return sum.rounded();
+        }
         match (self.profile.products.x_of(row.layer, row.gate, row.x_len()), arithmetic.largest(values.len())) {
             (Some(x), _) => {
                 let magnitudes: f64 = stored.values.iter().map(|w| f64::from(w.abs())).sum();
@@ -344,14 +354,18 @@ impl Arithmetic for ErrorAnalysis {
 }
 
 /// How far a sum over values that are rounded to whole numbers of a range may be from that over the values.
+fn quantised(row: &Stored, values: &[Value], range: u16) -> f64 {
+    let magnitudes: f64 = row.values.iter().map(|w| f64::from(w.abs())).sum();
+    magnitudes * f64::from(row.scale.unwrap_or(1.0)) * rounding(values, range)
+}
+
+/// How far each of some values may be from what it is rounded to.
 ///
 /// With `m` their largest magnitude, `inv = range / m` and `s = m / range`, each is `s` times `v inv` rounded to a whole number: off by half of
 /// `s`, and by four roundings of the whole.
-fn quantised(row: &Stored, values: &[Value], range: u16) -> f64 {
+fn rounding(values: &[Value], range: u16) -> f64 {
     let most = values.iter().map(|v| v.magnitude()).fold(f64::from(LEAST_LARGEST), f64::max);
-    let magnitudes: f64 = row.values.iter().map(|w| f64::from(w.abs())).sum();
-    let each = most * (0.5 / f64::from(range) + 4.0 * U) * (1.0 + 4.0 * U);
-    magnitudes * f64::from(row.scale.unwrap_or(1.0)) * each
+    most * (0.5 / f64::from(range) + 4.0 * U) * (1.0 + 4.0 * U)
 }
 
 impl ErrorAnalysis {

@@ -749,6 +749,7 @@ impl Traversal<'_> {
         match line {
             None => dialect.copy(Copying { from, read, to, write, run, repeated, add: copied.add }),
             Some(line) => {
+                assert!(copied.words.is_none(), "emit: such words are of weights that are known");
                 let (row, part) = line_of(copied.encoding, line.extent);
                 let stride = usize::try_from(line.from_stride).expect("emit: rows of weights are read forwards");
                 let (count, abreast, step, apart) = (line.extent, copied.abreast, line.to_stride, copied.apart);

@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
-use crate::model::{SCALES, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
+use crate::model::{SCALES, Source, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
 use crate::options::{Arithmetic, Multiples, Options, WeightFormat, WholeLayer};
 use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
@@ -50,8 +50,8 @@ impl WeightFormat {
     }
 }
 
-/// What a kernel's loads give where a line was packed: f32, whatever is stored.
-pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
+/// What a kernel's loads give where a line was packed, perhaps in a given number of words: f32, whatever is stored.
+pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32> {
     match encoding {
         Encoding::F32 => line.to_vec(),
         Encoding::F16 => line.iter().map(|w| F16::from_f32(*w).to_f32()).collect(),
@@ -60,9 +60,9 @@ pub fn encode(encoding: Encoding, line: &[f32]) -> Vec<f32> {
         }
         Encoding::Int8 => whole_numbers(in_bytes(line), line),
         Encoding::Int8Scale => vec![in_bytes(line).scale],
-        Encoding::Int16Pair => words(in_pairs(line), 2, line),
-        Encoding::Int8Pair | Encoding::Int8Wide => words(in_bytes(line), 2, line),
-        Encoding::Int8Quad => words(in_bytes(line), 4, line),
+        Encoding::Int16Pair => words(in_pairs(line), 2, line, given),
+        Encoding::Int8Pair | Encoding::Int8Wide => words(in_bytes(line), 2, line, given),
+        Encoding::Int8Quad => words(in_bytes(line), 4, line, given),
         Encoding::Int8Start => vec![f32::from_bits(row_start(in_bytes(line), line.len(), &|k| line[k]))],
         Encoding::Int16Scale => vec![in_pairs(line).scale],
     }
@@ -87,9 +87,10 @@ fn whole_numbers(row: Row, line: &[f32]) -> Vec<f32> {
 }
 
 /// Whole numbers, several in the bits of each f32.
-fn words(row: Row, parts: usize, line: &[f32]) -> Vec<f32> {
-    let word = |k| f32::from_bits(row_word(row, parts, line.len(), &|k| line[k], k));
-    (0..line.len().div_ceil(parts)).map(word).collect()
+fn words(row: Row, parts: usize, line: &[f32], given: Option<usize>) -> Vec<f32> {
+    let words = given.unwrap_or(line.len().div_ceil(parts));
+    let weight = |k: usize| line.get(k).copied().unwrap_or(0.0);
+    (0..words).map(|k| f32::from_bits(row_word(row, parts, words * parts, &weight, k))).collect()
 }
 
 /// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for [`LEAST_HIGH`].
@@ -131,7 +132,7 @@ impl Loss {
     pub fn of(model: &ValidModel, options: &Options) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
-            let format = options.stored(matrix.of, matrix.gate);
+            let format = matrix.format(options);
             if format == WeightFormat::F32 {
                 continue;
             }
@@ -184,6 +185,8 @@ pub(crate) struct Matrix<'a> {
     pub(crate) name: &'static str,
     pub(crate) tensor: &'a Tensor,
     is_dense: bool,
+    /// Whether it is the taps of a depthwise convolution, a row for each channel.
+    is_windows: bool,
     first: usize,
     rows: usize,
     columns: usize,
@@ -197,6 +200,14 @@ impl Matrix<'_> {
         (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| self.at(row, column)))
     }
 
+    /// How it is stored.
+    pub(crate) fn format(&self, options: &Options) -> WeightFormat {
+        match self.is_windows {
+            true => options.arithmetic_in(self.of, None).of_windows().stored(WeightFormat::F32),
+            false => options.stored(self.of, self.gate),
+        }
+    }
+
     fn at(&self, row: usize, column: usize) -> usize {
         self.first + row * self.strides[0] + column * self.strides[1]
     }
@@ -206,7 +217,7 @@ impl Matrix<'_> {
     }
 }
 
-/// The matrices that are stored in a format: W and R of each gate of a cell, and those of dense layers.
+/// The matrices that are stored in a format: W and R of each gate of a cell, those of dense layers, and the taps of depthwise convolutions.
 pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
     let mut all = Vec::new();
     for node in model.all_nodes() {
@@ -214,7 +225,9 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
             if let WeightSource::Constant(i) = source {
                 let tensor = &model.constants[i];
                 let is_dense = matches!(node.op, ValidOp::Dense(_));
-                all.push(Matrix { of: &node.name, gate, name, tensor, is_dense, first, rows, columns, strides });
+                let is_windows = matches!(node.op, ValidOp::Convolve(_));
+                let of = &node.name;
+                all.push(Matrix { of, gate, name, tensor, is_dense, is_windows, first, rows, columns, strides });
             }
         };
         match &node.op {
@@ -230,6 +243,13 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
             ValidOp::Dense(dense) => {
                 let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
                 push("the matrix", None, dense.w, 0, [dense.outputs, dense.inputs], strides);
+            }
+            ValidOp::Convolve(of) if of.is_depthwise() => {
+                let Source::Constant(w) = of.w else {
+                    unreachable!("validate: weights of a convolution are constants")
+                };
+                let taps = of.offsets().len();
+                push("the weights", None, WeightSource::Constant(w), 0, [of.groups * of.outputs, taps], [taps, 1]);
             }
             _ => {}
         }
@@ -282,6 +302,7 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
             let x = match &node.op {
                 ValidOp::Dense(of) => of.x,
                 ValidOp::Cell(of) => of.x,
+                ValidOp::Convolve(of) => of.x,
                 _ => return None,
             };
             numbers.multiples(x).map(|(scale, [least, most], off)| Multiples { scale, least, most, off })
@@ -305,6 +326,11 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
         let (matrices, x) = (of_layer(layer), x(layer));
         let is_dense = matrices.iter().all(|matrix| matrix.is_dense);
         let fit = |x: &Multiples| matrices.iter().all(|matrix| fits(matrix, *x));
+        if matrices.iter().any(|matrix| matrix.is_windows) {
+            // unless integers are asked for, f32 multiplies them without a loss
+            let own = WholeLayer { layer: (*layer).to_owned(), weights: false, exact: false, x: None };
+            return x.filter(fit).map(|x| WholeLayer { x: Some(x), ..own });
+        }
         let exact = is_whole(layer);
         let stored = WholeLayer { layer: (*layer).to_owned(), weights: exact || has_scales(layer), exact, x: None };
         let Some(x) = x.filter(fit) else { return Some(stored).filter(|stored| stored.weights) };
@@ -343,14 +369,14 @@ pub struct Stored {
 impl Stored {
     /// A row in that format.
     pub fn new(format: WeightFormat, row: &[f32]) -> Self {
-        let packed = encode(format.encoding(row.len()), row);
+        let packed = encode(format.encoding(row.len()), row, None);
         let values = match format {
             WeightFormat::Bf16Pair => {
                 let both = |word: &f32| [*word, f32::from_bits(word.to_bits() << 16)];
                 packed.iter().flat_map(both).take(row.len()).collect()
             }
             WeightFormat::Int16 => whole_numbers(in_pairs(row), row),
-            WeightFormat::Int8Pair | WeightFormat::Int8Quad => encode(Encoding::Int8, row),
+            WeightFormat::Int8Pair | WeightFormat::Int8Quad => encode(Encoding::Int8, row, None),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => packed,
         };
         let scale = match format {
@@ -393,19 +419,19 @@ mod tests {
     #[test]
     fn whole_numbers_are_kept_in_8_bits() {
         let line = [3.0, -90.0, 0.0, 17.0];
-        assert_eq!(encode(Encoding::Int8, &line), line);
-        assert_eq!(encode(Encoding::Int8Scale, &line), [1.0]);
+        assert_eq!(encode(Encoding::Int8, &line, None), line);
+        assert_eq!(encode(Encoding::Int8Scale, &line, None), [1.0]);
         for other in [[3.0, -90.5, 0.0, 17.0], [3.0, -128.0, 0.0, 17.0]] {
-            assert_ne!(encode(Encoding::Int8Scale, &other), [1.0]);
+            assert_ne!(encode(Encoding::Int8Scale, &other, None), [1.0]);
         }
-        assert_eq!(encode(Encoding::Int8Scale, &[0.0; 4]), [0.0]);
+        assert_eq!(encode(Encoding::Int8Scale, &[0.0; 4], None), [0.0]);
     }
 
     #[test]
     fn the_high_one_of_a_pair_is_the_best_there_is() {
         let line = line();
         for (k, pair) in line.windows(2).enumerate() {
-            let word = encode(Encoding::Bf16Pair, pair)[0];
+            let word = encode(Encoding::Bf16Pair, pair, None)[0];
             let low = f32::from_bits(word.to_bits() << 16);
             assert_eq!(low.to_bits(), Bf16::from_f32(pair[1]).to_f32().to_bits(), "{k}");
             let distance = |bits: u32| (f64::from(f32::from_bits(bits)) - f64::from(pair[0])).abs();
@@ -423,7 +449,7 @@ mod tests {
             }
         }
         // one alone stays as it is
-        assert_eq!(encode(Encoding::Bf16Pair, &[0.1, 0.2, 0.3])[1].to_bits(), 0.3f32.to_bits());
+        assert_eq!(encode(Encoding::Bf16Pair, &[0.1, 0.2, 0.3], None)[1].to_bits(), 0.3f32.to_bits());
     }
 
     #[test]
@@ -477,8 +503,9 @@ mod tests {
                 }
             }
         }
-        let words =
-            |line: &[f32]| encode(Encoding::Int16Pair, line).iter().map(|word| word.to_bits()).collect::<Vec<_>>();
+        let words = |line: &[f32]| {
+            encode(Encoding::Int16Pair, line, None).iter().map(|word| word.to_bits()).collect::<Vec<_>>()
+        };
         assert_eq!(words(&[1.0, -1.0]), [0xffff_0001]);
         assert_eq!(words(&[-1.0]), [0xffff]);
         let zeros = Stored::new(WeightFormat::Int16, &[0.0; 5]);
@@ -515,7 +542,7 @@ mod tests {
             let stored = Stored::new(format, &line);
             assert_eq!(stored.values.len(), line.len());
             let encoding = format.encoding(line.len());
-            let packed = encode(encoding, &line);
+            let packed = encode(encoding, &line, None);
             assert_eq!(packed.len(), encoding.len(line.len()));
             let every = if format == WeightFormat::Bf16Pair { 2 } else { 1 };
             for (k, value) in packed.iter().enumerate() {

@@ -57,6 +57,10 @@ pub(crate) trait Arithmetic {
         steps_of(self, cell, weights, row, length)
     }
 
+    /// The elements of a channel as a depthwise convolution of so many taps multiplies them, where its layer is multiplied in integers: rounded with one scale,
+    /// which all its windows share. `None`: as they are.
+    fn rounded(&self, layer: &str, taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
+
     /// The products of a row of a matrix with as many values, summed up in order.
     fn row(&self, row: MatrixRow<'_>, values: &[Self::Value]) -> Self::Value;
 
@@ -165,6 +169,15 @@ impl WeightNumbers<'_> {
     }
 }
 
+/// What a row of a matrix multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operand {
+    X,
+    H,
+    /// What [`Arithmetic::rounded`] has given.
+    Rounded,
+}
+
 /// A row of a matrix that a layer multiplies with.
 #[derive(Clone, Copy)]
 pub(crate) struct MatrixRow<'a> {
@@ -172,8 +185,7 @@ pub(crate) struct MatrixRow<'a> {
     pub(crate) layer: &'a str,
     /// The gate that it is for, in a cell that has several.
     pub(crate) gate: Option<char>,
-    /// Whether it multiplies x.
-    of_x: bool,
+    of: Operand,
     numbers: WeightNumbers<'a>,
     /// Where it starts, and how far its elements are apart.
     first: usize,
@@ -189,7 +201,12 @@ impl<'a> MatrixRow<'a> {
 
     /// The length of x, where it multiplies that.
     pub(crate) fn x_len(&self) -> Option<usize> {
-        self.of_x.then_some(self.len)
+        (self.of == Operand::X).then_some(self.len)
+    }
+
+    /// Whether the values that it multiplies are rounded already.
+    pub(crate) fn is_of_rounded(&self) -> bool {
+        self.of == Operand::Rounded
     }
 
     /// What tells it from every other row of the same model's constants; `None` if it is given at run time.
@@ -223,10 +240,10 @@ impl<'a> CellWeights<'a> {
 
     fn row(&self, matrix: (WeightNumbers<'a>, usize), of_x: bool, gate: usize, unit: usize) -> MatrixRow<'a> {
         let cell = self.cell;
-        let len = if of_x { cell.input_size } else { cell.hidden_size };
+        let (of, len) = if of_x { (Operand::X, cell.input_size) } else { (Operand::H, cell.hidden_size) };
         let (numbers, first) = matrix;
         let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
-        MatrixRow { layer: &cell.name, gate: cell.kind.gate(gate), of_x, numbers, first, stride: 1, len }
+        MatrixRow { layer: &cell.name, gate: cell.kind.gate(gate), of, numbers, first, stride: 1, len }
     }
 
     /// What the bias for `unit` of a part of B is the sum of.
@@ -358,7 +375,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 ValidOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
                 ValidOp::Dense(dense) => (dense.out, self.dense(&node.name, dense)),
                 ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
-                ValidOp::Convolve(convolve) => (convolve.out, self.convolve(convolve)),
+                ValidOp::Convolve(convolve) => (convolve.out, self.convolve(&node.name, convolve)),
                 ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
                 ValidOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
                 ValidOp::Reduce(reduce) => (reduce.out, self.reduce(reduce)),
@@ -427,8 +444,15 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let (of_row, stride) = if dense.transposed { (inputs, 1) } else { (1, outputs) };
-        let row =
-            |j: usize| MatrixRow { layer, gate: None, of_x: true, numbers: w, first: j * of_row, stride, len: inputs };
+        let row = |j: usize| MatrixRow {
+            layer,
+            gate: None,
+            of: Operand::X,
+            numbers: w,
+            first: j * of_row,
+            stride,
+            len: inputs,
+        };
         let element = |r: usize, j: usize| self.arithmetic.row(row(j), &x[r * inputs..][..inputs]);
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }
@@ -444,19 +468,38 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         (0..batch * rows * columns).map(|k| element(k / columns / rows, k / columns % rows, k % columns)).collect()
     }
 
-    fn convolve(&self, convolve: &Convolve) -> Vec<A::Value> {
+    fn convolve(&self, layer: &str, convolve: &Convolve) -> Vec<A::Value> {
         let (x, w) = (self.get(convolve.x), self.get(convolve.w));
         let (offsets, given) = (convolve.offsets(), convolve.given());
         let Convolve { groups, inputs, outputs, positions, .. } = convolve;
         let (terms, line, gap) = (inputs * offsets.len(), convolve.line(), convolve.lines.1);
+        let zero = self.arithmetic.constant(0.0);
+        // by channel, a pad behind its elements
+        let rounded: Option<Vec<Vec<A::Value>>> = convolve.is_depthwise().then_some(()).and_then(|()| {
+            let channels = x.chunks_exact(given).map(|channel| [channel, std::slice::from_ref(&zero)].concat());
+            channels.map(|channel| self.arithmetic.rounded(layer, terms, &channel)).collect()
+        });
+        let numbers = match convolve.w {
+            Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
+            _ => unreachable!("validate: weights of a convolution are constants"),
+        };
         let element = |n: usize, m: usize, q: usize| {
             let first = (n * groups + m / outputs) * inputs;
-            let term = |k: usize| {
-                let (channel, tap) = (first + k / offsets.len(), k % offsets.len());
+            let inside = |tap: usize| {
                 let at = (convolve.start + q + offsets[tap]).checked_sub(convolve.pads.0);
                 let on_line = at.and_then(|at| Some(at / line * (line - gap) + (at % line).checked_sub(gap)?));
-                let inside = on_line.filter(|at| *at < given).map(|at| x[channel * given + at].clone());
-                (inside.unwrap_or_else(|| self.arithmetic.constant(0.0)), w[m * terms + k].clone())
+                on_line.filter(|at| *at < given)
+            };
+            if let Some(rounded) = &rounded {
+                let of = Operand::Rounded;
+                let row = MatrixRow { layer, gate: None, of, numbers, first: m * terms, stride: 1, len: terms };
+                let values: Vec<_> = (0..terms).map(|k| rounded[first][inside(k).unwrap_or(given)].clone()).collect();
+                return self.arithmetic.row(row, &values);
+            }
+            let term = |k: usize| {
+                let (channel, tap) = (first + k / offsets.len(), k % offsets.len());
+                let element = inside(tap).map(|at| x[channel * given + at].clone());
+                (element.unwrap_or_else(|| zero.clone()), w[m * terms + k].clone())
             };
             self.arithmetic.dot((0..terms).map(term))
         };

@@ -332,6 +332,9 @@ pub struct Copied {
     /// Whether the halves of every four words side by side are apart: the first ones of all four words, then the second ones. Such words are
     /// those at a multiple of four from the start of the buffer on.
     pub apart: bool,
+    /// How many words an encoded line of weights that are known becomes, where each holds two elements, and that are not half as many words as elements: the second
+    /// element of a word is so many behind the first, or 0 where there is none.
+    pub words: Option<usize>,
 }
 
 /// Sums of products of bytes, which are what is stored: the bits of a f32 each.
@@ -806,14 +809,23 @@ impl From<WindowId> for Place {
 impl Copied {
     /// Elements as they are.
     pub fn new(from: impl Into<Place>, to: impl Into<Place>, dims: Vec<CopiedDim>) -> Self {
-        Self { from: from.into(), to: to.into(), dims, add: false, encoding: Encoding::F32, abreast: 1, apart: false }
+        Self {
+            from: from.into(),
+            to: to.into(),
+            dims,
+            add: false,
+            encoding: Encoding::F32,
+            abreast: 1,
+            apart: false,
+            words: None,
+        }
     }
 
     /// The loops that write.
     pub fn written(&self) -> Vec<CopiedDim> {
         let mut dims = self.dims.clone();
         if let Some(line) = dims.last_mut() {
-            let len = self.encoding.len(line.extent);
+            let len = self.words.unwrap_or_else(|| self.encoding.len(line.extent));
             line.extent = len.div_ceil(self.abreast);
             dims.push(CopiedDim { extent: self.abreast.min(len), from_stride: 0, to_stride: 1 });
         }

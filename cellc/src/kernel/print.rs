@@ -271,7 +271,7 @@ impl<'a> Printer<'a> {
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {
-        let Copied { from, to, dims, add, encoding, abreast, apart } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, apart, words } = copied;
         let index = |offset: usize, strides: &mut dyn Iterator<Item = isize>| {
             let mut text = offset.to_string();
             for (stride, letter) in strides.zip(letters()) {
@@ -289,7 +289,8 @@ impl<'a> Printer<'a> {
         }
         let abreast = if *abreast > 1 { format!(", {abreast} abreast") } else { String::new() };
         let apart = if *apart { ", halves apart" } else { "" };
-        writeln!(f, "{encoding}{abreast}{apart}")
+        let words = words.map_or(String::new(), |words| format!(" in {words} words"));
+        writeln!(f, "{encoding}{words}{abreast}{apart}")
     }
 
     fn tiles(&self, tiles: &Tiles, f: &mut Formatter<'_>) -> fmt::Result {

@@ -273,6 +273,11 @@ fn wrong_programs_are_found() {
             p.packing.body.push(Stmt::Copy(again));
         }),
         ("a copy of i8 into \"weights\", which holds f32", |p| packed(p).encoding = Encoding::Int8),
+        ("words that do not hold two elements", |p| packed(p).words = Some(1)),
+        ("words that do not hold two elements", |p| {
+            packed(p).encoding = Encoding::Int16Pair;
+            packed(p).words = Some(1 << 20);
+        }),
         ("adds or encodes, and does not pack", |p| {
             let copied = Copied { add: true, ..Copied::new(X, OUT, Vec::new()) };
             body(p).push(Stmt::Copy(copied));

@@ -519,7 +519,7 @@ impl<'a> Checker<'a> {
     }
 
     fn copied(&mut self, copied: &Copied) -> Result<(), String> {
-        let Copied { from, to, dims, add, encoding, abreast, apart } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, apart, words } = copied;
         let bounds = bounds(copied).ok_or("a copy of nothing, or of more than there can be")?;
         let distance = bounds.to - to.offset + 1;
         if from.base == to.base {
@@ -547,6 +547,11 @@ impl<'a> Checker<'a> {
             if !of_pairs || *abreast > 1 || !is_whole || !to.offset.is_multiple_of(4) {
                 return Err("halves apart of what is not four words side by side".to_owned());
             }
+        }
+        let in_pairs = [Encoding::Int8Wide, Encoding::Int16Pair].contains(encoding);
+        let line = dims.last().map_or(0, |line| line.extent);
+        if words.is_some_and(|words| !in_pairs || !(words..=words.saturating_mul(2)).contains(&line)) {
+            return Err("a copy into words that do not hold two elements of a line each".to_owned());
         }
         if !self.packs && (*add || *encoding != Encoding::F32) {
             return Err("a copy that adds or encodes, and does not pack".to_owned());

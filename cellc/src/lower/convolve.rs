@@ -3,14 +3,17 @@
 //! A tile holds sums of some output channels at some vectors of positions in registers, over all channels and taps. Where the positions are no
 //! multiple of a vector, the last vector overlaps the one before it and computes the same elements again; or it is a narrower one, of a tile with a single
 //! channel, where that is all that is left.
+//!
+//! A depthwise convolution in integers does the same with words of two elements and of two taps: a channel of x is rounded with one scale, and the word of a position holds
+//! the elements that two taps of a window meet there.
 
 use std::ops::Range;
 
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::Epilogue;
-use super::product::for_rows;
-use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
-use crate::model::{Convolve, counted, offsets};
+use super::product::{Scale, for_rows};
+use crate::kernel::{Expr, LaneOp, Place, Scalar, Stmt, Var};
+use crate::model::{Convolve, Pairs, counted, offsets};
 use crate::plan::{self, Along};
 
 /// Where a part of a convolution reads and writes.
@@ -20,10 +23,21 @@ struct Parts {
     x: Place,
     /// The weights of the output channels, tile after tile.
     w: Place,
+    /// Of integers, what their sums are multiplied by.
+    scales: Option<Scales>,
     /// The first position of the output channels.
     out: Place,
     /// What is done at the end reads besides.
     operands: Vec<Place>,
+}
+
+/// What sums of integers are multiplied by.
+#[derive(Clone, Copy)]
+struct Scales {
+    /// The first output channel's.
+    w: Place,
+    /// That of the channel that is read.
+    x: Place,
 }
 
 /// Channels that are padded at once, of groups with fewer.
@@ -31,6 +45,20 @@ const MOST_PADDED: usize = 16;
 
 /// Multiply-adds of one channel that stand one after the other on cores without vectors, where loops over taps would take as long as these.
 const MOST_IN_LINE: usize = 128;
+
+/// How x becomes integers.
+struct Integers {
+    /// Its scale.
+    scale: Scale,
+    /// As in [`Pairs`](crate::model::Pairs).
+    second: usize,
+    /// A channel, rounded.
+    rounded: Place,
+    /// The words of some channels.
+    words: Place,
+    /// The scales of these.
+    scales: Place,
+}
 
 /// What all parts have in common.
 struct Work<'m> {
@@ -42,10 +70,14 @@ struct Work<'m> {
     packed: usize,
     /// Output channels and vectors of positions of a tile.
     tile: (usize, usize),
-    /// How many taps there are.
-    taps: usize,
-    /// Of the last tap.
+    /// The taps by dimension, or the pairs of them: how many there are, and how far one is from the next.
+    taps: Vec<(usize, usize)>,
+    /// How many there are.
+    count: usize,
+    /// Of the last one.
     reach: usize,
+    /// Elements of a channel as windows read it.
+    length: usize,
 }
 
 /// Sums that are held at once.
@@ -71,18 +103,25 @@ impl Work<'_> {
 
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn convolve(&mut self, of: &'m Convolve) -> (Vec<String>, Vec<Stmt>) {
-        let Convolve { batch, groups, inputs, outputs, length, positions, .. } = *of;
+        let Convolve { batch, groups, inputs, outputs, start, positions, .. } = *of;
         let mut body = Vec::new();
         let x = self.lowering.source(of.x);
-        let is_padded = length > of.given();
-        let x = if is_padded { x } else { self.given(&mut body, "x", of.x, x) };
+        let whole = self.lowering.plan.windows.get(&of.out);
+        let pairs = whole.map(|_| Pairs::new(of));
+        let is_padded = of.length > of.given() && pairs.is_none();
+        // what is given is flushed when it is copied
+        let x = if is_padded || pairs.is_some() { x } else { self.given(&mut body, "x", of.x, x) };
         let epilogue = self.epilogue(of.out, positions);
         let along = epilogue.along();
         let operands: Vec<Place> =
             self.operand_rows(&epilogue, positions).into_iter().map(|(place, _)| place).collect();
-        let parts =
-            Parts { x, w: self.lowering.memory.convolutions[&of.out].into(), out: self.stored(of.out), operands };
-        let offsets = of.offsets();
+        let packed = self.lowering.memory.convolutions[&of.out];
+        let out = self.stored(of.out);
+        let mut parts = Parts { x, w: packed.rows.into(), scales: None, out, operands };
+        let taps = pairs.as_ref().map_or(&of.taps, |pairs| &pairs.taps).clone();
+        let offsets = offsets(&taps);
+        let reach = *offsets.last().expect("validate: a window has taps");
+        let length = if pairs.is_some() { start + positions + reach } else { of.length };
         let vectors = positions.div_ceil(self.lowering.isa.lanes);
         let arch = self.lowering.plan.arch;
         let work = Work {
@@ -90,9 +129,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             along,
             epilogue,
             packed: plan::window_channels(outputs, arch),
-            tile: plan::window_tile(outputs, vectors, self.lowering.isa, arch),
-            taps: offsets.len(),
-            reach: *offsets.last().expect("validate: a window has taps"),
+            tile: plan::window_tile(outputs, vectors, (self.lowering.isa, pairs.is_some()), arch),
+            taps,
+            count: offsets.len(),
+            reach,
+            length,
         };
         // with zeros at its sides: some channels, and then what is made of them, as a load waits for stores that it lies across
         let some = (MOST_PADDED / inputs).clamp(1, groups);
@@ -100,40 +141,44 @@ impl<'m> KernelBuilder<'_, 'm> {
         let padded = is_padded.then(|| {
             let padded = self.shared("padded", some * inputs * length, 1);
             let rows = [("padded_channel", padded, length, true)];
-            body.extend(for_rows(self, some * inputs, &rows, |builder, places| {
-                let mut zeros = builder.zeros(places[0], of.pads.0);
-                if of.lines.1 > 0 {
-                    let rows = [("padded_line", places[0].at(of.pads.0), of.line(), true)];
-                    zeros.extend(for_rows(builder, of.lines.0, &rows, |builder, places| {
-                        builder.zeros(places[0], of.lines.1)
-                    }));
-                }
-                zeros.extend(builder.zeros(places[0].at(length - of.pads.1), of.pads.1));
-                zeros
-            }));
+            body.extend(for_rows(self, some * inputs, &rows, |builder, places| builder.pads(of, places[0])));
             padded
         });
+        // one channel as rounded elements, and some as words of them
+        let integers = whole.zip(pairs).map(|((arithmetic, own), pairs)| {
+            let chosen = Scale::of_x(*own, arithmetic.largest(of.offsets().len()));
+            let (scale, as_integers) = chosen.expect("plan: windows in integers have a range");
+            body.push(Stmt::Comment(format!("x {as_integers}")));
+            let behind = (length + pairs.second).saturating_sub(of.length);
+            let rounded = self.shared("rounded_channel", of.length + behind, 1);
+            body.extend(self.pads(of, rounded));
+            body.extend(self.zeros(rounded.at(of.length), behind));
+            let words = self.shared("words", some * length, 1);
+            let x = self.scratch("scales", some).into();
+            let w = packed.biases.expect("lower: rows of integers have scales").into();
+            parts.scales = Some(Scales { w, x });
+            Integers { scale, second: pairs.second, rounded, words, scales: x }
+        });
         let given = of.given();
-        let channels = [groups * inputs * given, 0, groups * outputs];
+        let channels = [groups * inputs * given, 0, groups * outputs, 0];
         body.extend(self.repeated(&work, batch, channels, &parts, |builder, parts| {
-            let weights = outputs * inputs * work.taps;
-            let Some(padded) = padded else {
-                let channels = [inputs * given, weights, outputs];
+            let weights = outputs * inputs * work.count;
+            let Some(padded) = padded.or(integers.as_ref().map(|integers| integers.words)) else {
+                let channels = [inputs * given, weights, outputs, 0];
                 return builder.repeated(&work, groups, channels, parts, |builder, parts| builder.group(&work, parts));
             };
-            let channels = [some * inputs * given, some * weights, some * outputs];
+            let channels = [some * inputs * given, some * weights, some * outputs, 0];
             builder.repeated(&work, groups / some, channels, parts, |builder, parts| {
-                let rows = [("channel", parts.x, given, false), ("padded_channel", padded, length, true)];
-                let mut body = for_rows(builder, some * inputs, &rows, |builder, places| {
-                    let (lines, gap) = of.lines;
-                    let to = places[1].at(of.pads.0);
-                    let rows = [("line", places[0], given / lines, false), ("padded_line", to, of.line(), true)];
-                    for_rows(builder, lines, &rows, |builder, places| {
-                        builder.read_rows(of.x, places[0], places[1].at(gap), given / lines)
-                    })
+                let mut rows = vec![("channel", parts.x, given, false), ("padded_channel", padded, length, true)];
+                rows.extend(integers.as_ref().map(|integers| ("scale", integers.scales, 1, true)));
+                let mut body = for_rows(builder, some * inputs, &rows, |builder, places| match &integers {
+                    None => builder.lines(of, places[0], places[1], |builder, from, to, len| {
+                        builder.read_rows(of.x, from, to, len)
+                    }),
+                    Some(integers) => builder.words_of(of, integers, [places[0], places[1], places[2]], length),
                 });
                 let parts = Parts { x: padded, ..parts.clone() };
-                let channels = [inputs * length, weights, outputs];
+                let channels = [inputs * length, weights, outputs, 1];
                 let group =
                     builder.repeated(&work, some, channels, &parts, |builder, parts| builder.group(&work, parts));
                 body.extend(group);
@@ -142,21 +187,69 @@ impl<'m> KernelBuilder<'_, 'm> {
         }));
         let names = work.epilogue.names();
         let (kernel, groups) = (shape(&of.taps), counted(groups, "group"));
-        let doc = format!("Convolution of {inputs} to {outputs} channels in {groups}, windows of {kernel}{names}.");
+        let suffix = if integers.is_some() { ", in integers" } else { "" };
+        let doc =
+            format!("Convolution of {inputs} to {outputs} channels in {groups}, windows of {kernel}{suffix}{names}.");
         (vec![doc], body)
     }
 
-    /// A loop over rows, or over groups: x moves by so many elements, the weights by so many, the outputs by so many channels.
+    /// The zeros around the lines of a channel.
+    fn pads(&mut self, of: &Convolve, to: Place) -> Vec<Stmt> {
+        let mut zeros = self.zeros(to, of.pads.0);
+        if of.lines.1 > 0 {
+            let rows = [("padded_line", to.at(of.pads.0), of.line(), true)];
+            zeros.extend(for_rows(self, of.lines.0, &rows, |builder, places| builder.zeros(places[0], of.lines.1)));
+        }
+        zeros.extend(self.zeros(to.at(of.length - of.pads.1), of.pads.1));
+        zeros
+    }
+
+    /// Each line of a channel, to where it is among pads.
+    fn lines(
+        &mut self,
+        of: &Convolve,
+        from: Place,
+        to: Place,
+        mut line: impl FnMut(&mut Self, Place, Place, usize) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let (lines, gap) = of.lines;
+        let len = of.given() / lines;
+        let rows = [("line", from, len, false), ("padded_line", to.at(of.pads.0), of.line(), true)];
+        for_rows(self, lines, &rows, |builder, places| line(builder, places[0], places[1].at(gap), len))
+    }
+
+    /// A channel as so many words of two elements each, and its scale.
+    fn words_of(
+        &mut self,
+        of: &Convolve,
+        integers: &Integers,
+        [from, words, to_scale]: [Place; 3],
+        length: usize,
+    ) -> Vec<Stmt> {
+        let Integers { scale, second, rounded, .. } = *integers;
+        let mut body = Vec::new();
+        let factor = self.scale_of(&mut body, (of.given(), scale), from, to_scale);
+        body.extend(
+            self.lines(of, from, rounded, |builder, from, to, len| builder.rounded(of.x, factor, from, to, len)),
+        );
+        body.extend(self.pairs(rounded, second, words, length));
+        body
+    }
+
+    /// A loop over rows, or over groups: x moves by so many elements, the weights by so many, the outputs by so many channels, the scales of x by so many.
     fn repeated(
         &mut self,
         work: &Work<'m>,
         count: usize,
-        [x, w, channels]: [usize; 3],
+        [x, w, channels, scales]: [usize; 4],
         parts: &Parts,
         mut body: impl FnMut(&mut Self, &Parts) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let mut rows = vec![("x_part", parts.x, x, false), ("out_part", parts.out, channels * work.of.positions, true)];
         rows.extend((w > 0).then_some(("w_part", parts.w, w, false)));
+        let of_integers = parts.scales.filter(|_| w > 0);
+        rows.extend(of_integers.map(|of| ("w_scale_part", of.w, channels, false)));
+        rows.extend(of_integers.filter(|_| scales > 0).map(|of| ("scale_part", of.x, scales, false)));
         let first = rows.len();
         let walked = |at: usize| work.operand(work.along[at], channels).map(|len| (at, len));
         let moving: Vec<_> = (0..work.along.len()).filter_map(walked).collect();
@@ -166,6 +259,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             if w > 0 {
                 own.w = places[2];
             }
+            own.scales = parts.scales.map(|of| match of_integers {
+                None => of,
+                Some(_) => Scales { w: places[3], x: if scales > 0 { places[4] } else { of.x } },
+            });
             for ((at, _), place) in moving.iter().zip(&places[first..]) {
                 own.operands[*at] = *place;
             }
@@ -175,7 +272,8 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// All positions of a group: a loop over tiles of them, and what is left.
     fn group(&mut self, work: &Work<'m>, parts: &Parts) -> Vec<Stmt> {
-        let Convolve { inputs, outputs, length, start, positions, .. } = *work.of;
+        let Convolve { inputs, outputs, start, positions, .. } = *work.of;
+        let length = work.length;
         let lanes = self.lowering.isa.lanes;
         let mut body = Vec::new();
         if positions < lanes {
@@ -238,8 +336,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut done = 0;
         for (turns, count) in plan::equal_parts(outputs, work.packed) {
             let mut own = parts.clone();
-            own.w = parts.w.at(done * inputs * work.taps);
+            own.w = parts.w.at(done * inputs * work.count);
             own.out = parts.out.at(done * positions);
+            own.scales = parts.scales.map(|of| Scales { w: of.w.at(done), ..of });
             for (place, along) in own.operands.iter_mut().zip(&work.along) {
                 *place = place.at(work.operand(*along, done).unwrap_or(0));
             }
@@ -251,9 +350,14 @@ impl<'m> KernelBuilder<'_, 'm> {
             let len = (count - 1) * positions + width;
             let (out, walk) = self.stride("out_tile", own.out, (len, count * positions), true);
             let mut walks = vec![walk];
-            let (w, walk) = self.walk("w_tile", own.w, count * inputs * work.taps, false);
+            let (w, walk) = self.walk("w_tile", own.w, count * inputs * work.count, false);
             walks.push(walk);
             let mut own = Parts { w, out, ..own };
+            own.scales = own.scales.map(|of| {
+                let (w, walk) = self.walk("w_scale_tile", of.w, count, false);
+                walks.push(walk);
+                Scales { w, ..of }
+            });
             for (place, along) in own.operands.iter_mut().zip(&work.along) {
                 let lens = match along {
                     Along::Both => (len, count * positions),
@@ -294,24 +398,26 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// The sums of a tile, over all channels and taps, and what is done with them at the end.
     fn tile(&mut self, work: &Work<'m>, parts: &Parts, tile: &Tile<'_>, (x_width, first): (usize, usize)) -> Vec<Stmt> {
         let Tile { channels, packed, vectors } = tile;
-        let Convolve { inputs, length, positions, .. } = *work.of;
+        let Convolve { inputs, positions, .. } = *work.of;
+        let length = work.length;
         let mut body = Vec::new();
         let mut sums: Vec<Vec<Var>> = Vec::new();
         for m in channels.clone() {
-            let sum = |(v, (_, lanes)): (usize, &(usize, usize))| {
-                self.accumulator(&mut body, &format!("y{m}_{v}"), *lanes, Expr::f32(0.0, *lanes))
+            let sum = |(v, (_, lanes)): (usize, &(usize, usize))| match parts.scales {
+                None => self.accumulator(&mut body, &format!("y{m}_{v}"), *lanes, Expr::f32(0.0, *lanes)),
+                Some(_) => self.integer_sum(&mut body, &format!("y{m}_{v}"), *lanes, None),
             };
             sums.push(vectors.iter().enumerate().map(sum).collect());
         }
         if inputs > 1 {
             let (x, walk) = self.stride("channel", parts.x, (x_width, length), false);
-            let (w, w_walk) = self.walk("w", parts.w, packed * work.taps, false);
+            let (w, w_walk) = self.walk("w", parts.w, packed * work.count, false);
             let walks = vec![walk, w_walk];
             let mut channel = Vec::new();
-            self.taps(&mut channel, &work.of.taps, x.at(first), w, tile, &sums);
+            self.taps(&mut channel, &work.taps, x.at(first), w, tile, &sums);
             body.push(Stmt::For { count: inputs, turn: None, backwards: None, walks, body: channel });
         } else {
-            self.taps(&mut body, &work.of.taps, parts.x.at(first), parts.w, tile, &sums);
+            self.taps(&mut body, &work.taps, parts.x.at(first), parts.w, tile, &sums);
         }
         for (m, sums) in channels.clone().zip(&sums) {
             for (&(at, lanes), &sum) in vectors.iter().zip(sums) {
@@ -322,7 +428,13 @@ impl<'m> KernelBuilder<'_, 'm> {
                     Along::Nothing => *place,
                 };
                 let operands: Vec<_> = parts.operands.iter().zip(&work.along).map(place).collect();
-                let value = self.finish_vector(&mut body, &work.epilogue, Expr::Var(sum), lanes, &operands);
+                let sum = Expr::Var(sum);
+                let sum = parts.scales.map_or(sum.clone(), |of| {
+                    [of.w.at(m), of.x].into_iter().fold(op(LaneOp::FromSigned, vec![sum]), |sum, from| {
+                        op(LaneOp::Mul, vec![sum, Expr::Splat { from, lanes }])
+                    })
+                });
+                let value = self.finish_vector(&mut body, &work.epilogue, sum, lanes, &operands);
                 body.push(Stmt::Store { to: parts.out.at(m * positions + at), value });
             }
         }
@@ -362,45 +474,54 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.tap(body, x, w, tile, sums);
     }
 
-    /// One tap of one channel.
+    /// One tap of one channel, or one pair of them.
     fn tap(&mut self, body: &mut Vec<Stmt>, x: Place, w: Place, tile: &Tile<'_>, sums: &[Vec<Var>]) {
         let vectors = tile.vectors;
         let weights: Vec<Place> = tile.channels.clone().map(|m| w.at(m)).collect();
+        // as sums take it
+        let as_word = self.locals()[sums[0][0].0].ty.scalar == Scalar::U32;
+        let taken = |value: Expr| if as_word { op(LaneOp::ToBits, vec![value]) } else { value };
+        let held = |this: &mut Self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr| match as_word {
+            true => this.let_bits(body, name, lanes, taken(value)),
+            false => this.let_(body, name, lanes, value),
+        };
+        let add = |sum: Var, x: Expr, w: Expr| {
+            let operation = if as_word { LaneOp::DotPairs } else { LaneOp::MulAdd };
+            Stmt::Set { var: sum, value: op(operation, vec![x, w, Expr::Var(sum)]) }
+        };
         // the weights, or the vectors, are held: whichever are fewer
         if weights.len() < vectors.len() {
-            let mut held: Vec<(usize, Vec<Expr>)> = Vec::new();
+            let mut known: Vec<(usize, Vec<Expr>)> = Vec::new();
             for (v, &(at, lanes)) in vectors.iter().enumerate() {
-                if held.iter().all(|(known, _)| *known != lanes) {
-                    let splat = |w: &Place| self.let_(body, "w_k", lanes, Expr::Splat { from: *w, lanes });
-                    held.push((lanes, weights.iter().map(splat).collect()));
+                if known.iter().all(|(known, _)| *known != lanes) {
+                    let splat = |w: &Place| held(self, body, "w_k", lanes, Expr::Splat { from: *w, lanes });
+                    known.push((lanes, weights.iter().map(splat).collect()));
                 }
-                let (_, of_width) = held.iter().find(|(known, _)| *known == lanes).expect("lower: held above");
+                let (_, of_width) = known.iter().find(|(known, _)| *known == lanes).expect("lower: held above");
                 let x = match weights.len() {
-                    1 => load(x.at(at), lanes),
-                    _ => self.let_(body, "x_k", lanes, load(x.at(at), lanes)),
+                    1 => taken(load(x.at(at), lanes)),
+                    _ => held(self, body, "x_k", lanes, load(x.at(at), lanes)),
                 };
                 for (w, sums) in of_width.iter().zip(sums) {
-                    let args = vec![x.clone(), w.clone(), Expr::Var(sums[v])];
-                    body.push(Stmt::Set { var: sums[v], value: op(LaneOp::MulAdd, args) });
+                    body.push(add(sums[v], x.clone(), w.clone()));
                 }
             }
             return;
         }
-        let held: Vec<_> =
-            vectors.iter().map(|&(at, lanes)| self.let_(body, "x_k", lanes, load(x.at(at), lanes))).collect();
+        let loaded: Vec<_> =
+            vectors.iter().map(|&(at, lanes)| held(self, body, "x_k", lanes, load(x.at(at), lanes))).collect();
         for (w, sums) in weights.iter().zip(sums) {
             let mut known: Vec<(usize, Expr)> = Vec::new();
-            for ((x, sum), &(_, lanes)) in held.iter().zip(sums).zip(vectors) {
+            for ((x, sum), &(_, lanes)) in loaded.iter().zip(sums).zip(vectors) {
                 let w = match known.iter().find(|(l, _)| *l == lanes) {
                     Some((_, w)) => w.clone(),
                     None => {
-                        let w = self.let_(body, "w_k", lanes, Expr::Splat { from: *w, lanes });
+                        let w = held(self, body, "w_k", lanes, Expr::Splat { from: *w, lanes });
                         known.push((lanes, w.clone()));
                         w
                     }
                 };
-                let args = vec![x.clone(), w, Expr::Var(*sum)];
-                body.push(Stmt::Set { var: *sum, value: op(LaneOp::MulAdd, args) });
+                body.push(add(*sum, x.clone(), w));
             }
         }
     }

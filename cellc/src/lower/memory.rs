@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::builder::params;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role};
 use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidOp, WeightSource};
-use crate::plan::{self, Plan};
+use crate::plan::Plan;
 
 /// Where the packed weights of a product are.
 #[derive(Clone, Copy)]
@@ -27,8 +27,8 @@ pub(super) struct Memory {
     pub(super) backwards: Option<BufferId>,
     /// By product of the plan: its packed weights, or those of its parts.
     pub(super) weights: Vec<Vec<PackedWeights>>,
-    /// By the value of a convolution: its packed weights.
-    pub(super) convolutions: BTreeMap<usize, BufferId>,
+    /// By the value of a convolution: its packed weights, beside them the scales of their rows where they are integers.
+    pub(super) convolutions: BTreeMap<usize, PackedWeights>,
     /// Tables of sequence lengths, by contents.
     tables: Vec<(Vec<usize>, BufferId)>,
 }
@@ -100,9 +100,8 @@ impl Memory {
             let ValidOp::Convolve(of) = &node.op else { continue };
             let Source::Constant(w) = of.w else { unreachable!("validate: weights of a convolution are constants") };
             let (from, index) = (memory.constant(w), memory.convolutions.len());
-            let to = memory.buffer(format!("taps{index}"), Role::Weights, model.len(of.w));
-            memory.convolutions.insert(of.out, to);
-            memory.pack_convolution(of, plan::window_channels(of.outputs, plan.arch), from.into(), to.into());
+            let packed = memory.pack_convolution(of, plan, index, from);
+            memory.convolutions.insert(of.out, packed);
         }
         let packing = &mut memory.program.packing;
         packing.name = "pack".to_owned();

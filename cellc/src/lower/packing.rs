@@ -1,10 +1,10 @@
 //! How weights get from the model's order into the order in which kernels read them.
 
 use super::memory::{Memory, PackedWeights};
-use crate::kernel::{Copied, CopiedDim, Encoding, Place, Role, Stmt};
-use crate::model::{BiasPart, Convolve, ValidCell, ValidModel, ValidOp};
+use crate::kernel::{BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
+use crate::model::{BiasPart, Convolve, Pairs, ValidCell, ValidModel, ValidOp};
 use crate::options::WeightFormat;
-use crate::plan::{self, Blocks, Phase, Product, ProductPlan};
+use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
 
 /// How the scales of rows are packed, if there are any.
 fn scales(format: WeightFormat) -> Option<Encoding> {
@@ -117,18 +117,43 @@ impl Memory {
         weights
     }
 
-    /// The weights of a convolution: the output channels of a tile side by side.
-    pub(super) fn pack_convolution(&mut self, of: &Convolve, channels: usize, from: Place, to: Place) {
+    /// The weights of the `index`-th convolution: the output channels of a tile side by side.
+    pub(super) fn pack_convolution(
+        &mut self,
+        of: &Convolve,
+        plan: &Plan,
+        index: usize,
+        from: BufferId,
+    ) -> PackedWeights {
+        let format = plan.windows.get(&of.out).map(|(arithmetic, _)| arithmetic.stored(WeightFormat::F32));
         let terms = of.inputs * of.offsets().len();
+        let (words, encoding) = match format {
+            None => (terms, Encoding::F32),
+            Some(WeightFormat::Int16) => (Pairs::new(of).count(), Encoding::Int16Pair),
+            Some(_) => (Pairs::new(of).count(), Encoding::Int8Wide),
+        };
+        let channels = of.groups * of.outputs;
+        let rows = self.buffer(format!("taps{index}"), Role::Weights, channels * words);
         let dim = |extent, from: usize, to| CopiedDim { extent, from_stride: from.cast_signed(), to_stride: to };
         let mut at = 0;
-        for (turns, count) in plan::equal_parts(of.outputs, channels) {
-            let (group, tile) = (of.outputs * terms, count * terms);
-            let dims =
-                vec![dim(of.groups, group, group), dim(turns, tile, tile), dim(count, terms, 1), dim(terms, 1, count)];
-            self.copy(Copied::new(from.at(at), to.at(at), dims));
-            at += turns * tile;
+        for (turns, count) in plan::equal_parts(of.outputs, plan::window_channels(of.outputs, plan.arch)) {
+            let dims = vec![
+                dim(of.groups, of.outputs * terms, of.outputs * words),
+                dim(turns, count * terms, count * words),
+                dim(count, terms, 1),
+                dim(terms, 1, count),
+            ];
+            let copied = Copied::new(Place::from(from).at(at * terms), Place::from(rows).at(at * words), dims);
+            self.copy(Copied { encoding, words: format.map(|_| words), ..copied });
+            at += turns * count;
         }
+        let scale = format.and_then(scales);
+        let biases = scale.map(|encoding| {
+            let to = self.buffer(format!("tap_scales{index}"), Role::Weights, channels);
+            self.copy(Copied { encoding, ..Copied::new(from, to, vec![dim(channels, terms, 1), dim(terms, 1, 0)]) });
+            to
+        });
+        PackedWeights { rows, biases }
     }
 
     fn copy(&mut self, copied: Copied) {

@@ -6,7 +6,7 @@ use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
-use crate::options::WeightFormat;
+use crate::options::{Multiples, WeightFormat};
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
@@ -62,6 +62,21 @@ pub(super) enum Scale {
     Of(u16),
     /// One of which its elements are multiples.
     Own(f32),
+}
+
+impl Scale {
+    /// That of x which is multiples of a scale already, or is rounded to whole numbers of a range, and what is said of that; `None`: it stays f32.
+    pub(super) fn of_x(own: Option<Multiples>, range: Option<u16>) -> Option<(Self, String)> {
+        Some(match (own, range) {
+            (Some(x), _) if x.scale == 1.0 => (Self::Own(1.0), format!("are whole numbers up to {}", x.magnitude())),
+            (Some(x), _) => {
+                let times = format!("are whole numbers up to {} times a scale of the model", x.magnitude());
+                (Self::Own(x.scale), times)
+            }
+            (None, Some(range)) => (Self::Of(range), format!("as whole numbers up to {range}")),
+            (None, None) => return None,
+        })
+    }
 }
 
 /// How terms are added of weights and elements that stand in one word.
@@ -919,14 +934,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
         let own = self.plan.own_x.filter(|_| phase == Phase::Input);
-        let (scale, as_integers) = match (own, self.plan.arithmetic.largest(len)) {
-            (Some(x), _) if x.scale == 1.0 => (Scale::Own(1.0), format!("are whole numbers up to {}", x.magnitude())),
-            (Some(x), _) => {
-                let times = format!("are whole numbers up to {} times a scale of the model", x.magnitude());
-                (Scale::Own(x.scale), times)
-            }
-            (None, Some(range)) => (Scale::Of(range), format!("as whole numbers up to {range}")),
-            (None, None) => return Vectors { elements, count, scales: None },
+        let Some((scale, as_integers)) = Scale::of_x(own, self.plan.arithmetic.largest(len)) else {
+            return Vectors { elements, count, scales: None };
         };
         let words = self.words(phase).expect("lower: what is rounded multiplies integers");
         let taken = self.taken_at_once(phase);

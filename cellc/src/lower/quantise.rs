@@ -6,6 +6,7 @@ use super::builder::{KernelBuilder, load, op};
 use super::product::{Scale, Words};
 use crate::encoding::{LEAST_LARGEST, OFFSET};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
+use crate::model::Source;
 use crate::plan;
 
 /// 1.5 times 2^23: a small number plus that is rounded to a whole number, half to even.
@@ -13,9 +14,18 @@ const ROUNDING: f32 = 12_582_912.0;
 
 /// By what elements are multiplied before they are rounded.
 #[derive(Clone, Copy)]
-enum Factor {
+pub(super) enum Factor {
     At(Place),
     Known(f32),
+}
+
+/// An element whose low bits are the whole number that it becomes.
+fn rounded(element: Expr, inverse: Option<Expr>, lanes: usize) -> Expr {
+    let scaled = match inverse {
+        Some(inverse) => op(LaneOp::Mul, vec![element, inverse]),
+        None => element,
+    };
+    op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)])
 }
 
 impl KernelBuilder<'_, '_> {
@@ -28,9 +38,33 @@ impl KernelBuilder<'_, '_> {
         scale: Place,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
+        let inverse = self.scale_of(&mut body, (len, given), from, scale);
+        // the k-th word holds the k-th elements of as many parts of the vector, of which the last ones may be shorter or empty
+        let count = words.of_elements(len);
+        let long = |part: usize| len.saturating_sub(part * count).min(count);
+        let parts = (0..words.each).filter(|part| long(*part) > 0).count();
+        let all_of_them = long(parts - 1);
+        for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
+            self.words(&mut body, (from, count), (to, words), at..end, (parts, inverse));
+        }
+        // what fills the last vector multiplies zeros
+        for at in count..words.room(len) {
+            body.push(Stmt::Store { to: to.at(at), value: Expr::f32(0.0, 1) });
+        }
+        body
+    }
+
+    /// The scale of a vector, which is NaN where an element is not finite; and by what elements are multiplied before they are rounded, if by anything.
+    pub(super) fn scale_of(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        (len, given): (usize, Scale),
+        from: Place,
+        scale: Place,
+    ) -> Option<Factor> {
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
         // the largest magnitude lane by lane; what is not finite is larger than all else
-        let largest = self.accumulator(&mut body, "largest", width, Expr::f32(0.0, width));
+        let largest = self.accumulator(body, "largest", width, Expr::f32(0.0, width));
         let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
         let (elements, walk) = self.walk("elements", from, width, false);
         let turn = vec![Stmt::Set { var: largest, value: larger(load(elements, width), Expr::Var(largest)) }];
@@ -49,7 +83,7 @@ impl KernelBuilder<'_, '_> {
             half /= 2;
         }
         let most = larger(Expr::f32(LEAST_LARGEST, 1), load(all, 1));
-        let most = self.let_(&mut body, "most", 1, most);
+        let most = self.let_(body, "most", 1, most);
         // 0, or NaN
         let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
         let step = match given {
@@ -57,7 +91,7 @@ impl KernelBuilder<'_, '_> {
             Scale::Own(scale) => Expr::f32(scale, 1),
         };
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
-        let inverse = match given {
+        match given {
             Scale::Of(range) => {
                 // for every lane
                 let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
@@ -66,18 +100,61 @@ impl KernelBuilder<'_, '_> {
             }
             Scale::Own(1.0) => None,
             Scale::Own(scale) => Some(Factor::Known(1.0 / scale)),
-        };
-        // the k-th word holds the k-th elements of as many parts of the vector, of which the last ones may be shorter or empty
-        let count = words.of_elements(len);
-        let long = |part: usize| len.saturating_sub(part * count).min(count);
-        let parts = (0..words.each).filter(|part| long(*part) > 0).count();
-        let all_of_them = long(parts - 1);
-        for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
-            self.words(&mut body, (from, count), (to, words), at..end, (parts, inverse));
         }
-        // what fills the last vector multiplies zeros
-        for at in count..words.room(len) {
-            body.push(Stmt::Store { to: to.at(at), value: Expr::f32(0.0, 1) });
+    }
+
+    /// By what that many lanes are multiplied.
+    fn inverse(&mut self, body: &mut Vec<Stmt>, factor: Option<Factor>, lanes: usize) -> Option<Expr> {
+        factor.map(|factor| match factor {
+            Factor::At(from) => self.let_(body, "inverse", lanes, Expr::Splat { from, lanes }),
+            Factor::Known(factor) => Expr::f32(factor, lanes),
+        })
+    }
+
+    /// Elements whose low 16 bits are the whole numbers that elements of a tensor become. What is flushed if it was given needs not be for its scale: none is below
+    /// that of the smallest number that is left.
+    pub(super) fn rounded(
+        &mut self,
+        of: Source,
+        factor: Option<Factor>,
+        from: Place,
+        to: Place,
+        len: usize,
+    ) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let lanes = self.lowering.isa.lanes;
+        let mut widths: Vec<usize> = plan::vectors(len % lanes, lanes).into_iter().map(|(_, lanes)| lanes).collect();
+        widths.extend((len >= lanes).then_some(lanes));
+        let inverses: Vec<_> = widths.iter().map(|lanes| self.inverse(&mut body, factor, *lanes)).collect();
+        self.vectors(&mut body, len, from, to, |builder, element, lanes| {
+            let own = widths.iter().zip(&inverses).find(|(width, _)| **width == lanes);
+            rounded(builder.taken(of, element), own.and_then(|(_, inverse)| inverse.clone()), lanes)
+        });
+        body
+    }
+
+    /// Words of two whole numbers of 16 bits, of such elements: the second one is so many behind the first.
+    pub(super) fn pairs(&mut self, from: Place, second: usize, to: Place, len: usize) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let word = |from: [Place; 2], to: Place, lanes: usize| {
+            let [low, high] = from.map(|from| op(LaneOp::ToBits, vec![load(from, lanes)]));
+            let low = op(LaneOp::And, vec![low, Expr::u32(0xffff, lanes)]);
+            let word = op(LaneOp::Or, vec![low, op(LaneOp::ShiftLeft(16), vec![high])]);
+            Stmt::Store { to, value: op(LaneOp::FromBits, vec![word]) }
+        };
+        let lanes = self.lowering.isa.lanes;
+        let (turns, done) = (len / lanes, len / lanes * lanes);
+        if turns > 0 {
+            let [(low, walk_low), (high, walk_high)] =
+                [("low", from), ("high", from.at(second))].map(|(name, from)| self.walk(name, from, lanes, false));
+            let (words, walk) = self.walk("word", to, lanes, true);
+            let walks = vec![walk_low, walk_high, walk];
+            let turn = vec![word([low, high], words, lanes)];
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+        }
+        for (at, lanes) in plan::vectors(len - done, lanes) {
+            let at = done + at;
+            body.push(word([from.at(at), from.at(second + at)], to.at(at), lanes));
         }
         body
     }
@@ -94,19 +171,9 @@ impl KernelBuilder<'_, '_> {
         let bits = u32::BITS / words.each as u32;
         let mask = u32::MAX >> (u32::BITS - bits);
         let word = |builder: &mut Self, body: &mut Vec<Stmt>, from: &[Place], to: Place, lanes: usize| {
-            let inverse = inverse.map(|factor| match factor {
-                Factor::At(from) => builder.let_(body, "inverse", lanes, Expr::Splat { from, lanes }),
-                Factor::Known(factor) => Expr::f32(factor, lanes),
-            });
+            let inverse = builder.inverse(body, inverse, lanes);
             let part = |(part, from): (usize, &Place)| {
-                let element = load(*from, lanes);
-                let scaled = match &inverse {
-                    Some(inverse) => op(LaneOp::Mul, vec![element, inverse.clone()]),
-                    None => element,
-                };
-                let rounded = op(LaneOp::Add, vec![scaled, Expr::f32(ROUNDING, lanes)]);
-                // the low bits of that are the whole number
-                let rounded = op(LaneOp::ToBits, vec![rounded]);
+                let rounded = op(LaneOp::ToBits, vec![rounded(load(*from, lanes), inverse.clone(), lanes)]);
                 let is_last = part + 1 == words.each;
                 let low = if is_last { rounded } else { op(LaneOp::And, vec![rounded, Expr::u32(mask, lanes)]) };
                 if part == 0 { low } else { op(LaneOp::ShiftLeft(bits * part as u32), vec![low]) }

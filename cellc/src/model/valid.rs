@@ -429,7 +429,42 @@ pub struct Convolve {
     pub out: usize,
 }
 
+/// The taps of a depthwise convolution two at a time, as words of integers hold them: the first half of the taps of the first dimension that has several, and the
+/// second half. Of an odd number the last one is alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pairs {
+    /// By dimension: how many pairs there are, and how far one is from the next.
+    pub taps: Vec<(usize, usize)>,
+    /// How far the second tap of a pair is from the first.
+    pub second: usize,
+}
+
+impl Pairs {
+    /// Of windows of several elements.
+    pub fn new(of: &Convolve) -> Self {
+        let mut taps = of.taps.clone();
+        let halved = taps.iter().position(|(count, _)| *count > 1).expect("plan: a window of several elements");
+        taps[halved].0 = taps[halved].0.div_ceil(2);
+        let second = taps[halved].0 * taps[halved].1;
+        Self { taps, second }
+    }
+
+    /// How many words a window has.
+    pub fn count(&self) -> usize {
+        self.taps.iter().map(|(count, _)| count).product()
+    }
+}
+
+/// Above this many groups of one channel each, a convolution is depthwise.
+pub const MOST_PRODUCTS: usize = 4;
+
 impl Convolve {
+    /// Whether each channel of x has weights of its own, in windows of several elements, and is no product of patches with a matrix: what integer arithmetic is for, as
+    /// an element that is rounded once is multiplied several times.
+    pub fn is_depthwise(&self) -> bool {
+        self.inputs == 1 && self.groups > MOST_PRODUCTS && self.taps.iter().any(|(count, _)| *count > 1)
+    }
+
     /// How far each tap is from the first, in order.
     pub fn offsets(&self) -> Vec<usize> {
         offsets(&self.taps)
@@ -757,20 +792,23 @@ impl ValidOp {
         matches!(self, Self::Cell(_) | Self::Dense(_))
     }
 
-    /// The gates that multiply fixed matrices, by letter; none stands for a dense layer, and for a cell that has one gate. Empty: nothing does.
+    /// The gates that multiply fixed matrices, by letter; none stands for a dense layer, a depthwise convolution, and a cell that has one gate. Empty: nothing
+    /// does.
     pub fn gates(&self) -> Vec<Option<char>> {
         match self {
             Self::Cell(cell) => (0..cell.kind.gates()).map(|gate| cell.kind.gate(gate)).collect(),
             Self::Dense(_) => vec![None],
+            Self::Convolve(convolve) if convolve.is_depthwise() => vec![None],
             _ => Vec::new(),
         }
     }
 
-    /// The length of the rows of x that multiply fixed matrices.
+    /// The length of the rows of x that multiply fixed matrices; of a depthwise convolution the taps of a window.
     pub fn input_size(&self) -> Option<usize> {
         match self {
             Self::Cell(cell) => Some(cell.input_size),
             Self::Dense(dense) => Some(dense.inputs),
+            Self::Convolve(convolve) if convolve.is_depthwise() => Some(convolve.offsets().len()),
             _ => None,
         }
     }

@@ -43,10 +43,11 @@ pub fn window_channels(channels: usize, arch: &Arch) -> usize {
     channels.min(arch.costs.most_channels)
 }
 
-/// What a convolution to so many output channels, at so many vectors of positions, holds sums of at once: output channels and vectors. Beside the sums there
-/// are the vectors of x or the weights, whichever are fewer, one of the others, and one more.
-pub fn window_tile(channels: usize, vectors: usize, isa: &Isa, arch: &Arch) -> (usize, usize) {
+/// What a convolution to so many output channels, at so many vectors of positions, holds sums of at once, perhaps of integers: output channels and vectors. Beside the
+/// sums there are the vectors of x or the weights, whichever are fewer, one of the others, and one more.
+pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, bool), arch: &Arch) -> (usize, usize) {
     let costs = &arch.costs;
+    let registers = if of_integers { isa.integer_registers } else { isa.registers };
     let packed = window_channels(channels, arch);
     let crossing = (isa.lanes - 1) as f64 * 4.0 / arch.line as f64 * costs.crossing;
     let cycles = |channels: usize, vectors: usize| {
@@ -63,7 +64,7 @@ pub fn window_tile(channels: usize, vectors: usize, isa: &Isa, arch: &Arch) -> (
     };
     // gcc loads what is multiplied twice from memory as often, so the vectors are held where there are several channels
     let fits = |&(channels, held): &(usize, usize)| {
-        channels * held + channels.min(held) + 2 <= isa.registers && (held <= channels || channels < 4)
+        channels * held + channels.min(held) + 2 <= registers && (held <= channels || channels < 4)
     };
     let tiles =
         (1..=packed).rev().flat_map(|channels| (1..=vectors.min(costs.most_sums)).map(move |held| (channels, held)));

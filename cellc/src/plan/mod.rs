@@ -11,7 +11,7 @@ pub use branches::{Branches, Side};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
 pub use fusion::{Along, Fusion, along};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -521,6 +521,9 @@ pub struct Plan {
     pub isas: Vec<(&'static Isa, bool)>,
     /// One for each cell and each dense layer of [`ValidModel::all_nodes`].
     pub products: Vec<ProductPlan>,
+    /// By the value of a depthwise convolution whose windows are multiplied in integers: in which, and of which whole numbers x is multiples, if those are
+    /// multiplied as they are.
+    pub windows: BTreeMap<usize, (Arithmetic, Option<Multiples>)>,
     /// What is computed only where a condition says so.
     pub branches: Branches,
     /// What is done in registers where its operand is computed.
@@ -652,13 +655,21 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         halved.extend(product.halves.is_some().then(|| node.op.outputs()[0]));
         products.push(product);
     }
+    let mut windows = BTreeMap::new();
+    for node in model.all_nodes() {
+        let (ValidOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
+        let arithmetic = options.arithmetic_in(&node.name, None);
+        if arithmetic != Arithmetic::F32 {
+            windows.insert(of.out, (arithmetic.of_windows(), options.x_in(&node.name, arithmetic, taps)));
+        }
+    }
     let accuracy = options.accuracy;
     let flush_below = flush_below(options);
     let fuses = options.tuning.fuse != Some(false);
     let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
-    Plan { arch, isas, products, branches, fusion, accuracy, flush_below }
+    Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below }
 }
 
 /// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
@@ -952,16 +963,21 @@ impl fmt::Display for Plan {
             let links: Vec<_> = chain.links.iter().map(|v| format!("value {v}")).collect();
             writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
         }
+        let own = |x: Multiples| match x.scale {
+            1.0 => format!("whole numbers up to {}", x.magnitude()),
+            scale => format!("whole numbers up to {} times {scale:e}", x.magnitude()),
+        };
+        for (value, (arithmetic, x)) in &self.windows {
+            let x = x.map_or(String::new(), |x| format!(", x is {}", own(x)));
+            writeln!(f, "value {value}: windows multiplied in {}{x}", arithmetic.name())?;
+        }
         for (i, cell) in self.products.iter().enumerate() {
             let format = |plan: &ProductPlan| {
                 let format = match plan.product.format {
                     WeightFormat::F32 => String::new(),
                     other => format!(" as {}", other.name()),
                 };
-                let x = plan.own_x.map(|x| match x.scale {
-                    1.0 => format!("whole numbers up to {}", x.magnitude()),
-                    scale => format!("whole numbers up to {} times {scale:e}", x.magnitude()),
-                });
+                let x = plan.own_x.map(own);
                 match (plan.arithmetic, x) {
                     (Arithmetic::F32, None) => format,
                     (Arithmetic::F32, Some(x)) => format!("{format}, multiplied with {x}"),

@@ -92,10 +92,20 @@ impl Arithmetic for Float64<'_> {
         State { h, c }
     }
 
+    fn rounded(&self, layer: &str, taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
+        let arithmetic = self.products.of(layer, None).of_windows();
+        let range = arithmetic.largest(taps)?;
+        if self.products.x_of(layer, None, Some(taps)).is_some() {
+            return Some(channel.to_vec());
+        }
+        let Multiplied { numbers, scale } = Multiplied::rounded(range, channel);
+        Some(numbers.into_iter().map(|number| number * scale).collect())
+    }
+
     fn row(&self, row: MatrixRow<'_>, values: &[f64]) -> f64 {
         let products = self.products.of(row.layer, row.gate);
         // multiples of a scale are not rounded once more
-        let own = self.products.x_of(row.layer, row.gate, row.x_len()).is_some();
+        let own = row.is_of_rounded() || self.products.x_of(row.layer, row.gate, row.x_len()).is_some();
         let of_vector = if own { options::Arithmetic::F32 } else { products };
         match (self.memory, row.place()) {
             (Some(memory), Some(place)) => memory.borrow_mut().row([products, of_vector], place, row, values),
@@ -212,6 +222,11 @@ impl Multiplied {
         let Some(range) = arithmetic.largest(values.len()) else {
             return Self { numbers: values.to_vec(), scale: 1.0 };
         };
+        Self::rounded(range, values)
+    }
+
+    /// Whole numbers up to a range, and their scale.
+    fn rounded(range: u16, values: &[f64]) -> Self {
         let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>(), range);
         Self { numbers: whole.into_iter().map(f64::from).collect(), scale: f64::from(scale) }
     }

@@ -114,7 +114,7 @@ fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> V
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {
-        let own: Vec<usize> = kernel.layers.into_iter().filter(|i| nodes[*i].op.is_product()).collect();
+        let own: Vec<usize> = kernel.layers.into_iter().filter(|i| !nodes[*i].op.gates().is_empty()).collect();
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
         (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })
     };

@@ -13,7 +13,7 @@ use crate::arch::Isa;
 use crate::compile::Compilation;
 use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
-use crate::model::{Model, Op, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
+use crate::model::{Model, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
 pub use arithmetics::{ArithmeticCost, Arithmetics};
@@ -384,11 +384,20 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
             ValidOp::MatMul(m) => {
                 layer.multiply_adds = (m.batch * m.rows * m.inner * m.columns) as u64 * layer.runs;
             }
-            ValidOp::Convolve(c) => layer.multiply_adds = c.multiply_adds() as u64 * layer.runs,
+            ValidOp::Convolve(c) => {
+                layer.multiply_adds = c.multiply_adds() as u64 * layer.runs;
+                if plan.windows.contains_key(&c.out) {
+                    // words, and a scale for each row
+                    layer.weight_bytes = bytes(c.groups * c.outputs * (Pairs::new(c).count() + 1));
+                }
+            }
             _ => {}
         }
         for source in own_reads(&node.op) {
+            let packed =
+                matches!(&node.op, ValidOp::Convolve(of) if of.w == source && plan.windows.contains_key(&of.out));
             if let Source::Constant(constant) = source
+                && !packed
                 && read.insert(constant)
             {
                 layer.weight_bytes += bytes(model.len(source));

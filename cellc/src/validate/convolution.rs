@@ -6,13 +6,10 @@
 use super::shape::{Geometry, signed, strides};
 use super::{Known, Validation};
 use crate::model::{
-    Convolution, Convolve, Dense, ElementType, Groups, MatMul, Node, Op, OutputSizes, PadMode, Padding, Pointwise,
-    PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
+    Convolution, Convolve, Dense, ElementType, Groups, MOST_PRODUCTS, MatMul, Node, Op, OutputSizes, PadMode, Padding,
+    Pointwise, PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
 };
 use crate::options::WeightFormat;
-
-/// Above this many groups of one channel each, patches are rows of a product for each group.
-const MOST_PRODUCTS: usize = 4;
 
 /// Positions of windows from which on lanes are along these.
 const LEAST_POSITIONS: usize = 8;

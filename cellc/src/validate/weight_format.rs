@@ -40,7 +40,7 @@ impl Validation<'_> {
         }
         let mut refused = BTreeSet::new();
         for matrix in matrices(&self.valid) {
-            let format = self.options.stored(matrix.of, matrix.gate);
+            let format = matrix.format(self.options);
             let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
             // of all gates the first
             if let Some(k) = too_large.filter(|_| refused.insert((matrix.of, matrix.name))) {

@@ -335,7 +335,7 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     flush: "PREFIX_not_below({0}, vdupq_n_f32({1}))",
     load_i8_pairs: "vreinterpretq_f32_s16(vldrbq_s16((const int8_t *)({0})))",
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
-    dot_pairs: "",
+    dot_pairs: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmullbq_int_s16((int16x8_t){0}, (int16x8_t){1}), vmulltq_int_s16((int16x8_t){0}, (int16x8_t){1})))",
     dot_quads: "",
     across_pairs: "(uint32_t)vmladavaq_s16((int32_t){2}, (int16x8_t){0}, (int16x8_t){1})",
     across_quads: "(uint32_t)vmladavaq_s8((int32_t){2}, (int8x16_t){0}, (int8x16_t){1})",
@@ -381,7 +381,6 @@ pub(super) static HELIUM: Isa = Isa {
 pub(super) static HELIUM_OF_ANY: Isa = Isa {
     across: false,
     c_vectors: &[CVector {
-        dot_pairs: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmullbq_int_s16((int16x8_t){0}, (int16x8_t){1}), vmulltq_int_s16((int16x8_t){0}, (int16x8_t){1})))",
         // no byte is -128: two products are 16 bits
         dot_quads: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmovlbq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1}))), vmovltq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1})))))",
         across_pairs: "",
