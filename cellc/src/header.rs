@@ -197,7 +197,8 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
 }
 
 /// What depthwise convolutions do.
-const WINDOWS: &str = "Depthwise convolutions multiply integers where their windows move element by element over 8 positions or more: each channel of x is rounded once to                        16 bits, with one scale, and one that holds a value that is not finite becomes NaN. Others are f32.";
+const WINDOWS: &str = "Depthwise convolutions multiply integers where their windows move element by element over 8 positions or more: each channel of x is \
+                       rounded once to 16 bits, with one scale, and one that holds a value that is not finite becomes NaN. Others are f32.";
 
 /// What packing does.
 const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to whole numbers times a scale of its own, as cellc rounds weights that it knows: the results have the same \

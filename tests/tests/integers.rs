@@ -142,7 +142,7 @@ fn layers_without_a_matrix_are_refused() {
     };
     let said = refused(&["gru", "__module.r/aten::gru/Squeeze"]);
     for part in [
-        "--arithmetic-of names \"gru\", which is no cell, no gate and no dense layer",
+        "--arithmetic-of names \"gru\", which is no cell, gate, dense layer or convolution",
         "aten::gru/Squeeze\", which",
         LAYERS[2],
     ] {

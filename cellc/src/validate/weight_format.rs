@@ -146,10 +146,10 @@ impl Validation<'_> {
                     format!("{option} names {}, a gate of a cell that has peepholes", quoted(layer))
                 }
                 false if is_layer || gates.contains(layer) => continue,
-                false => format!("{option} names {}, which is no cell, no gate and no dense layer", quoted(layer)),
+                false => format!("{option} names {}, which is no cell, gate, dense layer or convolution", quoted(layer)),
             };
             let valid = match known.len() {
-                0 => "the model has no cell and no dense layer".to_owned(),
+                0 => "the model has no cell, dense layer or convolution".to_owned(),
                 _ => known.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
             };
             let valid = match gates.iter().find(|gate| !with_peepholes.contains(gate)) {
