@@ -146,7 +146,9 @@ impl Validation<'_> {
                     format!("{option} names {}, a gate of a cell that has peepholes", quoted(layer))
                 }
                 false if is_layer || gates.contains(layer) => continue,
-                false => format!("{option} names {}, which is no cell, gate, dense layer or convolution", quoted(layer)),
+                false => {
+                    format!("{option} names {}, which is no cell, gate, dense layer or convolution", quoted(layer))
+                }
             };
             let valid = match known.len() {
                 0 => "the model has no cell, dense layer or convolution".to_owned(),
