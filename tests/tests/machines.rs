@@ -231,7 +231,8 @@ fn aarch64_dotprod() {
         return;
     }
     let options = Options { arithmetic: Arithmetic::Int8, ..(machine.options)() };
-    let cases = ["gru_cell_128_fp16", "lstm_seq_rev", "torch_gru2_head_static"];
+    let cases =
+        ["gru_cell_128_fp16", "lstm_seq_rev", "torch_gru2_head_static", "gru_seq_bi_lens_param", "keras_gru_both_ways"];
     let subjects = cases.iter().flat_map(|name| Case::subjects(&corpus::case(name), &options, ""));
     let trials: Vec<_> = subjects.map(|(subject, _)| Trial { subject, rounds: 2 }).collect();
     the_bits_of_these(machine, &trials);
@@ -254,7 +255,7 @@ fn weights_are_packed_in_integers() {
     }
 }
 
-/// ARMv7's instruction sets, each alone and together and with narrow weights, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
+/// ARMv7's instruction sets, each alone and together, with narrow weights and integer arithmetic, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
 #[test]
 fn armv7_compiles_with_any_list_of_instruction_sets() {
     if !CORTEX_M4F.is_here() {
@@ -263,7 +264,7 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
     let compiler = CORTEX_M4F.compiler[0];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-armv7");
     let lists = [vec!["neon"], vec!["neon_fma"], vec!["neon", "neon_fma"], vec!["scalar_fma"], vec![]];
-    let of = |names: &[&str], format: Option<WeightFormat>| {
+    let of = |names: &[&str], format: Option<WeightFormat>, arithmetic: Arithmetic| {
         let isas = names.iter().map(|name| Isa::from_name(name).expect("a name")).collect();
         let weight_format = format.unwrap_or_default();
         let options = Options {
@@ -271,14 +272,19 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
             language: Language::C,
             isas: Some(isas),
             weight_format,
+            arithmetic,
             ..Options::default()
         };
-        let suffix = format!("_{}{}", names.join("_"), format.map_or(String::new(), |format| format!("_{format:?}")));
+        let format = format.map_or(String::new(), |format| format!("_{format:?}"));
+        let suffix = format!("_{}{format}_in_{}", names.join("_"), arithmetic.name());
         Case::subjects(&corpus::case("lstm_cell"), &options, &suffix).remove(0).0
     };
-    let mut subjects: Vec<Subject> = lists.iter().map(|names| of(names, None)).collect();
+    let mut subjects: Vec<Subject> = lists.iter().map(|names| of(names, None, Arithmetic::F32)).collect();
     for format in [WeightFormat::F16, WeightFormat::Int8] {
-        subjects.extend(lists.iter().map(|names| of(names, Some(format))));
+        subjects.extend(lists.iter().map(|names| of(names, Some(format), Arithmetic::F32)));
+    }
+    for arithmetic in [Arithmetic::Int8, Arithmetic::Int16] {
+        subjects.extend(lists.iter().map(|names| of(names, None, arithmetic)));
     }
     write_files(&folder, &subjects, Language::C);
     let command = |subject: &Subject, fpu: &str, more: &[&str]| {

@@ -41,6 +41,8 @@ pub enum Work {
     Multiply,
     /// The products of vectors of pairs of integers, added to a vector.
     DotPairs,
+    /// The same where an instruction multiplies by one lane, or adds the products of all lanes.
+    DotPairsOfOne,
     /// The same of fours of bytes; where elements have 16 bits, of two of them.
     DotQuads,
     /// A quotient of vectors.
@@ -65,7 +67,7 @@ pub enum Work {
 
 impl Work {
     /// All, in order.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Step,
         Self::Kernel,
         Self::Kept,
@@ -85,6 +87,7 @@ impl Work {
         Self::Add,
         Self::Multiply,
         Self::DotPairs,
+        Self::DotPairsOfOne,
         Self::DotQuads,
         Self::Divide,
         Self::Select,

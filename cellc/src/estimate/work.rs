@@ -281,8 +281,12 @@ impl Counting<'_> {
                         _ => self.expression(arg, sum),
                     }
                 }
-                let is_of_pairs = matches!(operation, LaneOp::DotPairs | LaneOp::DotApart(_) | LaneOp::AcrossPairs);
-                sum.add(if is_of_pairs { Work::DotPairs } else { Work::DotQuads }, vectors);
+                let work = match operation {
+                    LaneOp::DotPairs => Work::DotPairs,
+                    LaneOp::DotApart(_) | LaneOp::AcrossPairs => Work::DotPairsOfOne,
+                    _ => Work::DotQuads,
+                };
+                sum.add(work, vectors);
             }
             Expr::Op(operation, args) => {
                 args.iter().for_each(|arg| self.expression(arg, sum));

@@ -367,10 +367,10 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// How many chains there are of a layer of these sizes: several where it has hardly any outputs, as additions of one chain wait for each other, and at least
+    /// How many chains there are of a layer of these sizes: several where it has one output, as additions of one chain wait for each other, and at least
     /// four terms for each. A convolution has one, however it is computed.
     pub fn chains(inputs: usize, outputs: usize) -> usize {
-        let most = if outputs <= 2 { 8 } else { 1 };
+        let most = if outputs == 1 { 8 } else { 1 };
         [8, 4, 2].into_iter().find(|&chains| chains <= most && chains * 4 <= inputs).unwrap_or(1)
     }
 }

@@ -451,6 +451,7 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     from_signed: "vcvtq_f32_s32(vcombine_s32(vpadd_s32(vget_low_s32({0}.first), vget_high_s32({0}.first)), vpadd_s32(vget_low_s32({0}.second), vget_high_s32({0}.second))))",
     dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_s16({2}.second, vget_high_s16((int16x8_t){0}), vget_high_s16((int16x8_t){1}))",
     dot_quads: "vpadalq_s16({2}.first, vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1}))), vpadalq_s16({2}.second, vmull_s8(vget_high_s8((int8x16_t){0}), vget_high_s8((int8x16_t){1})))",
+    sums: "int32x4_t first, second;",
     ..LANES_4
 };
 

@@ -103,7 +103,9 @@ impl VectorFunction {
         let plain = each.map(|i| match (&one, lanes) {
             (Some(one), _) => format!("    *to{i} = {};\n", bits_of(format!("{one}(from + {})", i * lanes))),
             (None, 1) => format!("    *to{i} = {};\n", bits_of(format!("from[{i}]"))),
-            (None, _) => format!("    *to{i} = *(const {float}_in_memory *)(from + {});\n", i * lanes),
+            (None, _) => {
+                format!("    *to{i} = {};\n", bits_of(format!("*(const {float}_in_memory *)(from + {})", i * lanes)))
+            }
         });
         let plain: String = plain.collect();
         // what loads several vectors at once gives values, where it does not say of which type
