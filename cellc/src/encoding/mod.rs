@@ -12,7 +12,7 @@ use crate::options::{Arithmetic, Multiples, Options, WeightFormat, WholeLayer};
 use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
-const INT8_MOST: f32 = 127.0;
+pub(crate) const INT8_MOST: f32 = 127.0;
 
 /// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
