@@ -558,3 +558,55 @@ fn whole_numbers_in_windows_stay_what_they_are() {
         }
     }
 }
+
+/// What is computed, the constant and the result of a product, whether the constant is on the left, and whether x or the constant is transposed.
+type Product = (&'static [usize], &'static [usize], &'static [usize], bool, [bool; 2]);
+
+/// One constant on the left, several on either side, of a batch that is theirs, that of x, or both.
+const PRODUCTS: [Product; 6] = [
+    (&[2, 9, 7], &[5, 9], &[2, 5, 7], true, [false, false]),
+    (&[7, 9], &[9, 5], &[5, 7], true, [true, true]),
+    (&[3, 4, 9], &[3, 9, 5], &[3, 4, 5], false, [false, false]),
+    (&[2, 1, 9, 4], &[3, 5, 9], &[2, 3, 4, 5], false, [true, true]),
+    (&[2, 3, 6, 9], &[2, 1, 9, 5], &[2, 3, 6, 5], false, [false, false]),
+    (&[9, 4], &[2, 3, 5, 9], &[2, 3, 5, 4], true, [false, false]),
+];
+
+/// Products with such constants are dense layers, which multiply what was asked for, and are near what f32 makes of them.
+#[test]
+fn products_with_constants_on_either_side_multiply_integers() {
+    for (k, (x, constant, result, left, [x_turned, constant_turned])) in PRODUCTS.into_iter().enumerate() {
+        let subject = |arithmetic: Arithmetic| {
+            let mut random = Random::new(k as u64 + 1);
+            let mut file = ModelFile::default();
+            let x = file.parameter("x", x);
+            let count = constant.iter().product();
+            let w = file.constant(constant, Stored::F32, random.even(count, 1.0).into_iter());
+            let (factors, [a, b]) = match left {
+                true => ([&w, &x], [constant_turned, x_turned]),
+                false => ([&x, &w], [x_turned, constant_turned]),
+            };
+            let data = format!("transpose_a=\"{a}\" transpose_b=\"{b}\"");
+            let y = file.operation("MatMul", "opset1", &data, &factors, result);
+            file.result(&y);
+            compiled(&format!("product_{k}"), file, Options { arithmetic, ..Options::default() }, 5)
+        };
+        let in_f32 = subject(Arithmetic::F32);
+        let matrices: usize = constant[..constant.len() - 2].iter().product();
+        for (arithmetic, _) in INTEGERS {
+            let subject = subject(arithmetic);
+            let plan = &subject.compilation.plan;
+            let own: Vec<_> = plan.products.iter().map(|product| product.arithmetic).collect();
+            assert_eq!(own, vec![arithmetic; matrices], "{plan}");
+            let call = &subject.calls[0];
+            let right = in_f32.interpret(0, call);
+            for isa in 0..subject.isas().count() {
+                as_asked(&subject, isa, call);
+                let found = subject.interpret(isa, call);
+                for (found, right) in found.iter().flatten().zip(right.iter().flatten()) {
+                    assert!((found - right).abs() < 0.1, "{k} {arithmetic:?}: {found}, not {right}");
+                }
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
-use cellc::{Language, Options};
+use cellc::{Arithmetic, Language, Options};
 use cellc_tests::corpus;
 use cellc_tests::driver::{self, run};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
@@ -332,6 +332,14 @@ fn planes_give_the_bits_of_all_steps_at_once() {
 
 /// Layers of an IR over time, of an input `[1, 4, steps]`.
 fn layer(steps: Option<usize>, build: impl FnOnce(&mut ModelFile, &Port) -> Port) -> Result<Subject, String> {
+    layer_in(Arithmetic::F32, steps, build)
+}
+
+fn layer_in(
+    arithmetic: Arithmetic,
+    steps: Option<usize>,
+    build: impl FnOnce(&mut ModelFile, &Port) -> Port,
+) -> Result<Subject, String> {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, 4, OPEN]);
     let y = build(&mut file, &x);
@@ -343,7 +351,7 @@ fn layer(steps: Option<usize>, build: impl FnOnce(&mut ModelFile, &Port) -> Port
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
         .map_err(|said| format!("{said:?}"))?;
     let shape = vec![Some(1), Some(4), steps];
-    let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options { arithmetic, shapes: vec![("x".to_owned(), shape)], ..Options::default() };
     let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
     Ok(Subject { name: "layer".to_owned(), compilation, calls: Vec::new() })
 }
@@ -441,6 +449,39 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
 }
 
 /// What needs later steps, and how many.
+/// A constant on the left of what holds steps in its columns, and several constants of which each multiplies its part.
+#[test]
+fn products_with_constants_give_the_bits_of_all_steps_at_once() {
+    let steps = 11;
+    for arithmetic in Arithmetic::ALL {
+        let left = |steps| {
+            layer_in(arithmetic, steps, |file, x| {
+                let w = drawn(file, &[3, 4]);
+                let data = "transpose_a=\"false\" transpose_b=\"false\"";
+                let y = file.operation("MatMul", "opset1", data, &[&w, x], &[1, 3, OPEN]);
+                let bias = drawn(file, &[3, 1]);
+                file.operation("Add", "opset1", "", &[&y, &bias], &[1, 3, OPEN])
+            })
+            .unwrap_or_else(|problems| panic!("{arithmetic:?}: {problems}"))
+        };
+        assert_stepwise(&left(None), &left(Some(steps)), steps);
+        let parts = |steps| {
+            layer_in(arithmetic, steps, |file, x| {
+                let parts = file.integers(&[4], &[1, 2, 2, -1]);
+                let y = file.operation("Reshape", "opset1", "special_zero=\"false\"", &[x, &parts], &[1, 2, 2, OPEN]);
+                let w = drawn(file, &[2, 3, 2]);
+                let data = "transpose_a=\"true\" transpose_b=\"true\"";
+                let y = file.operation("MatMul", "opset1", data, &[&y, &w], &[1, 2, OPEN, 3]);
+                let order = file.integers(&[4], &[0, 1, 3, 2]);
+                let y = file.operation("Transpose", "opset1", "", &[&y, &order], &[1, 2, 3, OPEN]);
+                file.operation("Tanh", "opset1", "", &[&y], &[1, 2, 3, OPEN])
+            })
+            .unwrap_or_else(|problems| panic!("{arithmetic:?}: {problems}"))
+        };
+        assert_stepwise(&parts(None), &parts(Some(steps)), steps);
+    }
+}
+
 #[test]
 fn what_looks_ahead_is_refused_with_the_number_of_steps() {
     let data = |begin: usize, end: usize, stride: usize| {

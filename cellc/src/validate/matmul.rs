@@ -1,8 +1,12 @@
 //! Products of matrices.
 
-use super::shape::{Geometry, broadcast, broadcast_strides, strides};
+use super::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
 use super::{Known, Validation};
 use crate::model::{Dense, MatMul, Node, Source, Tensor, ValidOp, WeightSource};
+use crate::options::WeightFormat;
+
+/// How many matrices of a constant are layers of their own at most, as each has code of its own.
+const MOST_MATRICES: usize = 32;
 
 /// A factor as a matrix, or many: a vector is a row on the left, a column on the right.
 struct Factor {
@@ -26,6 +30,26 @@ impl Factor {
             [rows, columns] => (rows, columns),
             _ => (1, 1),
         }
+    }
+
+    /// With rows for columns.
+    fn turned(self) -> Self {
+        Self { transposed: !self.transposed, ..self }
+    }
+
+    /// Elements between matrices by dimension of a batch, between rows and between columns.
+    fn strides(&self, batch: &[usize]) -> Vec<isize> {
+        let own = strides(&self.shape);
+        let outer = self.shape.len() - 2;
+        let matrix = if self.transposed { [own[outer + 1], own[outer]] } else { [own[outer], own[outer + 1]] };
+        let size = self.shape[outer] * self.shape[outer + 1];
+        let of_batch = broadcast_strides(self.batch(), batch).into_iter().map(|stride| stride * size);
+        signed(of_batch.chain(matrix).collect())
+    }
+
+    /// Whether it is a constant of a few matrices.
+    fn is_a_few_constants(&self) -> bool {
+        self.known.tensor().is_some() && self.batch().iter().product::<usize>() <= MOST_MATRICES
     }
 
     /// The constant as one matrix, as it stands.
@@ -77,38 +101,101 @@ impl<'a> Validation<'a> {
         shape.extend((!b.vector).then_some(columns));
         self.computable(node, &shape)?;
         let element = inputs[0].element();
-        let product = if let Some(w) = b.matrix() {
+        // weights of fewer bits, and integer arithmetic, are those of dense layers
+        let as_layers = self.options.stored(&node.name, None) != WeightFormat::F32;
+        if let Some(w) = b.matrix() {
             // b is one matrix: the batch is a's, and its rows are all rows
             let rows = batch.iter().product::<usize>() * rows;
-            self.dense(node, &a, w, b.transposed, [rows, inner, columns], shape)
-        } else if let Some(w) = a.matrix().filter(|_| columns == 1) {
+            let x = if a.transposed { self.matrices(node, &a, a.batch())? } else { a.known };
+            return self.dense(node, &x, &w, b.transposed, [rows, inner, columns], shape);
+        }
+        // where the columns are steps, one is computed as several are
+        let is_vector = columns == 1 && (b.vector || self.open.is_none());
+        if let Some(w) = a.matrix().filter(|_| is_vector) {
             // (W x)' = x' W'
             let count = batch.iter().product();
-            let a_transposed = a.transposed;
-            self.dense(node, &Factor { transposed: false, ..b }, w, !a_transposed, [count, inner, rows], shape)
-        } else {
-            self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape)
-        };
+            return self.dense(node, &b.known, &w, !a.transposed, [count, inner, rows], shape);
+        }
+        if as_layers && b.is_a_few_constants() {
+            let product = self.matrix_by_matrix(node, &a, &b, &batch, [rows, inner, columns])?;
+            return self.view(node, &product, Geometry::reshaped(shape));
+        }
+        if (as_layers || self.open.is_some()) && a.is_a_few_constants() {
+            // (W X)' = X' W'
+            let turned = self.matrix_by_matrix(node, &b.turned(), &a.turned(), &batch, [columns, inner, rows])?;
+            let turned = Factor {
+                known: turned,
+                shape: [&batch[..], &[columns, rows]].concat(),
+                transposed: true,
+                vector: false,
+            };
+            let product = self.matrices(node, &turned, &batch)?;
+            return self.view(node, &product, Geometry::reshaped(shape));
+        }
+        let product = self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape);
         Some(Known::Source(product?, element))
     }
 
     fn dense(
         &mut self,
         node: &'a Node,
-        x: &Factor,
-        w: Tensor,
+        x: &Known,
+        w: &Tensor,
         transposed: bool,
         [rows, inputs, outputs]: [usize; 3],
         shape: Vec<usize>,
-    ) -> Option<Source> {
-        let known = if x.transposed { self.matrices(node, x, x.batch())? } else { x.known.clone() };
-        let x = self.source(&known)?;
-        let w = WeightSource::Constant(self.intern(&w));
+    ) -> Option<Known> {
+        let element = x.element();
+        let x = self.source(x)?;
+        let w = WeightSource::Constant(self.intern(w));
         let out = self.value(shape);
         self.layers.insert(out, node);
         let chains = Dense::chains(inputs, outputs);
         self.emit(node, ValidOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
-        Some(Source::Value(out))
+        Some(Known::Source(Source::Value(out), element))
+    }
+
+    /// x times each of several constant matrices, as a dense layer for each: `[batch.., rows, columns]`.
+    fn matrix_by_matrix(
+        &mut self,
+        node: &'a Node,
+        x: &Factor,
+        w: &Factor,
+        batch: &[usize],
+        [rows, inner, columns]: [usize; 3],
+    ) -> Option<Known> {
+        let tensor = w.known.tensor()?;
+        let matrix = &w.shape[w.batch().len()..];
+        let of_w = broadcast_strides(w.batch(), batch);
+        // matrices are apart along some dimensions, and multiply all that stands along the others
+        let (apart, along): (Vec<usize>, Vec<usize>) = (0..batch.len()).partition(|&d| of_w[d] > 0);
+        let sizes = |dims: &[usize]| dims.iter().map(|&d| batch[d]).collect::<Vec<_>>();
+        let (of_parts, of_rows) = (sizes(&apart), sizes(&along));
+        let of_x = x.strides(batch);
+        let part_strides = strides(&of_parts);
+        let mut parts = Vec::new();
+        for part in 0..of_parts.iter().product() {
+            let place = |(k, &d): (usize, &usize)| (part / part_strides[k] % of_parts[k]) as isize * of_x[d];
+            let geometry = Geometry {
+                offset: apart.iter().enumerate().map(place).sum::<isize>() as usize,
+                strides: along.iter().map(|&d| of_x[d]).chain(of_x[batch.len()..].iter().copied()).collect(),
+                shape: [&of_rows[..], &[rows, inner]].concat(),
+            };
+            let x = self.view(node, &x.known, geometry)?;
+            let w_matrix = tensor.part(part * matrix[0] * matrix[1], matrix.to_vec())?;
+            let size = [of_rows.iter().product::<usize>() * rows, inner, columns];
+            let shape = [&of_rows[..], &[rows, columns]].concat();
+            parts.push(self.dense(node, &x, &w_matrix, w.transposed, size, shape)?);
+        }
+        // columns of all stand side by side: steps stay apart
+        let together = self.put_together(node, &parts, of_rows.len() as i64 + 1)?;
+        let own = signed(strides(&[&of_rows[..], &[rows], &of_parts, &[columns]].concat()));
+        let order = along.into_iter().chain([batch.len()]).chain(apart).chain([batch.len() + 1]);
+        let mut strides = own.clone();
+        for (d, stride) in order.zip(own) {
+            strides[d] = stride;
+        }
+        self.view(node, &together, Geometry { offset: 0, strides, shape: [batch, &[rows, columns]].concat() })
     }
 
     fn both_computed(
@@ -138,16 +225,8 @@ impl<'a> Validation<'a> {
         if !factor.transposed && factor.batch() == batch {
             return Some(factor.known.clone());
         }
-        let own = strides(&factor.shape);
-        let outer = factor.shape.len() - 2;
-        let matrix = if factor.transposed { [own[outer + 1], own[outer]] } else { [own[outer], own[outer + 1]] };
-        let size = factor.shape[outer] * factor.shape[outer + 1];
-        let of_batch = broadcast_strides(factor.batch(), batch).into_iter().map(|stride| stride * size);
-        let geometry = Geometry {
-            offset: 0,
-            strides: of_batch.chain(matrix).map(|stride| stride as isize).collect(),
-            shape: [batch, &[rows, columns]].concat(),
-        };
+        let shape = [batch, &[rows, columns]].concat();
+        let geometry = Geometry { offset: 0, strides: factor.strides(batch), shape };
         self.view(node, &factor.known, geometry)
     }
 }
