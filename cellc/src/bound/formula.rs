@@ -100,9 +100,10 @@ pub fn formula(model: &ValidModel, profile: &Profile) -> Vec<String> {
         ));
     }
     if profile.flush_below.is_some() {
-        let flushed =
-            "and 2^-100, as small states become 0; err(x), err(h), err(c) <= 2^-100 of inputs, for the same reason";
-        lines.push(flushed.to_owned());
+        let of_c = if model.cells().iter().any(|cell| cell.kind == CellKind::Lstm) { ", err(c)" } else { "" };
+        lines.push(format!(
+            "and 2^-100, as small states become 0; err(x), err(h){of_c} <= 2^-100 of inputs, for the same reason"
+        ));
     }
     lines
 }
