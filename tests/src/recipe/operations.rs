@@ -547,10 +547,13 @@ impl Drawing {
         self.push(port, 2.0 * most * (inputs as f32).sqrt());
     }
 
-    /// Of two computed tensors.
+    /// Of two computed tensors, or of a computed one and a constant of one matrix or several.
     pub(super) fn matmul(&mut self, choices: &mut Choices<'_>, a: Item) {
-        let b = self.item(choices);
         let rank = a.port.shape.len();
+        if rank > 1 && choices.one_in("constant_on_the_left", 4) {
+            return self.constant_times(choices, a);
+        }
+        let b = self.item(choices);
         let transpose_a = rank > 1 && choices.one_in("transpose_a", 3);
         let transpose_b = choices.one_in("transpose_b", 2);
         let mut shape = a.port.shape.clone();
@@ -571,11 +574,29 @@ impl Drawing {
         if other.len() > 1 {
             shape.push(columns);
         }
-        let b_port = self.fit(&b.port, &other);
+        let (b_port, b_most) = match choices.one_in("constant", 3) {
+            true => (self.constant(choices, &other, 1.0), 1.0),
+            false => (self.fit(&b.port, &other), b.most),
+        };
         self.file.work += len(&shape) * inner;
         let data = format!("transpose_a=\"{transpose_a}\" transpose_b=\"{transpose_b}\"");
         let port = self.file.operation("MatMul", "opset1", &data, &[&a.port, &b_port], &shape);
-        self.push(port, a.most * b.most * inner as f32);
+        self.push(port, a.most * b_most * inner as f32);
+    }
+
+    /// One matrix for all matrices of x, or one for each.
+    fn constant_times(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
+        let mut shape = port.shape.clone();
+        let outer = shape.len() - 2;
+        let (inner, rows) = (shape[outer], choices.pick("rows", &SIZES));
+        let mut of_w = if choices.one_in("each", 2) { shape[..outer].to_vec() } else { Vec::new() };
+        of_w.extend([rows, inner]);
+        let w = self.constant(choices, &of_w, 1.0);
+        shape[outer] = rows;
+        self.file.work += len(&shape) * inner;
+        let data = "transpose_a=\"false\" transpose_b=\"false\"";
+        let port = self.file.operation("MatMul", "opset1", data, &[&w, &port], &shape);
+        self.push(port, most * inner as f32);
     }
 
     /// Some of a value as `[N, C, ..]`, with one dimension behind or two.
