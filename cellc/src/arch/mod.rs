@@ -179,6 +179,8 @@ pub struct Isa {
     pub c_vectors: &'static [CVector],
     /// C: functions that those call.
     pub c_functions: &'static str,
+    /// C: how it adds products across lanes, if it does.
+    pub c_across: Option<CAcross>,
     /// Where it makes 0 of subnormal numbers: how that is seen. Files then hold a body of one lane beside it, which makes such a step again.
     pub c_flushes: Option<CFlushes>,
     /// How many instructions code takes, where not as many as on the target.
@@ -301,6 +303,39 @@ pub struct CLoads {
     pub list: &'static str,
 }
 
+/// How assembly adds products of integers across lanes, an instruction each. `weights` and `elements` are pointers that move on, `sumN` is the sum of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CAcross {
+    /// A vector of elements is loaded.
+    pub elements: &'static str,
+    /// A vector of weights is.
+    pub weights: &'static str,
+    /// One whose pairs are bytes is.
+    pub pairs_of_bytes: &'static str,
+    /// A sum becomes that of their products of bytes.
+    pub quads: &'static str,
+    /// Those are added to it.
+    pub add_quads: &'static str,
+    /// A sum becomes that of their products of 16 bits.
+    pub pairs: &'static str,
+    /// Those are added to it.
+    pub add_pairs: &'static str,
+    /// A sum becomes 0.
+    pub zero: &'static str,
+    /// Weights of other columns are left out: so many bytes.
+    pub beyond: &'static str,
+    /// A loop of so many turns begins.
+    pub begin: &'static str,
+    /// It ends.
+    pub end: &'static str,
+    /// Four sums become the lanes of a vector, two by two.
+    pub meet: [&'static str; 2],
+    /// The constraint of a sum.
+    pub sum: &'static str,
+    /// What is overwritten beside the sums.
+    pub clobbered: &'static str,
+}
+
 /// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments, PREFIX for what names of the file begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CVector {
@@ -349,10 +384,6 @@ pub struct CVector {
     /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in
     /// the same way.
     pub dot_quads: &'static str,
-    /// [`AcrossPairs`](crate::kernel::LaneOp::AcrossPairs); empty: none.
-    pub across_pairs: &'static str,
-    /// [`AcrossQuads`](crate::kernel::LaneOp::AcrossQuads); empty: none.
-    pub across_quads: &'static str,
     /// The members of a struct, each a vector of the machine, that holds sums of products until they become f32; empty: sums are lanes.
     pub sums: &'static str,
 }
@@ -391,6 +422,7 @@ pub static GENERIC: Isa = Isa {
     c_header: "",
     c_vectors: &[],
     c_functions: "",
+    c_across: None,
     c_flushes: None,
     instructions: None,
 };

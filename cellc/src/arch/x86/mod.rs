@@ -176,6 +176,7 @@ pub static AVX2: Isa = Isa {
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX2,
     c_functions: "",
+    c_across: None,
     c_flushes: None,
     instructions: None,
 };
@@ -214,6 +215,7 @@ pub static AVX512: Isa = Isa {
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX512,
     c_functions: "",
+    c_across: None,
     c_flushes: None,
     instructions: None,
 };

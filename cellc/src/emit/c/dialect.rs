@@ -6,6 +6,7 @@ use super::super::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Subscript, Text, TextKind, Walking, decimal,
     function_name,
 };
+use super::across::Across;
 use super::block_comment;
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Isa};
@@ -146,6 +147,25 @@ impl<'a> C<'a> {
         let function = VectorFunction::new(function, lanes, Some(self.isa));
         self.used.insert(function);
         function.name(self.prefix)
+    }
+
+    /// Sums of products that are added across lanes, a row and a panel at a time.
+    fn across(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
+        let (function, turns) = Across::new(tiles, places[1].0.element, self.isa);
+        // how sums become lanes, or floats
+        _ = if tiles.columns == 4 { self.name("type", 4) } else { self.name("from_bits", 1) };
+        self.used.insert(VectorFunction::across(function, self.isa));
+        let (name, arguments) = (function.name(self.prefix), function.arguments(turns, tiles));
+        for row in 0..tiles.rows {
+            for panel in 0..tiles.panels {
+                let beyond = [row * tiles.words, panel * tiles.stride, row * tiles.pitch + panel * tiles.columns];
+                let at = |which: usize| {
+                    let (block, offset): (&Block, usize) = places[which];
+                    plus(&block.name, offset + beyond[which])
+                };
+                self.line(&format!("{name}({}, {}, {}{arguments});", at(1), at(0), at(2)));
+            }
+        }
     }
 
     /// The struct that holds so many lanes of sums of products, where the target has one.
@@ -395,12 +415,6 @@ impl Dialect for C<'_> {
                 let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
                 return Text::atom(format!("(({}){})", self.ty(ty), fill(own.c, &args)));
             }
-            O::AcrossPairs | O::AcrossQuads => {
-                let vector = self.vector(self.isa.lanes).expect("emit: what adds across lanes has vectors");
-                let template = if operation == O::AcrossPairs { vector.across_pairs } else { vector.across_quads };
-                let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
-                return Text::atom(fill(template, &args));
-            }
             O::SelectLess => |v| v.select_less,
             O::ToBits | O::FromBits if lanes > 1 => {
                 return Text::atom(format!("({}){}", self.ty(ty), args.remove(0).operand()));
@@ -569,6 +583,9 @@ impl Dialect for C<'_> {
     }
 
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
+        if self.isa.across {
+            return self.across(places, tiles);
+        }
         let [elements, weights, to] = places.map(|(block, offset)| plus(&block.name, offset));
         let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
         let (prefix, isa) = (self.prefix, self.isa.name);
@@ -716,8 +733,7 @@ mod tests {
             let one = [vector.load, vector.load_constant, vector.load_f16, vector.load_i8, vector.splat];
             let others =
                 [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3), (vector.dot_quads, 3)];
-            let across = [(vector.across_pairs, 3), (vector.across_quads, 3)];
-            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]).chain(across);
+            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]);
             let operators = [vector.add, vector.sub, vector.mul, vector.div];
             let two = [&[vector.store, vector.max, vector.min, vector.flush], &operators[..]].concat();
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.into_iter().map(|t| (t, 2)));

@@ -4,6 +4,7 @@
 //! bits do not depend on the compiler's flags. Nothing is called but what compilers call themselves. A file for a target without extensions
 //! is C11 alone.
 
+mod across;
 mod api;
 mod dialect;
 mod interface;

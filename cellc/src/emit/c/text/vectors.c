@@ -599,6 +599,11 @@ static float NAME(struct PREFIX_row row, const float *from, size_t stride, size_
 /* COUNT values that are neighbours in memory. */
 HEAD
 BODY}
+//: across
+
+/* Sums of products of integers, of neighbouring columns of weights. */
+HEAD
+BODY}
 //: length_i32
 
 /* The length of a sequence, below 0 as 0, at most `most`. */
