@@ -130,6 +130,8 @@ pub struct Isa {
     pub c_loads: &'static [CLoads],
     /// Whether activations are functions that are called, not copied to every place: where code is scarce.
     pub calls: bool,
+    /// Whether floats are computed in software: C then compares and rounds them by integers.
+    pub in_software: bool,
     /// C: whether one call computes an activation of several values, as constants are no part of instructions and each call loads them.
     pub calls_each: bool,
     /// Vectors of neighbouring columns that a pass over the rows of weights takes at most, where passes of equal size are a loop; 0: as many
@@ -398,6 +400,7 @@ pub static GENERIC: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    in_software: false,
     calls_each: false,
     // as many as registers hold
     pass: 12,
@@ -523,8 +526,16 @@ pub static SCALAR_FMA: Isa = Isa {
 pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
 
 /// One lane on a core that computes floats in software.
-pub static SOFT: Isa =
-    Isa { name: "scalar_soft", lanes: 1, integer_registers: 8, calls: true, pass: 24, wide_elements: true, ..GENERIC };
+pub static SOFT: Isa = Isa {
+    name: "scalar_soft",
+    lanes: 1,
+    integer_registers: 8,
+    calls: true,
+    in_software: true,
+    pass: 24,
+    wide_elements: true,
+    ..GENERIC
+};
 
 /// One lane, with nothing that is not in the language.
 pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };

@@ -149,6 +149,19 @@ impl<'a> C<'a> {
         function.name(self.prefix)
     }
 
+    /// Where floats are computed in software: what rounds a number by adding what is large, and what takes that from it again.
+    fn by_integers(&mut self, operation: LaneOp, lanes: usize, args: &[Text]) -> Option<Text> {
+        let function = match operation {
+            LaneOp::Add => "add_large",
+            LaneOp::Sub => "sub_large",
+            _ => return None,
+        };
+        let [a, b] = args else { return None };
+        let large = b.text.strip_suffix('f').filter(|_| b.kind == TextKind::Number)?.parse().ok()?;
+        let rounds = self.isa.in_software && lanes == 1 && (10_485_760.0..=14_680_064.0_f32).contains(&large);
+        rounds.then(|| Text::atom(format!("{}({}, {})", self.name(function, 1), a.text, b.text)))
+    }
+
     /// Sums of products that are added across lanes, a row and a panel at a time.
     fn across(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
         let (function, turns) = Across::new(tiles, places[1].0.element, self.isa);
@@ -360,6 +373,9 @@ impl Dialect for C<'_> {
         use LaneOp as O;
         let ty = self.widened(ty, context);
         let (lanes, bits) = (ty.lanes, Type { scalar: Scalar::U32, lanes: ty.lanes });
+        if let Some(text) = self.by_integers(operation, lanes, &args) {
+            return text;
+        }
         let mut args = args;
         match (operation.sign(), operation) {
             (Some(sign), O::ShiftLeft(by) | O::ShiftRight(by)) => {

@@ -86,6 +86,11 @@ impl CFile<'_> {
         self.options.arch.c_extensions
     }
 
+    /// Whether the target computes floats in software.
+    pub(super) fn in_software(&self) -> bool {
+        self.options.arch.baseline.in_software
+    }
+
     /// A statement: copies so many floats.
     pub(super) fn copied(&self, to: &str, from: &str, count: &str) -> String {
         vectors::copied(self.prefix(), self.extensions(), to, from, count)

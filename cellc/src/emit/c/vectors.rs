@@ -159,8 +159,9 @@ impl VectorFunction {
             (4, None) => " of four",
             _ => "",
         };
-        let text = VECTORS.iter().find(|(name, _)| name.strip_prefix(kind) == Some(special));
-        let (_, text) = text.unwrap_or(&VECTORS[self.order]);
+        let named = |special| VECTORS.iter().find(|(name, _)| name.strip_prefix(kind) == Some(special));
+        let in_software = named(" in software").filter(|_| lanes == 1 && file.in_software());
+        let (_, text) = in_software.or_else(|| named(special)).unwrap_or(&VECTORS[self.order]);
         let lane = match kind {
             "splat" => "x",
             "load_i8_" => "(float)from[LANE]",
@@ -255,7 +256,10 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
     let mut all = used.clone();
     for function in used {
         let others: &[&str] = match (function.kind(), function.lanes) {
+            ("load_f16_", 1) if file.in_software() => &["min", "below", "to_bits", "from_bits"],
             ("load_f16_", 1) => &["min", "to_bits", "from_bits"],
+            ("max" | "min" | "select_less", 1) if file.in_software() => &["below"],
+            ("add_large" | "sub_large", _) => &["to_bits", "from_bits"],
             ("load_f16_", _) => &["min", "type"],
             ("load_i8_pairs_", 1) => &["from_bits"],
             ("loads", 1) if function.element == Element::I8Pair => &["to_bits", "from_bits"],
