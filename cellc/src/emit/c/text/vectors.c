@@ -642,9 +642,10 @@ UPPER_INLINE float NAME(float x, float c) {
     }
     uint32_t whole = 0u;
     if (by < 25u) {
-        /* half to even */
+        /* half to what makes the sum even */
         const uint32_t number = (bits & 0x007fffffu) | 0x00800000u;
-        whole = (number + (1u << (by - 1u)) - 1u + ((number >> by) & 1u)) >> by;
+        const uint32_t odd = ((number >> by) ^ PREFIX_to_bits(c)) & 1u;
+        whole = (number + (1u << (by - 1u)) - 1u + odd) >> by;
     }
     return PREFIX_from_bits(PREFIX_to_bits(c) + (bits >> 31 ? 0u - whole : whole));
 }
