@@ -75,7 +75,10 @@ fn corpus_cases(machine: &Machine) -> Vec<Trial> {
         let options = Options { fma: *fma, weight_format: *weight_format, arithmetic: *arithmetic, ..own };
         trials(name, 2, &options, &format!("_{fma:?}_{weight_format:?}_{arithmetic:?}").to_lowercase())
     });
-    plain.chain(others).collect()
+    // a gate in f32 among others in integers
+    let arithmetic_of = vec![("cell.h".to_owned(), Arithmetic::F32)];
+    let options = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..(machine.options)() };
+    plain.chain(others).chain(trials("gru_cell_128_f32", 2, &options, "_but_h")).collect()
 }
 
 fn drawn(machine: &Machine) -> Vec<Trial> {

@@ -737,7 +737,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let product = self.product();
         let columns = |part: &SumVector| if product.sums[part.sum].gate(phase).is_some() { part.lanes } else { 0 };
         let all: usize = parts.iter().map(columns).sum();
-        let room = Place::from(self.builder.lane_room(suffix(phase), (all * vectors.count).max(1)));
+        if all == 0 {
+            return vec![vec![None; parts.len()]; vectors.count];
+        }
+        let room = Place::from(self.builder.lane_room(suffix(phase), all * vectors.count));
         let mut terms = vec![Vec::new(); vectors.count];
         let mut met = 0;
         for part in parts {

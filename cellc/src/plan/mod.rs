@@ -198,7 +198,7 @@ impl Product {
 
     /// Sets how its matrices are stored, and what follows from that.
     fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
-        self.format = format;
+        (self.format, self.abreast, self.apart) = (format, 1, 1);
         if format == WeightFormat::Int8Pair && isas.iter().all(|(isa, _)| isa.wide_elements) {
             self.format = WeightFormat::Int8Quad;
         }

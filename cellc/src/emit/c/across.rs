@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::vectors::{bits, fill, float};
 use super::wrap;
 use crate::arch::{CAcross, Isa};
 use crate::kernel::{Element, Tiles};
@@ -82,8 +81,8 @@ impl Across {
         text
     }
 
-    /// Its head and its body.
-    pub(super) fn head_and_body(self, prefix: &str, isa: &Isa) -> (String, String) {
+    /// Its head and its body; the types of four lanes of f32 and of their bits are called so.
+    pub(super) fn head_and_body(self, prefix: &str, isa: &Isa, [float, bits]: [&str; 2]) -> (String, String) {
         let how = isa.c_across.expect("emit: what adds across lanes has a text");
         let weights = if self.of == Of::PairsOfBytes { "uint16_t" } else { "float" };
         let others = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
@@ -96,7 +95,7 @@ impl Across {
         let meets = self.columns == 4;
         let mut body = format!("    uint32_t {};\n", sums.join(", "));
         if meets {
-            let _ = writeln!(body, "    {} all;", bits(prefix, 4));
+            let _ = writeln!(body, "    {bits} all;");
         }
         body.push_str("    __asm__ volatile(\n");
         let lines = self.lines(&how, &sums, isa.rows);
@@ -114,7 +113,6 @@ impl Across {
         let _ = writeln!(body, "        : {});", how.clobbered);
         match meets {
             true => {
-                let float = float(prefix, 4);
                 let _ = writeln!(body, "    *({float}_in_memory *)to = ({float})all;");
             }
             false => {
@@ -133,7 +131,7 @@ impl Across {
             Of::Pairs => (how.pairs, how.add_pairs, how.weights),
             Of::PairsOfBytes => (how.pairs, how.add_pairs, how.pairs_of_bytes),
         };
-        let of_sum = |template: &str, sum: &String| fill(template, std::slice::from_ref(sum));
+        let of_sum = |template: &str, sum: &String| template.replace("{0}", sum);
         let mut lines = Vec::new();
         let row = |lines: &mut Vec<String>, multiply: &str| {
             lines.push(how.elements.to_owned());

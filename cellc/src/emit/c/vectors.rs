@@ -200,7 +200,7 @@ impl VectorFunction {
             sharing.map_or_else(String::new, |(_, own)| fill(template(own), &args))
         };
         let (head, body) = match (self.across, isa) {
-            (Some(across), Some(isa)) => across.head_and_body(prefix, isa),
+            (Some(across), Some(isa)) => across.head_and_body(prefix, isa, [&float(prefix, 4), &bits(prefix, 4)]),
             _ if self.count > 0 => self.head_and_body(prefix),
             _ => Default::default(),
         };
