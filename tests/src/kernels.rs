@@ -7,8 +7,8 @@ use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::emit::names::Interface;
 use cellc::internals::estimate::Estimate;
 use cellc::internals::kernel::{
-    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Type,
-    Var, Walk, WindowId, verify,
+    Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt,
+    Tiles, Type, Var, Walk, WindowId, verify,
 };
 use cellc::internals::model::{ElementType, Parameter, ResultValue, Source, Tensor, ValidModel, Variable};
 use cellc::internals::pack::pack;
@@ -246,19 +246,24 @@ fn integers(isa: &Isa) -> Kernel {
             store(at(INTEGERS, at_lane + lanes), op(LaneOp::FromSigned, [Expr::Var(quads)])),
         ]);
         if isa.across && lanes == isa.lanes {
-            let sum = kernel.local("sum", Type { scalar: Scalar::U32, lanes: 1 });
-            let across = |operation| set(sum, op(operation, [Expr::Var(a), Expr::Var(b), Expr::Var(sum)]));
-            kernel.body.extend([
-                Stmt::Let { var: sum, mutable: true, value: Expr::u32(5, 1) },
-                Stmt::For {
-                    count: 3,
-                    turn: None,
-                    backwards: None,
-                    walks: Vec::new(),
-                    body: vec![across(LaneOp::AcrossPairs), across(LaneOp::AcrossQuads)],
-                },
-                store(at(INTEGERS, 61), op(LaneOp::FromSigned, [Expr::Var(sum)])),
-            ]);
+            let tiles = |to: usize, columns: usize, words: usize, step: usize, in_word: usize| Tiles {
+                elements: at(X, 24 - words),
+                weights: X.into(),
+                to: at(INTEGERS, to),
+                rows: 1,
+                words,
+                in_word,
+                abreast: lanes,
+                step,
+                columns,
+                panels: 1,
+                stride: 24,
+                pitch: columns,
+            };
+            let all = [tiles(54, 4, 4, 16, 4), tiles(58, 2, 8, 12, 2), tiles(60, 1, 24, 4, 2)];
+            kernel.body.extend(all.map(Stmt::Tiles));
+            let sum = |at_sum| op(LaneOp::ToBits, [load(at(INTEGERS, at_sum), 1)]);
+            kernel.body.extend((54..61).map(|to| store(at(INTEGERS, to), op(LaneOp::FromSigned, [sum(to)]))));
         }
         if lanes == isa.lanes {
             for (at_sum, own) in (32..).step_by(lanes).zip(isa.by_lane) {

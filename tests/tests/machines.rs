@@ -75,7 +75,10 @@ fn corpus_cases(machine: &Machine) -> Vec<Trial> {
         let options = Options { fma: *fma, weight_format: *weight_format, arithmetic: *arithmetic, ..own };
         trials(name, 2, &options, &format!("_{fma:?}_{weight_format:?}_{arithmetic:?}").to_lowercase())
     });
-    plain.chain(others).collect()
+    // a gate in f32 among others in integers
+    let arithmetic_of = vec![("cell.h".to_owned(), Arithmetic::F32)];
+    let options = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..(machine.options)() };
+    plain.chain(others).chain(trials("gru_cell_128_f32", 2, &options, "_but_h")).collect()
 }
 
 fn drawn(machine: &Machine) -> Vec<Trial> {
@@ -163,8 +166,28 @@ fn subnormal_in_place(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![input]], ..subject }, rounds: 1 }
 }
 
+/// Functions that round a product, at numbers for which that lies halfway between two integers.
+fn halfway(machine: &Machine) -> Trial {
+    const COUNT: usize = 16;
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &[1, COUNT]);
+    for (kind, set) in [("Sigmoid", "opset1"), ("Tanh", "opset1"), ("Exp", "opset1")] {
+        let y = file.operation(kind, set, "", &[&x], &[1, COUNT]);
+        file.result(&y);
+    }
+    let subject = random::compiled("halfway", file, (machine.options)(), 1);
+    // 1 / ln(2), twice as much for tanh
+    let calls = [1.442695_f32, 2.88539].map(|factor| {
+        let halves = (0..).map(|k| k as f32 + 0.5).map(|half| (half, half / factor));
+        let all: Vec<_> = halves.filter(|(half, x)| x * factor == *half).map(|(_, x)| x).take(COUNT / 2).collect();
+        vec![all.iter().copied().chain(all.iter().map(|x| -x)).collect()]
+    });
+    Trial { subject: Subject { calls: calls.into(), ..subject }, rounds: 1 }
+}
+
 fn all_trials(machine: &Machine) -> Vec<Trial> {
-    let between = [subnormal_in_between(machine), state_that_fades(machine), subnormal_in_place(machine)];
+    let between =
+        [subnormal_in_between(machine), state_that_fades(machine), subnormal_in_place(machine), halfway(machine)];
     let all = corpus_cases(machine).into_iter().chain(drawn(machine)).chain(between);
     // elsewhere the compiler refuses weights that are narrower than a float
     let is_narrow = |buffer: &Buffer| buffer.role == Role::Weights && buffer.element != Element::F32;

@@ -130,6 +130,8 @@ pub struct Isa {
     pub c_loads: &'static [CLoads],
     /// Whether activations are functions that are called, not copied to every place: where code is scarce.
     pub calls: bool,
+    /// Whether floats are computed in software: C then compares and rounds them by integers.
+    pub in_software: bool,
     /// C: whether one call computes an activation of several values, as constants are no part of instructions and each call loads them.
     pub calls_each: bool,
     /// Vectors of neighbouring columns that a pass over the rows of weights takes at most, where passes of equal size are a loop; 0: as many
@@ -179,6 +181,8 @@ pub struct Isa {
     pub c_vectors: &'static [CVector],
     /// C: functions that those call.
     pub c_functions: &'static str,
+    /// C: how it adds products across lanes, if it does.
+    pub c_across: Option<CAcross>,
     /// Where it makes 0 of subnormal numbers: how that is seen. Files then hold a body of one lane beside it, which makes such a step again.
     pub c_flushes: Option<CFlushes>,
     /// How many instructions code takes, where not as many as on the target.
@@ -301,6 +305,39 @@ pub struct CLoads {
     pub list: &'static str,
 }
 
+/// How assembly adds products of integers across lanes, an instruction each. `weights` and `elements` are pointers that move on, `sumN` is the sum of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CAcross {
+    /// A vector of elements is loaded.
+    pub elements: &'static str,
+    /// A vector of weights is.
+    pub weights: &'static str,
+    /// One whose pairs are bytes is.
+    pub pairs_of_bytes: &'static str,
+    /// A sum becomes that of their products of bytes.
+    pub quads: &'static str,
+    /// Those are added to it.
+    pub add_quads: &'static str,
+    /// A sum becomes that of their products of 16 bits.
+    pub pairs: &'static str,
+    /// Those are added to it.
+    pub add_pairs: &'static str,
+    /// A sum becomes 0.
+    pub zero: &'static str,
+    /// Weights of other columns are left out: so many bytes.
+    pub beyond: &'static str,
+    /// A loop of so many turns begins.
+    pub begin: &'static str,
+    /// It ends.
+    pub end: &'static str,
+    /// Four sums become the lanes of a vector, two by two.
+    pub meet: [&'static str; 2],
+    /// The constraint of a sum.
+    pub sum: &'static str,
+    /// What is overwritten beside the sums.
+    pub clobbered: &'static str,
+}
+
 /// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments, PREFIX for what names of the file begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CVector {
@@ -349,10 +386,6 @@ pub struct CVector {
     /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in
     /// the same way.
     pub dot_quads: &'static str,
-    /// [`AcrossPairs`](crate::kernel::LaneOp::AcrossPairs); empty: none.
-    pub across_pairs: &'static str,
-    /// [`AcrossQuads`](crate::kernel::LaneOp::AcrossQuads); empty: none.
-    pub across_quads: &'static str,
     /// The members of a struct, each a vector of the machine, that holds sums of products until they become f32; empty: sums are lanes.
     pub sums: &'static str,
 }
@@ -367,6 +400,7 @@ pub static GENERIC: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    in_software: false,
     calls_each: false,
     // as many as registers hold
     pass: 12,
@@ -391,6 +425,7 @@ pub static GENERIC: Isa = Isa {
     c_header: "",
     c_vectors: &[],
     c_functions: "",
+    c_across: None,
     c_flushes: None,
     instructions: None,
 };
@@ -491,8 +526,16 @@ pub static SCALAR_FMA: Isa = Isa {
 pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
 
 /// One lane on a core that computes floats in software.
-pub static SOFT: Isa =
-    Isa { name: "scalar_soft", lanes: 1, integer_registers: 8, calls: true, pass: 24, wide_elements: true, ..GENERIC };
+pub static SOFT: Isa = Isa {
+    name: "scalar_soft",
+    lanes: 1,
+    integer_registers: 8,
+    calls: true,
+    in_software: true,
+    pass: 24,
+    wide_elements: true,
+    ..GENERIC
+};
 
 /// One lane, with nothing that is not in the language.
 pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };

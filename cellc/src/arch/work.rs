@@ -41,9 +41,9 @@ pub enum Work {
     Multiply,
     /// The products of vectors of pairs of integers, added to a vector.
     DotPairs,
-    /// The same where an instruction multiplies by one lane, or adds the products of all lanes.
+    /// The same where an instruction multiplies by one lane, or adds the products of all lanes: then with what loads them.
     DotPairsOfOne,
-    /// The same of fours of bytes; where elements have 16 bits, of two of them.
+    /// `DotPairs` of fours of bytes; where elements have 16 bits, of two of them. Where all lanes are added, with what loads them.
     DotQuads,
     /// A quotient of vectors.
     Divide,

@@ -283,8 +283,6 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::DotQuadsOf(_) => "dot_quads_of",
         LaneOp::DotEvenBytes => "dot_even_bytes",
         LaneOp::DotOddBytes => "dot_odd_bytes",
-        LaneOp::AcrossPairs => "across_pairs",
-        LaneOp::AcrossQuads => "across_quads",
         LaneOp::ShiftLeft(_) => "shift_left",
         LaneOp::And => "and",
         LaneOp::Or => "or",

@@ -204,6 +204,14 @@ impl Counting<'_> {
                 sum.add(Work::Branch, 1.0);
             }
             Stmt::Copy(copied) => self.copy(copied, sum),
+            // across lanes, vectors of weights with what loads them
+            Stmt::Tiles(tiles) if tiles.abreast > 1 => {
+                let work = if tiles.in_word == 4 { Work::DotQuads } else { Work::DotPairsOfOne };
+                let (turns, rest) = tiles.turns(self.isa.rows);
+                let turns = if self.text { turns.min(1) } else { turns };
+                let vectors = tiles.columns * (turns * self.isa.rows + rest);
+                sum.add(work, (tiles.rows * tiles.panels * vectors) as f64);
+            }
             // one instruction for so many words of each of so many rows and columns
             Stmt::Tiles(tiles) => {
                 let each = (TILE_WORDS * TILE_WORDS * TILE_WORDS) as f64;
@@ -283,7 +291,7 @@ impl Counting<'_> {
                 }
                 let work = match operation {
                     LaneOp::DotPairs => Work::DotPairs,
-                    LaneOp::DotApart(_) | LaneOp::AcrossPairs => Work::DotPairsOfOne,
+                    LaneOp::DotApart(_) => Work::DotPairsOfOne,
                     _ => Work::DotQuads,
                 };
                 sum.add(work, vectors);

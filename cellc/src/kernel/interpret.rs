@@ -233,9 +233,11 @@ impl<'a> Machine<'a> {
         for (row, elements) in elements.chunks_exact(tiles.words).enumerate() {
             for (panel, weights) in weights.chunks(tiles.stride).enumerate() {
                 let mut sums = vec![0; tiles.columns];
-                for (element, weights) in elements.iter().zip(weights.chunks_exact(tiles.columns)) {
-                    let mut lanes: Lanes = weights.iter().map(|weight| weight.to_bits()).collect();
-                    apply(LaneOp::DotQuads, &mut lanes, &[vec![element.to_bits(); tiles.columns], sums, Vec::new()]);
+                for (k, element) in elements.iter().enumerate() {
+                    let first = k / tiles.abreast * tiles.step + k % tiles.abreast;
+                    let columns = weights[first..].iter().step_by(tiles.abreast).take(tiles.columns);
+                    let mut lanes: Lanes = columns.map(|weight| weight.to_bits()).collect();
+                    apply(tiles.operation(), &mut lanes, &[vec![element.to_bits(); tiles.columns], sums, Vec::new()]);
                     sums = lanes;
                 }
                 let to = tiles.to.at(row * tiles.pitch + panel * tiles.columns);
@@ -314,15 +316,8 @@ impl<'a> Machine<'a> {
             }
             Expr::Op(operation, args) => {
                 let mut first = self.expr(&args[0]);
-                let mut rest: [Lanes; 3] =
-                    std::array::from_fn(|i| args.get(i + 1).map_or(Vec::new(), |a| self.expr(a)));
-                // what is added to one sum begins in one lane
-                rest[1].resize(if operation.is_across() { first.len() } else { rest[1].len() }, 0);
+                let rest: [Lanes; 3] = std::array::from_fn(|i| args.get(i + 1).map_or(Vec::new(), |a| self.expr(a)));
                 apply(*operation, &mut first, &rest);
-                if operation.is_across() {
-                    first[0] = first.iter().fold(0, |sum, lane| sum.wrapping_add(*lane));
-                    first.truncate(1);
-                }
                 rest.into_iter().for_each(|lanes| self.recycle(lanes));
                 first
             }
@@ -375,13 +370,13 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
         }
         LaneOp::ToBits | LaneOp::FromBits => {} // lanes are bits
         LaneOp::FromSigned => a.iter_mut().for_each(|a| *a = (a.cast_signed() as f32).to_bits()),
-        LaneOp::DotPairs | LaneOp::AcrossPairs => {
+        LaneOp::DotPairs => {
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
                 let [low, high] = [0, 16].map(|at| i32::from((*a >> at) as i16) * i32::from((*b >> at) as i16));
                 *a = c.wrapping_add_signed(low).wrapping_add_signed(high);
             }
         }
-        LaneOp::DotQuads | LaneOp::DotUnsignedQuads | LaneOp::AcrossQuads => {
+        LaneOp::DotQuads | LaneOp::DotUnsignedQuads => {
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
                 let of = |a: u8, b: u8| match operation {
                     LaneOp::DotUnsignedQuads => i32::from(a.cast_signed()) * i32::from(b),

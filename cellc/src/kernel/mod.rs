@@ -305,7 +305,8 @@ pub enum Stmt {
     },
     /// Copies elements of f32 in another order.
     Copy(Copied),
-    /// Sums of products of bytes, of many rows and columns by one instruction: where an instruction set has [tiles](crate::arch::Isa::tile_rows).
+    /// Sums of products of integers, of many rows and columns: where an instruction set has [tiles](crate::arch::Isa::tile_rows), or adds products
+    /// [across](crate::arch::Isa::across) lanes.
     Tiles(Tiles),
     /// A line for the reader.
     Comment(String),
@@ -337,10 +338,10 @@ pub struct Copied {
     pub words: Option<usize>,
 }
 
-/// Sums of products of bytes, which are what is stored: the bits of a f32 each.
+/// Sums of products of integers, which are what is stored: the bits of a f32 each.
 ///
-/// `to[row * pitch + panel * columns + column]` becomes what [`LaneOp::DotQuads`] adds of `elements[row * words + k]` and
-/// `weights[panel * stride + k * columns + column]` for all `k`.
+/// `to[row * pitch + panel * columns + column]` becomes what [`LaneOp::DotQuads`], or [`LaneOp::DotPairs`], adds of `elements[row * words + k]` and
+/// `weights[panel * stride + k / abreast * step + column * abreast + k % abreast]` for all `k`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tiles {
     /// The first row's first word.
@@ -351,8 +352,14 @@ pub struct Tiles {
     pub to: Place,
     /// Rows of elements.
     pub rows: usize,
-    /// Words of a row of elements, and rows of words of a panel.
+    /// Words of a row of elements, and of a column of weights.
     pub words: usize,
+    /// Elements of a word: 4 or 2.
+    pub in_word: usize,
+    /// How many words of a column of weights are neighbours.
+    pub abreast: usize,
+    /// Elements between them and the next ones.
+    pub step: usize,
     /// Columns of a panel: those of all its sums.
     pub columns: usize,
     /// Panels.
@@ -436,10 +443,6 @@ pub enum LaneOp {
     DotEvenBytes,
     /// u32: the same with the bytes 1 and 3 of a
     DotOddBytes,
-    /// u32: c, of one lane, + all products that `DotPairs` adds in any lane
-    AcrossPairs,
-    /// u32: the same of the products of `DotQuads`
-    AcrossQuads,
     /// u32: a + b, wrapping
     WrappingAdd,
     /// u32: a - b, wrapping
@@ -484,9 +487,7 @@ impl LaneOp {
             | Self::DotApart(_)
             | Self::DotQuadsOf(_)
             | Self::DotEvenBytes
-            | Self::DotOddBytes
-            | Self::AcrossPairs
-            | Self::AcrossQuads => {
+            | Self::DotOddBytes => {
                 return None;
             }
         })
@@ -496,7 +497,6 @@ impl LaneOp {
     pub fn is_dot(self) -> bool {
         use LaneOp as O;
         matches!(self, O::DotPairs | O::DotQuads | O::DotUnsignedQuads | O::DotEvenBytes | O::DotOddBytes)
-            || self.is_across()
             || self.lane().is_some()
     }
 
@@ -508,11 +508,6 @@ impl LaneOp {
         }
     }
 
-    /// Whether it adds the products of all lanes to one sum.
-    pub fn is_across(self) -> bool {
-        matches!(self, Self::AcrossPairs | Self::AcrossQuads)
-    }
-
     /// What a lane of the result holds.
     pub fn result(self) -> Scalar {
         match self {
@@ -521,7 +516,7 @@ impl LaneOp {
             Self::ToBits | Self::WrappingAdd | Self::WrappingSub | Self::And | Self::Or | Self::Xor => Scalar::U32,
             Self::ShiftLeft(_) | Self::ShiftRight(_) => Scalar::U32,
             Self::DotPairs | Self::DotQuads | Self::DotUnsignedQuads => Scalar::U32,
-            Self::DotEvenBytes | Self::DotOddBytes | Self::AcrossPairs | Self::AcrossQuads => Scalar::U32,
+            Self::DotEvenBytes | Self::DotOddBytes => Scalar::U32,
             Self::DotApart(_) | Self::DotQuadsOf(_) => Scalar::U32,
         }
     }
@@ -838,13 +833,25 @@ impl Tiles {
     pub fn reach(&self) -> Option<[usize; 3]> {
         let beyond =
             |count: usize, step: usize, last: usize| count.checked_sub(1)?.checked_mul(step)?.checked_add(last);
-        let panel = self.words.checked_mul(self.columns)?;
+        let panel = beyond(self.words / self.abreast, self.step, self.columns.checked_mul(self.abreast)?)?;
         let row = self.panels.checked_mul(self.columns)?;
         Some([
             self.rows.checked_mul(self.words)?,
             beyond(self.panels, self.stride, panel)?,
             beyond(self.rows, self.pitch, row)?,
         ])
+    }
+
+    /// What adds the products of two words.
+    pub fn operation(&self) -> LaneOp {
+        if self.in_word == 4 { LaneOp::DotQuads } else { LaneOp::DotPairs }
+    }
+
+    /// Where `at_once` words that are abreast, of each column, are an iteration of a loop: how many there are, and how many words that are abreast are left.
+    pub fn turns(&self, at_once: usize) -> (usize, usize) {
+        let all = self.words / self.abreast;
+        let turns = if all / at_once > 1 { all / at_once } else { 0 };
+        (turns, all - turns * at_once)
     }
 
     /// Products of words.
@@ -933,7 +940,6 @@ impl Expr {
             Self::Const { ty, .. } => *ty,
             Self::Length { .. } => Type { scalar: Scalar::U32, lanes: 1 },
             Self::Var(var) => locals[var.0].ty,
-            Self::Op(operation, _) if operation.is_across() => Type { scalar: Scalar::U32, lanes: 1 },
             Self::Op(operation, args) => {
                 Type { scalar: operation.result(), lanes: args.first().map_or(1, |a| a.ty(locals).lanes) }
             }

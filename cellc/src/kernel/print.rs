@@ -294,12 +294,17 @@ impl<'a> Printer<'a> {
     }
 
     fn tiles(&self, tiles: &Tiles, f: &mut Formatter<'_>) -> fmt::Result {
-        let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
+        let Tiles { rows, words, columns, panels, stride, pitch, abreast, step, .. } = tiles;
+        let dot = if tiles.in_word == 4 { "dot_quads" } else { "dot_pairs" };
         let index = |place: Place, strides: &str| format!("{}[{}{strides}]", self.base(place.base), place.offset);
         let to = index(tiles.to, &format!(" + {pitch}i + {columns}j + l"));
-        let weights = index(tiles.weights, &format!(" + {stride}j + {columns}k + l"));
+        let within = match abreast {
+            1 => format!("{step}k + l"),
+            _ => format!("{step}(k / {abreast}) + {abreast}l + k % {abreast}"),
+        };
+        let weights = index(tiles.weights, &format!(" + {stride}j + {within}"));
         let elements = index(tiles.elements, &format!(" + {words}i + k"));
-        write!(f, "tiles {to} = sum of dot_quads({weights}, {elements})")?;
+        write!(f, "tiles {to} = sum of {dot}({weights}, {elements})")?;
         writeln!(f, " for i < {rows}, j < {panels}, l < {columns}, k < {words}")
     }
 
@@ -361,8 +366,6 @@ impl<'a> Printer<'a> {
             LaneOp::DotApart(lane) => format!("dot_apart_{lane}({})", self.list(args)),
             LaneOp::DotQuadsOf(lane) => format!("dot_quads_of_{lane}({})", self.list(args)),
             LaneOp::DotUnsignedQuads => format!("dot_unsigned_quads({})", self.list(args)),
-            LaneOp::AcrossPairs => format!("across_pairs({})", self.list(args)),
-            LaneOp::AcrossQuads => format!("across_quads({})", self.list(args)),
             LaneOp::DotEvenBytes => format!("dot_even_bytes({})", self.list(args)),
             LaneOp::DotOddBytes => format!("dot_odd_bytes({})", self.list(args)),
             _ => format!("float({})", self.list(args)),

@@ -851,6 +851,9 @@ fn tiled() -> Program {
         to: place(Base::Buffer(SCRATCH), 1),
         rows: 2,
         words: 3,
+        in_word: 4,
+        abreast: 1,
+        step: 2,
         columns: 2,
         panels: 2,
         stride: 7,
@@ -903,12 +906,35 @@ fn tiles_are_sums_of_products_of_bytes() {
 }
 
 #[test]
+fn words_of_a_column_stand_abreast() {
+    let mut program = tiled();
+    let Stmt::Tiles(tiles) = &mut program.bodies[0].kernels[0].body[0] else { panic!("tiles come first") };
+    *tiles = Tiles { rows: 1, words: 4, in_word: 2, abreast: 2, step: 5, panels: 1, stride: 9, ..tiles.clone() };
+    let word = |pair: [i16; 2]| f32::from_bits(pair[0].cast_unsigned() as u32 | (pair[1].cast_unsigned() as u32) << 16);
+    let x = [9, 1, 2, 3, -1, 0, 127].map(|number| word([number, -number]));
+    let weights: Vec<f32> = (0..14).map(|at| word([at, 300])).collect();
+    let mut memory = vec![x.to_vec(), weights, vec![0.0; 8], vec![0.0; 14]];
+    verify(&program).expect("a right program");
+    interpret(program.body(0), &mut memory);
+    // the columns' words are at 1, 2, 6, 7 and 3, 4, 8, 9; 300 times 5 is taken from each
+    let sum = |at: [i16; 4]| f32::from([1, 2, 3, -1].into_iter().zip(at).map(|(x, at)| x * at).sum::<i16>() - 1500);
+    assert_eq!(memory[2][..2], [sum([1, 2, 6, 7]), sum([3, 4, 8, 9])]);
+    let expected = "sums[1 + 5i + 2j + l] = sum of dot_pairs(weights[1 + 9j + 5(k / 2) + 2l + k % 2], x[1 + 4i + k]) \
+        for i < 1, j < 1, l < 2, k < 4\n";
+    assert!(text(&program).contains(expected), "{}", text(&program));
+}
+
+#[test]
 fn wrong_tiles_are_found() {
     type Break = fn(&mut Tiles);
     let breaks: &[(&str, Break)] = &[
         ("sums of nothing", |tiles| tiles.words = 0),
         ("sums of nothing", |tiles| tiles.panels = 0),
         ("or of more than there can be", |tiles| tiles.rows = usize::MAX),
+        ("words of 3 elements", |tiles| tiles.in_word = 3),
+        ("2 abreast of 3", |tiles| tiles.abreast = 2),
+        ("0 abreast", |tiles| tiles.abreast = 0),
+        ("1 abreast of 3", |tiles| tiles.step = 0),
         ("sums that are written twice", |tiles| tiles.pitch = 3),
         ("within what they are made of", |tiles| tiles.to = X.into()),
         ("elements 2+6 of \"x\"", |tiles| tiles.elements.offset = 2),

@@ -503,6 +503,10 @@ impl<'a> Checker<'a> {
     }
 
     fn tiles(&mut self, tiles: &Tiles) -> Result<(), String> {
+        let Tiles { abreast, step, .. } = *tiles;
+        if ![2, 4].contains(&tiles.in_word) || abreast == 0 || !tiles.words.is_multiple_of(abreast) || step == 0 {
+            return Err(format!("words of {} elements, {abreast} abreast of {}", tiles.in_word, tiles.words));
+        }
         let none = tiles.words == 0 || tiles.columns == 0;
         let reach = tiles.reach().filter(|_| !none);
         let [elements, weights, sums] = reach.ok_or("sums of nothing, or of more than there can be")?;
@@ -512,8 +516,9 @@ impl<'a> Checker<'a> {
         if [tiles.elements.base, tiles.weights.base].contains(&tiles.to.base) {
             return Err("sums within what they are made of".to_owned());
         }
-        for (from, n) in [(tiles.elements, elements), (tiles.weights, weights)] {
-            self.load(from, n, 1, false)?;
+        let of_bytes = tiles.in_word == 2 && self.place(tiles.weights, weights)?.element == Element::I8Pair;
+        for (from, n, narrow) in [(tiles.elements, elements, false), (tiles.weights, weights, of_bytes)] {
+            self.load(from, n, 1, narrow)?;
         }
         self.written(tiles.to, sums)
     }
@@ -762,7 +767,7 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
         LaneOp::Flush | LaneOp::ToBits => (1, Scalar::F32),
         LaneOp::FromBits | LaneOp::FromSigned => (1, Scalar::U32),
         LaneOp::DotPairs | LaneOp::DotQuads | LaneOp::DotUnsignedQuads => (3, Scalar::U32),
-        LaneOp::DotEvenBytes | LaneOp::DotOddBytes | LaneOp::AcrossPairs | LaneOp::AcrossQuads => (3, Scalar::U32),
+        LaneOp::DotEvenBytes | LaneOp::DotOddBytes => (3, Scalar::U32),
         LaneOp::DotApart(lane) | LaneOp::DotQuadsOf(lane) => {
             if args.first().is_none_or(|a| a.lanes < 2 || a.lanes <= lane) {
                 return Err(format!("lane {lane} of {args:?}"));
@@ -778,11 +783,6 @@ fn operation_type(operation: LaneOp, args: &[Type]) -> Result<Type, String> {
         }
     };
     match args {
-        [a, b, sum] if operation.is_across() => match a == b && a.scalar == scalar && *sum == (Type { lanes: 1, ..*a })
-        {
-            true => Ok(*sum),
-            false => Err(format!("{operation:?} of {args:?}")),
-        },
         [first, ..] if args.len() == operands && args.iter().all(|a| a == first) && first.scalar == scalar => {
             Ok(Type { scalar: operation.result(), ..*first })
         }

@@ -99,8 +99,8 @@ impl Memory {
                         Copied { encoding, abreast, ..Copied::new(from, to, dims.collect()) }
                     };
                     let abreast = plan.product.abreast;
-                    let between = taking_part.len() * columns * abreast;
-                    let at = Place::from(rows).at(blocks.offset + start + i * columns * abreast);
+                    let (first, between) = plan.product.row_of(phase, columns, i);
+                    let at = Place::from(rows).at(blocks.offset + start + first);
                     let apart = plan.product.is_apart(phase, columns);
                     self.copy(Copied { apart, ..line(at, blocks.stride, between, encoding, abreast) });
                     let scale = scales(plan.product.format).map(|scale| (scale, plan.product.scale_row(*sum, phase)));

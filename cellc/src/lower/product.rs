@@ -439,7 +439,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
         let operands = &vectors.rows(self.taken_at_once(phase))[..];
         let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
-        let len = product.active(phase) * panels.columns;
+        // elements of a row, or of one of those that are abreast
+        let len = product.row_of(phase, panels.columns, 0).1 / product.abreast;
         let operations = words.map_or(&[LaneOp::MulAdd][..], |words| words.operations);
         let count = words.map_or(product.phase_rows(phase), |words| words.of_weights(product.phase_rows(phase)));
         let chains = product.chains(phase);
@@ -472,7 +473,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         None => self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes)),
                     }
                 });
-                let at = product.position(phase, part.sum) * panels.columns + part.lane;
+                let position = product.position(phase, part.sum);
+                let at = product.row_of(phase, panels.columns, position).0 / product.abreast + part.lane;
                 all.push((at, part.lanes, vars.collect()));
             }
         }
@@ -613,7 +615,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             operands.iter().map(|of| (0..operations.len()).map(|part| of.at(part * count)).collect()).collect();
         if turns > 1 {
             let step = packed(turn_rows);
-            let (row, walk) = self.builder.stride("row", rows, (step - short, step), false);
+            // from the first sum's rows to those of the last
+            let last = product.row_of(phase, panels.columns, product.active(phase) - 1).0;
+            let between = if product.sums_are_apart(panels.columns) { last } else { 0 };
+            let (row, walk) = self.builder.stride("row", rows, (between + step - short, step), false);
             let mut walks = vec![walk];
             let mut elements = Vec::new();
             for parts in &operands {
@@ -729,70 +734,44 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vectors: &Vectors,
         (parts, words): (&[SumVector], Words),
     ) -> Vec<Vec<Option<Expr>>> {
-        let (product, lanes) = (self.product(), words.abreast);
-        let name = suffix(phase);
-        let operands = vectors.rows(self.taken_at_once(phase));
-        let len = product.active(phase) * panels.columns * lanes;
-        let count = words.room(product.phase_rows(phase)) / lanes;
-        let takes_part = |part: &SumVector| product.sums[part.sum].gate(phase).is_some();
-        let columns: usize = parts.iter().filter(|part| takes_part(part)).map(|part| part.lanes).sum();
-        let room = Place::from(self.builder.lane_room(name, (columns * operands.len()).max(1)));
-        let (mut met, mut all) = (0, Vec::new());
-        for (operand, elements) in operands.into_iter().enumerate() {
-            let mut terms = Vec::new();
-            for part in parts {
-                if !takes_part(part) {
-                    terms.push(None);
-                    continue;
-                }
-                let at = (product.position(phase, part.sum) * panels.columns + part.lane) * lanes;
-                let rows = weights.rows.at(first_row(panels, phase) + at);
-                let sum = |this: &mut Self, body: &mut Vec<Stmt>, column: usize| {
-                    this.builder.integer_sum(body, &format!("{}_{name}{column}", part.name), 1, None)
-                };
-                let sums: Vec<Var> = (0..part.lanes).map(|column| sum(self, body, column)).collect();
-                let turn = |this: &mut Self, rows: Place, elements: Place, taken: usize| {
-                    let mut turn = Vec::new();
-                    for k in 0..taken {
-                        let element = op(LaneOp::ToBits, vec![load(elements.at(k * lanes), lanes)]);
-                        let element = this.builder.let_bits(&mut turn, &format!("{name}_k"), lanes, element);
-                        for (column, sum) in sums.iter().enumerate() {
-                            let weight = load(rows.at(k * len + column * lanes), lanes);
-                            let args = vec![op(LaneOp::ToBits, vec![weight]), element.clone(), Expr::Var(*sum)];
-                            turn.push(Stmt::Set { var: *sum, value: op(words.operations[0], args) });
-                        }
-                    }
-                    turn
-                };
-                let at_once = self.isa().rows;
-                let turns = count / at_once;
-                if turns > 1 {
-                    let window = (at_once - 1) * len + part.lanes * lanes;
-                    let (row, walk) = self.builder.stride("row", rows, (window, at_once * len), false);
-                    let (element, of) = self.builder.walk("element", elements, at_once * lanes, false);
-                    let statements = turn(self, row, element, at_once);
-                    body.push(Stmt::For {
-                        count: turns,
-                        turn: None,
-                        backwards: None,
-                        walks: vec![walk, of],
-                        body: statements,
-                    });
-                }
-                let done = if turns > 1 { turns * at_once } else { 0 };
-                body.extend(turn(self, rows.at(done * len), elements.at(done * lanes), count - done));
-                let together = room.at(met);
-                met += part.lanes;
-                for (column, sum) in sums.iter().enumerate() {
-                    let value = op(LaneOp::FromBits, vec![Expr::Var(*sum)]);
-                    body.push(Stmt::Store { to: together.at(column), value });
-                }
-                let sum = op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![load(together, part.lanes)])]);
-                terms.push(Some(self.scaled(panels, weights, phase, part, sum, vectors.scale(operand))));
-            }
-            all.push(terms);
+        let product = self.product();
+        let columns = |part: &SumVector| if product.sums[part.sum].gate(phase).is_some() { part.lanes } else { 0 };
+        let all: usize = parts.iter().map(columns).sum();
+        if all == 0 {
+            return vec![vec![None; parts.len()]; vectors.count];
         }
-        all
+        let room = Place::from(self.builder.lane_room(suffix(phase), all * vectors.count));
+        let mut terms = vec![Vec::new(); vectors.count];
+        let mut met = 0;
+        for part in parts {
+            if columns(part) == 0 {
+                terms.iter_mut().for_each(|terms| terms.push(None));
+                continue;
+            }
+            let (first, step) = product.row_of(phase, panels.columns, product.position(phase, part.sum));
+            let tiles = Tiles {
+                elements: vectors.elements,
+                weights: weights.rows.at(first_row(panels, phase) + first + part.lane * words.abreast),
+                to: room.at(met),
+                rows: vectors.count,
+                words: self.taken_at_once(phase),
+                in_word: words.each,
+                abreast: words.abreast,
+                step,
+                columns: part.lanes,
+                panels: 1,
+                stride: product.packed_rows(phase) / words.abreast * step,
+                pitch: all,
+            };
+            body.push(Stmt::Tiles(tiles));
+            for (row, terms) in terms.iter_mut().enumerate() {
+                let sum = load(room.at(row * all + met), part.lanes);
+                let sum = op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![sum])]);
+                terms.push(Some(self.scaled(panels, weights, phase, part, sum, vectors.scale(row))));
+            }
+            met += part.lanes;
+        }
+        terms
     }
 
     /// A sum once its terms are added up: the bias comes last.
@@ -907,8 +886,6 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let is_unsigned = in_word == 4 && self.isa().unsigned_quads && !self.in_tiles(phase);
         let abreast = if self.isa().across { self.product().abreast } else { 1 };
         let operations: &[LaneOp] = match in_word {
-            4 if abreast > 1 => &[LaneOp::AcrossQuads],
-            _ if abreast > 1 => &[LaneOp::AcrossPairs],
             4 if self.isa().wide_elements => &[LaneOp::DotEvenBytes, LaneOp::DotOddBytes],
             4 if is_unsigned => &[LaneOp::DotUnsignedQuads],
             4 => &[LaneOp::DotQuads],
@@ -1051,6 +1028,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 to: sums.at(panels.first * active),
                 rows: self.count,
                 words,
+                in_word: 4,
+                abreast: 1,
+                step: active * panels.columns,
                 columns: active * panels.columns,
                 panels: panels.count,
                 stride: blocks.stride,

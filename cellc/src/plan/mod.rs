@@ -198,7 +198,7 @@ impl Product {
 
     /// Sets how its matrices are stored, and what follows from that.
     fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
-        self.format = format;
+        (self.format, self.abreast, self.apart) = (format, 1, 1);
         if format == WeightFormat::Int8Pair && isas.iter().all(|(isa, _)| isa.wide_elements) {
             self.format = WeightFormat::Int8Quad;
         }
@@ -246,6 +246,26 @@ impl Product {
         match phase {
             Phase::Input => self.input_size,
             Phase::Hidden | Phase::ResetHidden => self.units,
+        }
+    }
+
+    /// How many words or elements a row of a phase's matrix is packed to, for each column.
+    pub fn packed_rows(&self, phase: Phase) -> usize {
+        let rows = self.phase_rows(phase);
+        self.format.encoding(rows).len(rows).next_multiple_of(self.abreast)
+    }
+
+    /// Whether all rows of a sum stand before those of the next in panels of so many columns: where those are added across lanes.
+    pub fn sums_are_apart(&self, columns: usize) -> bool {
+        self.abreast > 1 && columns.is_multiple_of(self.abreast)
+    }
+
+    /// Where the first column of a sum stands in the rows of a phase of a panel, the sum being the `position`-th that takes part; and the elements from one
+    /// row to the next, or from so many as are abreast to the next ones.
+    pub fn row_of(&self, phase: Phase, columns: usize, position: usize) -> (usize, usize) {
+        match self.sums_are_apart(columns) {
+            true => (position * columns * self.packed_rows(phase), columns * self.abreast),
+            false => (position * columns * self.abreast, self.active(phase) * columns * self.abreast),
         }
     }
 
@@ -403,7 +423,7 @@ pub struct Blocks {
 /// The weights of one panel are, in its block of `early`: biases, peepholes, the rows of the Input phase and those of the
 /// Hidden phase; for sums that are complete only after the ResetHidden phase, biases and rows of that phase stand after
 /// all panels, in its block of `late`. A row holds the columns of each sum that takes part, sum after sum; where several words of a row of
-/// the matrix are [abreast](Product::abreast), each column is so many of them. Where matrices are not f32, biases, peepholes and scales have a buffer of their own.
+/// the matrix are [abreast](Product::abreast), each column is so many of them, and [all rows of a sum](Product::row_of) stand before those of the next. Where matrices are not f32, biases, peepholes and scales have a buffer of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// How many.
@@ -828,11 +848,7 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
     let element = format.encoding(0).element();
     let apart = element != Element::F32;
     let whole = |n: usize| n.next_multiple_of((alignment / element.size()).max(1));
-    let rows = |phase, columns| {
-        let rows = product.phase_rows(phase);
-        let words = format.encoding(rows).len(rows).next_multiple_of(product.abreast);
-        whole(words * product.active(phase) * columns)
-    };
+    let rows = |phase, columns| whole(product.packed_rows(phase) * product.active(phase) * columns);
     let biases = |late, columns: usize| {
         (product.bias_rows(late, format.has_scales()) * columns).next_multiple_of((alignment / 4).max(1))
     };

@@ -121,8 +121,9 @@ impl<'a> Counting<'a> {
 
     fn tiles(&self, tiles: &Tiles) -> Cost {
         let weights = tiles.panels * tiles.words * tiles.columns;
-        // a tile takes as long as so many vectors
-        let vectors = self.vectors(tiles.products()).div_ceil(TILE_WORDS as u64);
+        // a tile takes as long as so many vectors; across lanes each vector is one
+        let each = if tiles.abreast > 1 { 1 } else { TILE_WORDS as u64 };
+        let vectors = self.vectors(tiles.products()).div_ceil(each);
         Cost { operations: vectors, weight_bytes: self.bytes(tiles.weights, weights) }
     }
 

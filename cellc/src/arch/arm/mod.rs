@@ -5,8 +5,8 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, ByLane, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustSums, SCALAR,
-    SCALAR_FMA, SOFT, X86_64,
+    Arch, ByLane, CAcross, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustSums,
+    SCALAR, SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Four lanes of AArch64.
@@ -34,8 +34,6 @@ const LANES_4: CVector = CVector {
     dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
     // no byte is -128: two products are 16 bits
     dot_quads: "vpadalq_s16((int32x4_t){2}, vpaddq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), vget_low_s8((int8x16_t){1})), vmull_high_s8((int8x16_t){0}, (int8x16_t){1})))",
-    across_pairs: "",
-    across_quads: "",
     sums: "",
 };
 
@@ -89,8 +87,6 @@ const LANES_2: CVector = CVector {
     from_signed: "",
     dot_pairs: "",
     dot_quads: "",
-    across_pairs: "",
-    across_quads: "",
     sums: "",
 };
 
@@ -337,9 +333,25 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
     dot_pairs: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmullbq_int_s16((int16x8_t){0}, (int16x8_t){1}), vmulltq_int_s16((int16x8_t){0}, (int16x8_t){1})))",
     dot_quads: "",
-    across_pairs: "(uint32_t)vmladavaq_s16((int32_t){2}, (int16x8_t){0}, (int16x8_t){1})",
-    across_quads: "(uint32_t)vmladavaq_s8((int32_t){2}, (int8x16_t){0}, (int8x16_t){1})",
     sums: "",
+};
+
+/// gcc moves sums from register to register, as they fit only those of even numbers, and works out addresses beyond 127 bytes or 508 at every row.
+const ACROSS: CAcross = CAcross {
+    elements: "vldrw.u32 q0, [%[elements]], #16",
+    weights: "vldrw.u32 q1, [%[weights]], #16",
+    pairs_of_bytes: "vldrb.s16 q1, [%[weights]], #8",
+    quads: "vmladav.s8 %[{0}], q1, q0",
+    add_quads: "vmladava.s8 %[{0}], q1, q0",
+    pairs: "vmladav.s16 %[{0}], q1, q0",
+    add_pairs: "vmladava.s16 %[{0}], q1, q0",
+    zero: "mov %[{0}], #0",
+    beyond: "add %[weights], %[beyond]",
+    begin: "dls lr, %[turns]\\n1:",
+    end: "le lr, 1b",
+    meet: ["vmov %q[all][2], %q[all][0], %[sum0], %[sum2]", "vmov %q[all][3], %q[all][1], %[sum1], %[sum3]"],
+    sum: "=&Te",
+    clobbered: "\"q0\", \"q1\", \"lr\", \"memory\"",
 };
 
 /// FPSCR's cumulative flags: UFC (3), a result became 0, and IDC (7), an operand did. The FPU, which keeps them, may set the first as well: then
@@ -372,6 +384,7 @@ pub(super) static HELIUM: Isa = Isa {
     c_header: "arm_mve.h",
     c_vectors: &[LANES_4_OF_HELIUM],
     c_functions: concat!(include_str!("text/helium.c"), include_str!("text/quotient.c")),
+    c_across: Some(ACROSS),
     c_flushes: Some(FLAGS),
     instructions: Some(work::HELIUM),
     ..GENERIC
@@ -380,11 +393,10 @@ pub(super) static HELIUM: Isa = Isa {
 /// The same in a file for every machine, where lanes are columns. Its registers hold half the sums of the generic body, which spills the others.
 pub(super) static HELIUM_OF_ANY: Isa = Isa {
     across: false,
+    c_across: None,
     c_vectors: &[CVector {
         // no byte is -128: two products are 16 bits
         dot_quads: "vaddq_s32((int32x4_t){2}, vaddq_s32(vmovlbq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1}))), vmovltq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1})))))",
-        across_pairs: "",
-        across_quads: "",
         ..LANES_4_OF_HELIUM
     }],
     ..HELIUM

@@ -54,8 +54,6 @@ const fn lanes(lanes: usize) -> CVector {
         from_signed: "",
         dot_pairs: "",
         dot_quads: "",
-        across_pairs: "",
-        across_quads: "",
         sums: "",
     }
 }

@@ -152,6 +152,7 @@ pub static AVX2: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    in_software: false,
     calls_each: false,
     pass: 0,
     fma: true,
@@ -176,6 +177,7 @@ pub static AVX2: Isa = Isa {
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX2,
     c_functions: "",
+    c_across: None,
     c_flushes: None,
     instructions: None,
 };
@@ -190,6 +192,7 @@ pub static AVX512: Isa = Isa {
     loads: 1,
     c_loads: &[],
     calls: false,
+    in_software: false,
     calls_each: false,
     pass: 0,
     fma: true,
@@ -214,6 +217,7 @@ pub static AVX512: Isa = Isa {
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX512,
     c_functions: "",
+    c_across: None,
     c_flushes: None,
     instructions: None,
 };

@@ -27,8 +27,6 @@ const LANES_16: CVector = CVector {
     dot_pairs: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16((__m512i){0}, (__m512i){1}))",
     // the signs of elements go over to the weights, none of which is -128
     dot_quads: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8((__m512i){1}), _mm512_mask_sub_epi8((__m512i){0}, _mm512_movepi8_mask((__m512i){1}), _mm512_setzero_si512(), (__m512i){0})), _mm512_set1_epi16(1)))",
-    across_pairs: "",
-    across_quads: "",
     sums: "",
 };
 
@@ -56,8 +54,6 @@ const LANES_8: CVector = CVector {
     from_signed: "_mm256_cvtepi32_ps((__m256i){0})",
     dot_pairs: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16((__m256i){0}, (__m256i){1}))",
     dot_quads: "_mm256_add_epi32((__m256i){2}, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8((__m256i){1}), _mm256_sign_epi8((__m256i){0}, (__m256i){1})), _mm256_set1_epi16(1)))",
-    across_pairs: "",
-    across_quads: "",
     sums: "",
 };
 
@@ -85,8 +81,6 @@ const LANES_4: CVector = CVector {
     from_signed: "_mm_cvtepi32_ps((__m128i){0})",
     dot_pairs: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16((__m128i){0}, (__m128i){1}))",
     dot_quads: "_mm_add_epi32((__m128i){2}, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8((__m128i){1}), _mm_sign_epi8((__m128i){0}, (__m128i){1})), _mm_set1_epi16(1)))",
-    across_pairs: "",
-    across_quads: "",
     sums: "",
 };
 

@@ -6,6 +6,7 @@ use super::super::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Subscript, Text, TextKind, Walking, decimal,
     function_name,
 };
+use super::across::Across;
 use super::block_comment;
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Isa};
@@ -146,6 +147,38 @@ impl<'a> C<'a> {
         let function = VectorFunction::new(function, lanes, Some(self.isa));
         self.used.insert(function);
         function.name(self.prefix)
+    }
+
+    /// Where floats are computed in software: what rounds a number by adding what is large, and what takes that from it again.
+    fn by_integers(&mut self, operation: LaneOp, lanes: usize, args: &[Text]) -> Option<Text> {
+        let function = match operation {
+            LaneOp::Add => "add_large",
+            LaneOp::Sub => "sub_large",
+            _ => return None,
+        };
+        let [a, b] = args else { return None };
+        let large = b.text.strip_suffix('f').filter(|_| b.kind == TextKind::Number)?.parse().ok()?;
+        let rounds = self.isa.in_software && lanes == 1 && (10_485_760.0..=14_680_064.0_f32).contains(&large);
+        rounds.then(|| Text::atom(format!("{}({}, {})", self.name(function, 1), a.text, b.text)))
+    }
+
+    /// Sums of products that are added across lanes, a row and a panel at a time.
+    fn across(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
+        let (function, turns) = Across::new(tiles, places[1].0.element, self.isa);
+        // how sums become lanes, or floats
+        _ = if tiles.columns == 4 { self.name("type", 4) } else { self.name("from_bits", 1) };
+        self.used.insert(VectorFunction::across(function, self.isa));
+        let (name, arguments) = (function.name(self.prefix), function.arguments(turns, tiles));
+        for row in 0..tiles.rows {
+            for panel in 0..tiles.panels {
+                let beyond = [row * tiles.words, panel * tiles.stride, row * tiles.pitch + panel * tiles.columns];
+                let at = |which: usize| {
+                    let (block, offset): (&Block, usize) = places[which];
+                    plus(&block.name, offset + beyond[which])
+                };
+                self.line(&format!("{name}({}, {}, {}{arguments});", at(1), at(0), at(2)));
+            }
+        }
     }
 
     /// The struct that holds so many lanes of sums of products, where the target has one.
@@ -340,6 +373,9 @@ impl Dialect for C<'_> {
         use LaneOp as O;
         let ty = self.widened(ty, context);
         let (lanes, bits) = (ty.lanes, Type { scalar: Scalar::U32, lanes: ty.lanes });
+        if let Some(text) = self.by_integers(operation, lanes, &args) {
+            return text;
+        }
         let mut args = args;
         match (operation.sign(), operation) {
             (Some(sign), O::ShiftLeft(by) | O::ShiftRight(by)) => {
@@ -394,12 +430,6 @@ impl Dialect for C<'_> {
                 args.extend([lane, 2 * lane, 2 * lane + 1].map(|number| Text::atom(number.to_string())));
                 let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
                 return Text::atom(format!("(({}){})", self.ty(ty), fill(own.c, &args)));
-            }
-            O::AcrossPairs | O::AcrossQuads => {
-                let vector = self.vector(self.isa.lanes).expect("emit: what adds across lanes has vectors");
-                let template = if operation == O::AcrossPairs { vector.across_pairs } else { vector.across_quads };
-                let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
-                return Text::atom(fill(template, &args));
             }
             O::SelectLess => |v| v.select_less,
             O::ToBits | O::FromBits if lanes > 1 => {
@@ -569,6 +599,9 @@ impl Dialect for C<'_> {
     }
 
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
+        if self.isa.across {
+            return self.across(places, tiles);
+        }
         let [elements, weights, to] = places.map(|(block, offset)| plus(&block.name, offset));
         let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
         let (prefix, isa) = (self.prefix, self.isa.name);
@@ -716,8 +749,7 @@ mod tests {
             let one = [vector.load, vector.load_constant, vector.load_f16, vector.load_i8, vector.splat];
             let others =
                 [(vector.from_signed, 1), (vector.load_i8_pairs, 1), (vector.dot_pairs, 3), (vector.dot_quads, 3)];
-            let across = [(vector.across_pairs, 3), (vector.across_quads, 3)];
-            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]).chain(across);
+            let others = others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]);
             let operators = [vector.add, vector.sub, vector.mul, vector.div];
             let two = [&[vector.store, vector.max, vector.min, vector.flush], &operators[..]].concat();
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.into_iter().map(|t| (t, 2)));

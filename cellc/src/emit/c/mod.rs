@@ -4,6 +4,7 @@
 //! bits do not depend on the compiler's flags. Nothing is called but what compilers call themselves. A file for a target without extensions
 //! is C11 alone.
 
+mod across;
 mod api;
 mod dialect;
 mod interface;
@@ -83,6 +84,11 @@ impl CFile<'_> {
     /// Whether it is written with what gcc and clang add to the language.
     pub(super) fn extensions(&self) -> bool {
         self.options.arch.c_extensions
+    }
+
+    /// Whether the target computes floats in software.
+    pub(super) fn in_software(&self) -> bool {
+        self.options.arch.baseline.in_software
     }
 
     /// A statement: copies so many floats.

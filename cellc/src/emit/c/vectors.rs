@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use super::across::Across;
 use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
@@ -26,6 +27,8 @@ pub(super) struct VectorFunction {
     element: Element,
     /// What of it, then: values, or their bits.
     scalar: Scalar,
+    /// What it adds across lanes, if it does.
+    across: Option<Across>,
     /// What it is compiled for; `None`: for all.
     isa: Option<&'static Isa>,
 }
@@ -40,7 +43,12 @@ impl VectorFunction {
         let has = |word| VECTORS[order].1.contains(word);
         let lanes = if has("FLOAT") || has("BITS") || has("LANES") { lanes } else { 0 };
         let isa = isa.filter(|_| has("ATTRIBUTE") || has("SUMS"));
-        Self { order, lanes, count: 0, element: Element::F32, scalar: Scalar::F32, isa }
+        Self { order, lanes, count: 0, element: Element::F32, scalar: Scalar::F32, across: None, isa }
+    }
+
+    /// What adds products across lanes.
+    pub(super) fn across(across: Across, isa: &'static Isa) -> Self {
+        Self { across: Some(across), isa: Some(isa), ..Self::new("across", 0, None) }
     }
 
     /// What loads so many values of a type at once.
@@ -62,6 +70,9 @@ impl VectorFunction {
 
     /// Its name in the file.
     pub(super) fn name(self, prefix: &str) -> String {
+        if let Some(across) = self.across {
+            return across.name(prefix);
+        }
         match (self.kind(), self.lanes, self.isa) {
             ("loads", lanes, Some(isa)) => {
                 let element = if self.element == Element::F32 { String::new() } else { format!("_{}", self.element) };
@@ -148,8 +159,9 @@ impl VectorFunction {
             (4, None) => " of four",
             _ => "",
         };
-        let text = VECTORS.iter().find(|(name, _)| name.strip_prefix(kind) == Some(special));
-        let (_, text) = text.unwrap_or(&VECTORS[self.order]);
+        let named = |special| VECTORS.iter().find(|(name, _)| name.strip_prefix(kind) == Some(special));
+        let in_software = named(" in software").filter(|_| lanes == 1 && file.in_software());
+        let (_, text) = in_software.or_else(|| named(special)).unwrap_or(&VECTORS[self.order]);
         let lane = match kind {
             "splat" => "x",
             "load_i8_" => "(float)from[LANE]",
@@ -187,7 +199,11 @@ impl VectorFunction {
             let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
             sharing.map_or_else(String::new, |(_, own)| fill(template(own), &args))
         };
-        let (head, body) = if self.count > 0 { self.head_and_body(prefix) } else { (String::new(), String::new()) };
+        let (head, body) = match (self.across, isa) {
+            (Some(across), Some(isa)) => across.head_and_body(prefix, isa, [&float(prefix, 4), &bits(prefix, 4)]),
+            _ if self.count > 0 => self.head_and_body(prefix),
+            _ => Default::default(),
+        };
         let words = [
             ("COUNT", &*self.count.to_string()),
             ("IS_SHARING", sharing.map_or("", |(condition, _)| condition)),
@@ -240,12 +256,16 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
     let mut all = used.clone();
     for function in used {
         let others: &[&str] = match (function.kind(), function.lanes) {
+            ("load_f16_", 1) if file.in_software() => &["min", "below", "to_bits", "from_bits"],
             ("load_f16_", 1) => &["min", "to_bits", "from_bits"],
+            ("max" | "min" | "select_less", 1) if file.in_software() => &["below"],
+            ("add_large" | "sub_large", _) => &["to_bits", "from_bits"],
             ("load_f16_", _) => &["min", "type"],
             ("load_i8_pairs_", 1) => &["from_bits"],
             ("loads", 1) if function.element == Element::I8Pair => &["to_bits", "from_bits"],
             ("loads", 1) if function.element == Element::U32 => &["to_bits"],
-            ("copy_floats" | "zero_floats" | "row", _) => &[],
+            // what needs it says so
+            ("across" | "copy_floats" | "zero_floats" | "row", _) => &[],
             ("row_of_bytes", _) => &["row", "to_bits", "from_bits"],
             ("row_of_pairs", _) => &["row", "to_bits", "from_bits"],
             ("pack_words", _) => &["row_word", "from_bits"],
@@ -306,14 +326,16 @@ pub(super) fn zeroed(prefix: &str, extensions: bool, place: &str, count: &str) -
 
 /// Every name that [`write`] may declare for so many lanes.
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
-    let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| !kind.contains(' ') && **kind != "loads");
+    let own = |kind: &str| !kind.contains(' ') && !["loads", "across"].contains(&kind);
+    let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| own(kind));
+    let across = Across::all(isa).into_iter().map(|across| across.name(prefix));
     let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair, Element::U32];
     let loads = (2..=isa.loads).flat_map(|count| {
         let of = |scalar| elements.map(|element| VectorFunction::loads(element, Type { scalar, lanes }, count, isa));
         [of(Scalar::F32), of(Scalar::U32)].concat().into_iter().map(|loads| loads.name(prefix))
     });
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));
-    named.chain(loads).chain([bits(prefix, lanes)]).collect()
+    named.chain(loads).chain(across).chain([bits(prefix, lanes)]).collect()
 }
 
 /// The type of so many f32.

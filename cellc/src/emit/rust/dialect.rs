@@ -214,7 +214,6 @@ impl Dialect for Rust {
             O::DotPairs => self.helper("dot_pairs_lane", &join(args)),
             O::DotQuads => self.helper("dot_quads_lane", &join(args)),
             O::DotUnsignedQuads => self.helper("dot_unsigned_quads_lane", &join(args)),
-            O::AcrossPairs | O::AcrossQuads => unreachable!("emit: that no instruction set has for Rust"),
             O::DotApart(_) | O::DotQuadsOf(_) => unreachable!("emit: that is of several lanes"),
             O::DotEvenBytes => self.helper("dot_even_bytes_lane", &join(args)),
             O::DotOddBytes => self.helper("dot_odd_bytes_lane", &join(args)),

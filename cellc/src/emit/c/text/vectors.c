@@ -31,6 +31,27 @@ UPPER_INLINE void NAME(float *to, FLOAT lanes) {
 UPPER_INLINE FLOAT NAME(float x) {
     return (FLOAT){EACH};
 }
+//: below
+
+/* Whether a < b. */
+UPPER_INLINE int NAME(float a, float b) {
+    const union {
+        float value;
+        uint32_t bits;
+    } x = {a}, y = {b};
+    if ((x.bits << 1) > 0xff000000u || (y.bits << 1) > 0xff000000u || ((x.bits | y.bits) << 1) == 0u) {
+        return 0;
+    }
+    const int32_t first = (int32_t)(x.bits >> 31 ? x.bits ^ 0x7fffffffu : x.bits);
+    const int32_t second = (int32_t)(y.bits >> 31 ? y.bits ^ 0x7fffffffu : y.bits);
+    return first < second;
+}
+//: max in software
+
+/* The greater one; b if either is NaN. */
+UPPER_INLINE float NAME(float a, float b) {
+    return PREFIX_below(b, a) ? a : b;
+}
 //: max of one
 
 /* The greater one; b if either is NaN. */
@@ -43,6 +64,12 @@ UPPER_INLINE float NAME(float a, float b) {
 UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b) {
     const BITS a_is = (BITS)(a > b);
     return (FLOAT)((a_is & (BITS)a) | (~a_is & (BITS)b));
+}
+//: min in software
+
+/* The smaller one; b if either is NaN. */
+UPPER_INLINE float NAME(float a, float b) {
+    return PREFIX_below(a, b) ? a : b;
 }
 //: min of one
 
@@ -75,6 +102,12 @@ UPPER_INLINE FLOAT NAME(FLOAT a, FLOAT b) {
     typedef int32_t integers __attribute__((vector_size(BYTES)));
     const BITS magnitude = (BITS)a & 0x7fffffffu, is_greater = (BITS)((integers)magnitude > (integers)b);
     return (FLOAT)((is_greater & magnitude) | (~is_greater & (BITS)b));
+}
+//: select_less in software
+
+/* c if a < b, else d. */
+UPPER_INLINE float NAME(float a, float b, float c, float d) {
+    return PREFIX_below(a, b) ? c : d;
 }
 //: select_less of one
 
@@ -597,6 +630,35 @@ static float NAME(struct PREFIX_row row, const float *from, size_t stride, size_
 }
 //: loads
 /* COUNT values that are neighbours in memory. */
+HEAD
+BODY}
+//: add_large
+
+/* x + c, where c is a whole number near 1.5 * 2^23: by integers where x is not large too, which takes less. */
+UPPER_INLINE float NAME(float x, float c) {
+    const uint32_t bits = PREFIX_to_bits(x), exponent = (bits >> 23) & 255u, by = 150u - exponent;
+    if (exponent > 147u) {
+        return x + c;
+    }
+    uint32_t whole = 0u;
+    if (by < 25u) {
+        /* half to what makes the sum even */
+        const uint32_t number = (bits & 0x007fffffu) | 0x00800000u;
+        const uint32_t odd = ((number >> by) ^ PREFIX_to_bits(c)) & 1u;
+        whole = (number + (1u << (by - 1u)) - 1u + odd) >> by;
+    }
+    return PREFIX_from_bits(PREFIX_to_bits(c) + (bits >> 31 ? 0u - whole : whole));
+}
+//: sub_large
+
+/* x - c, where c is such a number: by integers where x is one too. */
+UPPER_INLINE float NAME(float x, float c) {
+    const uint32_t bits = PREFIX_to_bits(x);
+    return bits - 0x4b000000u < 0x00800000u ? (float)(int32_t)(bits - PREFIX_to_bits(c)) : x - c;
+}
+//: across
+
+/* Sums of products of integers, of neighbouring columns of weights. */
 HEAD
 BODY}
 //: length_i32

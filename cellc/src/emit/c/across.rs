@@ -1,0 +1,157 @@
+//! What adds products of integers across lanes: assembly, as compilers do not keep its sums where they are.
+
+use std::fmt::Write as _;
+
+use super::wrap;
+use crate::arch::{CAcross, Isa};
+use crate::kernel::{Element, Tiles};
+
+/// How many columns there are sums of at once.
+pub(super) const COLUMNS: [usize; 3] = [1, 2, 4];
+
+/// What is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Of {
+    /// Fours of bytes.
+    Quads,
+    /// Pairs of 16 bits.
+    Pairs,
+    /// The same, of which those of weights are bytes.
+    PairsOfBytes,
+}
+
+/// A function that makes the sums of some columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Across {
+    columns: usize,
+    of: Of,
+    /// How many vectors of a column are added outside of a loop.
+    rest: usize,
+    /// Whether there is one.
+    has_loop: bool,
+    /// Whether there are weights of other columns between these.
+    is_apart: bool,
+}
+
+impl Across {
+    /// What makes these sums, and the turns of its loop. Weights are stored as such elements.
+    pub(super) fn new(tiles: &Tiles, weights: Element, isa: &Isa) -> (Self, usize) {
+        let (turns, rest) = tiles.turns(isa.rows);
+        let of = match (tiles.in_word, weights) {
+            (4, _) => Of::Quads,
+            (_, Element::I8Pair) => Of::PairsOfBytes,
+            _ => Of::Pairs,
+        };
+        let is_apart = tiles.step > tiles.columns * tiles.abreast;
+        (Self { columns: tiles.columns, of, rest, has_loop: turns > 0, is_apart }, turns)
+    }
+
+    /// All that an instruction set may have.
+    pub(super) fn all(isa: &Isa) -> Vec<Self> {
+        let rests = if isa.across { 2 * isa.rows } else { 0 };
+        let mut all = Vec::new();
+        for (columns, rest) in COLUMNS.into_iter().flat_map(|columns| (0..rests).map(move |rest| (columns, rest))) {
+            for of in [Of::Quads, Of::Pairs, Of::PairsOfBytes] {
+                let of = |has_loop, is_apart| Self { columns, of, rest, has_loop, is_apart };
+                all.extend([of(false, false), of(false, true), of(true, false), of(true, true)]);
+            }
+        }
+        all
+    }
+
+    /// Its name in the file.
+    pub(super) fn name(self, prefix: &str) -> String {
+        let of = match self.of {
+            Of::Quads => "quads",
+            Of::Pairs => "pairs",
+            Of::PairsOfBytes => "pairs_of_bytes",
+        };
+        let looped = if self.has_loop { "_looped" } else { "" };
+        let apart = if self.is_apart { "_apart" } else { "" };
+        format!("{prefix}_across{}_{}_{of}{looped}{apart}", self.columns, self.rest)
+    }
+
+    /// Its arguments behind those that all have.
+    pub(super) fn arguments(self, turns: usize, tiles: &Tiles) -> String {
+        let beyond = (tiles.step - tiles.columns * tiles.abreast) * if self.of == Of::PairsOfBytes { 2 } else { 4 };
+        let mut text = String::new();
+        for (_, value) in [(self.has_loop, turns), (self.is_apart, beyond)].into_iter().filter(|(has, _)| *has) {
+            let _ = write!(text, ", {value}");
+        }
+        text
+    }
+
+    /// Its head and its body; the types of four lanes of f32 and of their bits are called so.
+    pub(super) fn head_and_body(self, prefix: &str, isa: &Isa, [float, bits]: [&str; 2]) -> (String, String) {
+        let how = isa.c_across.expect("emit: what adds across lanes has a text");
+        let weights = if self.of == Of::PairsOfBytes { "uint16_t" } else { "float" };
+        let others = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
+        let others = || others.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
+        let params: String = others().map(|name| format!(", size_t {name}")).collect();
+        let (name, inline) = (self.name(prefix), format!("{}_INLINE", prefix.to_ascii_uppercase()));
+        let head =
+            format!("{inline} void {name}(const {weights} *weights, const float *elements, float *to{params}) {{");
+        let sums: Vec<_> = (0..self.columns).map(|column| format!("sum{column}")).collect();
+        let meets = self.columns == 4;
+        let mut body = format!("    uint32_t {};\n", sums.join(", "));
+        if meets {
+            let _ = writeln!(body, "    {bits} all;");
+        }
+        body.push_str("    __asm__ volatile(\n");
+        let lines = self.lines(&how, &sums, isa.rows);
+        for (at, line) in lines.iter().enumerate() {
+            let end = if at + 1 < lines.len() { "\\n\\t" } else { "" };
+            let _ = writeln!(body, "        \"{line}{end}\"");
+        }
+        let mut outputs: Vec<_> =
+            ["weights", "elements"].iter().map(|name| format!("[{name}]\"+r\"({name})")).collect();
+        outputs.extend(sums.iter().map(|sum| format!("[{sum}]\"{}\"({sum})", how.sum)));
+        outputs.extend(meets.then(|| "[all]\"=w\"(all)".to_owned()));
+        let inputs: Vec<_> = others().map(|name| format!("[{name}]\"r\"({name})")).collect();
+        let _ = writeln!(body, "        : {}", outputs.join(", "));
+        let _ = writeln!(body, "        : {}", inputs.join(", "));
+        let _ = writeln!(body, "        : {});", how.clobbered);
+        match meets {
+            true => {
+                let _ = writeln!(body, "    *({float}_in_memory *)to = ({float})all;");
+            }
+            false => {
+                for (column, sum) in sums.iter().enumerate() {
+                    let _ = writeln!(body, "    to[{column}] = {prefix}_from_bits({sum});");
+                }
+            }
+        }
+        (wrap::lines(&head), body)
+    }
+
+    /// Its instructions.
+    fn lines(self, how: &CAcross, sums: &[String], at_once: usize) -> Vec<String> {
+        let (first, next, load) = match self.of {
+            Of::Quads => (how.quads, how.add_quads, how.weights),
+            Of::Pairs => (how.pairs, how.add_pairs, how.weights),
+            Of::PairsOfBytes => (how.pairs, how.add_pairs, how.pairs_of_bytes),
+        };
+        let of_sum = |template: &str, sum: &String| template.replace("{0}", sum);
+        let mut lines = Vec::new();
+        let row = |lines: &mut Vec<String>, multiply: &str| {
+            lines.push(how.elements.to_owned());
+            for sum in sums {
+                lines.extend([load.to_owned(), of_sum(multiply, sum)]);
+            }
+            lines.extend(self.is_apart.then(|| how.beyond.to_owned()));
+        };
+        if self.rest == 0 {
+            lines.extend(sums.iter().map(|sum| of_sum(how.zero, sum)));
+        }
+        (0..self.rest).for_each(|at| row(&mut lines, if at == 0 { first } else { next }));
+        if self.has_loop {
+            lines.push(how.begin.to_owned());
+            (0..at_once).for_each(|_| row(&mut lines, next));
+            lines.push(how.end.to_owned());
+        }
+        if sums.len() == 4 {
+            lines.extend(how.meet.map(str::to_owned));
+        }
+        lines
+    }
+}
