@@ -47,10 +47,9 @@ pub fn formula(model: &ValidModel, profile: &Profile) -> Vec<String> {
         ),
     ];
     if any_integers {
-        lines.push(
-            "q: what rounding to whole numbers changes at most, of the largest of a row of w and r, of x and v:"
-                .to_owned(),
-        );
+        let rounded = "q: what rounding to whole numbers changes at most, of the largest of a row of w and r, of x and v; there is no bound \
+                       where sum |w| + I q(w) or sum |r| + H q(r) is 1e34 or more:";
+        lines.push(rounded.to_owned());
     }
     let error = |a: Activation| error_text(a, profile);
     let range = |a: Activation| range_text(a, profile);
