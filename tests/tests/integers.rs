@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::encoding::Loss;
+use cellc::internals::model::Parameter;
 use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;
 use cellc::{Arithmetic, Options, WeightFormat};
@@ -554,6 +555,66 @@ fn whole_numbers_in_windows_stay_what_they_are() {
             for isa in 0..subject.isas().count() {
                 as_asked(&subject, isa, &subject.calls[0]);
                 assert_eq!(subject.interpret(isa, &subject.calls[0]), right, "{} {arithmetic:?}", subject.name);
+            }
+            // the scale of a channel is none where one element is no number
+            let mut call = subject.calls[0].clone();
+            call[0][0] = f32::NAN;
+            let compared = Compared::step(&subject, 0, &call, &mut subject.variables());
+            let (channel, others) = compared.limits.results[0].split_at(right[0].len() / 12);
+            assert!(channel.iter().all(|bound| *bound == f64::INFINITY), "{}: {channel:?}", subject.name);
+            assert!(others.iter().all(|bound| bound.is_finite()), "{}: {others:?}", subject.name);
+        }
+    }
+}
+
+/// A dense layer, a cell that is given its weights or has them as constants, and a depthwise convolution, whose weights are so large.
+fn of_size(arithmetic: Arithmetic, weights: f32, given: bool) -> Subject {
+    let mut random = Random::new(5);
+    let mut file = ModelFile::default();
+    let mut drawn = |count: usize| random.even(count, 1.0).into_iter().map(|w| w * weights).collect::<Vec<_>>();
+    let [x, h] = [("x", 24), ("h", 9)].map(|(name, len)| file.parameter(name, &[1, len]));
+    let matrix = file.constant(&[9, 24], Stored::F32, drawn(9 * 24).into_iter());
+    let data = "transpose_a=\"false\" transpose_b=\"true\"";
+    let y = file.operation("MatMul", "opset1", data, &[&x, &matrix], &[1, 9]);
+    file.result(&y);
+    let shapes = [vec![9, 24], vec![9, 9], vec![9]];
+    let tensors = shapes.map(|shape| match given {
+        true => file.parameter("", &shape),
+        false => file.constant(&shape, Stored::F32, drawn(shape.iter().product()).into_iter()),
+    });
+    let inputs: Vec<&Port> = [&x, &h].into_iter().chain(&tensors).collect();
+    let data = "hidden_size=\"9\" activations=\"relu\"";
+    let y = file.operations("RNNCell", "opset3", data, &inputs, &[vec![1, 9]]).remove(0);
+    file.result(&y);
+    let x = file.parameter("plane", &WINDOWS[0].x());
+    WINDOWS[0].push(&mut file, &x, drawn);
+    compiled(&format!("size_{weights:e}"), file, Options { arithmetic, ..Options::default() }, 7)
+}
+
+/// Where a product with a scale may overflow there is no bound, and what underflows is within it: weights and inputs of every size.
+#[test]
+fn bounds_hold_for_weights_and_inputs_of_any_size() {
+    const SIZES: [f32; 8] = [1e-45, 1e-43, 1e-38, 1e-30, 1.0, 1e30, 1e34, 3e38];
+    let near = |size: f32| (1e-10..=1e30).contains(&size);
+    for (arithmetic, _) in INTEGERS {
+        for (weights, given) in SIZES.into_iter().flat_map(|weights| [(weights, true), (weights, false)]) {
+            let subject = of_size(arithmetic, weights, given);
+            for x in SIZES {
+                let mut random = Random::new(3);
+                let values = |parameter: &Parameter| {
+                    let size = if parameter.weight { weights } else { x };
+                    let drawn = random.even(parameter.shape.iter().product(), 1.0);
+                    drawn.into_iter().map(|v| v * size).collect::<Vec<_>>()
+                };
+                let call: Vec<_> = subject.model().parameters.iter().map(values).collect();
+                let compared = Compared::step(&subject, 0, &call, &mut subject.variables());
+                for (at, found, right, limit) in compared.elements() {
+                    let holds = limit == f64::INFINITY || (found - right).abs() <= limit;
+                    let what = format!("{arithmetic:?}, weights {weights:e}, x {x:e}, {at:?}");
+                    assert!(holds, "{what}: {found:e}, not {right:e}, bound {limit:e}");
+                    let is_claimed = !near(weights) || !near(x) || weights * x > 1e31 || limit.is_finite();
+                    assert!(is_claimed, "{what}: no bound");
+                }
             }
         }
     }

@@ -199,9 +199,9 @@ impl<'a> MatrixRow<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
     }
 
-    /// The length of x, where it multiplies that.
+    /// The length of x, or of a window of it, where it multiplies that.
     pub(crate) fn x_len(&self) -> Option<usize> {
-        (self.of == Operand::X).then_some(self.len)
+        (self.of != Operand::H).then_some(self.len)
     }
 
     /// Whether the values that it multiplies are rounded already.
