@@ -213,11 +213,11 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
             part(code, "code")
         ),
     ];
-    let Ram { state, scratch, packed_weights, stack, total } = cost.ram;
+    let Ram { state, isa, scratch, packed_weights, stack, total } = cost.ram;
     let packed =
         if packed_weights > 0 { format!(", {} of packed weights", grouped(packed_weights)) } else { String::new() };
     lines.push(format!(
-        "RAM            {}: {} of state, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
+        "RAM            {}: {} of state, {isa} for the instruction set, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
         whole(total, stack.is_none()),
         grouped(state),
         grouped(scratch),
