@@ -168,6 +168,12 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
         _ => false,
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
+    let in_f32 = model.in_f32_by_reason(|layer| options.arithmetic_in(layer, None) != Arithmetic::F32);
+    let quoted = |layers: &[&str]| layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ");
+    let reasons: Vec<_> = in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
+    if !reasons.is_empty() {
+        lines.push(format!("Depthwise convolutions that stay f32: {}.", reasons.join("; ")));
+    }
     let packed = model.parameters.iter().any(|parameter| parameter.weight);
     if packed && layers.iter().any(|(arithmetic, _)| *arithmetic != Arithmetic::F32) {
         lines.push(ROUNDED_ROWS.to_owned());
@@ -198,7 +204,7 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
 
 /// What depthwise convolutions do.
 const WINDOWS: &str = "Depthwise convolutions multiply integers where their windows move element by element over 8 positions or more: each channel of x is \
-                       rounded once to 16 bits, with one scale, and one that holds a value that is not finite becomes NaN. Others are f32.";
+                       rounded once to 16 bits, with one scale, and one that holds a value that is not finite becomes NaN.";
 
 /// What packing does.
 const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to whole numbers times a scale of its own, as cellc rounds weights that it knows: the results have the same \

@@ -141,6 +141,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--range=-1"], &["a magnitude from 0 that f32 holds"]),
         (&[gru, "-o", "gru.rs", "--range", "-1"], &["a magnitude from 0 that f32 holds"]),
         (&[gru, "gru.rs"], &["'gru.rs'", "one model"]),
+        (&[gru, "-o", "gru.rs", "--clock=80MHz"], &["'--clock'", "it is an option of cellc inspect"]),
         (&["chek", gru], &["run, check, inspect and bench, come first"]),
         (&["-o", "gru.rs", "check", gru], &["run, check, inspect and bench, come first"]),
         (&["run", gru], &["<--inputs <FOLDER>|--input <NAME=FILE>>"]),
@@ -158,6 +159,11 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
     ] {
         place.cellc(arguments).failed(2, words);
         assert_eq!(place.files(), ["folder"], "{arguments:?}");
+    }
+    // what is spelled otherwise is not meant
+    for (target, is_similar) in [("esp32", false), ("riscv23", true)] {
+        let done = place.cellc([gru, "-o", "gru.rs", "--target", target]).failed(2, &["possible values"]);
+        assert_eq!(done.stderr.contains("similar"), is_similar, "{}", done.stderr);
     }
 }
 
@@ -1227,6 +1233,8 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     assert_eq!(cost["multiply_adds"], 3 * 128 * (16 + 128));
     assert_eq!(cost["flash"]["weights"], 4 * (3 * 128 * (16 + 128) + 4 * 128));
     assert_eq!(cost["ram"]["state"], 4 * 128);
+    let parts = ["state", "isa", "scratch", "packed_weights", "stack"].map(|part| number(&cost["ram"][part]));
+    assert_eq!((parts[1], number(&cost["ram"]["total"])), (4, parts.iter().sum()));
     assert_eq!(cost["ram"]["scratch"], 4 * (16 + 128));
     assert!(cost["measured_by"].is_null());
     // of the order of what is known

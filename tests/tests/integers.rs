@@ -3,9 +3,13 @@
 use std::path::Path;
 
 use cellc::internals::bound::{Profile, bound};
+use cellc::internals::compile::compile;
 use cellc::internals::encoding::Loss;
+use cellc::internals::front::openvino;
+use cellc::internals::model::Parameter;
 use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;
+use cellc::internals::report::Report;
 use cellc::{Arithmetic, Options, WeightFormat};
 use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
@@ -137,7 +141,7 @@ fn layers_without_a_matrix_are_refused() {
         let arithmetic_of = layers.iter().map(|layer| ((*layer).to_owned(), Arithmetic::Int8)).collect();
         let options = Options { arithmetic_of, ..Options::default() };
         let case = corpus::case("torch_gru2_head_static");
-        let Err(problems) = cellc::internals::compile::compile(&case.model, &options) else { panic!("{layers:?}") };
+        let Err(problems) = compile(&case.model, &options) else { panic!("{layers:?}") };
         problems.to_string()
     };
     let said = refused(&["gru", "__module.r/aten::gru/Squeeze"]);
@@ -157,7 +161,7 @@ fn layers_without_a_matrix_are_refused() {
 fn quantised_weights_are_kept() {
     let lost = |case: &str, arithmetic: Arithmetic| {
         let options = Options { arithmetic, ..Options::default() };
-        let compilation = cellc::internals::compile::compile(&corpus::case(case).model, &options).expect("it compiles");
+        let compilation = compile(&corpus::case(case).model, &options).expect("it compiles");
         let header = compilation.header.join(" ");
         let [loss] = Loss::of(&compilation.model, &options)[..] else { panic!("{case}: one format") };
         assert_eq!(header.contains("lossless"), loss.exact == loss.weights, "{header}");
@@ -290,7 +294,7 @@ fn formats_of_f32_are_refused_for_weights_of_run_time() {
     for (arithmetic, refused) in [(Arithmetic::F32, true), (Arithmetic::Int8, false)] {
         let options = Options { arithmetic, weight_format: WeightFormat::Int8, ..Options::default() };
         let case = corpus::case("gru_cell_params");
-        match cellc::internals::compile::compile(&case.model, &options) {
+        match compile(&case.model, &options) {
             Ok(_) => assert!(!refused),
             Err(problems) => {
                 let said = problems.to_string();
@@ -555,7 +559,124 @@ fn whole_numbers_in_windows_stay_what_they_are() {
                 as_asked(&subject, isa, &subject.calls[0]);
                 assert_eq!(subject.interpret(isa, &subject.calls[0]), right, "{} {arithmetic:?}", subject.name);
             }
+            // the scale of a channel is none where one element is no number
+            let mut call = subject.calls[0].clone();
+            call[0][0] = f32::NAN;
+            let compared = Compared::step(&subject, 0, &call, &mut subject.variables());
+            let (channel, others) = compared.limits.results[0].split_at(right[0].len() / 12);
+            assert!(channel.iter().all(|bound| *bound == f64::INFINITY), "{}: {channel:?}", subject.name);
+            assert!(others.iter().all(|bound| bound.is_finite()), "{}: {others:?}", subject.name);
         }
+    }
+}
+
+/// A dense layer, a cell that is given its weights or has them as constants, and a depthwise convolution, whose weights are so large.
+fn of_size(arithmetic: Arithmetic, weights: f32, given: bool) -> Subject {
+    let mut random = Random::new(5);
+    let mut file = ModelFile::default();
+    let mut drawn = |count: usize| random.even(count, 1.0).into_iter().map(|w| w * weights).collect::<Vec<_>>();
+    let [x, h] = [("x", 24), ("h", 9)].map(|(name, len)| file.parameter(name, &[1, len]));
+    let matrix = file.constant(&[9, 24], Stored::F32, drawn(9 * 24).into_iter());
+    let data = "transpose_a=\"false\" transpose_b=\"true\"";
+    let y = file.operation("MatMul", "opset1", data, &[&x, &matrix], &[1, 9]);
+    file.result(&y);
+    let shapes = [vec![9, 24], vec![9, 9], vec![9]];
+    let tensors = shapes.map(|shape| match given {
+        true => file.parameter("", &shape),
+        false => file.constant(&shape, Stored::F32, drawn(shape.iter().product()).into_iter()),
+    });
+    let inputs: Vec<&Port> = [&x, &h].into_iter().chain(&tensors).collect();
+    let data = "hidden_size=\"9\" activations=\"relu\"";
+    let y = file.operations("RNNCell", "opset3", data, &inputs, &[vec![1, 9]]).remove(0);
+    file.result(&y);
+    let x = file.parameter("plane", &WINDOWS[0].x());
+    WINDOWS[0].push(&mut file, &x, drawn);
+    compiled(&format!("size_{weights:e}"), file, Options { arithmetic, ..Options::default() }, 7)
+}
+
+/// Where a product with a scale may overflow there is no bound, and what underflows is within it: weights and inputs of every size.
+#[test]
+fn bounds_hold_for_weights_and_inputs_of_any_size() {
+    const SIZES: [f32; 8] = [1e-45, 1e-43, 1e-38, 1e-30, 1.0, 1e30, 1e34, 3e38];
+    let near = |size: f32| (1e-10..=1e30).contains(&size);
+    for (arithmetic, _) in INTEGERS {
+        for (weights, given) in SIZES.into_iter().flat_map(|weights| [(weights, true), (weights, false)]) {
+            let subject = of_size(arithmetic, weights, given);
+            for x in SIZES {
+                let mut random = Random::new(3);
+                let values = |parameter: &Parameter| {
+                    let size = if parameter.weight { weights } else { x };
+                    let drawn = random.even(parameter.shape.iter().product(), 1.0);
+                    drawn.into_iter().map(|v| v * size).collect::<Vec<_>>()
+                };
+                let call: Vec<_> = subject.model().parameters.iter().map(values).collect();
+                let compared = Compared::step(&subject, 0, &call, &mut subject.variables());
+                for (at, found, right, limit) in compared.elements() {
+                    let holds = limit == f64::INFINITY || (found - right).abs() <= limit;
+                    let what = format!("{arithmetic:?}, weights {weights:e}, x {x:e}, {at:?}");
+                    assert!(holds, "{what}: {found:e}, not {right:e}, bound {limit:e}");
+                    let is_claimed = !near(weights) || !near(x) || weights * x > 1e31 || limit.is_finite();
+                    assert!(is_claimed, "{what}: no bound");
+                }
+            }
+        }
+    }
+}
+
+/// A depthwise convolution that stays f32 is named with the reason where integers are asked for, and refused where they are asked for it alone.
+#[test]
+fn convolutions_that_stay_f32_say_so() {
+    for (size, taps, stride, why) in
+        [(40, 9, 2, "windows with strides"), (9, 4, 1, "fewer than 8 positions"), (40, 1, 1, "windows of one element")]
+    {
+        let mut file = ModelFile::default();
+        let x = file.parameter("x", &[1, 6, size]);
+        let w = file.constant(&[6, 1, 1, taps], Stored::F32, Random::new(1).even(6 * taps, 1.0).into_iter());
+        let data = format!("strides=\"{stride}\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\"");
+        let out = [1, 6, (size - taps) / stride + 1];
+        let y = file.operation("GroupConvolution", "opset1", &data, &[&x, &w], &out);
+        file.result(&y);
+        let weights = Some(("net.bin", file.weights.clone()));
+        let (model, _) = openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
+        let compiled = |arithmetic: Arithmetic, arithmetic_of: Vec<(String, Arithmetic)>| {
+            compile(&model, &Options { arithmetic, arithmetic_of, ..Options::default() })
+        };
+        let compilation = compiled(Arithmetic::Int8, Vec::new()).expect("it compiles");
+        let [(layer, own)] = &compilation.model.in_f32[..] else { panic!("{:?}", compilation.model.in_f32) };
+        let said = format!("Depthwise convolutions that stay f32: \"{layer}\" ({why}).");
+        assert!(compilation.header.join(" ").contains(&said), "{said}: {:?}", compilation.header);
+        let report = Report::new(&model, &compilation, 0, None);
+        assert_eq!((report.in_f32[0].why, &report.in_f32[0].layers), (*own, &vec![layer.clone()]));
+        let in_f32 = compiled(Arithmetic::F32, Vec::new()).expect("it compiles");
+        assert!(!in_f32.header.join(" ").contains("stay f32"), "{:?}", in_f32.header);
+        compiled(Arithmetic::F32, vec![(layer.clone(), Arithmetic::F32)]).expect("it is f32");
+        let Err(problems) = compiled(Arithmetic::F32, vec![(layer.clone(), Arithmetic::Int16)]) else {
+            panic!("{why}")
+        };
+        let said = format!("\"{layer}\", a depthwise convolution that stays f32 ({why})");
+        assert!(problems.to_string().contains(&said), "{problems}");
+    }
+}
+
+/// What the header says of the bytes of weights, and what `inspect` says of arithmetics that are one and the same.
+#[test]
+fn depthwise_convolutions_have_16_bits_in_either_arithmetic_of_8() {
+    let mut file = ModelFile::default();
+    let x = file.parameter("x", &WINDOWS[0].x());
+    WINDOWS[0].push(&mut file, &x, |count| Random::new(1).even(count, 1.0));
+    let weights = Some(("net.bin", file.weights.clone()));
+    let (model, _) = openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
+    for (arithmetic, said) in [
+        (Arithmetic::Int8, "Weights of depthwise convolutions are rounded as int8 and stored in 16 bits: "),
+        (Arithmetic::Int16, "Weights of depthwise convolutions are stored as int16: "),
+    ] {
+        let compilation = compile(&model, &Options { arithmetic, ..Options::default() }).expect("it compiles");
+        assert!(compilation.header.join(" ").contains(said), "{:?}", compilation.header);
+        let arithmetics = Report::new(&model, &compilation, 0, None).arithmetics.expect("a table");
+        let place = |name: &str| arithmetics.names.iter().position(|own| *own == name).expect("a column");
+        let in_8_bits = (place("int8"), place("int8x16"));
+        assert_eq!(arithmetics.same, [in_8_bits]);
+        assert!(!arithmetics.without_gain.contains(&in_8_bits), "{arithmetics:?}");
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Work {
     Iteration,
     /// A window that an iteration moves on.
     Window,
+    /// One that overlaps the window of the iteration before, as those of taps do, in loops so deep that registers are short.
+    Overlap,
     /// A choice between two blocks.
     Branch,
     /// An instruction that loads vectors of f32, as many neighbours as the instruction set has it.
@@ -67,13 +69,14 @@ pub enum Work {
 
 impl Work {
     /// All, in order.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Step,
         Self::Kernel,
         Self::Kept,
         Self::Loop,
         Self::Iteration,
         Self::Window,
+        Self::Overlap,
         Self::Branch,
         Self::Load,
         Self::LoadHalf,

@@ -7,8 +7,7 @@ use super::ErrorAnalysis;
 use super::value::Value;
 use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, Row, State, StepInputs, steps_of};
 use crate::model::{PointwiseFunction, TopK, ValidCell};
-use crate::options::{self, WeightFormat};
-use crate::reference::{FLOAT64, Float64, order, place_of};
+use crate::reference::{self, FLOAT64, Float64, order, place_of};
 
 /// What errors of float64 are small against.
 const MARGIN: f64 = 1e-9;
@@ -79,6 +78,8 @@ fn together(exact: Vec<f64>, values: Vec<Value>) -> Vec<AtPoint> {
 
 impl Arithmetic for AtOneInput {
     type Value = AtPoint;
+    /// For the exact values, and for what is known of them.
+    type Row<'r> = (reference::Encoded<'r>, super::Encoded<'r>);
 
     fn given(&self, number: f64) -> AtPoint {
         AtPoint::new(number, self.0.given(number))
@@ -130,17 +131,19 @@ impl Arithmetic for AtOneInput {
         Some(together(self.exact().rounded(layer, taps, &exact)?, self.0.rounded(layer, taps, &known)?))
     }
 
-    fn row(&self, row: MatrixRow<'_>, values: &[AtPoint]) -> AtPoint {
+    fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r> {
+        (self.exact().encoded(row), self.0.encoded(row))
+    }
+
+    fn row(&self, (of_exact, of_known): &Self::Row<'_>, values: &[AtPoint]) -> AtPoint {
         let (exact, known) = apart(values);
         if known.iter().all(|v| v.is_exact())
-            && self.0.profile.weights == WeightFormat::F32
-            && self.0.profile.products.of(row.layer, row.gate) == options::Arithmetic::F32
-            && self.0.profile.products.own_format(row.layer).is_none()
-            && is_whole(row.weights().zip(exact.iter().copied()))
+            && of_known.stored.is_none()
+            && is_whole(of_known.row.weights().zip(exact.iter().copied()))
         {
-            return self.constant(self.exact().row(row, &exact));
+            return self.constant(self.exact().row(of_exact, &exact));
         }
-        AtPoint::new(self.exact().row(row, &exact), self.0.row(row, &known))
+        AtPoint::new(self.exact().row(of_exact, &exact), self.0.row(of_known, &known))
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (AtPoint, AtPoint)>) -> AtPoint {

@@ -37,7 +37,7 @@ use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
     ValidModel, ValidNode, ValidOp,
 };
-use crate::options::{Accuracy, Options, Products, WeightFormat};
+use crate::options::{Accuracy, Multiples, Options, Products, WeightFormat};
 use crate::plan;
 use at_point::AtOneInput;
 
@@ -191,6 +191,7 @@ struct ErrorAnalysis {
 
 impl Arithmetic for ErrorAnalysis {
     type Value = Value;
+    type Row<'r> = Encoded<'r>;
 
     fn given(&self, number: f64) -> Value {
         Value::within(number.abs())
@@ -266,40 +267,49 @@ impl Arithmetic for ErrorAnalysis {
     fn rounded(&self, layer: &str, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
         let range = self.profile.products.of(layer, None).of_windows().largest(taps)?;
         let own = self.profile.products.x_of(layer, None, Some(taps));
-        let each = own.map_or_else(|| rounding(channel, range), |x| x.off);
+        // one that is no number makes the scale none
+        let each = match channel.iter().all(|v| v.is_bounded()) {
+            true => own.map_or_else(|| rounding(channel, range), |x| x.off),
+            false => f64::INFINITY,
+        };
         Some(channel.iter().map(|v| v.off_by(each)).collect())
     }
 
-    fn row(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
+    fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
         let arithmetic = self.profile.products.of(row.layer, row.gate);
-        let weights = row.weights();
+        let arithmetic = if row.is_of_rounded() { arithmetic.of_windows() } else { arithmetic };
         let format = match self.profile.products.own_format(row.layer) {
             Some(own) => own,
             None => arithmetic.stored(self.profile.weights),
         };
+        let stored = (format != WeightFormat::F32).then(|| {
+            let weights: Vec<f32> = row.weights().map(|w| w as f32).collect();
+            let stored = Stored::new(format, &weights);
+            let errors = stored.errors(&weights).collect();
+            (stored, errors)
+        });
+        let own = self.profile.products.x_of(row.layer, row.gate, row.x_len());
+        let range = own.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
+        Encoded { row, stored, own, range }
+    }
+
+    fn row(&self, encoded: &Encoded<'_>, values: &[Value]) -> Value {
+        let Encoded { row, stored, range, .. } = encoded;
+        let weights = row.weights();
         let most = weights.len() + JOINS + usize::from(!self.profile.fused);
         let known = |w: f64| Value::within(w.abs());
-        if format == WeightFormat::F32 {
+        let Some((stored, errors)) = stored else {
             return Value::terms(weights.map(known).zip(values.iter().copied()), most);
-        }
+        };
         // what is stored, then how far that is from the model
-        let weights: Vec<f32> = weights.map(|w| w as f32).collect();
-        let stored = Stored::new(format, &weights);
         let numbers = stored.values.iter().map(|w| known(f64::from(*w)));
         let sum = Value::terms(numbers.zip(values.iter().copied()), most);
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
-        let off = stored.errors(&weights).zip(values).map(|(error, v)| error * v.magnitude()).sum();
+        let off = errors.iter().zip(values).map(|(error, v)| error * v.magnitude()).sum();
         let sum = sum.off_by(off);
-        if row.is_of_rounded() {
-            return sum.rounded();
-        }
-        match (self.profile.products.x_of(row.layer, row.gate, row.x_len()), arithmetic.largest(values.len())) {
-            (Some(x), _) => {
-                let magnitudes: f64 = stored.values.iter().map(|w| f64::from(w.abs())).sum();
-                sum.off_by(magnitudes * f64::from(stored.scale.unwrap_or(1.0)) * x.off).rounded()
-            }
-            (None, Some(range)) => sum.off_by(quantised(&stored, values, range)).rounded(),
-            (None, None) => sum,
+        match range {
+            None => sum,
+            Some(range) => sum.off_by(encoded.in_integers(stored, *range, values)).rounded(),
         }
     }
 
@@ -353,19 +363,46 @@ impl Arithmetic for ErrorAnalysis {
     }
 }
 
-/// How far a sum over values that are rounded to whole numbers of a range may be from that over the values.
-fn quantised(row: &Stored, values: &[Value], range: u16) -> f64 {
-    let magnitudes: f64 = row.values.iter().map(|w| f64::from(w.abs())).sum();
-    magnitudes * f64::from(row.scale.unwrap_or(1.0)) * rounding(values, range)
+/// A row of a matrix.
+struct Encoded<'r> {
+    row: MatrixRow<'r>,
+    /// Its numbers, and how far each is from the weight that it stands for; `None`: it is f32.
+    stored: Option<(Stored, Vec<f64>)>,
+    /// Of which whole numbers what it multiplies is multiples.
+    own: Option<Multiples>,
+    /// Up to what whole number its vectors become integers, if they do.
+    range: Option<u16>,
+}
+
+impl Encoded<'_> {
+    /// How far a sum over values that become whole numbers up to a range, or are such numbers times a scale already, may be from that over the values. Infinite where the sum of whole
+    /// numbers times the row's scale may overflow, whatever the scale of the values is.
+    fn in_integers(&self, stored: &Stored, range: u16, values: &[Value]) -> f64 {
+        let scale = f64::from(stored.scale.unwrap_or(1.0));
+        let magnitudes = scale * stored.values.iter().map(|w| f64::from(w.abs())).sum::<f64>();
+        if magnitudes * f64::from(range) * (1.0 + 4.0 * U) > f64::from(f32::MAX) {
+            return f64::INFINITY;
+        }
+        let is_of_rounded = self.row.is_of_rounded();
+        let each = match self.own {
+            Some(x) => x.off,
+            None if is_of_rounded => values.iter().map(|v| v.error()).fold(0.0, f64::max),
+            None => rounding(values, range),
+        };
+        // a rounded value is off by half of its scale at least; the product with the row's scale may underflow
+        let of_values = self.own.map_or(2.0 * each, |x| f64::from(x.scale));
+        let rounded = if is_of_rounded { 0.0 } else { magnitudes * each };
+        rounded + of_values * UNDERFLOW
+    }
 }
 
 /// How far each of some values may be from what it is rounded to.
 ///
 /// With `m` their largest magnitude, `inv = range / m` and `s = m / range`, each is `s` times `v inv` rounded to a whole number: off by half of
-/// `s`, and by four roundings of the whole.
+/// `s`, and by four roundings of the whole. `inv` may underflow.
 fn rounding(values: &[Value], range: u16) -> f64 {
     let most = values.iter().map(|v| v.magnitude()).fold(f64::from(LEAST_LARGEST), f64::max);
-    most * (0.5 / f64::from(range) + 4.0 * U) * (1.0 + 4.0 * U)
+    most * ((0.5 + most * UNDERFLOW) / f64::from(range) + 4.0 * U) * (1.0 + 4.0 * U)
 }
 
 impl ErrorAnalysis {
@@ -471,7 +508,7 @@ impl Gates<'_> {
 
     /// The terms of one row of a matrix, once they have become part of a sum.
     fn terms(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
-        self.analysis.row(row, values)
+        self.analysis.row(&self.analysis.encoded(row), values)
     }
 
     /// A bias, once it has become part of a sum.

@@ -122,9 +122,27 @@ fn foreign_model(error: &clap::Error) -> Option<Diagnostics> {
     formats::recognise(Path::new(&model)).err()
 }
 
-/// clap takes a second word that it does not expect for a subcommand, whatever it says: this says what it is.
-fn named(error: clap::Error) -> clap::Error {
+/// clap takes a second word that it does not expect for a subcommand, whatever it says: this says what it is; and of an option that other commands have, which. Of names with another
+/// first letter none is similar.
+fn named(mut error: clap::Error) -> clap::Error {
     let mut command = CommandLine::command();
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    {
+        let has = |of: &&clap::Command| of.get_arguments().any(|own| own.get_long() == option.strip_prefix("--"));
+        let others: Vec<_> =
+            command.get_subcommands().filter(has).map(|of| format!("cellc {}", of.get_name())).collect();
+        if !others.is_empty() {
+            let message = format!("unexpected argument '{option}': it is an option of {}", others.join(" and "));
+            return command.error(ErrorKind::UnknownArgument, message);
+        }
+    }
+    if let (Some(ContextValue::String(value)), Some(ContextValue::String(similar))) =
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::SuggestedValue))
+        && value.chars().next() != similar.chars().next()
+    {
+        error.remove(ContextKind::SuggestedValue);
+    }
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if command.find_subcommand(word).is_none() => {
             let message = format!(

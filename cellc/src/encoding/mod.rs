@@ -119,6 +119,8 @@ pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
 pub struct Loss {
     /// How they are stored.
     pub format: WeightFormat,
+    /// Whether they are the weights of depthwise convolutions, which have 16 bits also where they are rounded to 8.
+    pub is_windows: bool,
     /// The largest distance of a weight, over the largest weight of its row; 0: none is changed.
     pub largest: f64,
     /// How many weights there are.
@@ -128,7 +130,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Of all matrices that cells and dense layers multiply with, those of each format but f32 by themselves.
+    /// Of all matrices that cells and dense layers multiply with, those of each format but f32 by themselves; and of the weights of depthwise convolutions.
     pub fn of(model: &ValidModel, options: &Options) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
@@ -136,8 +138,10 @@ impl Loss {
             if format == WeightFormat::F32 {
                 continue;
             }
-            let at = formats.iter().position(|loss| loss.format.name() == format.name()).unwrap_or_else(|| {
-                formats.push(Self { format, ..Self::default() });
+            let is_windows = matrix.is_windows;
+            let is_same = |loss: &Self| (loss.format.name(), loss.is_windows) == (format.name(), is_windows);
+            let at = formats.iter().position(is_same).unwrap_or_else(|| {
+                formats.push(Self { format, is_windows, ..Self::default() });
                 formats.len() - 1
             });
             formats[at].add(&matrix);
@@ -163,7 +167,13 @@ impl Loss {
 impl Display for Loss {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { largest, weights, exact, .. } = self;
-        write!(f, "Matrices are stored as {}: ", self.format.name())?;
+        let what = if self.is_windows { "Weights of depthwise convolutions" } else { "Matrices" };
+        match self.format {
+            WeightFormat::Int8Pair if self.is_windows => {
+                write!(f, "{what} are rounded as int8 and stored in 16 bits: ")?
+            }
+            format => write!(f, "{what} are stored as {}: ", format.name())?,
+        }
         match exact == weights {
             true => write!(f, "lossless, all {weights} weights are what they are in the model."),
             false => write!(

@@ -177,6 +177,7 @@ impl Counting<'_> {
                 let mut inner = self.block(body);
                 inner.add(Work::Iteration, 1.0);
                 inner.add(Work::Window, walks.len() as f64);
+                inner.add(Work::Overlap, walks.iter().filter(|walk| walk.step < walk.len).count() as f64);
                 sum.add_all(&inner, if self.text { 1.0 } else { *count as f64 });
                 sum.add(Work::Loop, 1.0);
             }

@@ -16,6 +16,8 @@ pub(crate) mod written;
 pub(crate) trait Arithmetic {
     /// In place of a number.
     type Value: Clone + PartialEq;
+    /// In place of a row of a matrix.
+    type Row<'r>;
 
     /// A number that is given: an element of a Parameter or variable.
     fn given(&self, number: f64) -> Self::Value;
@@ -61,8 +63,11 @@ pub(crate) trait Arithmetic {
     /// which all its windows share. `None`: as they are.
     fn rounded(&self, layer: &str, taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
 
+    /// A row of a matrix as it is stored: worked out once for all vectors that it multiplies.
+    fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r>;
+
     /// The products of a row of a matrix with as many values, summed up in order.
-    fn row(&self, row: MatrixRow<'_>, values: &[Self::Value]) -> Self::Value;
+    fn row(&self, row: &Self::Row<'_>, values: &[Self::Value]) -> Self::Value;
 
     /// The sum of products, in order.
     fn dot(&self, terms: impl ExactSizeIterator<Item = (Self::Value, Self::Value)>) -> Self::Value;
@@ -199,9 +204,9 @@ impl<'a> MatrixRow<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
     }
 
-    /// The length of x, where it multiplies that.
+    /// The length of x, or of a window of it, where it multiplies that.
     pub(crate) fn x_len(&self) -> Option<usize> {
-        (self.of == Operand::X).then_some(self.len)
+        (self.of != Operand::H).then_some(self.len)
     }
 
     /// Whether the values that it multiplies are rounded already.
@@ -453,7 +458,8 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             stride,
             len: inputs,
         };
-        let element = |r: usize, j: usize| self.arithmetic.row(row(j), &x[r * inputs..][..inputs]);
+        let matrix: Vec<_> = (0..outputs).map(|j| self.arithmetic.encoded(row(j))).collect();
+        let element = |r: usize, j: usize| self.arithmetic.row(&matrix[j], &x[r * inputs..][..inputs]);
         (0..dense.rows * outputs).map(|k| element(k / outputs, k % outputs)).collect()
     }
 
@@ -483,6 +489,13 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
             Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
             _ => unreachable!("validate: weights of a convolution are constants"),
         };
+        let row = |m: usize| {
+            let of = Operand::Rounded;
+            MatrixRow { layer, gate: None, of, numbers, first: m * terms, stride: 1, len: terms }
+        };
+        let rounded = rounded.map(|rounded| {
+            (rounded, (0..groups * outputs).map(|m| self.arithmetic.encoded(row(m))).collect::<Vec<_>>())
+        });
         let element = |n: usize, m: usize, q: usize| {
             let first = (n * groups + m / outputs) * inputs;
             let inside = |tap: usize| {
@@ -490,11 +503,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 let on_line = at.and_then(|at| Some(at / line * (line - gap) + (at % line).checked_sub(gap)?));
                 on_line.filter(|at| *at < given)
             };
-            if let Some(rounded) = &rounded {
-                let of = Operand::Rounded;
-                let row = MatrixRow { layer, gate: None, of, numbers, first: m * terms, stride: 1, len: terms };
+            if let Some((rounded, rows)) = &rounded {
                 let values: Vec<_> = (0..terms).map(|k| rounded[first][inside(k).unwrap_or(given)].clone()).collect();
-                return self.arithmetic.row(row, &values);
+                return self.arithmetic.row(&rows[m], &values);
             }
             let term = |k: usize| {
                 let (channel, tap) = (first + k / offsets.len(), k % offsets.len());

@@ -701,6 +701,8 @@ pub struct ValidModel {
     pub values: Vec<ValidValue>,
     /// The operations, each after the ones it reads.
     pub nodes: Vec<ValidNode>,
+    /// Depthwise convolutions that no arithmetic multiplies in integers, by name, and why.
+    pub in_f32: Vec<(String, &'static str)>,
     /// Outputs, in document order.
     pub results: Vec<ResultValue>,
     /// What the struct holds between steps.
@@ -721,6 +723,18 @@ pub struct Steps {
 }
 
 impl ValidModel {
+    /// [`Self::in_f32`] by reason, of those that are asked for.
+    pub fn in_f32_by_reason(&self, asked: impl Fn(&str) -> bool) -> Vec<(&'static str, Vec<&str>)> {
+        let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
+        for (layer, why) in self.in_f32.iter().filter(|(layer, _)| asked(layer)) {
+            match reasons.iter_mut().find(|(known, _)| known == why) {
+                Some((_, layers)) => layers.push(layer),
+                None => reasons.push((why, vec![layer])),
+            }
+        }
+        reasons
+    }
+
     /// The shape of what `source` names.
     pub fn shape(&self, source: Source) -> &[usize] {
         match source {

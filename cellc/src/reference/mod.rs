@@ -68,6 +68,7 @@ impl Float64<'_> {
 
 impl Arithmetic for Float64<'_> {
     type Value = f64;
+    type Row<'r> = Encoded<'r>;
 
     fn given(&self, number: f64) -> f64 {
         number
@@ -102,14 +103,21 @@ impl Arithmetic for Float64<'_> {
         Some(numbers.into_iter().map(|number| number * scale).collect())
     }
 
-    fn row(&self, row: MatrixRow<'_>, values: &[f64]) -> f64 {
+    fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
+        let products = self.products.of(row.layer, row.gate);
+        let in_memory = self.memory.is_some() && row.place().is_some();
+        Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(products, row.weights())) }
+    }
+
+    fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
         let products = self.products.of(row.layer, row.gate);
         // multiples of a scale are not rounded once more
         let own = row.is_of_rounded() || self.products.x_of(row.layer, row.gate, row.x_len()).is_some();
         let of_vector = if own { options::Arithmetic::F32 } else { products };
-        match (self.memory, row.place()) {
-            (Some(memory), Some(place)) => memory.borrow_mut().row([products, of_vector], place, row, values),
-            _ => Multiplied::row(products, row.weights()).dot(&Multiplied::vector(of_vector, values)),
+        match (numbers, self.memory, row.place()) {
+            (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),
+            (None, Some(memory), Some(place)) => memory.borrow_mut().row([products, of_vector], place, *row, values),
+            (None, ..) => unreachable!("reference: a row is encoded, or in the memory"),
         }
     }
 
@@ -198,6 +206,13 @@ pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
 /// The place that is told of an element among the best: 0 of one that is NaN.
 pub(crate) fn place_of(at: usize, element: f64) -> f64 {
     if element.is_nan() { 0.0 } else { at as f64 }
+}
+
+/// A row of a matrix.
+pub(crate) struct Encoded<'r> {
+    row: MatrixRow<'r>,
+    /// `None`: the memory has them.
+    numbers: Option<Multiplied>,
 }
 
 /// Numbers as an arithmetic multiplies them, and what their products are multiplied by.
@@ -322,11 +337,11 @@ impl Gates<'_> {
     }
 
     fn wx(&self, gate: usize, j: usize) -> f64 {
-        self.arithmetic.row(self.weights.w(gate, j), self.x)
+        self.arithmetic.row(&self.arithmetic.encoded(self.weights.w(gate, j)), self.x)
     }
 
     fn rv(&self, gate: usize, j: usize, v: &[f64]) -> f64 {
-        self.arithmetic.row(self.weights.r(gate, j), v)
+        self.arithmetic.row(&self.arithmetic.encoded(self.weights.r(gate, j)), v)
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{kernels, layers, layers_by_value, operand};
 use crate::compile::{self, Compilation};
+use crate::model::{ValidModel, ValidOp};
 use crate::options::{Arithmetic, Options, WeightFormat};
 use crate::plan::plan;
 
@@ -30,8 +31,38 @@ pub struct Arithmetics {
     pub fastest: usize,
     /// See `fastest`.
     pub smallest: usize,
+    /// Those in which all layers multiply the same numbers, by place.
+    pub same: Vec<(usize, usize)>,
     /// Those for which a more exact one takes no more time and no more bytes, each with that one.
     pub without_gain: Vec<(usize, usize)>,
+}
+
+/// Layers that stay f32 whatever arithmetic is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InF32 {
+    /// Their names in the model.
+    pub layers: Vec<String>,
+    /// Why they do.
+    pub why: &'static str,
+}
+
+/// Those of a model.
+pub(super) fn in_f32(model: &ValidModel) -> Vec<InF32> {
+    let reason = |(why, layers): (&'static str, Vec<&str>)| InF32 {
+        layers: layers.into_iter().map(str::to_owned).collect(),
+        why,
+    };
+    model.in_f32_by_reason(|_| true).into_iter().map(reason).collect()
+}
+
+/// Whether all layers multiply the same numbers in 8 bits, whatever bits x has: where vectors are short, and in depthwise convolutions.
+fn is_same_in_8_bits(model: &ValidModel) -> bool {
+    let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
+    model.all_nodes().iter().all(|node| match &node.op {
+        ValidOp::Cell(cell) => is_same(cell.input_size) && is_same(cell.hidden_size),
+        ValidOp::Dense(dense) => is_same(dense.inputs),
+        _ => true,
+    })
 }
 
 /// What the layers of one kernel would cost.
@@ -80,8 +111,11 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         cycles: rows.iter().map(|row| row.costs[at].cycles).sum(),
     };
     let totals: Vec<_> = (0..ORDER.len()).map(total).collect();
+    let place = |arithmetic: Arithmetic| ORDER.iter().position(|own| *own == arithmetic);
+    let in_8_bits = place(Arithmetic::Int8).zip(place(Arithmetic::Int8x16));
+    let same: Vec<_> = in_8_bits.filter(|_| is_same_in_8_bits(model)).into_iter().collect();
     let without_gain = |at: usize| {
-        let (own, mut exacter) = (totals[at], (0..at).rev());
+        let (own, mut exacter) = (totals[at], (0..at).rev().filter(|other| !same.contains(&(at, *other))));
         let better = |other: &ArithmeticCost| {
             is_alike(other.cycles, own.cycles) && is_alike(other.weight_bytes as f64, own.weight_bytes as f64)
         };
@@ -97,6 +131,7 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         fastest: least(&totals, |cost| cost.cycles),
         smallest: least(&totals, |cost| cost.weight_bytes as f64),
         without_gain: (0..ORDER.len()).filter_map(without_gain).collect(),
+        same,
         rows,
         totals,
     })

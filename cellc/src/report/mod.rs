@@ -16,7 +16,7 @@ use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{Model, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
 use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
-pub use arithmetics::{ArithmeticCost, Arithmetics};
+pub use arithmetics::{ArithmeticCost, Arithmetics, InF32};
 use cost::{Cost, formula};
 pub use measured::Measured;
 pub use target::{Clock, Flash, Ram, TargetCost};
@@ -50,6 +50,8 @@ pub struct Report {
     pub on_target: Option<TargetCost>,
     /// What the layers that multiply with matrices would cost in each arithmetic; none where there are none, or weights are given at run time.
     pub arithmetics: Option<Arithmetics>,
+    /// The layers that stay f32 in each of them.
+    pub in_f32: Vec<InF32>,
     /// How cycles are estimated.
     pub formula: String,
 }
@@ -298,6 +300,7 @@ impl Report {
             totals,
             on_target: TargetCost::new(compilation, isa, measured),
             arithmetics: arithmetics::arithmetics(compilation, isa.name),
+            in_f32: arithmetics::in_f32(valid),
             formula: match plan.arch.instructions_of(isa) {
                 Some(known) => {
                     format!("cycles = instructions, an estimate for C by {} -O2, one a cycle", known.compiler)

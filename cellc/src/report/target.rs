@@ -51,6 +51,8 @@ pub struct Flash {
 pub struct Ram {
     /// What is kept between steps.
     pub state: u64,
+    /// Which instruction set the steps run on.
+    pub isa: u64,
     /// Intermediate values.
     pub scratch: u64,
     /// Weights that are packed at run time.
@@ -84,7 +86,9 @@ impl TargetCost {
         let constants = measured.map_or(known, |measured| measured.constants.max(known)) - estimate.weight_bytes;
         let code = measured.map(|m| m.code).or(estimated.map(|code| code.bytes));
         let stack = measured.map(|m| m.stack).or(estimated.map(|code| code.stack));
-        let kept = estimate.state_bytes + estimate.scratch_bytes + estimate.packed_bytes;
+        // an enum before floats
+        let chosen = 4;
+        let kept = chosen + estimate.state_bytes + estimate.scratch_bytes + estimate.packed_bytes;
         Some(Self {
             target: arch.name,
             compiler: arch.instructions_of(isa).map_or("gcc", |known| known.compiler),
@@ -99,6 +103,7 @@ impl TargetCost {
             },
             ram: Ram {
                 state: estimate.state_bytes,
+                isa: chosen,
                 scratch: estimate.scratch_bytes,
                 packed_weights: estimate.packed_bytes,
                 stack,

@@ -549,8 +549,21 @@ impl<'a> Validation<'a> {
         if let Some(weights) = known.filter(|_| self.open.is_none() && (apart.is_some() || floats)) {
             let line = Lines::new(axes, &counts).filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
+                if apart.is_some() && count == 1 {
+                    self.valid.in_f32.push((node.name.clone(), "windows of one element"));
+                }
                 return self.along_lines(node, x, weights, [batch, groups, inner, outputs / groups], &lines, &counts);
             }
+        }
+        if apart.is_some() {
+            let why = match axes {
+                _ if self.open.is_some() => "a model that is computed step by step",
+                _ if axes.iter().any(|axis| axis.stride != 1) => "windows with strides",
+                _ if axes.iter().any(|axis| axis.begin < 0 || axis.end < 0) => "x cut off",
+                _ if positions < LEAST_POSITIONS => "fewer than 8 positions",
+                _ => "a small plane",
+            };
+            self.valid.in_f32.push((node.name.clone(), why));
         }
         let x = self.padded(node, x, axes, 0.0)?;
         let patches = self.patches(x, axes, &counts);

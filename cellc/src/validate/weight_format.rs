@@ -118,6 +118,20 @@ impl Validation<'_> {
         })
     }
 
+    /// Leaves each depthwise convolution that stays f32 once, and none that is swept away.
+    pub(super) fn layers_in_f32(&mut self) {
+        let mut left: BTreeSet<String> = BTreeSet::new();
+        for node in self.valid.all_nodes() {
+            match &node.op {
+                ValidOp::MatMul(_) | ValidOp::Convolve(_) if node.op.gates().is_empty() => {
+                    left.insert(node.name.clone())
+                }
+                _ => false,
+            };
+        }
+        self.valid.in_f32.retain(|(layer, _)| left.remove(layer));
+    }
+
     /// Refuses an arithmetic for what multiplies no matrix, two for one layer or gate, and one for a gate whose name is a layer's too.
     fn named_layers(&mut self) {
         let mut known: Vec<_> = self.valid.all_nodes().into_iter().filter(|node| !node.op.gates().is_empty()).collect();
@@ -135,7 +149,8 @@ impl Validation<'_> {
         let known: Vec<_> = known.into_iter().map(|node| node.name.clone()).collect();
         let option = self.options.wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
         let mut problems = Vec::new();
-        for (i, (layer, _)) in self.options.arithmetic_of.iter().enumerate() {
+        for (i, (layer, arithmetic)) in self.options.arithmetic_of.iter().enumerate() {
+            let in_f32 = self.valid.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
             let is_layer = known.contains(layer);
             let found = match self.options.arithmetic_of[..i].iter().any(|(before, _)| before == layer) {
                 true => format!("{option} names {} twice", quoted(layer)),
@@ -146,9 +161,15 @@ impl Validation<'_> {
                     format!("{option} names {}, a gate of a cell that has peepholes", quoted(layer))
                 }
                 false if is_layer || gates.contains(layer) => continue,
-                false => {
-                    format!("{option} names {}, which is no cell, gate, dense layer or convolution", quoted(layer))
-                }
+                false => match in_f32 {
+                    Some(_) if *arithmetic == Arithmetic::F32 => continue,
+                    Some(why) => {
+                        format!("{option} names {}, a depthwise convolution that stays f32 ({why})", quoted(layer))
+                    }
+                    None => {
+                        format!("{option} names {}, which is no cell, gate, dense layer or convolution", quoted(layer))
+                    }
+                },
             };
             let valid = match known.len() {
                 0 => "the model has no cell, dense layer or convolution".to_owned(),

@@ -58,7 +58,7 @@ static OPERATIONS: [Operation; 36] = {
         row("reduce", [2, 1, 0], OfTensor(Drawing::reduce)),
         row("dense", [2, 1, 0], OfTensor(Drawing::dense)),
         row("matmul", [1, 1, 0], OfTensor(Drawing::matmul)),
-        row("convolution", [2, 1, 0], OfTensor(Drawing::convolution)),
+        row("convolution", [4, 1, 0], OfTensor(Drawing::convolution)),
         row("pool", [1, 0, 0], OfTensor(Drawing::pool)),
         row("pad", [1, 0, 0], OfTensor(Drawing::pad)),
         row("blocks", [1, 0, 0], OfTensor(Drawing::blocks)),
@@ -610,10 +610,20 @@ impl Drawing {
     }
 
     pub(super) fn convolution(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
-        let x = self.channels_first(choices, &port);
+        // a channel of x for each group, and many positions: what integer arithmetic is for
+        let depthwise = choices.one_in("depthwise", 2);
+        let x = match depthwise {
+            false => self.channels_first(choices, &port),
+            true => {
+                let sizes = choices.pick("sizes", &[&[12][..], &[17], &[5, 8], &[6, 5]]);
+                let first = [choices.pick("batch", &[1, 2]), choices.pick("channels", &[6, 9])];
+                self.fit(&port, &[&first, sizes].concat())
+            }
+        };
         let (channels, sizes) = (x.shape[1], &x.shape[2..]);
         let transposed = choices.one_in("transposed", 3);
         let groups = match choices.below("groups", 3) {
+            _ if depthwise => channels,
             0 => 1,
             1 => channels,
             _ => (2..=channels).find(|n| channels.is_multiple_of(*n)).unwrap_or(1),
@@ -622,7 +632,10 @@ impl Drawing {
         let mut shape = vec![x.shape[0], groups * each];
         let mut columns: [Vec<usize>; 5] = Default::default();
         for &size in sizes {
-            let (kernel, stride) = (choices.pick("kernel", &[3, 1, 2]), choices.pick("stride", &[1, 2]));
+            let (kernel, stride) = match depthwise {
+                false => (choices.pick("kernel", &[3, 1, 2]), choices.pick("stride", &[1, 2])),
+                true => (choices.pick("kernel", &[3, 2]), 1),
+            };
             let dilation = choices.pick("dilation", &[1, 2]);
             let reach = (kernel - 1) * dilation + 1;
             let [begin, end] = ["begin", "end"].map(|name| choices.below(name, 3).min(reach - 1));

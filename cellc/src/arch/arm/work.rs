@@ -50,6 +50,7 @@ pub(super) const HELIUM: Instructions = Instructions {
         (Work::Loop, 0.0),
         (Work::Iteration, 0.24),
         (Work::Window, 0.0),
+        (Work::Overlap, 15.5),
         (Work::Branch, 4.19),
         (Work::Load, 1.35),
         (Work::LoadHalf, 3.93),

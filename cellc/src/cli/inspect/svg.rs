@@ -492,6 +492,7 @@ mod tests {
             totals: Totals::default(),
             on_target: None,
             arithmetics: None,
+            in_f32: Vec::new(),
             formula: String::new(),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::report::{ArithmeticCost, Arithmetics, Clock, Flash, InputRole, Layer, Operand, Ram, Report, TargetCost};
+use crate::report::{
+    ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand, Ram, Report, TargetCost,
+};
 
 use super::{done, folded, grouped, shapes, visible};
 
@@ -29,6 +31,14 @@ pub(super) fn table(report: &Report) -> String {
     text.push('\n');
     if let Some(arithmetics) = &report.arithmetics {
         text.push_str(&in_each_arithmetic(arithmetics));
+    }
+    for InF32 { layers, why } in &report.in_f32 {
+        let layers: Vec<_> = layers.iter().map(|layer| visible(layer)).collect();
+        for line in wrap(&format!("f32 in each arithmetic, {why}: {}", layers.join(", "))) {
+            _ = writeln!(text, "{line}");
+        }
+    }
+    if report.arithmetics.is_some() || !report.in_f32.is_empty() {
         text.push('\n');
     }
     for line in totals(report) {
@@ -145,6 +155,9 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
         true => format!("{} is the fastest there, and the smallest.\n", names[*fastest]),
         false => format!("{} is the fastest there, {} the smallest.\n", names[*fastest], names[*smallest]),
     };
+    for (at, other) in &arithmetics.same {
+        text += &format!("{} and {} give the same results there.\n", names[*at], names[*other]);
+    }
     for (at, other) in &arithmetics.without_gain {
         let (name, other) = (names[*at], names[*other]);
         text += &format!("{name} gains nothing there: {other} is more exact, as small and as fast.\n");
@@ -200,11 +213,11 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
             part(code, "code")
         ),
     ];
-    let Ram { state, scratch, packed_weights, stack, total } = cost.ram;
+    let Ram { state, isa, scratch, packed_weights, stack, total } = cost.ram;
     let packed =
         if packed_weights > 0 { format!(", {} of packed weights", grouped(packed_weights)) } else { String::new() };
     lines.push(format!(
-        "RAM            {}: {} of state, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
+        "RAM            {}: {} of state, {isa} for the instruction set, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
         whole(total, stack.is_none()),
         grouped(state),
         grouped(scratch),
