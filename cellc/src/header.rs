@@ -172,7 +172,7 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     let quoted = |layers: &[&str]| layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ");
     let reasons: Vec<_> = in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
     if !reasons.is_empty() {
-        lines.push(format!("Depthwise convolutions that stay f32: {}.", reasons.join("; ")));
+        lines.push(format!("Layers that stay f32: {}.", reasons.join("; ")));
     }
     let packed = model.parameters.iter().any(|parameter| parameter.weight);
     if packed && layers.iter().any(|(arithmetic, _)| *arithmetic != Arithmetic::F32) {

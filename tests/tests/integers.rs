@@ -643,7 +643,7 @@ fn convolutions_that_stay_f32_say_so() {
         };
         let compilation = compiled(Arithmetic::Int8, Vec::new()).expect("it compiles");
         let [(layer, own)] = &compilation.model.in_f32[..] else { panic!("{:?}", compilation.model.in_f32) };
-        let said = format!("Depthwise convolutions that stay f32: \"{layer}\" ({why}).");
+        let said = format!("Layers that stay f32: \"{layer}\" ({why}).");
         assert!(compilation.header.join(" ").contains(&said), "{said}: {:?}", compilation.header);
         let report = Report::new(&model, &compilation, 0, None);
         assert_eq!((report.in_f32[0].why, &report.in_f32[0].layers), (*own, &vec![layer.clone()]));
@@ -653,7 +653,7 @@ fn convolutions_that_stay_f32_say_so() {
         let Err(problems) = compiled(Arithmetic::F32, vec![(layer.clone(), Arithmetic::Int16)]) else {
             panic!("{why}")
         };
-        let said = format!("\"{layer}\", a depthwise convolution that stays f32 ({why})");
+        let said = format!("\"{layer}\", which stays f32 ({why})");
         assert!(problems.to_string().contains(&said), "{problems}");
     }
 }

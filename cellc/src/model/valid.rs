@@ -701,7 +701,7 @@ pub struct ValidModel {
     pub values: Vec<ValidValue>,
     /// The operations, each after the ones it reads.
     pub nodes: Vec<ValidNode>,
-    /// Depthwise convolutions that no arithmetic multiplies in integers, by name, and why.
+    /// Depthwise convolutions and products with constants that no arithmetic multiplies in integers, by name, and why.
     pub in_f32: Vec<(String, &'static str)>,
     /// Outputs, in document order.
     pub results: Vec<ResultValue>,

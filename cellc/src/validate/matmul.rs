@@ -49,7 +49,11 @@ impl Factor {
 
     /// Whether it is a constant of a few matrices.
     fn is_a_few_constants(&self) -> bool {
-        self.known.tensor().is_some() && self.batch().iter().product::<usize>() <= MOST_MATRICES
+        self.known.tensor().is_some() && self.matrices() <= MOST_MATRICES
+    }
+
+    fn matrices(&self) -> usize {
+        self.batch().iter().product()
     }
 
     /// The constant as one matrix, as it stands.
@@ -131,6 +135,10 @@ impl<'a> Validation<'a> {
             };
             let product = self.matrices(node, &turned, &batch)?;
             return self.view(node, &product, Geometry::reshaped(shape));
+        }
+        let constants = [&a, &b].into_iter().find(|factor| factor.known.tensor().is_some());
+        if constants.is_some_and(|factor| factor.matrices() > MOST_MATRICES) {
+            self.valid.in_f32.push((node.name.clone(), "more than 32 constant matrices"));
         }
         let product = self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape);
         Some(Known::Source(product?, element))

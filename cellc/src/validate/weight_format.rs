@@ -118,7 +118,7 @@ impl Validation<'_> {
         })
     }
 
-    /// Leaves each depthwise convolution that stays f32 once, and none that is swept away.
+    /// Leaves each layer that stays f32 once, and none that is swept away.
     pub(super) fn layers_in_f32(&mut self) {
         let mut left: BTreeSet<String> = BTreeSet::new();
         for node in self.valid.all_nodes() {
@@ -147,8 +147,14 @@ impl Validation<'_> {
         let mut seen = BTreeSet::new();
         known.retain(|node| seen.insert(&node.name));
         let known: Vec<_> = known.into_iter().map(|node| node.name.clone()).collect();
-        let option = self.options.wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
+        let wording = &self.options.wording;
+        let option = wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
         let mut problems = Vec::new();
+        if self.options.arithmetic != Arithmetic::F32 && known.is_empty() {
+            let all = wording.of(Setting::Key { name: "arithmetic", in_files: "arithmetic" });
+            let found = format!("{all} has no effect: no layer of the model multiplies integers");
+            problems.push(Diagnostic::warning(Origin::Unknown, found));
+        }
         for (i, (layer, arithmetic)) in self.options.arithmetic_of.iter().enumerate() {
             let in_f32 = self.valid.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
             let is_layer = known.contains(layer);
@@ -164,7 +170,7 @@ impl Validation<'_> {
                 false => match in_f32 {
                     Some(_) if *arithmetic == Arithmetic::F32 => continue,
                     Some(why) => {
-                        format!("{option} names {}, a depthwise convolution that stays f32 ({why})", quoted(layer))
+                        format!("{option} names {}, which stays f32 ({why})", quoted(layer))
                     }
                     None => {
                         format!("{option} names {}, which is no cell, gate, dense layer or convolution", quoted(layer))
