@@ -1,6 +1,7 @@
 //! Generated C on other machines: steps with states that go on, bit for bit what the interpreter computes.
 
 use std::env;
+use std::f32::consts::LOG2_E;
 use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::Command;
@@ -177,7 +178,7 @@ fn halfway(machine: &Machine) -> Trial {
     }
     let subject = random::compiled("halfway", file, (machine.options)(), 1);
     // 1 / ln(2), twice as much for tanh
-    let calls = [1.442695_f32, 2.88539].map(|factor| {
+    let calls = [LOG2_E, 2.0 * LOG2_E].map(|factor| {
         let halves = (0..).map(|k| k as f32 + 0.5).map(|half| (half, half / factor));
         let all: Vec<_> = halves.filter(|(half, x)| x * factor == *half).map(|(_, x)| x).take(COUNT / 2).collect();
         vec![all.iter().copied().chain(all.iter().map(|x| -x)).collect()]
