@@ -161,6 +161,7 @@ fn documents_speak_of_options_that_exist() {
         "--install",
         "--locked",
         "--compress_to_fp16",
+        "--specs",
     ];
     for name in ["README.md", "FORMATS.md", "OPTIONS.md", "INTERFACE.md", "EMBEDDED.md"] {
         let document = read(name);

@@ -697,7 +697,7 @@ const PRODUCTS: [Product; 6] = [
 #[test]
 fn products_with_constants_on_either_side_multiply_integers() {
     for (k, (x, constant, result, left, [x_turned, constant_turned])) in PRODUCTS.into_iter().enumerate() {
-        let subject = |arithmetic: Arithmetic| {
+        let subject_of = |options: Options| {
             let mut random = Random::new(k as u64 + 1);
             let mut file = ModelFile::default();
             let x = file.parameter("x", x);
@@ -710,9 +710,15 @@ fn products_with_constants_on_either_side_multiply_integers() {
             let data = format!("transpose_a=\"{a}\" transpose_b=\"{b}\"");
             let y = file.operation("MatMul", "opset1", &data, &factors, result);
             file.result(&y);
-            compiled(&format!("product_{k}"), file, Options { arithmetic, ..Options::default() }, 5)
+            compiled(&format!("product_{k}"), file, options, 5)
         };
+        let subject = |arithmetic: Arithmetic| subject_of(Options { arithmetic, ..Options::default() });
         let in_f32 = subject(Arithmetic::F32);
+        // operations of this file have no name
+        let arithmetic_of = vec![(String::new(), Arithmetic::F32)];
+        let kept = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..Options::default() };
+        let kept = subject_of(kept);
+        assert_eq!(kept.interpret(0, &kept.calls[0]), in_f32.interpret(0, &in_f32.calls[0]), "{k}");
         let matrices: usize = constant[..constant.len() - 2].iter().product();
         for (arithmetic, _) in INTEGERS {
             let subject = subject(arithmetic);

@@ -279,6 +279,34 @@ fn weights_are_packed_in_integers() {
     }
 }
 
+/// Integers on a Cortex-M55 compile at every level: registers of the assembly are the compiler's choice.
+#[test]
+fn cortex_m55_compiles_integers_at_every_level() {
+    let machine = &CORTEX_M55;
+    if !machine.is_here() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-m55-levels");
+    let of = |(case, arithmetic): (&str, Arithmetic)| {
+        let options = Options { arithmetic, language: Language::C, ..(machine.options)() };
+        let suffix = format!("_in_{}", arithmetic.name());
+        Case::subjects(&corpus::case(case), &options, &suffix).remove(0).0
+    };
+    let cases = ["stacked_gru_one_step", "lstm_cell", "torch_gru2_head_static", "gru_cell_params"];
+    let all = cases.into_iter().flat_map(|case| Arithmetic::ALL.map(|arithmetic| (case, arithmetic)));
+    let subjects: Vec<Subject> = all.map(of).collect();
+    write_files(&folder, &subjects, Language::C);
+    let command = |subject: &Subject, level: &[&str]| {
+        let mut command = Command::new(machine.compiler[0]);
+        command.current_dir(&folder).args(&machine.compiler[1..]).args(level);
+        command.args(["-Wall", "-Wextra", "-Werror", "-std=gnu11", "-c"]).arg(format!("{}.c", subject.name));
+        command
+    };
+    for level in [&["-Og"][..], &["-O1"], &["-Os"], &["-O2"], &["-O3", "-funroll-loops"]] {
+        run_all(subjects.iter().map(|subject| command(subject, level)).collect());
+    }
+}
+
 /// ARMv7's instruction sets, each alone and together, with narrow weights and integer arithmetic, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
 #[test]
 fn armv7_compiles_with_any_list_of_instruction_sets() {

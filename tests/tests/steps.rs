@@ -465,6 +465,17 @@ fn products_with_constants_give_the_bits_of_all_steps_at_once() {
             .unwrap_or_else(|problems| panic!("{arithmetic:?}: {problems}"))
         };
         assert_stepwise(&left(None), &left(Some(steps)), steps);
+        // a layer of one output has several chains
+        let one = |steps| {
+            layer_in(arithmetic, steps, |file, x| {
+                let x = file.operation("Concat", "opset1", "axis=\"1\"", &[x, x], &[1, 8, OPEN]);
+                let w = drawn(file, &[1, 8]);
+                let data = "transpose_a=\"false\" transpose_b=\"false\"";
+                file.operation("MatMul", "opset1", data, &[&w, &x], &[1, 1, OPEN])
+            })
+            .unwrap_or_else(|problems| panic!("{arithmetic:?}: {problems}"))
+        };
+        assert_stepwise(&one(None), &one(Some(steps)), steps);
         let parts = |steps| {
             layer_in(arithmetic, steps, |file, x| {
                 let parts = file.integers(&[4], &[1, 2, 2, -1]);

@@ -332,6 +332,8 @@ pub struct CAcross {
     pub end: &'static str,
     /// Four sums become the lanes of a vector, two by two.
     pub meet: [&'static str; 2],
+    /// The constraint of the pointer to weights whose pairs are bytes.
+    pub pointer_to_bytes: &'static str,
     /// The constraint of a sum.
     pub sum: &'static str,
     /// What is overwritten beside the sums.

@@ -186,7 +186,10 @@ fn error_text(activation: Activation, profile: &Profile) -> String {
         text += &format!(" + {:e} (S+E)", own.of_argument);
     }
     if own.absolute > 0.0 {
-        text += &format!(" + {:e}", own.absolute);
+        text += &match own.absolute == (-149f64).exp2() {
+            true => " + 2^-149".to_owned(),
+            false => format!(" + {:e}", own.absolute),
+        };
     }
     text
 }

@@ -111,22 +111,25 @@ impl<'a> Validation<'a> {
             // b is one matrix: the batch is a's, and its rows are all rows
             let rows = batch.iter().product::<usize>() * rows;
             let x = if a.transposed { self.matrices(node, &a, a.batch())? } else { a.known };
-            return self.dense(node, &x, &w, b.transposed, [rows, inner, columns], shape);
+            let chains = Dense::chains(inner, columns);
+            return self.dense(node, &x, (&w, b.transposed), ([rows, inner, columns], chains), shape);
         }
         // where the columns are steps, one is computed as several are
         let is_vector = columns == 1 && (b.vector || self.open.is_none());
         if let Some(w) = a.matrix().filter(|_| is_vector) {
             // (W x)' = x' W'
             let count = batch.iter().product();
-            return self.dense(node, &b.known, &w, !a.transposed, [count, inner, rows], shape);
+            let chains = Dense::chains(inner, rows);
+            return self.dense(node, &b.known, (&w, !a.transposed), ([count, inner, rows], chains), shape);
         }
         if as_layers && b.is_a_few_constants() {
-            let product = self.matrix_by_matrix(node, &a, &b, &batch, [rows, inner, columns])?;
+            let product = self.matrix_by_matrix(node, &a, &b, &batch, ([rows, inner, columns], as_layers))?;
             return self.view(node, &product, Geometry::reshaped(shape));
         }
         if (as_layers || self.open.is_some()) && a.is_a_few_constants() {
             // (W X)' = X' W'
-            let turned = self.matrix_by_matrix(node, &b.turned(), &a.turned(), &batch, [columns, inner, rows])?;
+            let sizes = [columns, inner, rows];
+            let turned = self.matrix_by_matrix(node, &b.turned(), &a.turned(), &batch, (sizes, as_layers))?;
             let turned = Factor {
                 known: turned,
                 shape: [&batch[..], &[columns, rows]].concat(),
@@ -148,9 +151,8 @@ impl<'a> Validation<'a> {
         &mut self,
         node: &'a Node,
         x: &Known,
-        w: &Tensor,
-        transposed: bool,
-        [rows, inputs, outputs]: [usize; 3],
+        (w, transposed): (&Tensor, bool),
+        ([rows, inputs, outputs], chains): ([usize; 3], usize),
         shape: Vec<usize>,
     ) -> Option<Known> {
         let element = x.element();
@@ -158,19 +160,18 @@ impl<'a> Validation<'a> {
         let w = WeightSource::Constant(self.intern(w));
         let out = self.value(shape);
         self.layers.insert(out, node);
-        let chains = Dense::chains(inputs, outputs);
         self.emit(node, ValidOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
         Some(Known::Source(Source::Value(out), element))
     }
 
-    /// x times each of several constant matrices, as a dense layer for each: `[batch.., rows, columns]`.
+    /// x times each of several constant matrices, as a dense layer for each: `[batch.., rows, columns]`. Without chains the sums are those of other products.
     fn matrix_by_matrix(
         &mut self,
         node: &'a Node,
         x: &Factor,
         w: &Factor,
         batch: &[usize],
-        [rows, inner, columns]: [usize; 3],
+        ([rows, inner, columns], in_chains): ([usize; 3], bool),
     ) -> Option<Known> {
         let tensor = w.known.tensor()?;
         let matrix = &w.shape[w.batch().len()..];
@@ -193,7 +194,8 @@ impl<'a> Validation<'a> {
             let w_matrix = tensor.part(part * matrix[0] * matrix[1], matrix.to_vec())?;
             let size = [of_rows.iter().product::<usize>() * rows, inner, columns];
             let shape = [&of_rows[..], &[rows, columns]].concat();
-            parts.push(self.dense(node, &x, &w_matrix, w.transposed, size, shape)?);
+            let chains = if in_chains { Dense::chains(inner, columns) } else { 1 };
+            parts.push(self.dense(node, &x, (&w_matrix, w.transposed), (size, chains), shape)?);
         }
         // columns of all stand side by side: steps stay apart
         let together = self.put_together(node, &parts, of_rows.len() as i64 + 1)?;

@@ -147,6 +147,8 @@ impl Validation<'_> {
         let mut seen = BTreeSet::new();
         known.retain(|node| seen.insert(&node.name));
         let known: Vec<_> = known.into_iter().map(|node| node.name.clone()).collect();
+        let product = |node: &ValidNode| matches!(node.op, ValidOp::MatMul(_)).then(|| node.name.clone());
+        let products: BTreeSet<_> = self.valid.all_nodes().into_iter().filter_map(product).collect();
         let wording = &self.options.wording;
         let option = wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
         let mut problems = Vec::new();
@@ -169,6 +171,8 @@ impl Validation<'_> {
                 false if is_layer || gates.contains(layer) => continue,
                 false => match in_f32 {
                     Some(_) if *arithmetic == Arithmetic::F32 => continue,
+                    // what would be a dense layer in integers
+                    None if *arithmetic == Arithmetic::F32 && products.contains(layer) => continue,
                     Some(why) => {
                         format!("{option} names {}, which stays f32 ({why})", quoted(layer))
                     }

@@ -350,6 +350,8 @@ const ACROSS: CAcross = CAcross {
     begin: "dls lr, %[turns]\\n1:",
     end: "le lr, 1b",
     meet: ["vmov %q[all][2], %q[all][0], %[sum0], %[sum2]", "vmov %q[all][3], %q[all][1], %[sum1], %[sum3]"],
+    // what widens bytes knows only the first eight registers
+    pointer_to_bytes: "+l",
     sum: "=&Te",
     clobbered: "\"q0\", \"q1\", \"lr\", \"memory\"",
 };

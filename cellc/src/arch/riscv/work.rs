@@ -13,7 +13,7 @@ pub(super) const RISCV32: Instructions = Instructions {
         (Work::Window, 1.04),
         (Work::Branch, 3.0),
         (Work::Load, 1.03),
-        (Work::LoadHalf, 106.29),
+        (Work::LoadHalf, 81.0),
         (Work::LoadByte, 50.14),
         (Work::LoadBytePairs, 5.0),
         (Work::Splat, 1.02),

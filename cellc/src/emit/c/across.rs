@@ -103,8 +103,8 @@ impl Across {
             let end = if at + 1 < lines.len() { "\\n\\t" } else { "" };
             let _ = writeln!(body, "        \"{line}{end}\"");
         }
-        let mut outputs: Vec<_> =
-            ["weights", "elements"].iter().map(|name| format!("[{name}]\"+r\"({name})")).collect();
+        let pointer = if self.of == Of::PairsOfBytes { how.pointer_to_bytes } else { "+r" };
+        let mut outputs = vec![format!("[weights]\"{pointer}\"(weights)"), "[elements]\"+r\"(elements)".to_owned()];
         outputs.extend(sums.iter().map(|sum| format!("[{sum}]\"{}\"({sum})", how.sum)));
         outputs.extend(meets.then(|| "[all]\"=w\"(all)".to_owned()));
         let inputs: Vec<_> = others().map(|name| format!("[{name}]\"r\"({name})")).collect();
