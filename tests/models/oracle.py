@@ -263,6 +263,8 @@ def iterate(layer, body, operands):
     collected = {i: [] for i, _ in enumerate(entries['output'])}
     last, turn, initial = None, 0, dict(values)
     ends = any(entry.get('purpose') == 'execution_condition' for entry in entries['output'])
+    # one that begins and may have one turn has it
+    ends = ends and not (condition and count == 1)
     while condition and (count is None or turn < count):
         for parameter, cut, windows in cuts:
             if cut is None:
