@@ -80,6 +80,8 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         scratch: Vec::new(),
         locals: Vec::new(),
         chains: Vec::new(),
+        meanwhile: Vec::new(),
+        elements: Vec::new(),
         body: Vec::new(),
         unroll: false,
         concurrent: false,

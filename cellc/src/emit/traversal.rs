@@ -81,6 +81,8 @@ pub(super) struct Walking<'a> {
     pub(super) written: bool,
     /// From the last window to the first.
     pub(super) reverse: bool,
+    /// Whether compilers are not to know how many windows there are.
+    pub(super) hides_count: bool,
 }
 
 /// Whether a loop takes vectors from windows that overlap: LLVM would take the iterations together, and put vectors together from each other.
@@ -245,10 +247,10 @@ pub(super) trait Dialect {
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
     fn after_flush(&mut self) {}
-    /// Behind a loop that adds to it: a vector that is a chain of sums of one gate.
+    /// Behind a loop that adds to it: a vector that is a chain of sums of one gate, or is added to while something else is waited for.
     fn after_sums(&mut self, _chain: &str) {}
-    /// Vectors have been stored in what a kernel alone uses, and are loaded across their ends.
-    fn read_across(&mut self, _of: &Block) {}
+    /// Vectors have been stored in what a kernel alone uses, and are loaded across their ends, or element by element.
+    fn read_otherwise(&mut self, _of: &Block) {}
     /// Begins a block in which the window is one of so many places.
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
@@ -337,6 +339,11 @@ fn is_set(body: &[Stmt], sum: Var) -> bool {
         _ => None,
     });
     first == Some(true)
+}
+
+/// Whether a statement is a store to some place of a buffer or window.
+fn stores_to(stmt: &Stmt, base: Base) -> bool {
+    matches!(stmt, Stmt::Store { to, .. } if to.base == base)
 }
 
 /// Behind a store: whether vectors are stored there no more, and then loaded across the ends of those that were. `done`: the statements up to the store.
@@ -488,6 +495,8 @@ impl Shared {
             names: locals,
             scratch: &kernel.scratch,
             chains: &kernel.chains,
+            meanwhile: &kernel.meanwhile,
+            elements: &kernel.elements,
             windows: Vec::new(),
             scope,
             context: Context::Kernel,
@@ -526,6 +535,8 @@ impl Shared {
             names,
             scratch: &[],
             chains: &[],
+            meanwhile: &[],
+            elements: &[],
             windows: Vec::new(),
             scope,
             context: Context::Function,
@@ -550,6 +561,10 @@ struct Traversal<'a> {
     scratch: &'a [BufferId],
     /// See [`Kernel::chains`].
     chains: &'a [Var],
+    /// See [`Kernel::meanwhile`].
+    meanwhile: &'a [Var],
+    /// See [`Kernel::elements`].
+    elements: &'a [BufferId],
     windows: Vec<Option<Block>>,
     scope: Scope,
     context: Context,
@@ -641,10 +656,12 @@ impl Traversal<'_> {
                     if kept {
                         dialect.after_flush();
                     }
-                    if matches!(to.base, Base::Buffer(id) if self.scratch.contains(&id))
-                        && is_read_across(done, self.locals, others)
-                    {
-                        dialect.read_across(self.base(to.base));
+                    let is_read_otherwise = |id: &BufferId| {
+                        is_read_across(done, self.locals, others)
+                            || self.elements.contains(id) && !others.iter().any(|stmt| stores_to(stmt, to.base))
+                    };
+                    if matches!(to.base, Base::Buffer(id) if self.scratch.contains(&id) && is_read_otherwise(&id)) {
+                        dialect.read_otherwise(self.base(to.base));
                     }
                 }
                 Stmt::For { count, turn, backwards, walks, body } => {
@@ -655,22 +672,25 @@ impl Traversal<'_> {
                         .iter()
                         .map(|w| Block { name: self.scope.unique(&w.name), len: w.len, ..self.base(w.of.base).clone() })
                         .collect();
+                    let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
+                    let meanwhile: Vec<_> = self.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
                     let walking: Vec<_> = walks
                         .iter()
                         .zip(&windows)
-                        .map(|(w, window)| Walking {
+                        .enumerate()
+                        .map(|(at, (w, window))| Walking {
                             window,
                             of: self.base(w.of.base),
                             offset: w.of.offset,
                             step: w.step,
                             written: w.written,
                             reverse: w.reverse,
+                            hides_count: !meanwhile.is_empty() && at == 0,
                         })
                         .collect();
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
                     dialect.begin_for(*count, name(turn), name(backwards), &walking);
                     drop(walking);
-                    let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
                     for (walk, window) in walks.iter().zip(windows) {
                         if has_sums && !walk.written {
                             dialect.row(&window);
@@ -683,7 +703,7 @@ impl Traversal<'_> {
                     self.block(body, dialect);
                     dialect.end_block();
                     self.scope = std::mem::take(&mut self.scope).leave();
-                    for var in self.chains.iter().filter(|var| is_set(body, **var)) {
+                    for var in self.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile) {
                         dialect.after_sums(&self.names[var.0]);
                     }
                 }
@@ -695,7 +715,15 @@ impl Traversal<'_> {
                     let of = self.base(walk.of.base);
                     let window = Block { name, len: walk.len, ..of.clone() };
                     let (offset, step) = (walk.of.offset, walk.step);
-                    let walking = Walking { window: &window, of, offset, step, written: false, reverse: false };
+                    let walking = Walking {
+                        window: &window,
+                        of,
+                        offset,
+                        step,
+                        written: false,
+                        reverse: false,
+                        hides_count: false,
+                    };
                     dialect.begin_pick(at, *count, &walking);
                     self.enter(walk.window, window);
                     self.block(body, dialect);

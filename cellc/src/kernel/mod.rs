@@ -621,6 +621,10 @@ pub struct Kernel {
     pub locals: Vec<Local>,
     /// Of these the vectors to which loops add some terms of a gate each, where no other gate has sums and all are added up later.
     pub chains: Vec<Var>,
+    /// Of its values the vectors to which loops add terms while something else is waited for.
+    pub meanwhile: Vec<Var>,
+    /// Of the buffers that it alone uses those that are stored as vectors and then read element by element.
+    pub elements: Vec<BufferId>,
     /// What it does.
     pub body: Vec<Stmt>,
     /// Whether its loops are to be written out, turn by turn.

@@ -288,6 +288,18 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.kernel.chains.extend(all);
     }
 
+    /// Says which accumulators are added to while something else is waited for.
+    pub(super) fn meanwhile<'v>(&mut self, all: impl Iterator<Item = &'v Var>) {
+        self.kernel.meanwhile.extend(all);
+    }
+
+    /// Says that what the kernel alone uses is stored as vectors and then read element by element.
+    pub(super) fn elements(&mut self, of: Place) {
+        if let Base::Buffer(id) = of.base {
+            self.kernel.elements.push(id);
+        }
+    }
+
     /// A sum of integers, at first 0.
     pub(super) fn integer_sum(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, start: Option<Expr>) -> Var {
         let var = self.local(name, Type { scalar: Scalar::U32, lanes });

@@ -7,8 +7,8 @@ use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{CellKind, ResetGate, ValidCell, general_equations};
 
 /// Positions in [`plan::Product::sums`] of a GRU.
-const Z: usize = 0;
-const R: usize = 1;
+const R: usize = 0;
+const Z: usize = 1;
 const N: usize = 2;
 const M: usize = 3;
 
@@ -37,7 +37,7 @@ pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<S
 /// One activation over all lanes of z and r; the candidate waits for r.
 fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sum: usize, value: Expr) -> Expr {
     match sum {
-        Z => rows.builder.activate(cell, cell.activations[0], value),
+        R | Z => rows.builder.activate(cell, cell.activations[0], value),
         _ => value,
     }
 }
@@ -108,6 +108,9 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
     let operands = Operands { x: step.x, h: Some(step.h) };
     // r.h of all columns is needed before the first row of the late phase
     let reset = rows.scratch("reset_h");
+    if rows.keeps_late_apart() {
+        rows.builder.elements(reset);
+    }
     let update_gates = rows.scratch("update");
     // sums that are stored need no second place
     let candidates = (!rows.stores_sums()).then(|| rows.scratch("candidate"));
@@ -116,7 +119,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
         Column::new("reset", reset, true),
         Column::new("update", update_gates, true),
     ];
-    columns.extend(candidates.map(|of| Column::new("candidate", of, true)));
+    columns.extend(candidates.map(|of| Column { takes_late: true, ..Column::new("candidate", of, true) }));
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     let mut all = rows.early(operands, &columns, run, |rows, body, panel, pass| {
         for sums in pass {
@@ -126,8 +129,8 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
             body.push(Stmt::Store { to: panel.columns[1].at(lane), value: reset_h });
             let z = update_gate(rows, step, &sums);
             body.push(Stmt::Store { to: panel.columns[2].at(lane), value: z });
-            if let Some(candidate) = panel.columns.get(3) {
-                body.push(Stmt::Store { to: candidate.at(lane), value: sums.values[N].clone() });
+            if let (Some(candidate), Some(value)) = (panel.columns.get(3), sums.values.get(N)) {
+                body.push(Stmt::Store { to: candidate.at(lane), value: value.clone() });
             }
         }
     });

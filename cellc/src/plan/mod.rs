@@ -71,10 +71,10 @@ pub fn sums(cell: &ValidCell) -> Vec<Sum> {
             .collect()
         }
         (_, Some(ResetGate::BeforeMatMul)) => {
-            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), Some((2, ResetHidden)))]
+            vec![gate("r", 1), gate("z", 0), sum("n", 2, Some(2), Some((2, ResetHidden)))]
         }
         (_, Some(ResetGate::AfterMatMul)) => {
-            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), None), sum("m", 3, None, Some((2, Hidden)))]
+            vec![gate("r", 1), gate("z", 0), sum("n", 2, Some(2), None), sum("m", 3, None, Some((2, Hidden)))]
         }
         (_, None) => vec![gate("s", 0)],
     }
