@@ -910,7 +910,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// The vectors at a place as they multiply the weights of a phase.
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
-        let own = self.plan.own_x.filter(|_| phase == Phase::Input);
+        let own = self.plan.own(phase);
         let Some((scale, as_integers)) = Scale::of_x(own, self.plan.arithmetic.largest(len)) else {
             return Vectors { elements, count, scales: None };
         };

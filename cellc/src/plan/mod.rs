@@ -18,7 +18,7 @@ use std::ops::Range;
 use crate::arch::{Arch, Isa, TILE_WORDS};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
-use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, Vector, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
@@ -113,7 +113,7 @@ impl From<&ValidCell> for Product {
             input_size: cell.input_size,
             units: cell.hidden_size,
             rows: cell.batch,
-            steps: cell.sequence.as_ref().map_or(1, |s| s.steps),
+            steps: cell.steps(),
             input_chains: 1,
             format: WeightFormat::F32,
             starts: false,
@@ -163,6 +163,15 @@ impl ProductPlan {
     /// Whether tiles can make the sums of a phase, of one row or more.
     pub fn fits_tiles(&self, phase: Phase) -> bool {
         self.product.fits_tiles(phase, &self.panels)
+    }
+
+    /// Of which whole numbers what a phase multiplies is multiples, if those are multiplied as integers as they are.
+    pub fn own(&self, phase: Phase) -> Option<Multiples> {
+        match phase {
+            Phase::Input => self.own_x,
+            Phase::Hidden => self.own_h,
+            Phase::ResetHidden => None,
+        }
     }
 
     /// Whether a kernel of an instruction set, the `at`-th, has tiles.
@@ -488,6 +497,8 @@ pub struct ProductPlan {
     pub arithmetic: Arithmetic,
     /// Of which whole numbers x is multiples, if those are multiplied as integers as they are.
     pub own_x: Option<Multiples>,
+    /// The same of h, but where the reset gate has multiplied it.
+    pub own_h: Option<Multiples>,
     /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
     /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
@@ -650,9 +661,10 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
         let of = |product: Product, arithmetic, threads, reasons| {
-            let own_x = options.x_in(layer, arithmetic, product.input_size);
+            let own_x = options.own_in(layer, arithmetic, Vector::X, product.input_size);
+            let own_h = options.own_in(layer, arithmetic, Vector::H, product.units);
             let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
-            ProductPlan { own_x, ..plan }
+            ProductPlan { own_x, own_h, ..plan }
         };
         let mut parts = Vec::new();
         for (arithmetic, gates) in arithmetics.iter().filter(|_| arithmetics.len() > 1) {
@@ -680,7 +692,7 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         let (ValidOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
         let arithmetic = options.arithmetic_in(&node.name, None);
         if arithmetic != Arithmetic::F32 {
-            windows.insert(of.out, (arithmetic.of_windows(), options.x_in(&node.name, arithmetic, taps)));
+            windows.insert(of.out, (arithmetic.of_windows(), options.own_in(&node.name, arithmetic, Vector::X, taps)));
         }
     }
     let accuracy = options.accuracy;
@@ -805,6 +817,7 @@ fn plan_product(
         panels,
         arithmetic,
         own_x: None,
+        own_h: None,
         weights,
         biases,
         unroll,
@@ -993,12 +1006,17 @@ impl fmt::Display for Plan {
                     WeightFormat::F32 => String::new(),
                     other => format!(" as {}", other.name()),
                 };
-                let x = plan.own_x.map(own);
-                match (plan.arithmetic, x) {
-                    (Arithmetic::F32, None) => format,
-                    (Arithmetic::F32, Some(x)) => format!("{format}, multiplied with {x}"),
-                    (other, None) => format!("{format}, multiplied in {}", other.name()),
-                    (other, Some(x)) => format!("{format}, multiplied in {}, x is {x}", other.name()),
+                let vectors = [("x", plan.own_x), ("h", plan.own_h)];
+                let vectors = vectors.into_iter().filter_map(|(name, of)| Some((name, own(of?)))).collect::<Vec<_>>();
+                match (plan.arithmetic, &vectors[..]) {
+                    (Arithmetic::F32, []) => format,
+                    (Arithmetic::F32, [(_, x)]) => format!("{format}, multiplied with {x}"),
+                    (other, vectors) => {
+                        let vectors =
+                            vectors.iter().map(|(name, own)| format!(", {name} is {own}")).collect::<String>();
+                        let multiplied = if other == Arithmetic::F32 { "integers" } else { other.name() };
+                        format!("{format}, multiplied in {multiplied}{vectors}")
+                    }
                 }
             };
             let stored = |plan: &ProductPlan| {

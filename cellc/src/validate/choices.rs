@@ -33,7 +33,7 @@ impl Validation<'_> {
         for node in self.valid.all_nodes() {
             match &node.op {
                 ValidOp::Cell(cell) => {
-                    let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+                    let steps = cell.steps();
                     (columns, rows) = (columns.max(cell.hidden_size), rows.max(cell.batch).max(steps));
                     one_row_recurs |= cell.batch == 1;
                     several_steps |= steps > 1;
