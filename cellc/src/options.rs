@@ -295,8 +295,7 @@ impl Multiples {
 
 /// A vector that rows of a layer's matrices multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum Vector {
+pub(crate) enum Vector {
     /// x: of W, of a dense layer, or of a convolution.
     X,
     /// h of a cell as it is given, which most gates multiply by R.
@@ -414,10 +413,15 @@ fn arithmetic_of(
     layer: &str,
     gate: Option<char>,
 ) -> Arithmetic {
-    if whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.x.is_some()) {
+    if has_own_integers(whole, layer) {
         return Arithmetic::F32;
     }
     own_arithmetic(own, layer, gate).unwrap_or(all)
+}
+
+/// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
+fn has_own_integers(whole: &[WholeLayer], layer: &str) -> bool {
+    whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.x.is_some())
 }
 
 /// What [`WholeLayer::own_in`] says of a layer.
@@ -677,6 +681,11 @@ impl Options {
     /// What the matrices of a layer are multiplied in, and of that gate of it.
     pub(crate) fn arithmetic_in(&self, layer: &str, gate: Option<char>) -> Arithmetic {
         arithmetic_of((self.arithmetic, &self.arithmetic_of), &self.whole, layer, gate)
+    }
+
+    /// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
+    pub(crate) fn has_own_integers(&self, layer: &str) -> bool {
+        has_own_integers(&self.whole, layer)
     }
 
     /// How the matrices of a layer, and of that gate of it, are stored for their arithmetic.

@@ -604,9 +604,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let short = weights.short * product.abreast;
         let mut turn_rows = self.plan.turn_rows(chains, self.isa());
         if two {
-            // an iteration adds the terms of so many words of elements; what one iteration would do is two, as code is scarce
+            // an iteration adds the terms of so many words of elements; what one iteration would do is two, or four of two operations, as code is scarce
             turn_rows *= if operations.len() == 1 { 2 } else { 1 };
-            turn_rows = if count == turn_rows { turn_rows / 2 } else { turn_rows };
+            turn_rows = if count == turn_rows { turn_rows / 2 / operations.len() } else { turn_rows };
         }
         let packed = |rows: usize| if integers { rows * len } else { format.encoding(rows).len(rows) * len };
         let turns = count / turn_rows;
