@@ -728,6 +728,31 @@ def nncf(d):
     d.transform = lambda model: library.compress_weights(model, mode=getattr(library.CompressWeightsMode, mode), **options)
 
 
+def nncf_ptq(d):
+    """A sequence or a cell between dense layers, quantised by nncf with the activations of some inputs."""
+    import nncf as library
+    n, t, i, h, out = 1, d.int(2, 6), d.int(2, 20), d.int(4, 24), d.int(1, 9)
+    kind, one = d.pick('RNN', 'GRU', 'LSTM'), d.chance(.5)
+    x = d.parameter([n, i] if one else [n, t, i], 'x')
+    v = op.relu(op.add(op.matmul(x, d.weight([i, i]), False, True), d.weight([i], .3)))
+    if one:
+        o = cell_options(d, kind)
+        states = [d.parameter([n, h], f'h{k}') for k in range(2 if kind == 'LSTM' else 1)]
+        step = getattr(op, kind.lower() + '_cell')(v, *states, *weights_of(d, kind, i, h, None, o.get('linear_before_reset')), h, **o)
+        for k in range(len(states)):
+            d.output(step.output(k))
+        y = step.output(0)
+    else:
+        y = op.squeeze(sequence_node(d, kind, v, n, t, i, h, 'forward').output(0), np.array([1], np.int64))
+    d.output(op.matmul(y, d.weight([out, h]), False, True), 'y')
+    preset = d.pick('mixed', 'performance')
+    calls = [{node.get_friendly_name(): np.ascontiguousarray(make(k, shape)) for node, shape, make in d.inputs} for k in range(10)]
+    for node, _, _ in d.inputs:
+        node.output(0).add_names({node.get_friendly_name()})
+    d.note(f'{kind} {"one step" if one else "sequence"} nncf quantize {preset}')
+    d.transform = lambda model: library.quantize(model, library.Dataset(calls), preset=library.QuantizationPreset(preset), subset_size=10)
+
+
 def corners(d):
     """Small models of what a larger random one once got wrong."""
     import openvino.opset1 as opset1
@@ -1304,7 +1329,7 @@ def windows(d):
     d.output(value, 'y')
 
 
-FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, fake_quantized, fake_quantized_loop, nncf, corners, torch_rnn,
+FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, fake_quantized, fake_quantized_loop, nncf, nncf_ptq, corners, torch_rnn,
                                     torch_cells, torch_gate, torch_net, onnx_rnn, keras, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 
