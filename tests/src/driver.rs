@@ -126,14 +126,15 @@ pub fn rust(folder: &Path, subjects: &[Subject], flags: &[&str]) -> Values {
 /// What some systems have on, and what brings symbols of its own, off.
 pub const PLAIN: [&str; 2] = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
 
-/// Compiles the subjects' C to an object each, named as they are, and runs it.
+/// Compiles the subjects' C to an object each, named as they are, and runs it. Sanitizers among the flags are linked too.
 ///
 /// # Panics
 /// If it does not compile, with warnings refused, or does not run.
 pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) -> Values {
     let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"].into_iter().chain(PLAIN);
-    let flags = strict.chain(flags.iter().copied()).map(str::to_owned).collect();
-    let compiler = vec![compiler.into()];
+    let (sanitizers, flags): (Vec<&str>, Vec<_>) = flags.iter().partition(|flag| flag.starts_with("-fsanitize="));
+    let flags = strict.chain(flags).map(str::to_owned).collect();
+    let compiler = [compiler].into_iter().chain(sanitizers).map(Into::into).collect();
     call_all(folder, subjects, &Toolchain { language: Language::C, compiler, flags, around: Vec::new() })
 }
 
@@ -141,7 +142,7 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
 fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Values {
     write_files(folder, subjects, toolchain.language);
     let toolchain = match EmulatedAmx::stands_in() {
-        true => &EmulatedAmx::under(folder).serve(subjects, toolchain),
+        true => &EmulatedAmx::of(toolchain, folder).serve(subjects, toolchain),
         false => toolchain,
     };
     let called: Vec<_> = subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();

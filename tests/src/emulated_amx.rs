@@ -38,16 +38,17 @@ impl EmulatedAmx {
         runs && machine.contains(&AVX512_VNNI.name) && !machine.contains(&AMX.name)
     }
 
-    /// Compiled in a folder.
+    /// Compiled in a folder, in C by the same compiler.
     ///
     /// # Panics
     /// If it does not compile.
-    pub fn under(folder: &Path) -> Self {
+    pub fn of(toolchain: &Toolchain, folder: &Path) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("machines/amx.c");
         // not the name of a subject's object
         let object = folder.join("machines-amx.o");
         let flags = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c"];
-        run(Command::new("cc").args(flags).arg(source).arg("-o").arg(&object));
+        let compiler = if toolchain.language == Language::C { &toolchain.compiler } else { &vec!["cc".into()] };
+        run(Command::new(&compiler[0]).args(&compiler[1..]).args(flags).arg(source).arg("-o").arg(&object));
         Self { object, folder: folder.to_owned() }
     }
 
