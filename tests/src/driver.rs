@@ -13,7 +13,7 @@ use cellc::internals::diagnostic::Diagnostic;
 use cellc::internals::harness::{self, Executable, Numbers, Toolchain, Variables};
 use cellc::internals::kernel::Element;
 
-use crate::emulated_amx::EmulatedAmx;
+use crate::emulated_amx;
 use crate::skipped::{skip, starts};
 use crate::subject::{Subject, Values, Way, bits};
 
@@ -67,10 +67,10 @@ pub fn c_compilers() -> Vec<&'static str> {
 /// others are printed.
 pub fn isas() -> Vec<&'static str> {
     let mut isas = isas_of_machine();
-    if EmulatedAmx::stands_in() {
+    if emulated_amx::stands_in() {
         isas.push(arch::AMX.name);
     }
-    for isa in isas_of_machines().filter(|isa| !isas.contains(&isa.name)) {
+    for isa in asked_isas().filter(|isa| !isas.contains(&isa.name)) {
         skip(&format!("no {}", isa.name));
     }
     isas
@@ -82,7 +82,7 @@ pub fn isas_of_machine() -> Vec<&'static str> {
     let line = flags.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     // avx_vnni is avxvnni in Rust
     let has = |feature: &str| line.split_whitespace().any(|flag| flag.replace('_', "") == feature);
-    let have = isas_of_machines().filter(|isa| {
+    let have = asked_isas().filter(|isa| {
         // tiles have no stable feature in Rust
         let has_tiles = isa.tile_rows == 0 || ["amxtile", "amxint8"].into_iter().all(has);
         has_tiles && isa.rust_features.split(',').filter(|f| !f.is_empty()).all(has)
@@ -91,7 +91,7 @@ pub fn isas_of_machine() -> Vec<&'static str> {
 }
 
 /// Those for which a program asks when it runs: what a compiler chooses is for other machines.
-fn isas_of_machines() -> impl Iterator<Item = &'static arch::Isa> {
+fn asked_isas() -> impl Iterator<Item = &'static arch::Isa> {
     arch::ALL.into_iter().filter(|isa| !matches!(isa.detection, arch::Detection::Compiling(_)))
 }
 
@@ -141,8 +141,8 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
 /// Every call of every subject on every instruction set of this machine, by the function and by the struct; on tiles too where they are emulated.
 fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Values {
     write_files(folder, subjects, toolchain.language);
-    let toolchain = match EmulatedAmx::stands_in() {
-        true => &EmulatedAmx::of(toolchain, folder).serve(subjects, toolchain),
+    let toolchain = match emulated_amx::stands_in() {
+        true => &emulated_amx::serve(subjects, folder, toolchain),
         false => toolchain,
     };
     let called: Vec<_> = subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();

@@ -146,27 +146,31 @@ fn tiles_of_few_columns_give_the_bits_of_vectors() {
 }
 
 #[test]
-fn a_file_without_tiles_holds_no_body_for_them() {
+fn a_file_holds_a_body_for_tiles_where_they_pay() {
     let layer = |rows, units| Layer { kind: "RNNCell", attributes: "", rows, inputs: 16, units };
     let options = |arithmetic| Options { arithmetic, ..Options::default() };
-    for (name, layer, arithmetic) in [
-        ("one_row", layer(1, 144), Arithmetic::Int8),
-        ("few_rows", layer(11, 144), Arithmetic::Int8),
-        ("few_units", layer(16, 8), Arithmetic::Int8),
-        ("units_that_fill_few_tiles", layer(16, 100), Arithmetic::Int8),
-        ("wider", layer(16, 144), Arithmetic::Int8x16),
-        ("as_f32", layer(16, 144), Arithmetic::F32),
+    let has_body = |subject: Subject| subject.isas().any(|(isa, _)| isa == "amx");
+    for (name, layer, arithmetic, pays) in [
+        ("several_rows", layer(16, 144), Arithmetic::Int8, true),
+        ("units_that_fill_no_tile", layer(16, 200), Arithmetic::Int8, true),
+        ("gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 112) }, Arithmetic::Int8, true),
+        ("lstm", Layer { kind: "LSTMCell", ..layer(16, 100) }, Arithmetic::Int8, true),
+        ("one_row", layer(1, 144), Arithmetic::Int8, false),
+        ("few_rows", layer(11, 144), Arithmetic::Int8, false),
+        ("few_units", layer(16, 8), Arithmetic::Int8, false),
+        ("units_that_fill_few_tiles", layer(16, 100), Arithmetic::Int8, false),
+        ("smaller_gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 100) }, Arithmetic::Int8, false),
+        ("gru_of_three_phases", Layer { kind: "GRUCell", ..layer(16, 128) }, Arithmetic::Int8, false),
+        ("wider", layer(16, 144), Arithmetic::Int8x16, false),
+        ("as_f32", layer(16, 144), Arithmetic::F32, false),
     ] {
-        let subject = layer.subject(name, options(arithmetic), false);
-        assert!(subject.isas().all(|(isa, _)| isa != "amx"), "{name}");
+        assert_eq!(has_body(layer.subject(name, options(arithmetic), false)), pays, "{name}");
     }
-    for units in [144, 200] {
-        let tiled = layer(16, units).subject("several_rows", options(Arithmetic::Int8), false);
-        assert!(tiled.isas().any(|(isa, _)| isa == "amx"), "{units}");
+    for (tiles, rows) in [(true, 2), (false, 16)] {
+        let tuning = Tuning { tiles: Some(tiles), ..Tuning::default() };
+        let options = Options { tuning, ..options(Arithmetic::Int8) };
+        assert_eq!(has_body(layer(rows, 144).subject("asked", options, false)), tiles);
     }
-    let tuning = Tuning { tiles: Some(false), ..Tuning::default() };
-    let refused = layer(16, 144).subject("refused", Options { tuning, ..options(Arithmetic::Int8) }, false);
-    assert!(refused.isas().all(|(isa, _)| isa != "amx"));
 }
 
 /// A program that Linux refuses the tiles: it prints the name of the instruction set that is best then.

@@ -830,6 +830,7 @@ mod tests {
                     rows_at_once: Some(4),
                     alternate: Some(true),
                     halves: Some(true),
+                    tiles: Some(false),
                     input_first: Some(false),
                     fuse: Some(false),
                     branches: Some(true),
