@@ -481,12 +481,14 @@ pub struct Tuning {
     pub branches: Option<bool>,
     /// Whether two threads share a cell, if there are two.
     pub halves: Option<bool>,
+    /// Whether tiles make the sums of several rows, on instruction sets that have them.
+    pub tiles: Option<bool>,
 }
 
 impl Tuning {
     /// What is chosen, as KEY=VALUE.
     fn given(&self) -> Vec<String> {
-        let Self { panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves } = self;
+        let Self { panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves, tiles } = self;
         let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
         let on = |key: &str, on: &Option<bool>| on.map(|on| format!("{key}={}", if on { "on" } else { "off" }));
         let all = [
@@ -497,6 +499,7 @@ impl Tuning {
             on("fuse", fuse),
             on("branches", branches),
             on("halves", halves),
+            on("tiles", tiles),
         ];
         all.into_iter().flatten().collect()
     }

@@ -279,7 +279,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// Whether tiles make the sums of a phase.
     fn in_tiles(&self, phase: Phase) -> bool {
-        self.tiled && self.plan.fits_tiles(phase)
+        self.tiled && self.product().fits_tiles(phase)
     }
 
     /// The groups of panels that are computed, and which of the plan's they are.

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
-use crate::arch::{Arch, Isa, TILE_WORDS};
+use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, Vector, WeightFormat};
@@ -154,15 +154,7 @@ impl ProductPlan {
 
     /// Whether tiles make the sums of some phase of so many rows.
     pub fn has_tiles(&self, rows: usize, isa: &Isa) -> bool {
-        (2..=isa.tile_rows).contains(&rows)
-            && self.parts.is_empty()
-            && cost::tiles_pay(&self.product, rows)
-            && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
-    }
-
-    /// Whether tiles can make the sums of a phase, of one row or more.
-    pub fn fits_tiles(&self, phase: Phase) -> bool {
-        self.product.fits_tiles(phase, &self.panels)
+        self.parts.is_empty() && self.product.has_tiles(rows, &self.panels, self.tiles, isa)
     }
 
     /// Of which whole numbers what a phase multiplies is multiples, if those are multiplied as integers as they are.
@@ -180,7 +172,7 @@ impl ProductPlan {
         let at_once = self.rows_at_once[at];
         match steps {
             1 => self.has_tiles(at_once.min(rows), isa),
-            _ => self.input_first && self.has_tiles(at_once.min(steps), isa) && self.fits_tiles(Phase::Input),
+            _ => self.input_first && self.has_tiles(at_once.min(steps), isa),
         }
     }
 
@@ -219,21 +211,26 @@ impl Product {
         self.starts = self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
     }
 
-    /// Whether tiles can make the sums of a phase: its words hold four bytes, and the columns of each panel are whole tiles.
-    fn fits_tiles(&self, phase: Phase, panels: &[Panels]) -> bool {
-        let active = self.active(phase);
+    /// Whether tiles can make the sums of a phase, of several rows: its words hold four bytes. Of several steps only the x terms are made together.
+    pub fn fits_tiles(&self, phase: Phase) -> bool {
         self.format == WeightFormat::Int8Quad
             && self.format.in_word(self.phase_rows(phase)) == 4
-            && active > 0
-            && panels.iter().all(|panels| (active * panels.columns).is_multiple_of(TILE_WORDS))
+            && self.active(phase) > 0
+            && (self.steps == 1 || phase == Phase::Input)
+    }
+
+    /// Whether tiles make the sums of some phase of so many rows: where that pays, unless it is `asked` for or against.
+    fn has_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> bool {
+        (2..=isa.tile_rows).contains(&rows)
+            && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
+            && asked.unwrap_or_else(|| cost::tiles_pay(self, panels, rows, isa))
     }
 
     /// How many of so many rows tiles take at once: in parts of equal size, unless those are too small.
-    fn tile_rows(&self, all: usize, panels: &[Panels], isa: &Isa) -> Option<usize> {
+    fn tile_rows(&self, all: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> Option<usize> {
         let equal = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
         let rows = if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal };
-        let pays = rows <= isa.tile_rows && cost::tiles_pay(self, rows);
-        (pays && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase, panels))).then_some(rows)
+        self.has_tiles(rows, panels, asked, isa).then_some(rows)
     }
 
     /// Whether the halves of words of weights are apart in a phase, in panels of so many columns: where all vectors are whole.
@@ -510,6 +507,8 @@ pub struct ProductPlan {
     pub snake: bool,
     /// Whether the x terms of all steps of a sequence are computed first, several steps at once.
     pub input_first: bool,
+    /// Whether tiles are asked for, or none; else those that pay.
+    pub tiles: Option<bool>,
     /// What each of two threads computes, where there are two.
     pub halves: Option<[Half; 2]>,
     /// For each instruction set of [`Plan::isas`]: how many rows are computed at once.
@@ -772,7 +771,7 @@ fn plan_product(
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
         let (rows, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
         let all = product.rows.max(product.steps);
-        match (tuning.rows_at_once, product.tile_rows(all, &panels, isa)) {
+        match (tuning.rows_at_once, product.tile_rows(all, &panels, tuning.tiles, isa)) {
             (Some(rows), _) => rows.clamp(1, all),
             (None, Some(rows)) => {
                 reasons.push(format!("{}: {} at once, in tiles", isa.name, counted(rows, "row")));
@@ -823,6 +822,7 @@ fn plan_product(
         unroll,
         snake,
         input_first,
+        tiles: tuning.tiles,
         halves,
         rows_at_once,
         tilings,
