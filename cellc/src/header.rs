@@ -11,7 +11,7 @@ use crate::model::{
     CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, WeightLayout,
     WeightSource, counted, equations,
 };
-use crate::options::{Accuracy, Arithmetic, Fma, Options};
+use crate::options::{Accuracy, Arithmetic, Fma, Options, Vector};
 use crate::plan::Plan;
 use crate::summary::{denormals, escape, title};
 
@@ -178,26 +178,35 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     if packed && layers.iter().any(|(arithmetic, _)| *arithmetic != Arithmetic::F32) {
         lines.push(ROUNDED_ROWS.to_owned());
     }
-    let mut own: [Vec<String>; 2] = Default::default();
-    for node in model.all_nodes() {
-        let x = node.op.gates().into_iter().find_map(|gate| products.x_of(&node.name, gate, node.op.input_size()));
-        let Some(x) = x else { continue };
-        let names = &mut own[usize::from(x.scale != 1.0)];
-        let name = format!("\"{}\"", escape(&node.name));
-        let name = match x.scale {
-            1.0 => name,
-            scale => format!("{name} ({scale:e})"),
-        };
-        if !names.contains(&name) {
-            names.push(name);
+    for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {
+        let mut own: [Vec<String>; 2] = Default::default();
+        for node in model.all_nodes() {
+            let len = match (vector, &node.op) {
+                (Vector::X, op) => op.input_size(),
+                (Vector::H, ValidOp::Cell(cell)) => Some(cell.hidden_size),
+                (Vector::H, _) => None,
+            };
+            let of = |len| node.op.gates().into_iter().find_map(|gate| products.own_of(&node.name, gate, vector, len));
+            let Some(v) = len.and_then(of) else { continue };
+            let names = &mut own[usize::from(v.scale != 1.0)];
+            let name = format!("\"{}\"", escape(&node.name));
+            let name = match v.scale {
+                1.0 => name,
+                scale => format!("{name} ({scale:e})"),
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
-    }
-    let [whole, multiples] = own.map(|names| names.join(", "));
-    if !whole.is_empty() {
-        lines.push(format!("Whole numbers are multiplied as integers, with exact sums, in {whole}."));
-    }
-    if !multiples.is_empty() {
-        lines.push(format!("x is multiplied as integers by the model's own scale, with exact sums, in {multiples}."));
+        let [whole, multiples] = own.map(|names| names.join(", "));
+        if !whole.is_empty() {
+            let what = if vector == Vector::X { "Whole numbers are" } else { "h is whole numbers," };
+            lines.push(format!("{what} multiplied as integers, with exact sums, in {whole}."));
+        }
+        if !multiples.is_empty() {
+            let what = format!("{letter} is multiplied as integers by the model's own scale, with exact sums,");
+            lines.push(format!("{what} in {multiples}."));
+        }
     }
     lines
 }

@@ -293,6 +293,15 @@ impl Multiples {
     }
 }
 
+/// A vector that rows of a layer's matrices multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vector {
+    /// x: of W, of a dense layer, or of a convolution.
+    X,
+    /// h of a cell as it is given, which most gates multiply by R.
+    H,
+}
+
 /// A layer that multiplies what a quantised model's are.
 #[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
@@ -305,28 +314,39 @@ pub struct WholeLayer {
     pub exact: bool,
     /// Of which whole numbers x is multiples, and no sum leaves 32 bits.
     pub x: Option<Multiples>,
+    /// The same of h, of a cell that takes one step.
+    pub h: Option<Multiples>,
 }
 
 impl WholeLayer {
     /// Whether products are of multiples of scales, which f32 does not hold as exactly.
     pub(crate) fn is_scaled(&self) -> bool {
-        self.x.is_some_and(|x| !self.exact || x.scale != 1.0)
+        self.vectors().any(|v| !self.exact || v.scale != 1.0)
+    }
+
+    /// Those that are multiples.
+    fn vectors(&self) -> impl Iterator<Item = Multiples> {
+        self.x.into_iter().chain(self.h)
     }
 
     /// How its matrix is stored.
     pub(crate) fn format(&self) -> WeightFormat {
         match self.x {
             None => WeightFormat::Int8,
-            Some(x) if x.in_bytes() => WeightFormat::Int8Quad,
+            Some(_) if self.vectors().all(|v| v.in_bytes()) => WeightFormat::Int8Quad,
             Some(_) => WeightFormat::Int8Pair,
         }
     }
 
-    /// Of which whole numbers x is multiples, where such an arithmetic multiplies these as they are.
-    fn x_in(&self, arithmetic: Arithmetic, len: usize) -> Option<Multiples> {
-        self.x.filter(|x| {
+    /// Of which whole numbers a vector of that length is multiples, where such an arithmetic multiplies these as they are.
+    fn own_in(&self, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+        let own = match vector {
+            Vector::X => self.x,
+            Vector::H => self.h,
+        };
+        own.filter(|own| {
             let in_quads = arithmetic.stored(WeightFormat::F32).in_word(len) == 4;
-            let fits = |largest| if in_quads { x.in_bytes() } else { x.magnitude() <= largest };
+            let fits = |largest| if in_quads { own.in_bytes() } else { own.magnitude() <= largest };
             self.weights || arithmetic.largest(len).is_some_and(fits)
         })
     }
@@ -363,9 +383,9 @@ impl Products {
         arithmetic_of((self.all, &self.own), &self.whole, layer, gate)
     }
 
-    /// Of which whole numbers x of a layer is multiples, and of that length, where these are multiplied as they are; `None` too for what is not x.
-    pub(crate) fn x_of(&self, layer: &str, gate: Option<char>, len: Option<usize>) -> Option<Multiples> {
-        x_in(&self.whole, layer, self.of(layer, gate), len?)
+    /// Of which whole numbers a vector of that length is multiples that a layer multiplies, where these are multiplied as they are.
+    pub(crate) fn own_of(&self, layer: &str, gate: Option<char>, vector: Vector, len: usize) -> Option<Multiples> {
+        own_in(&self.whole, layer, self.of(layer, gate), vector, len)
     }
 
     /// How the rows of a layer are stored that multiply multiples of one number, whatever is asked for.
@@ -386,22 +406,27 @@ pub(crate) fn gate_name(layer: &str, gate: char) -> String {
     format!("{layer}.{gate}")
 }
 
-/// What a layer is multiplied in, and that gate of it; layers of which both x and the weights are a quantised model's have no other.
+/// What a layer is multiplied in, and that gate of it; layers of which both the vectors and the weights are a quantised model's have no other.
 fn arithmetic_of(
     (all, own): (Arithmetic, &[(String, Arithmetic)]),
     whole: &[WholeLayer],
     layer: &str,
     gate: Option<char>,
 ) -> Arithmetic {
-    if whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.x.is_some()) {
+    if has_own_integers(whole, layer) {
         return Arithmetic::F32;
     }
     own_arithmetic(own, layer, gate).unwrap_or(all)
 }
 
-/// What [`WholeLayer::x_in`] says of a layer.
-fn x_in(whole: &[WholeLayer], layer: &str, arithmetic: Arithmetic, len: usize) -> Option<Multiples> {
-    whole.iter().find(|whole| whole.layer == layer)?.x_in(arithmetic, len)
+/// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
+fn has_own_integers(whole: &[WholeLayer], layer: &str) -> bool {
+    whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.x.is_some())
+}
+
+/// What [`WholeLayer::own_in`] says of a layer.
+fn own_in(whole: &[WholeLayer], layer: &str, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+    whole.iter().find(|whole| whole.layer == layer)?.own_in(arithmetic, vector, len)
 }
 
 /// That of a gate, else that of its layer, if one is named.
@@ -456,12 +481,14 @@ pub struct Tuning {
     pub branches: Option<bool>,
     /// Whether two threads share a cell, if there are two.
     pub halves: Option<bool>,
+    /// Whether tiles make the sums of several rows, on instruction sets that have them.
+    pub tiles: Option<bool>,
 }
 
 impl Tuning {
     /// What is chosen, as KEY=VALUE.
     fn given(&self) -> Vec<String> {
-        let Self { panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves } = self;
+        let Self { panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves, tiles } = self;
         let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
         let on = |key: &str, on: &Option<bool>| on.map(|on| format!("{key}={}", if on { "on" } else { "off" }));
         let all = [
@@ -472,6 +499,7 @@ impl Tuning {
             on("fuse", fuse),
             on("branches", branches),
             on("halves", halves),
+            on("tiles", tiles),
         ];
         all.into_iter().flatten().collect()
     }
@@ -658,6 +686,11 @@ impl Options {
         arithmetic_of((self.arithmetic, &self.arithmetic_of), &self.whole, layer, gate)
     }
 
+    /// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
+    pub(crate) fn has_own_integers(&self, layer: &str) -> bool {
+        has_own_integers(&self.whole, layer)
+    }
+
     /// How the matrices of a layer, and of that gate of it, are stored for their arithmetic.
     pub(crate) fn stored(&self, layer: &str, gate: Option<char>) -> WeightFormat {
         let format = match self.whole.iter().find(|whole| whole.layer == layer && whole.weights) {
@@ -667,9 +700,9 @@ impl Options {
         self.arithmetic_in(layer, gate).stored(format)
     }
 
-    /// Of which whole numbers x of a layer is multiples, where such an arithmetic multiplies these as they are.
-    pub(crate) fn x_in(&self, layer: &str, arithmetic: Arithmetic, len: usize) -> Option<Multiples> {
-        x_in(&self.whole, layer, arithmetic, len)
+    /// Of which whole numbers a vector of a layer is multiples, where such an arithmetic multiplies these as they are.
+    pub(crate) fn own_in(&self, layer: &str, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+        own_in(&self.whole, layer, arithmetic, vector, len)
     }
 
     /// Stores all matrices of cells and dense layers in a format.

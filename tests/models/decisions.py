@@ -418,6 +418,21 @@ def no_axes(rng):
     return graph, [[draw(rng, 3, 4)]], [None] * len(kinds)
 
 
+def masked_half(rng):
+    """Reductions in float16 of rows with a mask: the maximum of a row that is masked as a whole is -inf, and is replaced by 0."""
+    nodes = [h.make_node('Cast', ['x'], ['short'], to=T.FLOAT16), h.make_node('Less', ['x', 'limit'], ['masked']),
+             h.make_node('Where', ['masked', 'nothing', 'short'], ['scores'])]
+    for kind in ('Max', 'Min'):
+        nodes += [h.make_node('Reduce' + kind, ['scores', 'last'], [kind]), h.make_node('Equal', [kind, 'nothing'], [f'none_{kind}']),
+                  h.make_node('Where', [f'none_{kind}', 'zero', kind], [f'some_{kind}']), h.make_node('Cast', [f'some_{kind}'], [f'y_{kind}'], to=T.FLOAT)]
+    nodes += [h.make_node('ReduceSum', ['short', 'last'], ['sum']), h.make_node('Cast', ['sum'], ['y_Sum'], to=T.FLOAT)]
+    graph = h.make_graph(nodes, 'masked_half', [info('x', T.FLOAT, [2, 3, 6])], [info(f'y_{kind}', T.FLOAT, [2, 3, 1]) for kind in ('Max', 'Min', 'Sum')],
+                         constants(limit=np.float32(-.25), nothing=np.float16(-np.inf), zero=np.float16(0), last=np.array([-1])))
+    x = np.float32(rng.integers(-8, 9, (2, 3, 6))) / 8
+    x[0, 1], x[1, 2] = -1, np.abs(x[1, 2])
+    return graph, [[x]], [None] * 3
+
+
 def rarely(rng):
     """What few files have: a branch that is never taken with an operator that nothing reads, sparse tensors, a loop of no iterations, pads of a value that
     is computed, indices of run time that reach a part of the data, remainders of floats, a range of floats."""
@@ -487,7 +502,7 @@ def scales_of_run_time(rng):
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
-    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8)}.get(graph.name, (17, 8))
+    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
@@ -550,7 +565,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time], 1):
+                             scales_of_run_time, masked_half], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

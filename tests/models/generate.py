@@ -655,26 +655,63 @@ def quantized(d):
     d.output(v)
 
 
+def rounded(d, v, most, low=None, lead=None):
+    """FakeQuantize to 255 or 256 levels up to `most`."""
+    levels = d.pick(255, 256) if low is None else 256
+    high = np.full(lead or [], most, np.float32) if np.isscalar(most) else most.astype(np.float32)
+    low = -high * np.float32(1 if levels == 255 else 128 / 127) if low is None else np.full(high.shape, low, np.float32)
+    return op.fake_quantize(v, op.constant(low), op.constant(high), op.constant(low), op.constant(high), levels)
+
+
+def rounded_weights(d, shape):
+    """Weights behind a FakeQuantize with a range for each row."""
+    w = d.array(shape)
+    return rounded(d, op.constant(w), np.abs(w).max(-1, keepdims=True))
+
+
 def fake_quantized(d):
     """A cell between FakeQuantize layers, as training with quantization leaves them: x, weights by row, the state, and a head."""
-    def quantize(v, most, low=None, lead=None):
-        levels = d.pick(255, 256) if low is None else 256
-        high = np.full(lead or [], most, np.float32) if np.isscalar(most) else most.astype(np.float32)
-        low = -high * np.float32(1 if levels == 255 else 128 / 127) if low is None else np.full(high.shape, low, np.float32)
-        return op.fake_quantize(v, op.constant(low), op.constant(high), op.constant(low), op.constant(high), levels)
-
-    def by_row(shape):
-        w = d.array(shape)
-        return quantize(op.constant(w), np.abs(w).max(-1, keepdims=True))
-
     n, i, h, out = d.pick(1, 2), d.int(2, 9), d.int(2, 9), d.int(1, 5)
     x, state = d.parameter([n, i], 'x'), d.parameter([n, h], 'h')
-    w, r, b = by_row([3 * h, i]), by_row([3 * h, h]), d.weight([3 * h], .3)
-    v = op.gru_cell(quantize(x, 2.5), quantize(state, 1.0), w, r, b, h)
+    w, r, b = rounded_weights(d, [3 * h, i]), rounded_weights(d, [3 * h, h]), d.weight([3 * h], .3)
+    v = op.gru_cell(rounded(d, x, 2.5), rounded(d, state, 1.0), w, r, b, h)
     d.output(v, 'h_new')
-    v = op.matmul(quantize(op.relu(v), .75, 0), by_row([out, h]), False, True)
-    d.output(quantize(v, 1.5, lead=[1, out]), 'y')
+    v = op.matmul(rounded(d, op.relu(v), .75, 0), rounded_weights(d, [out, h]), False, True)
+    d.output(rounded(d, v, 1.5, lead=[1, out]), 'y')
     d.note(f'GRUCell N={n} I={i} H={h}, FakeQuantize around it and a head')
+
+
+def fake_quantized_loop(d):
+    """A TensorIterator whose cell stands between FakeQuantize layers: x before the loop or in it, the state where a step reads it or where it leaves it."""
+    n, count, i, h = d.pick(1, 2), d.int(2, 5), d.int(2, 9), d.int(2, 12)
+    kind, x_inside, h_before, given = d.pick('RNN', 'GRU', 'LSTM'), d.chance(.5), d.chance(.5), d.chance(.5)
+    o = {'linear_before_reset': d.chance(.7)} if kind == 'GRU' else {}
+    lbr = o.get('linear_before_reset', False)
+    node, x = op.tensor_iterator(), d.parameter([n, count, i], 'x')
+    whole = x if x_inside else rounded(d, x, 2.5)
+    bx, bh = op.parameter([n, 1, i], np.float32), op.parameter([n, h], np.float32)
+    flat = op.reshape(bx, np.array([n, i], np.int64), False)
+    flat = rounded(d, flat, 2.5) if x_inside else flat
+    states = [rounded(d, bh, 1.0) if h_before else bh]
+    body_in = [bx, bh]
+    if kind == 'LSTM':
+        body_in.append(op.parameter([n, h], np.float32))
+        states.append(body_in[-1])
+    w, r = rounded_weights(d, [GATES[kind] * h, i]), rounded_weights(d, [GATES[kind] * h, h])
+    b = d.weight([(4 if lbr else GATES[kind]) * h], .3)
+    step = getattr(op, kind.lower() + '_cell')(flat, *states, w, r, b, h, **o)
+    news = [step.output(k) for k in range(len(states))]
+    news[0] = news[0] if h_before else rounded(d, news[0], 1.0).output(0)
+    body_out = [op.result(op.unsqueeze(news[0], np.array([1], np.int64)))] + [op.result(v) for v in news]
+    node.set_function(ov.Model(body_out, body_in, 'body'))
+    node.set_sliced_input(bx, whole.output(0), 0, 1, 1, -1, 1)
+    for k, state in enumerate(body_in[1:]):
+        first = d.parameter([n, h], f'h{k}') if given else op.constant(np.zeros([n, h], np.float32))
+        node.set_merged_input(state, first.output(0), body_out[1 + k].output(0))
+    d.output(node.get_concatenated_slices(body_out[0].output(0), 0, 1, 1, -1, 1), 'y')
+    d.output(node.get_iter_value(body_out[1].output(0), -1), 'h_new')
+    d.note(f'{kind}Cell {o} N={n} T={count} I={i} H={h}, FakeQuantize of x {"in" if x_inside else "before"} the TensorIterator, '
+           f'of h where a step {"reads" if h_before else "leaves"} it; initial states {"given" if given else "0"}')
 
 
 def nncf(d):
@@ -689,6 +726,31 @@ def nncf(d):
     options = dict(group_size=d.pick(-1, 8, 16), ratio=1.0, all_layers=True) if 'INT4' in mode else {}
     d.note(f'nncf {mode} {options}')
     d.transform = lambda model: library.compress_weights(model, mode=getattr(library.CompressWeightsMode, mode), **options)
+
+
+def nncf_ptq(d):
+    """A sequence or a cell between dense layers, quantised by nncf with the activations of some inputs."""
+    import nncf as library
+    n, t, i, h, out = 1, d.int(2, 6), d.int(2, 20), d.int(4, 24), d.int(1, 9)
+    kind, one = d.pick('RNN', 'GRU', 'LSTM'), d.chance(.5)
+    x = d.parameter([n, i] if one else [n, t, i], 'x')
+    v = op.relu(op.add(op.matmul(x, d.weight([i, i]), False, True), d.weight([i], .3)))
+    if one:
+        o = cell_options(d, kind)
+        states = [d.parameter([n, h], f'h{k}') for k in range(2 if kind == 'LSTM' else 1)]
+        step = getattr(op, kind.lower() + '_cell')(v, *states, *weights_of(d, kind, i, h, None, o.get('linear_before_reset')), h, **o)
+        for k in range(len(states)):
+            d.output(step.output(k))
+        y = step.output(0)
+    else:
+        y = op.squeeze(sequence_node(d, kind, v, n, t, i, h, 'forward').output(0), np.array([1], np.int64))
+    d.output(op.matmul(y, d.weight([out, h]), False, True), 'y')
+    preset = d.pick('mixed', 'performance')
+    calls = [{node.get_friendly_name(): np.ascontiguousarray(make(k, shape)) for node, shape, make in d.inputs} for k in range(10)]
+    for node, _, _ in d.inputs:
+        node.output(0).add_names({node.get_friendly_name()})
+    d.note(f'{kind} {"one step" if one else "sequence"} nncf quantize {preset}')
+    d.transform = lambda model: library.quantize(model, library.Dataset(calls), preset=library.QuantizationPreset(preset), subset_size=10)
 
 
 def corners(d):
@@ -1267,7 +1329,7 @@ def windows(d):
     d.output(value, 'y')
 
 
-FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, fake_quantized, nncf, corners, torch_rnn,
+FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, fake_quantized, fake_quantized_loop, nncf, nncf_ptq, corners, torch_rnn,
                                     torch_cells, torch_gate, torch_net, onnx_rnn, keras, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 

@@ -13,6 +13,7 @@ use cellc::internals::diagnostic::Diagnostic;
 use cellc::internals::harness::{self, Executable, Numbers, Toolchain, Variables};
 use cellc::internals::kernel::Element;
 
+use crate::emulated_amx;
 use crate::skipped::{skip, starts};
 use crate::subject::{Subject, Values, Way, bits};
 
@@ -62,23 +63,36 @@ pub fn c_compilers() -> Vec<&'static str> {
     found
 }
 
-/// The instruction sets of [`arch::ALL`] that this machine has, as its operating system says; the others are printed.
+/// The instruction sets of [`arch::ALL`] on which [`rust`] and [`c`] run subjects: those that this machine has, and tiles where they are emulated; the
+/// others are printed.
 pub fn isas() -> Vec<&'static str> {
+    let mut isas = isas_of_machine();
+    if emulated_amx::stands_in() {
+        isas.push(arch::AMX.name);
+    }
+    for isa in asked_isas().filter(|isa| !isas.contains(&isa.name)) {
+        skip(&format!("no {}", isa.name));
+    }
+    isas
+}
+
+/// The instruction sets that this machine has, as its operating system says.
+pub fn isas_of_machine() -> Vec<&'static str> {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = flags.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     // avx_vnni is avxvnni in Rust
     let has = |feature: &str| line.split_whitespace().any(|flag| flag.replace('_', "") == feature);
-    // what a compiler chooses is for other machines
-    let all = arch::ALL.into_iter().filter(|isa| !matches!(isa.detection, arch::Detection::Compiling(_)));
-    let (have, lack): (Vec<&'static arch::Isa>, Vec<_>) = all.partition(|isa| {
+    let have = asked_isas().filter(|isa| {
         // tiles have no stable feature in Rust
         let has_tiles = isa.tile_rows == 0 || ["amxtile", "amxint8"].into_iter().all(has);
         has_tiles && isa.rust_features.split(',').filter(|f| !f.is_empty()).all(has)
     });
-    for isa in lack {
-        skip(&format!("no {}", isa.name));
-    }
-    have.into_iter().map(|isa| isa.name).collect()
+    have.map(|isa| isa.name).collect()
+}
+
+/// Those for which a program asks when it runs: what a compiler chooses is for other machines.
+fn asked_isas() -> impl Iterator<Item = &'static arch::Isa> {
+    arch::ALL.into_iter().filter(|isa| !matches!(isa.detection, arch::Detection::Compiling(_)))
 }
 
 /// Writes the generated files of all subjects into a folder, which is made anew.
@@ -112,20 +126,25 @@ pub fn rust(folder: &Path, subjects: &[Subject], flags: &[&str]) -> Values {
 /// What some systems have on, and what brings symbols of its own, off.
 pub const PLAIN: [&str; 2] = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
 
-/// Compiles the subjects' C to an object each, named as they are, and runs it.
+/// Compiles the subjects' C to an object each, named as they are, and runs it. Sanitizers among the flags are linked too.
 ///
 /// # Panics
 /// If it does not compile, with warnings refused, or does not run.
 pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) -> Values {
     let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"].into_iter().chain(PLAIN);
-    let flags = strict.chain(flags.iter().copied()).map(str::to_owned).collect();
-    let compiler = vec![compiler.into()];
+    let (sanitizers, flags): (Vec<&str>, Vec<_>) = flags.iter().partition(|flag| flag.starts_with("-fsanitize="));
+    let flags = strict.chain(flags).map(str::to_owned).collect();
+    let compiler = [compiler].into_iter().chain(sanitizers).map(Into::into).collect();
     call_all(folder, subjects, &Toolchain { language: Language::C, compiler, flags, around: Vec::new() })
 }
 
-/// Every call of every subject on every instruction set of this machine, by the function and by the struct.
+/// Every call of every subject on every instruction set of this machine, by the function and by the struct; on tiles too where they are emulated.
 fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Values {
     write_files(folder, subjects, toolchain.language);
+    let toolchain = match emulated_amx::stands_in() {
+        true => &emulated_amx::serve(subjects, folder, toolchain),
+        false => toolchain,
+    };
     let called: Vec<_> = subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();
     let program = Executable::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
     values(&program, subjects)

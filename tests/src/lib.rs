@@ -5,6 +5,7 @@ pub mod chain;
 pub mod command;
 pub mod corpus;
 pub mod driver;
+pub mod emulated_amx;
 pub mod given_weights;
 pub mod kept;
 pub mod kernels;

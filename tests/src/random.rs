@@ -101,6 +101,7 @@ fn tuning(seed: u32) -> Tuning {
         fuse: [None, Some(true), Some(true), Some(false)][choice(4)],
         branches: [None, Some(true), Some(true), Some(false)][choice(5)],
         halves: [None, Some(true)][choice(4).min(1)],
+        tiles: [None, Some(true), Some(true), Some(false)][choice(6)],
     }
 }
 

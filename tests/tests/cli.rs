@@ -402,6 +402,11 @@ fn a_reader_that_has_enough_is_no_failure() {
         place.command(arguments![model("gru_cell_128_f32"), "-o", "-"]).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
+    // what is said beside a file that is written, to nobody
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    done(place.command(arguments![model("fake_quantized_ti_gru"), "-o", "gru.rs"]).stderr(writer)).succeeded();
+    assert!(place.path("gru.rs").exists());
 }
 
 #[test]

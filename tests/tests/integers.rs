@@ -178,8 +178,14 @@ fn quantised_weights_are_kept() {
     }
 }
 
-/// Models with scales for what they multiply, and how many of their products have them where all else is in f32, and where it is in integers.
-const QUANTISED: [(&str, usize, usize); 3] = [("int8_layers", 2, 3), ("qdq_layers", 3, 3), ("qdq_gru", 1, 2)];
+/// Models with scales for what they multiply, and how many of their products have them for x where all else is in f32, and where it is in integers; and for h.
+const QUANTISED: [(&str, usize, usize, usize); 5] = [
+    ("int8_layers", 2, 3, 0),
+    ("qdq_layers", 3, 3, 0),
+    ("qdq_gru", 1, 2, 0),
+    ("fake_quantized_ti_gru", 1, 1, 1),
+    ("fake_quantized_ti_lstm", 1, 1, 1),
+];
 
 fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + use<> {
     let [here, there] = [corpus::folder(), corpus::onnx_folder()].map(|folder| folder.join(name));
@@ -191,7 +197,7 @@ fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + u
 /// scale. On every instruction set the bits are the same; what is no number stays none.
 #[test]
 fn scales_of_quantised_models_are_kept() {
-    for (name, dense, all) in QUANTISED {
+    for (name, dense, all, of_h) in QUANTISED {
         for arithmetic in [Arithmetic::F32, Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16] {
             let options = Options { arithmetic, ..Options::default() };
             for subject in quantised(name, &options) {
@@ -202,6 +208,7 @@ fn scales_of_quantised_models_are_kept() {
                     if arithmetic == Arithmetic::F32 { dense } else { all },
                     "{name} {arithmetic:?}\n{plan}"
                 );
+                assert_eq!(plan.products.iter().filter(|product| product.own_h.is_some()).count(), of_h, "{name}");
                 let header = subject.compilation.header.join(" ");
                 assert!(header.contains("by the model's own scale"), "{header}");
                 for call in &subject.calls {

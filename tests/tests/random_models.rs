@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use cellc::internals::arch::AVX512_VNNI;
 use cellc::internals::model::{Activation, ValidOp};
 use cellc::{Arithmetic, Options, Tuning, WeightFormat};
 use cellc_tests::agreement::Compared;
@@ -157,10 +158,13 @@ fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
         let results = subject.interpret(isa, &subject.calls[call]);
         results.into_iter().map(|all| all.into_iter().map(cellc_tests::subject::bits).collect()).collect()
     };
+    let of_planned = |name: &str| planned.isas().position(|(own, _)| own == name);
     for (isa, (name, _)) in drawn.isas().enumerate() {
+        // the plan's own has tiles only where they pay
+        let own = of_planned(name).or_else(|| of_planned(AVX512_VNNI.name)).expect("AMX extends it");
         for call in [ORDINARY, SPECIAL] {
             let tuning = &drawn.compilation.options.tuning;
-            assert_eq!(bits(drawn, isa, call), bits(&planned, isa, call), "call {call} on {name} with {tuning:?}");
+            assert_eq!(bits(drawn, isa, call), bits(&planned, own, call), "call {call} on {name} with {tuning:?}");
         }
     }
 }

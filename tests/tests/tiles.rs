@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cellc::internals::arch::{AMX, AVX512_VNNI, GENERIC};
 use cellc::internals::kernel::Stmt;
-use cellc::{Arithmetic, Language, Options, Tuning};
+use cellc::{Accuracy, Arithmetic, Language, Options, Tuning};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random;
@@ -13,17 +13,18 @@ use cellc_tests::skipped::skip;
 use cellc_tests::subject::{Subject, assert_same};
 use cellc_tests::tiled::{CALLS, Layer, values};
 
+const AFTER: &str = "linear_before_reset=\"true\"";
+
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 /// A sequence whose x terms are made first, for several steps at once.
-fn sequence(options: Options) -> Subject {
-    let (steps, inputs, units) = (21, 70, 64);
+fn sequence(name: &str, [steps, inputs, units]: [usize; 3], options: Options) -> Subject {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, steps, inputs]);
     let h = file.parameter("h", &[1, 1, units]);
-    let lengths = file.integers(&[1], &[21]);
+    let lengths = file.integers(&[1], &[steps as i64]);
     let shapes = [vec![1, 3 * units, inputs], vec![1, 3 * units, units], vec![1, 3 * units]];
     let weights: Vec<Port> = (shapes.iter().enumerate())
         .map(|(seed, shape)| file.constant(shape, Stored::F32, values(shape.iter().product(), seed)))
@@ -34,36 +35,64 @@ fn sequence(options: Options) -> Subject {
     for output in file.operations("GRUSequence", "opset5", &data, &ports, &outputs) {
         file.result(&output);
     }
-    let tuning = Tuning { input_first: Some(true), ..Tuning::default() };
-    random::compiled("tiled_sequence", file, Options { tuning, ..options }, CALLS)
+    let tuning = Tuning { input_first: Some(true), ..options.tuning };
+    random::compiled(name, file, Options { tuning, ..options }, CALLS)
 }
 
-fn dense(options: Options) -> Subject {
-    let (rows, inputs, outputs) = (35, 130, 80);
+/// A dense layer, and one in f32 behind it.
+fn dense(name: &str, [rows, inputs, outputs]: [usize; 3], options: Options) -> Subject {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[rows, inputs]);
-    let weights = file.constant(&[outputs, inputs], Stored::F32, values(outputs * inputs, 3));
     let transposed = "transpose_a=\"false\" transpose_b=\"true\"";
+    let weights = file.constant(&[outputs, inputs], Stored::F32, values(outputs * inputs, 3));
     let y = file.operation("MatMul", "opset1", transposed, &[&x, &weights], &[rows, outputs]);
+    let weights = file.constant(&[3, outputs], Stored::F32, values(outputs * 3, 4));
+    let last = file.cell("last", "MatMul", transposed, &[&y, &weights]);
     file.result(&y);
-    random::compiled("tiled_dense", file, options, CALLS)
+    file.result(&last);
+    let arithmetic_of = vec![("last".to_owned(), Arithmetic::F32)];
+    random::compiled(name, file, Options { arithmetic_of, ..options }, CALLS)
+}
+
+/// What has tiles, whether they pay or not.
+fn options() -> Options {
+    let tuning = Tuning { tiles: Some(true), ..Tuning::default() };
+    let isas = Some(vec![&GENERIC, &AVX512_VNNI, &AMX]);
+    Options { arithmetic: Arithmetic::Int8, isas, tuning, ..Options::default() }
 }
 
 /// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few inputs that no tile takes it; a late product; more than
 /// one group of panels.
-fn subjects() -> Vec<Subject> {
-    let isas = Some(vec![&GENERIC, &AVX512_VNNI, &AMX]);
-    let options = || Options { arithmetic: Arithmetic::Int8, isas: isas.clone(), ..Options::default() };
+fn of_full_tiles() -> Vec<Subject> {
     let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
-    let after = "linear_before_reset=\"true\"";
     vec![
-        layer("GRUCell", after, [32, 16, 64]).subject("tiled_gru", options(), false),
+        layer("GRUCell", AFTER, [32, 16, 64]).subject("tiled_gru", options(), false),
         layer("GRUCell", "", [20, 9, 112]).subject("tiled_gru_before", options(), false),
         layer("LSTMCell", "", [17, 3, 80]).subject("tiled_lstm", options(), false),
         layer("RNNCell", "", [13, 70, 144]).subject("tiled_rnn", options(), false),
-        layer("GRUCell", after, [16, 12, 48]).subject("tiled_given", options(), true),
-        sequence(options()),
-        dense(options()),
+        layer("GRUCell", AFTER, [16, 12, 48]).subject("tiled_given", options(), true),
+        sequence("tiled_sequence", [21, 70, 64], options()),
+        dense("tiled_dense", [35, 130, 80], options()),
+    ]
+}
+
+/// Columns that are no whole tiles: more of them than of full tiles, or fewer, in one panel or in several, behind up to four full tiles and more; tiles
+/// that no row fills.
+fn of_narrow_tiles() -> Vec<Subject> {
+    let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
+    let audio = Options { accuracy: Accuracy::Audio, ..options() };
+    let panels_of = |columns| {
+        let tuning = Tuning { panel_columns: Some(columns), ..options().tuning };
+        Options { tuning, ..options() }
+    };
+    vec![
+        layer("GRUCell", "", [12, 5, 24]).subject("narrow_gru_before", options(), false),
+        layer("RNNCell", "", [16, 20, 100]).subject("narrow_given", options(), true),
+        layer("GRUCell", AFTER, [33, 70, 40]).subject("narrow_gru", audio, false),
+        layer("LSTMCell", "", [13, 9, 25]).subject("narrow_lstm", options(), false),
+        dense("narrow_dense", [20, 130, 10], options()),
+        sequence("narrow_sequence", [21, 67, 36], options()),
+        layer("GRUCell", AFTER, [15, 16, 50]).subject("narrow_panels", panels_of(7), false),
     ]
 }
 
@@ -76,9 +105,9 @@ fn has_tiles(body: &[Stmt]) -> bool {
     })
 }
 
-#[test]
-fn tiles_give_the_bits_of_vectors() {
-    let (subjects, isas) = (subjects(), driver::isas());
+/// Interprets subjects and runs their C, with a flag, and every second one's Rust, as rustc takes long.
+fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
+    let isas = driver::isas();
     for subject in &subjects {
         let bodies = subject.isas().zip(&subject.compilation.program.bodies);
         for ((isa, _), body) in bodies {
@@ -96,32 +125,52 @@ fn tiles_give_the_bits_of_vectors() {
     }
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     for compiler in driver::c_compilers() {
-        let found = driver::c(&folder("tiles-c"), &subjects, compiler, &["-std=gnu11", "-O1"]);
+        let found = driver::c(&folder(&format!("{name}-c")), &subjects, compiler, &["-std=gnu11", flag]);
         assert_same(compiler, &expected, &found);
     }
-    // every second, as rustc takes long
     let subjects: Vec<_> = subjects.into_iter().step_by(2).collect();
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
-    let found = driver::rust(&folder("tiles-rust"), &subjects, &["-Copt-level=1"]);
+    let found = driver::rust(&folder(&format!("{name}-rust")), &subjects, &["-Copt-level=1"]);
     assert_same("rust", &expected, &found);
 }
 
 #[test]
-fn a_file_without_tiles_holds_no_body_for_them() {
+fn tiles_give_the_bits_of_vectors() {
+    give_the_bits_of_vectors("tiles", of_full_tiles(), "-O1");
+}
+
+#[test]
+fn tiles_of_few_columns_give_the_bits_of_vectors() {
+    // it sees every row that an emulated tile loads or stores
+    give_the_bits_of_vectors("narrow-tiles", of_narrow_tiles(), "-fsanitize=address");
+}
+
+#[test]
+fn a_file_holds_a_body_for_tiles_where_they_pay() {
     let layer = |rows, units| Layer { kind: "RNNCell", attributes: "", rows, inputs: 16, units };
     let options = |arithmetic| Options { arithmetic, ..Options::default() };
-    for (name, layer, arithmetic) in [
-        ("one_row", layer(1, 128), Arithmetic::Int8),
-        ("few_units", layer(16, 8), Arithmetic::Int8),
-        ("units_that_fill_no_tile", layer(16, 100), Arithmetic::Int8),
-        ("wider", layer(16, 128), Arithmetic::Int8x16),
-        ("as_f32", layer(16, 128), Arithmetic::F32),
+    let has_body = |subject: Subject| subject.isas().any(|(isa, _)| isa == "amx");
+    for (name, layer, arithmetic, pays) in [
+        ("several_rows", layer(16, 144), Arithmetic::Int8, true),
+        ("units_that_fill_no_tile", layer(16, 200), Arithmetic::Int8, true),
+        ("gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 112) }, Arithmetic::Int8, true),
+        ("lstm", Layer { kind: "LSTMCell", ..layer(16, 100) }, Arithmetic::Int8, true),
+        ("one_row", layer(1, 144), Arithmetic::Int8, false),
+        ("few_rows", layer(11, 144), Arithmetic::Int8, false),
+        ("few_units", layer(16, 8), Arithmetic::Int8, false),
+        ("units_that_fill_few_tiles", layer(16, 100), Arithmetic::Int8, false),
+        ("smaller_gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 100) }, Arithmetic::Int8, false),
+        ("gru_of_three_phases", Layer { kind: "GRUCell", ..layer(16, 128) }, Arithmetic::Int8, false),
+        ("wider", layer(16, 144), Arithmetic::Int8x16, false),
+        ("as_f32", layer(16, 144), Arithmetic::F32, false),
     ] {
-        let subject = layer.subject(name, options(arithmetic), false);
-        assert!(subject.isas().all(|(isa, _)| isa != "amx"), "{name}");
+        assert_eq!(has_body(layer.subject(name, options(arithmetic), false)), pays, "{name}");
     }
-    let tiled = layer(16, 128).subject("several_rows", options(Arithmetic::Int8), false);
-    assert!(tiled.isas().any(|(isa, _)| isa == "amx"));
+    for (tiles, rows) in [(true, 2), (false, 16)] {
+        let tuning = Tuning { tiles: Some(tiles), ..Tuning::default() };
+        let options = Options { tuning, ..options(Arithmetic::Int8) };
+        assert_eq!(has_body(layer(rows, 144).subject("asked", options, false)), tiles);
+    }
 }
 
 /// A program that Linux refuses the tiles: it prints the name of the instruction set that is best then.
@@ -154,7 +203,7 @@ fn where_linux_refuses_tiles_vectors_run() {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return skip("no Linux on x86-64");
     }
-    let layer = Layer { kind: "RNNCell", attributes: "", rows: 16, inputs: 16, units: 128 };
+    let layer = Layer { kind: "RNNCell", attributes: "", rows: 16, inputs: 16, units: 144 };
     let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
     let subject = layer.subject("refused", options, false);
     let folder = folder("tiles-refused");
@@ -173,7 +222,7 @@ fn where_linux_refuses_tiles_vectors_run() {
             continue;
         }
         let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-        let best = driver::isas().into_iter().rfind(|isa| *isa != "amx").expect("one at least");
+        let best = driver::isas_of_machine().into_iter().rfind(|isa| *isa != "amx").expect("one at least");
         assert_eq!(said, format!("{best} 0"), "{compiler}");
     }
 }

@@ -37,7 +37,7 @@ use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
     ValidModel, ValidNode, ValidOp,
 };
-use crate::options::{Accuracy, Multiples, Options, Products, WeightFormat};
+use crate::options::{Accuracy, Multiples, Options, Products, Vector, WeightFormat};
 use crate::plan;
 use at_point::AtOneInput;
 
@@ -109,7 +109,7 @@ pub fn work(model: &ValidModel) -> usize {
     fn of(model: &ValidModel, nodes: &[ValidNode]) -> usize {
         let node = |node: &ValidNode| match &node.op {
             ValidOp::Cell(cell) => {
-                let steps = cell.sequence.as_ref().map_or(1, |s| s.steps);
+                let steps = cell.steps();
                 let terms = cell.input_size.saturating_add(cell.hidden_size).saturating_mul(cell.hidden_size);
                 steps.saturating_mul(cell.kind.gates()).saturating_mul(terms)
             }
@@ -266,7 +266,7 @@ impl Arithmetic for ErrorAnalysis {
 
     fn rounded(&self, layer: &str, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
         let range = self.profile.products.of(layer, None).of_windows().largest(taps)?;
-        let own = self.profile.products.x_of(layer, None, Some(taps));
+        let own = self.profile.products.own_of(layer, None, Vector::X, taps);
         // one that is no number makes the scale none
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => own.map_or_else(|| rounding(channel, range), |x| x.off),
@@ -288,7 +288,7 @@ impl Arithmetic for ErrorAnalysis {
             let errors = stored.errors(&weights).collect();
             (stored, errors)
         });
-        let own = self.profile.products.x_of(row.layer, row.gate, row.x_len());
+        let own = row.own(&self.profile.products);
         let range = own.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
         Encoded { row, stored, own, range }
     }

@@ -186,7 +186,7 @@ pub(crate) struct ModelArguments {
     unroll: Unroll,
 
     /// Override decisions of the planner, KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
-    /// branches=on|off, halves=on|off. --emit plan prints them. The results have the same bits
+    /// branches=on|off, halves=on|off, tiles=on|off. --emit plan prints them. The results have the same bits
     #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
     plan: Vec<Choice>,
 
@@ -463,6 +463,7 @@ enum Choice {
     Fuse(bool),
     Branches(bool),
     Halves(bool),
+    Tiles(bool),
 }
 
 impl Choice {
@@ -476,6 +477,7 @@ impl Choice {
             Self::Fuse(_) => "fuse",
             Self::Branches(_) => "branches",
             Self::Halves(_) => "halves",
+            Self::Tiles(_) => "tiles",
         }
     }
 
@@ -488,6 +490,7 @@ impl Choice {
             Self::Fuse(on) => Tuning { fuse: Some(on), ..tuning },
             Self::Branches(on) => Tuning { branches: Some(on), ..tuning },
             Self::Halves(on) => Tuning { halves: Some(on), ..tuning },
+            Self::Tiles(on) => Tuning { tiles: Some(on), ..tuning },
         }
     }
 }
@@ -507,9 +510,12 @@ fn choice(text: &str) -> Result<Choice, String> {
         "fuse" => Choice::Fuse(on()?),
         "branches" => Choice::Branches(on()?),
         "halves" => Choice::Halves(on()?),
+        "tiles" => Choice::Tiles(on()?),
         _ => {
-            return Err("the keys are panel-columns, rows-at-once, alternate, input-first, fuse, branches and halves"
-                .to_string());
+            return Err(
+                "the keys are panel-columns, rows-at-once, alternate, input-first, fuse, branches, halves and tiles"
+                    .to_string(),
+            );
         }
     })
 }
@@ -808,7 +814,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
                     --shape a=b=1,16 --dim n=2 --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
-                    --accuracy=audio --arithmetic=int8 --arithmetic-of a=b=int16 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,branches=on,halves=on \
+                    --accuracy=audio --arithmetic=int8 --arithmetic-of a=b=int16 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,branches=on,halves=on,tiles=off \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -824,6 +830,7 @@ mod tests {
                     rows_at_once: Some(4),
                     alternate: Some(true),
                     halves: Some(true),
+                    tiles: Some(false),
                     input_first: Some(false),
                     fuse: Some(false),
                     branches: Some(true),

@@ -25,7 +25,7 @@ use tempfile::NamedTempFile;
 
 use super::arguments::BenchArguments;
 use super::progress::Progress;
-use super::stdout::write_stdout;
+use super::streams::write_stdout;
 use super::{Failure, report};
 
 /// Compiles, checks the first call of everyone, measures, and prints one table.

@@ -18,7 +18,7 @@ use crate::reference::{Outcome, initial_variables, reference};
 use super::arguments::CheckArguments;
 use super::calls::{self, Calls, Expected};
 use super::progress::Progress;
-use super::stdout::write_stdout;
+use super::streams::write_stdout;
 use super::{Failure, report};
 
 /// Runs the steps, prints one table a result, and fails if a bound is broken.

@@ -13,7 +13,7 @@ use crate::options::{Language, Options, WeightsAs};
 
 use super::arguments::{CompileArguments, Emit, ModelArguments};
 use super::progress::Progress;
-use super::stdout::{write_device, write_stdout};
+use super::streams::{write_device, write_stdout};
 use super::{Failure, report};
 
 /// The largest weights that are written to standard output, in bytes.

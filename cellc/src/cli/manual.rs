@@ -7,7 +7,7 @@ use clap_mangen::Man;
 
 use super::Failure;
 use super::arguments::{CommandLine, CompletionsArguments, ManArguments};
-use super::stdout::{cannot_write, write_stdout};
+use super::streams::{cannot_write, write_stdout};
 
 /// Prints a script for a shell.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<(), Failure> {

@@ -10,10 +10,9 @@ mod manual;
 mod npy;
 mod progress;
 mod run;
-mod stdout;
+mod streams;
 mod weights_file;
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -24,6 +23,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use arguments::{Command, CommandLine};
+use streams::write_stderr;
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -101,8 +101,7 @@ pub fn command() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(Failure::Toolchain { said, why }) => {
-            // Nothing can be done about a standard error that cannot be written.
-            _ = io::stderr().write_all(&said);
+            write_stderr(&said);
             report(&Diagnostics(vec![why]));
             ExitCode::FAILURE
         }
@@ -156,5 +155,5 @@ fn named(mut error: clap::Error) -> clap::Error {
 
 /// Prints diagnostics for a human.
 fn report(diagnostics: &Diagnostics) {
-    eprint!("{diagnostics}");
+    write_stderr(diagnostics.to_string().as_bytes());
 }

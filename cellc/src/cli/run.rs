@@ -18,7 +18,7 @@ use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};
 use super::compile::refuse_to_overwrite_inputs;
 use super::progress::Progress;
-use super::stdout::cannot_write;
+use super::streams::cannot_write;
 use super::{Failure, npy, report};
 
 /// Runs every call and writes the results once all are there.

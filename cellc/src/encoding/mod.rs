@@ -8,7 +8,7 @@ use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::model::{SCALES, Source, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
-use crate::options::{Arithmetic, Multiples, Options, WeightFormat, WholeLayer};
+use crate::options::{Arithmetic, Multiples, Options, Vector, WeightFormat, WholeLayer};
 use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
@@ -306,18 +306,27 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
         model.has_bytes && of_layer(layer).iter().all(has_scales)
     };
     let numbers = WholeNumbers::new(model);
-    let x = |layer: &str| {
+    let own = |layer: &str, vector: Vector| {
         let own = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
-        let x = own.map(|node| {
-            let x = match &node.op {
-                ValidOp::Dense(of) => of.x,
-                ValidOp::Cell(of) => of.x,
-                ValidOp::Convolve(of) => of.x,
+        let own = own.map(|node| {
+            let of = match (vector, &node.op) {
+                (Vector::X, ValidOp::Dense(of)) => of.x,
+                (Vector::X, ValidOp::Cell(of)) => of.x,
+                (Vector::X, ValidOp::Convolve(of)) => of.x,
+                // what steps hand on has no scale
+                (Vector::H, ValidOp::Cell(of)) if of.steps() == 1 => of.h,
                 _ => return None,
             };
-            numbers.multiples(x).map(|(scale, [least, most], off)| Multiples { scale, least, most, off })
+            numbers.multiples(of).map(|(scale, [least, most], off)| Multiples { scale, least, most, off })
         });
-        x.reduce(|a, b| a?.union(b?)).flatten()
+        own.reduce(|a, b| a?.union(b?)).flatten()
+    };
+    // whether all that its matrices multiply may be multiples
+    let resets_before = |layer: &str| {
+        nodes.iter().filter(|node| node.name == layer).any(|node| match &node.op {
+            ValidOp::Cell(of) => (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate)),
+            _ => false,
+        })
     };
     // as no weight is larger than 127
     let fits = |of: &Matrix<'_>, x: Multiples| {
@@ -333,24 +342,25 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
         rows.all(|row| largest(&row) == 0.0 || has_scale(&row))
     };
     let layer = |layer: &&str| {
-        let (matrices, x) = (of_layer(layer), x(layer));
-        let is_dense = matrices.iter().all(|matrix| matrix.is_dense);
-        let fit = |x: &Multiples| matrices.iter().all(|matrix| fits(matrix, *x));
+        let matrices = of_layer(layer);
+        let fit = |v: &Multiples| matrices.iter().all(|matrix| fits(matrix, *v));
+        let [x, h] = [Vector::X, Vector::H].map(|vector| own(layer, vector).filter(fit));
+        let own = WholeLayer { layer: (*layer).to_owned(), weights: false, exact: false, x, h };
         if matrices.iter().any(|matrix| matrix.is_windows) {
             // unless integers are asked for, f32 multiplies them without a loss
-            let own = WholeLayer { layer: (*layer).to_owned(), weights: false, exact: false, x: None };
-            return x.filter(fit).map(|x| WholeLayer { x: Some(x), ..own });
+            return x.map(|_| own);
         }
         let exact = is_whole(layer);
-        let stored = WholeLayer { layer: (*layer).to_owned(), weights: exact || has_scales(layer), exact, x: None };
-        let Some(x) = x.filter(fit) else { return Some(stored).filter(|stored| stored.weights) };
+        let stored = WholeLayer { weights: exact || has_scales(layer), exact, x: None, h: None, ..own.clone() };
         let in_integers = |of: &&Matrix<'_>| options.arithmetic_in(of.of, of.gate) != Arithmetic::F32;
         let may = |of: &&Matrix<'_>| !is_named(of.of) && (in_f32(of) || in_integers(of));
-        let in_whole_numbers = is_dense && matrices.iter().all(|of| may(of) && rows_are_multiples(of));
+        let is_dense = matrices.iter().all(|matrix| matrix.is_dense);
+        let all_are_multiples = x.is_some() && (is_dense || h.is_some() && !resets_before(layer));
+        let in_whole_numbers = all_are_multiples && matrices.iter().all(|of| may(of) && rows_are_multiples(of));
         if stored.weights && !in_whole_numbers {
             return Some(stored);
         }
-        Some(WholeLayer { weights: in_whole_numbers, x: Some(x), ..stored })
+        Some(WholeLayer { weights: in_whole_numbers, exact, ..own }).filter(|own| own.x.is_some() || own.h.is_some())
     };
     let mut layers: Vec<_> = layers.iter().filter_map(layer).collect();
     let mut counts = [0; 2];

@@ -8,6 +8,7 @@ use crate::model::{
     Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
     WeightSource,
 };
+use crate::options::{Multiples, Products, Vector};
 
 #[cfg(test)]
 pub(crate) mod written;
@@ -179,6 +180,8 @@ impl WeightNumbers<'_> {
 enum Operand {
     X,
     H,
+    /// r * h
+    ResetH,
     /// What [`Arithmetic::rounded`] has given.
     Rounded,
 }
@@ -204,9 +207,14 @@ impl<'a> MatrixRow<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
     }
 
-    /// The length of x, or of a window of it, where it multiplies that.
-    pub(crate) fn x_len(&self) -> Option<usize> {
-        (self.of != Operand::H).then_some(self.len)
+    /// Of which whole numbers what it multiplies is multiples, where these are multiplied as they are.
+    pub(crate) fn own(&self, products: &Products) -> Option<Multiples> {
+        let vector = match self.of {
+            Operand::X | Operand::Rounded => Vector::X,
+            Operand::H => Vector::H,
+            Operand::ResetH => return None,
+        };
+        products.own_of(self.layer, self.gate, vector, self.len)
     }
 
     /// Whether the values that it multiplies are rounded already.
@@ -245,7 +253,11 @@ impl<'a> CellWeights<'a> {
 
     fn row(&self, matrix: (WeightNumbers<'a>, usize), of_x: bool, gate: usize, unit: usize) -> MatrixRow<'a> {
         let cell = self.cell;
-        let (of, len) = if of_x { (Operand::X, cell.input_size) } else { (Operand::H, cell.hidden_size) };
+        let (of, len) = match of_x {
+            true => (Operand::X, cell.input_size),
+            false if cell.kind.multiplies_reset_h(gate) => (Operand::ResetH, cell.hidden_size),
+            false => (Operand::H, cell.hidden_size),
+        };
         let (numbers, first) = matrix;
         let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
         MatrixRow { layer: &cell.name, gate: cell.kind.gate(gate), of, numbers, first, stride: 1, len }
@@ -405,7 +417,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         };
         let (x, h) = (self.get(cell.x), self.get(cell.h));
         let (c, a) = (cell.c.map(|c| self.get(c)), cell.a.map(|a| self.get(a)));
-        let steps = cell.sequence.as_ref().map_or(1, |s| s.steps);
+        let steps = cell.steps();
         let reverse = cell.sequence.as_ref().is_some_and(|s| s.reverse);
         let length = |n: usize| match cell.sequence.as_ref().map(|s| &s.lengths) {
             None | Some(Lengths::Full) => steps as f64,

@@ -285,7 +285,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// Whether tiles make the sums of a phase.
     fn in_tiles(&self, phase: Phase) -> bool {
-        self.tiled && self.plan.fits_tiles(phase)
+        self.tiled && self.product().fits_tiles(phase)
     }
 
     /// The groups of panels that are computed, and which of the plan's they are.
@@ -614,9 +614,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let short = weights.short * product.abreast;
         let mut turn_rows = self.plan.turn_rows(chains, self.isa());
         if two {
-            // an iteration adds the terms of so many words of elements; what one iteration would do is two, as code is scarce
+            // an iteration adds the terms of so many words of elements; what one iteration would do is two, or four of two operations, as code is scarce
             turn_rows *= if operations.len() == 1 { 2 } else { 1 };
-            turn_rows = if count == turn_rows { turn_rows / 2 } else { turn_rows };
+            turn_rows = if count == turn_rows { turn_rows / 2 / operations.len() } else { turn_rows };
         }
         let packed = |rows: usize| if integers { rows * len } else { format.encoding(rows).len(rows) * len };
         let turns = count / turn_rows;
@@ -920,7 +920,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// The vectors at a place as they multiply the weights of a phase.
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
-        let own = self.plan.own_x.filter(|_| phase == Phase::Input);
+        let own = self.plan.own(phase);
         let Some((scale, as_integers)) = Scale::of_x(own, self.plan.arithmetic.largest(len)) else {
             return Vectors { elements, count, scales: None };
         };

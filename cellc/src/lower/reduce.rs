@@ -6,7 +6,7 @@
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
-use crate::model::{PointwiseFunction, Reduce, Source, counted};
+use crate::model::{PointwiseFunction, Reduce, Source};
 use crate::plan;
 
 impl<'m> KernelBuilder<'_, 'm> {
@@ -22,8 +22,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             _ => builder.reduce_columns(reduce, size, inner, places[0], places[1]),
         }));
         let name = reduce.function.name();
-        let of = counted(outer * inner, "times");
-        let of = if outer * inner == 1 { "once".to_owned() } else { of };
+        let of = match outer * inner {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
         (vec![format!("All elements by {name}: {size} become one, {of}.")], body)
     }
 

@@ -69,6 +69,11 @@ impl CellKind {
         }
     }
 
+    /// Whether a gate multiplies r * h by R: the candidate of a GRU that resets before.
+    pub fn multiplies_reset_h(self, gate: usize) -> bool {
+        self.reset_gate() == Some(ResetGate::BeforeMatMul) && self.gate(gate) == Some('h')
+    }
+
     /// Its gates in W and R, a letter each, h being the candidate of a GRU and c that of an LSTM.
     pub fn gate_letters(self) -> &'static str {
         match self {

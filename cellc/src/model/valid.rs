@@ -284,6 +284,13 @@ pub struct ValidCell {
     pub ledger: Vec<LedgerEntry>,
 }
 
+impl ValidCell {
+    /// T; 1 where it is no sequence.
+    pub fn steps(&self) -> usize {
+        self.sequence.as_ref().map_or(1, |sequence| sequence.steps)
+    }
+}
+
 #[cfg(test)]
 impl ValidCell {
     /// A cell as its kind computes it unless said otherwise: one step, without what only an LSTM or an AUGRU takes.

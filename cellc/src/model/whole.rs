@@ -1,6 +1,8 @@
 //! Which tensors hold whole numbers, or multiples of one scale, and between which: what quantised operators make, who round and clip before they multiply.
 
-use super::{Activation, Lookup, Pointwise, PointwiseFunction, Reduce, Source, ValidModel, ValidNode, ValidOp};
+use super::{
+    Activation, Lookup, Pointwise, PointwiseFunction, Reduce, Source, ValidLoop, ValidModel, ValidNode, ValidOp,
+};
 
 /// Half a unit in the last place of 1.
 const U: f64 = 1.0 / 16_777_216.0;
@@ -69,6 +71,12 @@ impl Known {
         Some((scale, [self.off(scale)?, other.off(scale)?]))
     }
 
+    /// Whether all that is said of another is true of these.
+    fn is_within(&self, other: &Self) -> bool {
+        let scaled = |(scale, most): (f32, f64)| self.off(scale).is_some_and(|off| off <= most);
+        other.ends[0] <= self.ends[0] && self.ends[1] <= other.ends[1] && other.scale.is_none_or(scaled)
+    }
+
     fn union(self, other: Self) -> Self {
         let ends = [self.ends[0].min(other.ends[0]), self.ends[1].max(other.ends[1])];
         Self { ends, scale: self.shared(&other).map(|(scale, off)| (scale, off[0].max(off[1]))) }
@@ -135,7 +143,7 @@ impl<'m> WholeNumbers<'m> {
                     for slice in &body.slices {
                         self.values[slice.piece] = self.known(slice.of);
                     }
-                    self.read(&body.body);
+                    self.read_body(body);
                     for result in &body.results {
                         // where a loop ends before its last trip, pieces are zeros
                         let known = self.known(result.of);
@@ -148,6 +156,25 @@ impl<'m> WholeNumbers<'m> {
                 ValidOp::Cell(_) | ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Convolve(_) => {}
                 ValidOp::Softmax(_) | ValidOp::TopK(_) => {}
             }
+        }
+    }
+
+    /// The body of a loop. What is known of what a trip hands to the next is assumed first, and kept if it then holds after every trip.
+    fn read_body(&mut self, body: &ValidLoop) {
+        for carried in &body.carried {
+            self.values[carried.value] = NOTHING;
+        }
+        self.read(&body.body);
+        let assumed: Vec<_> = body.carried.iter().map(|of| self.known(of.initial).union(self.known(of.next))).collect();
+        for (carried, assumed) in body.carried.iter().zip(&assumed) {
+            self.values[carried.value] = *assumed;
+        }
+        self.read(&body.body);
+        if !body.carried.iter().zip(&assumed).all(|(carried, assumed)| self.known(carried.next).is_within(assumed)) {
+            for carried in &body.carried {
+                self.values[carried.value] = NOTHING;
+            }
+            self.read(&body.body);
         }
     }
 

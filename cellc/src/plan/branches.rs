@@ -196,7 +196,7 @@ fn operations(model: &ValidModel, node: &ValidNode) -> usize {
     let len = |source: Source| model.len(source);
     match &node.op {
         ValidOp::Cell(cell) => {
-            let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+            let steps = cell.steps();
             product(&[steps, cell.batch, cell.kind.gates(), cell.hidden_size, cell.input_size + cell.hidden_size])
         }
         ValidOp::Dense(dense) => product(&[dense.rows, dense.inputs, dense.outputs]),

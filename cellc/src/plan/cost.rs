@@ -8,8 +8,21 @@ use crate::options::WeightFormat;
 /// Rows of which tiles take less time than vectors of words (measured with a GRU of 128 units: 1.4 times as long for 4 rows, 1.12 for 8, 0.88 for 16).
 pub(super) const LEAST_TILE_ROWS: usize = 12;
 
-/// Vectors of words that take as long as setting the shapes of tiles twice, and more.
-const LEAST_TILE_VECTORS: usize = 1200;
+/// What the instructions of tiles cost, in cycles of Sapphire Rapids, by Intel's Optimization Reference Manual.
+struct TileCosts {
+    /// Until new shapes are set.
+    shapes: usize,
+    /// Until what is loaded can be multiplied.
+    load: usize,
+    /// Until sums can be added to.
+    latency: usize,
+    /// Between products, and between stores, of full tiles.
+    each: usize,
+    /// For a vector of sums that goes through memory. With this, what was measured is met: 1.59 for 4 rows, 1.11 for 8, 0.87 for 16.
+    sums: usize,
+}
+
+const TILES: TileCosts = TileCosts { shapes: 204, load: 45, latency: 52, each: 16, sums: 1 };
 
 /// Cycles of so many operations on vectors, and of so many bytes that are read at a rate of bytes a cycle: whichever take longer.
 pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
@@ -113,11 +126,29 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch
     (rows, total(rows).0)
 }
 
-/// Whether tiles save more than setting their shapes takes: of so many rows, vectors of words that are multiplied.
-pub(super) fn tiles_pay(product: &Product, rows: usize) -> bool {
-    let words = |&phase: &Phase| product.phase_rows(phase).div_ceil(4) * product.active(phase) * product.units;
-    let vectors = rows * Phase::ALL.iter().map(words).sum::<usize>() / TILE_WORDS;
-    rows >= LEAST_TILE_ROWS && vectors >= LEAST_TILE_VECTORS
+/// Whether tiles of so many rows make the sums in a tenth less time than vectors of words.
+///
+/// Of each panel up to four tiles of sums are made at once, then the next ones, and at last the columns that fill no tile: a tile of their own, which takes
+/// as long as a full one, and shapes of its own. Each of these begins when the one before is done, which costs much where rows are short.
+pub(super) fn tiles_pay(product: &Product, panels: &[Panels], rows: usize, isa: &Isa) -> bool {
+    let (mut by_tiles, mut by_vectors) = (0, 0);
+    for phase in Phase::ALL.into_iter().filter(|phase| product.fits_tiles(*phase)) {
+        let (active, words) = (product.active(phase), product.packed_rows(phase));
+        let pass = |tiles: usize| {
+            let products = words.div_ceil(TILE_WORDS) * (tiles * TILES.each).max(TILES.latency);
+            if tiles > 0 { TILES.load + products + TILES.latency + tiles * TILES.each } else { 0 }
+        };
+        for panels in panels {
+            let (full, narrow) = (active * panels.columns / TILE_WORDS, active * panels.columns % TILE_WORDS);
+            let narrow = usize::from(narrow > 0);
+            let sums = rows * panels.count * active * super::vectors(panels.columns, isa.lanes).len();
+            by_tiles += (usize::from(full > 0) + narrow) * TILES.shapes + sums * TILES.sums;
+            by_tiles += panels.count * (full / 4 * pass(4) + pass(full % 4) + narrow * pass(1));
+            // two begin in a cycle
+            by_vectors += sums * words / 2;
+        }
+    }
+    rows >= LEAST_TILE_ROWS && by_tiles * 10 <= by_vectors * 9
 }
 
 /// Whether the x terms of all steps are worth computing first: what reading W at every step takes longer than several rows

@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
-use crate::arch::{Arch, Isa, TILE_WORDS};
+use crate::arch::{Arch, Isa};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
-use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, Vector, WeightFormat};
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
@@ -74,7 +74,7 @@ pub fn sums(cell: &ValidCell) -> Vec<Sum> {
             vec![gate("r", 1), gate("z", 0), sum("n", 2, Some(2), Some((2, ResetHidden)))]
         }
         (_, Some(ResetGate::AfterMatMul)) => {
-            vec![gate("r", 1), gate("z", 0), sum("n", 2, Some(2), None), sum("m", 3, None, Some((2, Hidden)))]
+            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), None), sum("m", 3, None, Some((2, Hidden)))]
         }
         (_, None) => vec![gate("s", 0)],
     }
@@ -113,7 +113,7 @@ impl From<&ValidCell> for Product {
             input_size: cell.input_size,
             units: cell.hidden_size,
             rows: cell.batch,
-            steps: cell.sequence.as_ref().map_or(1, |s| s.steps),
+            steps: cell.steps(),
             input_chains: 1,
             format: WeightFormat::F32,
             starts: false,
@@ -154,15 +154,16 @@ impl ProductPlan {
 
     /// Whether tiles make the sums of some phase of so many rows.
     pub fn has_tiles(&self, rows: usize, isa: &Isa) -> bool {
-        (2..=isa.tile_rows).contains(&rows)
-            && self.parts.is_empty()
-            && cost::tiles_pay(&self.product, rows)
-            && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
+        self.parts.is_empty() && self.product.has_tiles(rows, &self.panels, self.tiles, isa)
     }
 
-    /// Whether tiles can make the sums of a phase, of one row or more.
-    pub fn fits_tiles(&self, phase: Phase) -> bool {
-        self.product.fits_tiles(phase, &self.panels)
+    /// Of which whole numbers what a phase multiplies is multiples, if those are multiplied as integers as they are.
+    pub fn own(&self, phase: Phase) -> Option<Multiples> {
+        match phase {
+            Phase::Input => self.own_x,
+            Phase::Hidden => self.own_h,
+            Phase::ResetHidden => None,
+        }
     }
 
     /// Whether a kernel of an instruction set, the `at`-th, has tiles.
@@ -171,7 +172,7 @@ impl ProductPlan {
         let at_once = self.rows_at_once[at];
         match steps {
             1 => self.has_tiles(at_once.min(rows), isa),
-            _ => self.input_first && self.has_tiles(at_once.min(steps), isa) && self.fits_tiles(Phase::Input),
+            _ => self.input_first && self.has_tiles(at_once.min(steps), isa),
         }
     }
 
@@ -210,21 +211,26 @@ impl Product {
         self.starts = self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
     }
 
-    /// Whether tiles can make the sums of a phase: its words hold four bytes, and the columns of each panel are whole tiles.
-    fn fits_tiles(&self, phase: Phase, panels: &[Panels]) -> bool {
-        let active = self.active(phase);
+    /// Whether tiles can make the sums of a phase, of several rows: its words hold four bytes. Of several steps only the x terms are made together.
+    pub fn fits_tiles(&self, phase: Phase) -> bool {
         self.format == WeightFormat::Int8Quad
             && self.format.in_word(self.phase_rows(phase)) == 4
-            && active > 0
-            && panels.iter().all(|panels| (active * panels.columns).is_multiple_of(TILE_WORDS))
+            && self.active(phase) > 0
+            && (self.steps == 1 || phase == Phase::Input)
+    }
+
+    /// Whether tiles make the sums of some phase of so many rows: where that pays, unless it is `asked` for or against.
+    fn has_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> bool {
+        (2..=isa.tile_rows).contains(&rows)
+            && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
+            && asked.unwrap_or_else(|| cost::tiles_pay(self, panels, rows, isa))
     }
 
     /// How many of so many rows tiles take at once: in parts of equal size, unless those are too small.
-    fn tile_rows(&self, all: usize, panels: &[Panels], isa: &Isa) -> Option<usize> {
+    fn tile_rows(&self, all: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> Option<usize> {
         let equal = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
         let rows = if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal };
-        let pays = rows <= isa.tile_rows && cost::tiles_pay(self, rows);
-        (pays && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase, panels))).then_some(rows)
+        self.has_tiles(rows, panels, asked, isa).then_some(rows)
     }
 
     /// Whether the halves of words of weights are apart in a phase, in panels of so many columns: where all vectors are whole.
@@ -488,6 +494,8 @@ pub struct ProductPlan {
     pub arithmetic: Arithmetic,
     /// Of which whole numbers x is multiples, if those are multiplied as integers as they are.
     pub own_x: Option<Multiples>,
+    /// The same of h, but where the reset gate has multiplied it.
+    pub own_h: Option<Multiples>,
     /// Packed elements, alignment included, and biases where they are of one kind.
     pub weights: usize,
     /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
@@ -499,6 +507,8 @@ pub struct ProductPlan {
     pub snake: bool,
     /// Whether the x terms of all steps of a sequence are computed first, several steps at once.
     pub input_first: bool,
+    /// Whether tiles are asked for, or none; else those that pay.
+    pub tiles: Option<bool>,
     /// What each of two threads computes, where there are two.
     pub halves: Option<[Half; 2]>,
     /// For each instruction set of [`Plan::isas`]: how many rows are computed at once.
@@ -650,9 +660,10 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
         let of = |product: Product, arithmetic, threads, reasons| {
-            let own_x = options.x_in(layer, arithmetic, product.input_size);
+            let own_x = options.own_in(layer, arithmetic, Vector::X, product.input_size);
+            let own_h = options.own_in(layer, arithmetic, Vector::H, product.units);
             let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
-            ProductPlan { own_x, ..plan }
+            ProductPlan { own_x, own_h, ..plan }
         };
         let mut parts = Vec::new();
         for (arithmetic, gates) in arithmetics.iter().filter(|_| arithmetics.len() > 1) {
@@ -680,7 +691,7 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         let (ValidOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
         let arithmetic = options.arithmetic_in(&node.name, None);
         if arithmetic != Arithmetic::F32 {
-            windows.insert(of.out, (arithmetic.of_windows(), options.x_in(&node.name, arithmetic, taps)));
+            windows.insert(of.out, (arithmetic.of_windows(), options.own_in(&node.name, arithmetic, Vector::X, taps)));
         }
     }
     let accuracy = options.accuracy;
@@ -760,7 +771,7 @@ fn plan_product(
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
         let (rows, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
         let all = product.rows.max(product.steps);
-        match (tuning.rows_at_once, product.tile_rows(all, &panels, isa)) {
+        match (tuning.rows_at_once, product.tile_rows(all, &panels, tuning.tiles, isa)) {
             (Some(rows), _) => rows.clamp(1, all),
             (None, Some(rows)) => {
                 reasons.push(format!("{}: {} at once, in tiles", isa.name, counted(rows, "row")));
@@ -805,11 +816,13 @@ fn plan_product(
         panels,
         arithmetic,
         own_x: None,
+        own_h: None,
         weights,
         biases,
         unroll,
         snake,
         input_first,
+        tiles: tuning.tiles,
         halves,
         rows_at_once,
         tilings,
@@ -993,12 +1006,17 @@ impl fmt::Display for Plan {
                     WeightFormat::F32 => String::new(),
                     other => format!(" as {}", other.name()),
                 };
-                let x = plan.own_x.map(own);
-                match (plan.arithmetic, x) {
-                    (Arithmetic::F32, None) => format,
-                    (Arithmetic::F32, Some(x)) => format!("{format}, multiplied with {x}"),
-                    (other, None) => format!("{format}, multiplied in {}", other.name()),
-                    (other, Some(x)) => format!("{format}, multiplied in {}, x is {x}", other.name()),
+                let vectors = [("x", plan.own_x), ("h", plan.own_h)];
+                let vectors = vectors.into_iter().filter_map(|(name, of)| Some((name, own(of?)))).collect::<Vec<_>>();
+                match (plan.arithmetic, &vectors[..]) {
+                    (Arithmetic::F32, []) => format,
+                    (Arithmetic::F32, [(_, x)]) => format!("{format}, multiplied with {x}"),
+                    (other, vectors) => {
+                        let vectors =
+                            vectors.iter().map(|(name, own)| format!(", {name} is {own}")).collect::<String>();
+                        let multiplied = if other == Arithmetic::F32 { "integers" } else { other.name() };
+                        format!("{format}, multiplied in {multiplied}{vectors}")
+                    }
                 }
             };
             let stored = |plan: &ProductPlan| {

@@ -11,7 +11,7 @@ use crate::encoding::{Stored, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
-use crate::options::{self, Products, WeightFormat};
+use crate::options::{self, Products, Vector, WeightFormat};
 pub(crate) use memory::Memory;
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
@@ -96,7 +96,7 @@ impl Arithmetic for Float64<'_> {
     fn rounded(&self, layer: &str, taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
         let arithmetic = self.products.of(layer, None).of_windows();
         let range = arithmetic.largest(taps)?;
-        if self.products.x_of(layer, None, Some(taps)).is_some() {
+        if self.products.own_of(layer, None, Vector::X, taps).is_some() {
             return Some(channel.to_vec());
         }
         let Multiplied { numbers, scale } = Multiplied::rounded(range, channel);
@@ -112,7 +112,7 @@ impl Arithmetic for Float64<'_> {
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
         let products = self.products.of(row.layer, row.gate);
         // multiples of a scale are not rounded once more
-        let own = row.is_of_rounded() || self.products.x_of(row.layer, row.gate, row.x_len()).is_some();
+        let own = row.is_of_rounded() || row.own(&self.products).is_some();
         let of_vector = if own { options::Arithmetic::F32 } else { products };
         match (numbers, self.memory, row.place()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{kernels, layers, layers_by_value, operand};
 use crate::compile::{self, Compilation};
-use crate::model::{ValidModel, ValidOp};
+use crate::model::{ValidModel, ValidNode, ValidOp};
 use crate::options::{Arithmetic, Options, WeightFormat};
 use crate::plan::plan;
 
@@ -53,6 +53,17 @@ pub(super) fn in_f32(model: &ValidModel) -> Vec<InF32> {
         why,
     };
     model.in_f32_by_reason(|_| true).into_iter().map(reason).collect()
+}
+
+/// The layers that have no other arithmetic than the quantised model's own.
+pub(super) fn in_own_integers(compilation: &Compilation) -> Vec<String> {
+    let mut names = Vec::new();
+    for node in compilation.model.all_nodes() {
+        if compilation.options.has_own_integers(&node.name) && !names.contains(&node.name) {
+            names.push(node.name.clone());
+        }
+    }
+    names
 }
 
 /// Whether all layers multiply the same numbers in 8 bits, whatever bits x has: where vectors are short, and in depthwise convolutions.
@@ -149,7 +160,8 @@ fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> V
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {
-        let own: Vec<usize> = kernel.layers.into_iter().filter(|i| !nodes[*i].op.gates().is_empty()).collect();
+        let has_choice = |node: &ValidNode| !node.op.gates().is_empty() && !given.has_own_integers(&node.name);
+        let own: Vec<usize> = kernel.layers.into_iter().filter(|i| has_choice(nodes[*i])).collect();
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
         (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })
     };

@@ -52,6 +52,8 @@ pub struct Report {
     pub arithmetics: Option<Arithmetics>,
     /// The layers that stay f32 in each of them.
     pub in_f32: Vec<InF32>,
+    /// The layers that multiply integers of the model by the model's scales in each of them.
+    pub in_own_integers: Vec<String>,
     /// How cycles are estimated.
     pub formula: String,
 }
@@ -301,6 +303,7 @@ impl Report {
             on_target: TargetCost::new(compilation, isa, measured),
             arithmetics: arithmetics::arithmetics(compilation, isa.name),
             in_f32: arithmetics::in_f32(valid),
+            in_own_integers: arithmetics::in_own_integers(compilation),
             formula: match plan.arch.instructions_of(isa) {
                 Some(known) => {
                     format!("cycles = instructions, an estimate for C by {} -O2, one a cycle", known.compiler)

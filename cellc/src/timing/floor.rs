@@ -80,7 +80,7 @@ impl Work {
             let constants: usize = node.op.reads().into_iter().map(constant).sum();
             let (weights, passes) = match &node.op {
                 ValidOp::Cell(cell) => {
-                    let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+                    let steps = cell.steps();
                     let matrices = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
                     let bias = if cell.b.iter().all(|b| *b == WeightSource::Zero) {
                         0

@@ -111,12 +111,13 @@ impl Validation<'_> {
         self.wrapped(node, source, element, range)
     }
 
-    /// Whole numbers as a type has them: a narrow one wraps around.
+    /// Numbers as a type has them: narrow integers wrap around.
     pub(super) fn wrapped(&mut self, node: &Node, source: Source, element: ElementType, range: Range) -> Option<Known> {
         use PointwiseFunction as P;
         let [least, most] = Integers::limits(element).map(f64::from);
         let known = Known::Source(source, element);
-        if element.bits() > 16 || element == ElementType::Bool || least <= range[0] && range[1] <= most {
+        let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
+        if !is_narrow || least <= range[0] && range[1] <= most {
             self.set_range(&known, range);
             return Some(known);
         }

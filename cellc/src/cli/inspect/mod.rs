@@ -14,7 +14,7 @@ use crate::report::{Done, Folded, Layer, Measured, Report};
 use super::arguments::InspectArguments;
 use super::compile::Destination;
 use super::progress::Progress;
-use super::stdout::write_stdout;
+use super::streams::write_stdout;
 use super::{Failure, report};
 
 /// The longest name that the table shows in full, in characters.

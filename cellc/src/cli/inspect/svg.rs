@@ -493,6 +493,7 @@ mod tests {
             on_target: None,
             arithmetics: None,
             in_f32: Vec::new(),
+            in_own_integers: Vec::new(),
             formula: String::new(),
         }
     }

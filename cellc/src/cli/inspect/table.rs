@@ -38,7 +38,13 @@ pub(super) fn table(report: &Report) -> String {
             _ = writeln!(text, "{line}");
         }
     }
-    if report.arithmetics.is_some() || !report.in_f32.is_empty() {
+    if !report.in_own_integers.is_empty() {
+        let layers: Vec<_> = report.in_own_integers.iter().map(|layer| visible(layer)).collect();
+        for line in wrap(&format!("the model's own integers in each arithmetic: {}", layers.join(", "))) {
+            _ = writeln!(text, "{line}");
+        }
+    }
+    if report.arithmetics.is_some() || !report.in_f32.is_empty() || !report.in_own_integers.is_empty() {
         text.push('\n');
     }
     for line in totals(report) {

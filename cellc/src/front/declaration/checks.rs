@@ -177,7 +177,7 @@ impl Declaration {
             Some(sequence) if sequence.reverse => Direction::Reverse,
             _ => Direction::Forward,
         };
-        let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
+        let steps = cell.steps();
         let order = LstmGateOrder::ALL.into_iter().find(|order| order.places()[..] == cell.layout.gates[..]);
         let order = order.unwrap_or_default();
         let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();

@@ -1,7 +1,7 @@
 //! Bodies that are computed again and again.
 
 use super::*;
-use crate::model::{Loop, LoopInput, LoopOutput, Slicing};
+use crate::model::{Loop, LoopInput, LoopOutput, Slicing, WholeNumbers};
 
 fn forward(axis: i64) -> Slicing {
     Slicing { axis, start: 0, end: -1, stride: 1, part_size: 1 }
@@ -11,13 +11,19 @@ fn backward(axis: i64) -> Slicing {
     Slicing { axis, start: -1, end: 0, stride: -1, part_size: 1 }
 }
 
-/// A body: h' = h + x . w; its Parameters x, h, w, its Results h' and 2 h'.
-fn body() -> Model {
+/// h + x . w, of Parameters x, h, w.
+fn sum() -> (Graph, ValueId) {
     let mut graph = Graph::default();
     let names = ["x", "h", "w"];
     let [x, h, w] = names.map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let product = graph.elementwise(Elementwise::Multiply, &[x, w]);
-    let next = graph.elementwise(Elementwise::Add, &[h, product]);
+    let sum = graph.elementwise(Elementwise::Add, &[h, product]);
+    (graph, sum)
+}
+
+/// A body: h' = h + x . w; its Parameters x, h, w, its Results h' and 2 h'.
+fn body() -> Model {
+    let (mut graph, next) = sum();
     let two = graph.floats(&[], &[2.0]);
     let twice = graph.elementwise(Elementwise::Multiply, &[next, two]);
     graph.result("h'", next);
@@ -86,6 +92,50 @@ fn a_body_keeps_only_what_is_read() {
     let [ValidNode { op: ValidOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
     assert_eq!((body.body.len(), body.results.len()), (2, 1));
     assert_eq!(valid.constants.len(), 0);
+}
+
+/// What trips hand on has a scale where the first trip's has it, too, and every trip rounds: h' = clip(round(h + x w), 3) / 4.
+#[test]
+fn what_trips_hand_on_may_be_multiples() {
+    let multiples = |initial: Option<f32>, rounds: bool| {
+        let mut graph = Graph::default();
+        let x = graph.input_of("x", &[4], ElementType::F32);
+        let h = match initial {
+            Some(number) => graph.floats(&[1], &[number]),
+            None => graph.input_of("h", &[1], ElementType::F32),
+        };
+        let w = graph.floats(&[1], &[0.7]);
+        let (mut body, sum) = sum();
+        let whole = if rounds { body.elementwise(Elementwise::Round, &[sum]) } else { sum };
+        let clipped = body.elementwise(Elementwise::Clamp { min: -3.0, max: 3.0 }, &[whole]);
+        let quarter = body.floats(&[], &[0.25]);
+        let scaled = body.elementwise(Elementwise::Multiply, &[clipped, quarter]);
+        body.result("h'", scaled);
+        let body = body.0;
+        let inputs = vec![
+            LoopInput { parameter: 0, input: 0, slice: Some(forward(0)), back_edge: None },
+            LoopInput { parameter: 1, input: 1, slice: None, back_edge: Some(0) },
+            LoopInput { parameter: 2, input: 2, slice: None, back_edge: None },
+        ];
+        let outputs = vec![LoopOutput { result: 0, concatenation: None }];
+        let op = Loop { body, counted: false, inputs, outputs, current_iteration: None, condition: None };
+        let out = graph.ops(Op::Loop(Box::new(op)), &[x, h, w], 1);
+        graph.result("last", out[0]);
+        let valid = accepted(&graph, &Options::default());
+        let Some(ValidOp::Loop(body)) =
+            valid.nodes.iter().map(|node| &node.op).find(|op| matches!(op, ValidOp::Loop(_)))
+        else {
+            panic!("{valid}")
+        };
+        let [carried] = &body.carried[..] else { panic!("{valid}") };
+        let numbers = WholeNumbers::new(&valid);
+        numbers.multiples(Source::Value(carried.value)).map(|(scale, ends, _)| (scale, ends))
+    };
+    assert_eq!(multiples(Some(0.0), true), Some((0.25, [-3, 3])));
+    assert_eq!(multiples(Some(5.0), true), Some((0.25, [-3, 20])));
+    assert_eq!(multiples(Some(0.3), true), None);
+    assert_eq!(multiples(None, true), None);
+    assert_eq!(multiples(Some(0.0), false), None);
 }
 
 /// A Loop over the body, its first inputs the trip count and the condition.

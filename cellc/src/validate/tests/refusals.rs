@@ -240,6 +240,7 @@ fn choices_that_cannot_apply_are_said() {
         fuse: Some(true),
         branches: Some(false),
         halves: Some(true),
+        tiles: Some(true),
     };
     let fits = Tuning { panel_columns: Some(5), rows_at_once: Some(2), ..Tuning::default() };
     let twice = Options { isas: Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]), ..Options::default() };

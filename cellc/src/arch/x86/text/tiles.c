@@ -47,8 +47,8 @@ static int PREFIX_tiles_allowed(void) {
 }
 
 /* Sums of products of bytes, four in the bits of each float: to[row * pitch + panel * columns + column] is that of
- * elements[row * words + k] and weights[panel * stride + k * columns + column] for all k. There are up to 16 rows, and a
- * multiple of 16 columns. */
+ * elements[row * words + k] and weights[panel * stride + k * columns + column] for all k. There are up to 16 rows. All
+ * tiles of 16 columns come first, then those of the columns that are left, which have other shapes. */
 static __attribute__((noinline, unused)) UPPER_AMX void PREFIX_tiles_of_amx(
     const float *elements,
     const float *weights,
@@ -60,48 +60,58 @@ static __attribute__((noinline, unused)) UPPER_AMX void PREFIX_tiles_of_amx(
     size_t stride,
     size_t pitch
 ) {
-    const size_t rest = words % 16, end = words - rest, tiles = columns / 16;
+    const size_t rest = words % 16, end = words - rest, narrow = columns % 16, wide = columns - narrow;
     const size_t of_words = words * sizeof(float), of_columns = columns * sizeof(float), of_sums = pitch * sizeof(float);
-    const size_t at_once = tiles % 4 == 0 ? 4 : tiles % 3 == 0 ? 3 : tiles % 2 == 0 ? 2 : 1;
     struct {
         uint8_t palette, start, reserved[14];
         uint16_t bytes[16];
         uint8_t rows[16];
-    } shapes = {1, 0, {0}, {64, 64, 64, 64, 64, 64, (uint16_t)(4 * rest), 64}, {0}};
+    } shapes = {1, 0, {0}, {0}, {0}};
     for (size_t i = 0; i < 5; i++) {
         shapes.rows[i] = (uint8_t)rows;
     }
     shapes.rows[5] = 16;
+    shapes.bytes[4] = 64;
     shapes.rows[6] = (uint8_t)(rest > 0 ? rows : 0);
+    shapes.bytes[6] = (uint16_t)(4 * rest);
     shapes.rows[7] = (uint8_t)rest;
-    shapes.bytes[7] = rest > 0 ? 64 : 0;
-    UPPER_TILE_SHAPES(&shapes);
-    for (size_t panel = 0; panel < panels; panel++) {
-        for (size_t at = 0; at < columns; at += 16 * at_once) {
-            const float *from = weights + panel * stride + at;
-            float *sums = to + panel * columns + at;
-            UPPER_TILE_ZERO(0);
-            UPPER_TILE_ZERO(1);
-            UPPER_TILE_ZERO(2);
-            UPPER_TILE_ZERO(3);
-            for (size_t k = 0; k < end; k += 16) {
-                UPPER_TILE_LOAD(4, elements + k, of_words);
-                UPPER_TILE_DOTS(4, 5, from, of_columns, at_once);
-                from += 16 * columns;
-            }
-            if (rest > 0) {
-                UPPER_TILE_LOAD(6, elements + end, of_words);
-                UPPER_TILE_DOTS(6, 7, from, of_columns, at_once);
-            }
-            UPPER_TILE_STORE(0, sums, of_sums);
-            if (at_once > 1) {
-                UPPER_TILE_STORE(1, sums + 16, of_sums);
-            }
-            if (at_once > 2) {
-                UPPER_TILE_STORE(2, sums + 32, of_sums);
-            }
-            if (at_once > 3) {
-                UPPER_TILE_STORE(3, sums + 48, of_sums);
+    for (size_t part = wide > 0 ? 0 : 1; part < (narrow > 0 ? 2 : 1); part++) {
+        const size_t first = part == 0 ? 0 : wide, beyond = part == 0 ? wide : columns;
+        const uint16_t bytes = (uint16_t)(4 * (part == 0 ? 16 : narrow));
+        for (size_t i = 0; i < 4; i++) {
+            shapes.bytes[i] = bytes;
+        }
+        shapes.bytes[5] = bytes;
+        shapes.bytes[7] = rest > 0 ? bytes : 0;
+        UPPER_TILE_SHAPES(&shapes);
+        for (size_t panel = 0; panel < panels; panel++) {
+            for (size_t at = first; at < beyond; at += 64) {
+                const size_t count = (beyond - at + 15) / 16;
+                const float *from = weights + panel * stride + at;
+                float *sums = to + panel * columns + at;
+                UPPER_TILE_ZERO(0);
+                UPPER_TILE_ZERO(1);
+                UPPER_TILE_ZERO(2);
+                UPPER_TILE_ZERO(3);
+                for (size_t k = 0; k < end; k += 16) {
+                    UPPER_TILE_LOAD(4, elements + k, of_words);
+                    UPPER_TILE_DOTS(4, 5, from, of_columns, count);
+                    from += 16 * columns;
+                }
+                if (rest > 0) {
+                    UPPER_TILE_LOAD(6, elements + end, of_words);
+                    UPPER_TILE_DOTS(6, 7, from, of_columns, count);
+                }
+                UPPER_TILE_STORE(0, sums, of_sums);
+                if (count > 1) {
+                    UPPER_TILE_STORE(1, sums + 16, of_sums);
+                }
+                if (count > 2) {
+                    UPPER_TILE_STORE(2, sums + 32, of_sums);
+                }
+                if (count > 3) {
+                    UPPER_TILE_STORE(3, sums + 48, of_sums);
+                }
             }
         }
     }

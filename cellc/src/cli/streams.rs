@@ -1,4 +1,4 @@
-//! Standard output, and what cannot be replaced by a file.
+//! Standard output and standard error, and what cannot be replaced by a file.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,6 +15,11 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Diagnostic> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes to standard error. Nothing can be done about one that cannot be written, and it is no reason to write no file.
+pub(crate) fn write_stderr(bytes: &[u8]) {
+    _ = io::stderr().lock().write_all(bytes);
 }
 
 /// Writes into a device or a pipe that is there.

@@ -1,0 +1,67 @@
+//! AMX where the machine lacks it: subjects are told that there are tiles, and their programs are linked with `machines/amx.c`, which carries out
+//! the instructions. All else that their bodies for AMX have is AVX-512 with VNNI, which the machine must have.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use cellc::Language;
+use cellc::internals::arch::{AMX, AVX512_VNNI};
+use cellc::internals::harness::Toolchain;
+
+use crate::driver::{isas_of_machine, run};
+use crate::subject::Subject;
+
+/// What generated C asks of the processor, of the operating system and of Linux, and what is asked instead.
+const IN_C: [[&str; 2]; 3] =
+    [["0x600e6u", "0xe6u"], ["0x3000000u", "0u"], ["return result == 0;", "return (void)result, 1;"]];
+
+/// The same in Rust.
+const IN_RUST: [[&str; 2]; 3] = [
+    ["0x600e6)", "0xe6)"],
+    ["TILES_OF_BYTES: u32 = 0x300_0000;", "TILES_OF_BYTES: u32 = 0;"],
+    ["    result == 0\n", "    let _ = result;\n    true\n"],
+];
+
+/// Whether it is needed here, and runs: Linux on x86-64, with all that AMX extends.
+pub fn stands_in() -> bool {
+    let machine = isas_of_machine();
+    let runs = cfg!(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"));
+    runs && machine.contains(&AVX512_VNNI.name) && !machine.contains(&AMX.name)
+}
+
+/// Tells the subjects, whose files are in the folder, that there are tiles; and what links their programs with the emulation.
+///
+/// # Panics
+/// If a subject asks for tiles otherwise than is known here, or the emulation does not compile.
+pub fn serve(subjects: &[Subject], folder: &Path, toolchain: &Toolchain) -> Toolchain {
+    // in C by the same compiler, as sanitizers have parts of their own
+    let (extension, answers, compiler) = match toolchain.language {
+        Language::C => ("c", IN_C, toolchain.compiler.clone()),
+        Language::Rust => ("rs", IN_RUST, vec![OsString::from("cc")]),
+    };
+    for subject in subjects.iter().filter(|subject| subject.isas().any(|(isa, _)| isa == AMX.name)) {
+        let path = folder.join(&subject.name).with_extension(extension);
+        let mut text = fs::read_to_string(&path).expect("a generated file");
+        for [asked, answered] in answers {
+            assert!(text.contains(asked), "{} does not ask {asked}", path.display());
+            text = text.replace(asked, answered);
+        }
+        fs::write(&path, text).expect("a file");
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("machines/amx.c");
+    // not the name of a subject's object
+    let object = folder.join("machines-amx.o");
+    let flags = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c"];
+    run(Command::new(&compiler[0]).args(&compiler[1..]).args(flags).arg(source).arg("-o").arg(&object));
+    let (mut toolchain, object) = (toolchain.clone(), object.display());
+    match toolchain.language {
+        // where nothing is linked, gcc leaves it out, and clang would warn
+        Language::C => {
+            toolchain.compiler.extend(["-Wno-unused-command-line-argument".into(), format!("-Wl,{object}").into()]);
+        }
+        Language::Rust => toolchain.around.push(format!("-Clink-arg={object}")),
+    }
+    toolchain
+}
