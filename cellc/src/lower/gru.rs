@@ -6,17 +6,9 @@ use super::step::CellStep;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{CellKind, ResetGate, ValidCell, general_equations};
 
-/// Positions in [`plan::Product::sums`] of a GRU, behind z and r.
+/// Positions in [`plan::Product::sums`] of a GRU, behind z and r in either order.
 const N: usize = 2;
 const M: usize = 3;
-
-/// Positions of z and r: r comes first where a product waits for it.
-fn z_and_r(cell: &ValidCell) -> [usize; 2] {
-    match cell.kind.reset_gate() {
-        Some(ResetGate::BeforeMatMul) => [1, 0],
-        _ => [0, 1],
-    }
-}
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
     let place = cell.kind.reset_gate().expect("validate: a GRU has a reset gate");
@@ -42,9 +34,9 @@ pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<S
 
 /// One activation over all lanes of z and r; the candidate waits for r.
 fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sum: usize, value: Expr) -> Expr {
-    match z_and_r(cell).contains(&sum) {
-        true => rows.builder.activate(cell, cell.activations[0], value),
-        false => value,
+    match sum {
+        0..N => rows.builder.activate(cell, cell.activations[0], value),
+        _ => value,
     }
 }
 
@@ -56,7 +48,7 @@ fn gate(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sums: &Sums, which: usize
 
 /// z of a vector, less what an attention takes from it.
 fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums) -> Expr {
-    let z = gate(rows, step.cell, sums, z_and_r(step.cell)[0]);
+    let z = gate(rows, step.cell, sums, rows.place_of("z"));
     match step.a {
         None => z,
         Some(from) => {
@@ -97,7 +89,7 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
             let lanes = sums.lanes;
             let z = update_gate(rows, step, &sums);
             let z = rows.builder.let_(body, "z", lanes, z);
-            let r = gate(rows, cell, &sums, z_and_r(cell)[1]);
+            let r = gate(rows, cell, &sums, rows.place_of("r"));
             let (n, m) = (sums.values[N].clone(), sums.values[M].clone());
             let candidate = op(LaneOp::MulAdd, vec![r, m, n]);
             let candidate = rows.builder.let_(body, "n", lanes, candidate);
@@ -130,7 +122,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
     let mut all = rows.early(operands, &columns, run, |rows, body, panel, pass| {
         for sums in pass {
             let (lane, lanes) = (sums.lane, sums.lanes);
-            let r = gate(rows, cell, &sums, z_and_r(cell)[1]);
+            let r = gate(rows, cell, &sums, rows.place_of("r"));
             let reset_h = op(LaneOp::Mul, vec![r, load(panel.columns[0].at(lane), lanes)]);
             body.push(Stmt::Store { to: panel.columns[1].at(lane), value: reset_h });
             let z = update_gate(rows, step, &sums);

@@ -212,10 +212,6 @@ fn finished_at_once(isa: &Isa) -> usize {
     (isa.registers / 4).max(1)
 }
 
-/// Bytes of weights for each lane up to which x terms are kept apart: products of more take so long that nothing waits, and weights beyond the first level
-/// are not to be walked twice (measured: 0.95 of the time for a GRU of 24 units with 8 lanes, 1.03 for 32; with 16 lanes 0.96 for 32, 1.3 for 90 inputs and 48 units).
-const LATE_APART: usize = 2 << 10;
-
 /// What the pointwise part of a panel has in reach.
 pub(super) struct Panel<'p> {
     pub(super) panels: &'p Panels,
@@ -862,7 +858,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// Which of the sums that are stored it is.
     fn slot(&self, sum: &Sum) -> usize {
-        self.whole.sums.iter().position(|other| other.name == sum.name).expect("plan: a part has sums of the whole")
+        self.place_of(sum.name)
     }
 
     /// The runs of neighbouring sums that take part in the same phases, as (first sum, sums).
@@ -1172,14 +1168,22 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         body
     }
 
+    /// The position of a sum among all of the product.
+    pub(super) fn place_of(&self, sum: &str) -> usize {
+        self.whole.sums.iter().position(|own| own.name == sum).expect("plan: a product has the sums of its cell")
+    }
+
     /// Whether the x terms of the sums that are completed later are added up behind the pointwise part of the others, which a processor that looks ahead waits for
-    /// meanwhile. Not where code is scarce.
+    /// meanwhile.
     pub(super) fn keeps_late_apart(&self) -> bool {
+        let most = self.builder.lowering.plan.arch.costs.late_apart;
+        // not where code is scarce
         self.isa().pass == 0
+            && self.lanes() > 4
             && !self.plan.unroll
             && !self.stores_sums()
             && !self.product().format.is_of_integers()
-            && self.plan.bytes() <= LATE_APART * self.lanes()
+            && self.plan.bytes() <= most * self.lanes()
             && self.product().sums.iter().any(Sum::is_late)
     }
 

@@ -71,7 +71,7 @@ pub fn sums(cell: &ValidCell) -> Vec<Sum> {
             .collect()
         }
         (_, Some(ResetGate::BeforeMatMul)) => {
-            vec![gate("r", 1), gate("z", 0), sum("n", 2, Some(2), Some((2, ResetHidden)))]
+            vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), Some((2, ResetHidden)))]
         }
         (_, Some(ResetGate::AfterMatMul)) => {
             vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), None), sum("m", 3, None, Some((2, Hidden)))]
@@ -628,7 +628,14 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         let (op, layer) = (&node.op, &node.name[..]);
         let mut reasons = Vec::new();
         let mut product = match op {
-            ValidOp::Cell(cell) => Product::from(cell),
+            ValidOp::Cell(cell) => {
+                let mut product = Product::from(cell);
+                // r is waited for
+                if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && arch.costs.late_apart > 0 {
+                    product.sums.swap(0, 1);
+                }
+                product
+            }
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };

@@ -230,7 +230,7 @@ pub static AARCH64: Arch = Arch {
     c_baseline_refused: ("", ""),
     rust_struct: "",
     alignment: 16,
-    costs: Costs { most_channels: 5, most_sums: 3, most_shared: 16, most_at_once: 48, ..X86_64.costs },
+    costs: Costs { most_channels: 5, most_sums: 3, most_shared: 16, most_at_once: 48, late_apart: 0, ..X86_64.costs },
     instructions: Some(work::AARCH64),
     c_compiler: &["aarch64-linux-gnu-gcc"],
     // the widest cores
