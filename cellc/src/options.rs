@@ -388,6 +388,12 @@ impl Products {
         own_in(&self.whole, layer, self.of(layer, gate), vector, len)
     }
 
+    /// The same of what a row multiplies: x or h of that length, or neither.
+    pub(crate) fn own_of_row(&self, layer: &str, gate: Option<char>, [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
+        let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
+        vector.and_then(|(vector, len)| self.own_of(layer, gate, vector, len))
+    }
+
     /// How the rows of a layer are stored that multiply multiples of one number, whatever is asked for.
     pub(crate) fn own_format(&self, layer: &str) -> Option<WeightFormat> {
         let whole = self.whole.iter().find(|whole| whole.layer == layer && whole.weights)?;

@@ -288,7 +288,7 @@ impl Arithmetic for ErrorAnalysis {
             let errors = stored.errors(&weights).collect();
             (stored, errors)
         });
-        let own = row.own(&self.profile.products);
+        let own = self.profile.products.own_of_row(row.layer, row.gate, row.x_or_h());
         let range = own.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
         Encoded { row, stored, own, range }
     }

@@ -8,7 +8,6 @@ use crate::model::{
     Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
     WeightSource,
 };
-use crate::options::{Multiples, Products, Vector};
 
 #[cfg(test)]
 pub(crate) mod written;
@@ -207,14 +206,13 @@ impl<'a> MatrixRow<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
     }
 
-    /// Of which whole numbers what it multiplies is multiples, where these are multiplied as they are.
-    pub(crate) fn own(&self, products: &Products) -> Option<Multiples> {
-        let vector = match self.of {
-            Operand::X | Operand::Rounded => Vector::X,
-            Operand::H => Vector::H,
-            Operand::ResetH => return None,
-        };
-        products.own_of(self.layer, self.gate, vector, self.len)
+    /// The length of x, or of a window of it, and that of h, where it multiplies that.
+    pub(crate) fn x_or_h(&self) -> [Option<usize>; 2] {
+        match self.of {
+            Operand::X | Operand::Rounded => [Some(self.len), None],
+            Operand::H => [None, Some(self.len)],
+            Operand::ResetH => [None, None],
+        }
     }
 
     /// Whether the values that it multiplies are rounded already.

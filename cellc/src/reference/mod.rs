@@ -112,7 +112,7 @@ impl Arithmetic for Float64<'_> {
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
         let products = self.products.of(row.layer, row.gate);
         // multiples of a scale are not rounded once more
-        let own = row.is_of_rounded() || row.own(&self.products).is_some();
+        let own = row.is_of_rounded() || self.products.own_of_row(row.layer, row.gate, row.x_or_h()).is_some();
         let of_vector = if own { options::Arithmetic::F32 } else { products };
         match (numbers, self.memory, row.place()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),
