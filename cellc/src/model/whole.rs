@@ -54,10 +54,11 @@ impl Known {
     fn off(&self, scale: f32) -> Option<f64> {
         match (self.scale, self.number()) {
             (Some((own, off)), _) if own == scale => Some(off),
+            // a number that is given is off only as far as f32 rounds it
             (_, Some(number)) => {
                 let each = f64::from(scale);
                 let off = (number - (number / each).round() * each).abs();
-                let limit = if scale == 1.0 { 0.0 } else { each * MOST_OFF };
+                let limit = if scale == 1.0 { 0.0 } else { number.abs() * 4.0 * U };
                 (off <= limit).then_some(off)
             }
             _ => None,

@@ -134,6 +134,7 @@ fn what_trips_hand_on_may_be_multiples() {
     assert_eq!(multiples(Some(0.0), true), Some((0.25, [-3, 3])));
     assert_eq!(multiples(Some(5.0), true), Some((0.25, [-3, 20])));
     assert_eq!(multiples(Some(0.3), true), None);
+    assert_eq!(multiples(Some(0.2501), true), None);
     assert_eq!(multiples(None, true), None);
     assert_eq!(multiples(Some(0.0), false), None);
 }
