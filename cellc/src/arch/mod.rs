@@ -115,6 +115,13 @@ pub struct Costs {
     pub hand_over: f64,
 }
 
+impl Costs {
+    /// Whether so many bytes of weights are read from the second level of the cache.
+    pub fn is_of_second_level(&self, bytes: usize) -> bool {
+        (self.first_level + 1..=self.alternate_from).contains(&bytes)
+    }
+}
+
 /// An instruction set that generated code can hold a body for.
 pub struct Isa {
     /// The name on the command line and in generated code: no other has it.
@@ -140,6 +147,9 @@ pub struct Isa {
     /// Vectors of neighbouring columns that a pass over the rows of weights takes at most, where passes of equal size are a loop; 0: as many
     /// as there are registers for, and each pass has text of its own.
     pub pass: usize,
+    /// How far apart two loads of one instruction are at least in a loop over weights from the second level of the cache, in bytes, as compilers write out
+    /// so many turns of it; 0: they are neighbours.
+    pub load_distance: usize,
     /// Whether it multiplies and adds with one rounding.
     pub fma: bool,
     /// How many integers the words have whose products are all that it has besides [`Self::extends`]: a file that multiplies none of
@@ -409,6 +419,7 @@ pub static GENERIC: Isa = Isa {
     calls_each: false,
     // as many as registers hold
     pass: 12,
+    load_distance: 0,
     fma: false,
     words: &[],
     extends: None,

@@ -241,6 +241,10 @@ pub(super) trait Dialect {
     fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
+    /// In front of a loop: so many turns of it are written out.
+    fn written_out(&mut self, _turns: usize) {
+        unreachable!("emit: this dialect writes turns out")
+    }
     /// At the start of a loop of sums: a window that it reads.
     fn row(&mut self, _window: &Block) {}
     /// At the start of a loop whose turns compute and store vectors, each for itself, or add integers to vectors, in whatever order.
@@ -497,6 +501,7 @@ impl Shared {
             chains: &kernel.chains,
             meanwhile: &kernel.meanwhile,
             elements: &kernel.elements,
+            written_out: &kernel.written_out,
             windows: Vec::new(),
             scope,
             context: Context::Kernel,
@@ -537,6 +542,7 @@ impl Shared {
             chains: &[],
             meanwhile: &[],
             elements: &[],
+            written_out: &[],
             windows: Vec::new(),
             scope,
             context: Context::Function,
@@ -563,6 +569,8 @@ struct Traversal<'a> {
     chains: &'a [Var],
     /// See [`Kernel::meanwhile`].
     meanwhile: &'a [Var],
+    /// See [`Kernel::written_out`].
+    written_out: &'a [(WindowId, usize)],
     /// See [`Kernel::elements`].
     elements: &'a [BufferId],
     windows: Vec<Option<Block>>,
@@ -688,6 +696,10 @@ impl Traversal<'_> {
                             hides_count: !meanwhile.is_empty() && at == 0,
                         })
                         .collect();
+                    let first = walks.first().map(|walk| walk.window);
+                    if let Some((_, turns)) = self.written_out.iter().find(|(window, _)| first == Some(*window)) {
+                        dialect.written_out(*turns);
+                    }
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
                     dialect.begin_for(*count, name(turn), name(backwards), &walking);
                     drop(walking);

@@ -293,6 +293,11 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.kernel.meanwhile.extend(all);
     }
 
+    /// Says that a compiler is to write out so many turns of the loop whose first walk that is.
+    pub(super) fn written_out(&mut self, walk: &Walk, turns: usize) {
+        self.kernel.written_out.push((walk.window, turns));
+    }
+
     /// Says that what the kernel alone uses is stored as vectors and then read element by element.
     pub(super) fn elements(&mut self, of: Place) {
         if let Base::Buffer(id) = of.base {

@@ -625,6 +625,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let last = product.row_of(phase, panels.columns, product.active(phase) - 1).0;
             let between = if product.sums_are_apart(panels.columns) { last } else { 0 };
             let (row, walk) = self.builder.stride("row", rows, (between + step - short, step), false);
+            let bytes = step * format.encoding(0).element().size();
+            if let ([_], Some(at_once)) = (&operands[..], self.plan.turns_at_once(turns, bytes, self.isa())) {
+                self.builder.written_out(&walk, at_once);
+            }
             let mut walks = vec![walk];
             let mut elements = Vec::new();
             for parts in &operands {

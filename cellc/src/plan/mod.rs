@@ -20,6 +20,9 @@ use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, Vector, WeightFormat};
 
+/// Turns of a loop that are written out together: compilers of Rust write out a loop of so many.
+pub const TURNS: usize = 8;
+
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
 /// Straight-line code takes rustc more than linear time: 20 vectors of 16 lanes half a second, 240 some 20 seconds.
@@ -185,6 +188,24 @@ impl ProductPlan {
             WeightFormat::Int8Pair | WeightFormat::Int8Quad | WeightFormat::Int16 => chains,
         };
         isa.rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
+    }
+
+    /// How many of the turns of a loop over rows, each of which reads so many bytes, are written out at once, if several are: in eights, as few as put
+    /// loads [apart](Isa::load_distance), and as many as leave no rest. Two times at least, as compilers take what does not change, the elements, out of what
+    /// is no loop.
+    pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
+        let (all, distance) = (turns * bytes, isa.load_distance);
+        let is_loaded = match self.product.format {
+            WeightFormat::F32 | WeightFormat::Int16 => true,
+            WeightFormat::Int8Quad => isa.unsigned_quads,
+            WeightFormat::F16 | WeightFormat::Bf16Pair | WeightFormat::Int8 | WeightFormat::Int8Pair => false,
+        };
+        if !self.loads_apart || !is_loaded || distance == 0 || all < distance || turns < 2 * TURNS {
+            return None;
+        }
+        let parts = (2..=all / distance).rev().find(|parts| turns.is_multiple_of(parts * TURNS));
+        let enough = distance.min(all / 2).div_ceil(bytes).next_multiple_of(TURNS);
+        Some(parts.map_or(enough.min(turns / 2 / TURNS * TURNS), |parts| turns / parts))
     }
 }
 
@@ -502,6 +523,8 @@ pub struct ProductPlan {
     pub biases: usize,
     /// Whether the loops over rows are unrolled.
     pub unroll: bool,
+    /// Whether loops over rows take so many at once that [loads are apart](Isa::load_distance).
+    pub loads_apart: bool,
     /// Whether every other step walks the panels from the last to the first: what the step before read last is still in
     /// the cache.
     pub snake: bool,
@@ -771,6 +794,11 @@ fn plan_product(
         Unroll::None => "loops kept: asked for".to_string(),
     });
     let bytes = packed_bytes(format, weights, biases);
+    let distance = isas.iter().map(|(isa, _)| isa.load_distance).max().filter(|distance| *distance > 0);
+    let loads_apart = options.unroll == Unroll::Auto && arch.costs.is_of_second_level(bytes) && distance.is_some();
+    if let (Some(distance), true) = (distance, loads_apart) {
+        reasons.push(format!("{} KiB of weights or more in a turn: they are read from the L2 cache", distance >> 10));
+    }
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, isa, arch);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
@@ -827,6 +855,7 @@ fn plan_product(
         weights,
         biases,
         unroll,
+        loads_apart,
         snake,
         input_first,
         tiles: tuning.tiles,
@@ -941,7 +970,7 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
     let mut at_once = (product.registers(isa) * 3 / 4 / active).max(1);
     // sums of integers that take two registers each are too many sooner, whatever the level
     let takes_two = isa.lanes > 1 && product.registers(isa) < isa.registers;
-    if takes_two || (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
+    if takes_two || arch.costs.is_of_second_level(bytes) {
         // x terms are held while h terms are added up: compilers spill the wrong ones, at every row, where far too many are
         // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm). From
         // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units

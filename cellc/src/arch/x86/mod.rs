@@ -144,6 +144,10 @@ pub static X86_64: Arch = Arch {
     begin: 0,
 };
 
+/// Zen 5 fetches ahead for every load instruction that moves by less than some 8 KiB from turn to turn, and is slowed down by that where weights are in the
+/// second level: with such turns an LSTM of 128 units takes 0.7 of the time in Rust, and with AVX2 in C, and a GRU 0.84 with AVX2 and 0.97 with AVX-512.
+const LOAD_DISTANCE: usize = 8 << 10;
+
 /// AVX2 with FMA and F16C, which came before both.
 pub static AVX2: Isa = Isa {
     name: "avx2",
@@ -157,6 +161,7 @@ pub static AVX2: Isa = Isa {
     in_software: false,
     calls_each: false,
     pass: 0,
+    load_distance: LOAD_DISTANCE,
     fma: true,
     words: &[],
     extends: None,
@@ -197,6 +202,7 @@ pub static AVX512: Isa = Isa {
     in_software: false,
     calls_each: false,
     pass: 0,
+    load_distance: LOAD_DISTANCE,
     fma: true,
     words: &[],
     extends: None,

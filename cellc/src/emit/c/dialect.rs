@@ -506,6 +506,11 @@ impl Dialect for C<'_> {
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
     }
 
+    fn written_out(&mut self, turns: usize) {
+        let upper = self.prefix.to_ascii_uppercase();
+        self.line(&format!("{upper}_WRITTEN_OUT({turns})"));
+    }
+
     fn row(&mut self, window: &Block) {
         if self.rows && window.len > self.isa.lanes {
             let upper = self.prefix.to_ascii_uppercase();

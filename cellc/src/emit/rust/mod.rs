@@ -10,6 +10,7 @@ mod lints;
 mod pool;
 mod steps;
 mod surface;
+mod turns;
 mod types;
 
 use std::ops::Deref;

@@ -1,0 +1,98 @@
+//! Loops of which several turns are written out. No attribute asks rustc for that: it writes out loops that are short, so several of them make a turn of a
+//! longer one.
+
+use crate::kernel::{Body, Place, Stmt, Walk, WindowId};
+use crate::plan::TURNS;
+
+/// The body with such loops.
+pub(super) fn written_out(body: &Body) -> Body {
+    let mut body = body.clone();
+    for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.written_out.is_empty()) {
+        let turns = std::mem::take(&mut kernel.written_out);
+        let mut scope = WriteOut { turns, windows: windows(&kernel.body) };
+        kernel.body = scope.block(std::mem::take(&mut kernel.body));
+    }
+    body
+}
+
+/// Vectors to which a turn adds up to which LLVM writes out twice as many turns.
+const FEW: usize = 4;
+
+struct WriteOut {
+    turns: Vec<(WindowId, usize)>,
+    /// How many there are.
+    windows: usize,
+}
+
+impl WriteOut {
+    fn block(&mut self, body: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        for stmt in body {
+            match stmt {
+                Stmt::For { count, turn, backwards, walks, body } => {
+                    let of_walk = |(window, _): &&(WindowId, usize)| walks.first().is_some_and(|w| w.window == *window);
+                    match self.turns.iter().find(of_walk) {
+                        Some(&(_, turns)) => out.extend(self.written_out(count, turns, &walks, &body)),
+                        None => {
+                            let body = self.block(body);
+                            out.push(Stmt::For { count, turn, backwards, walks, body });
+                        }
+                    }
+                }
+                Stmt::Pick { at, count, walk, body } => {
+                    let body = self.block(body);
+                    out.push(Stmt::Pick { at, count, walk, body });
+                }
+                Stmt::If { less, then, otherwise } => {
+                    let (then, otherwise) = (self.block(then), self.block(otherwise));
+                    out.push(Stmt::If { less, then, otherwise });
+                }
+                stmt => out.push(stmt),
+            }
+        }
+        out
+    }
+
+    /// A loop of so many turns, of which so many are written out.
+    fn written_out(&mut self, count: usize, turns: usize, walks: &[Walk], body: &[Stmt]) -> Vec<Stmt> {
+        let sums = body.iter().filter(|stmt| matches!(stmt, Stmt::Set { .. })).count();
+        let each = if sums <= FEW && turns.is_multiple_of(2 * TURNS) { 2 * TURNS } else { TURNS };
+        let part = |of: &[Place], first: usize, count: usize| {
+            let walks = walks.iter().zip(of).map(|(walk, of)| Walk { of: of.at(first * walk.step), ..walk.clone() });
+            Stmt::For { count, turn: None, backwards: None, walks: walks.collect(), body: body.to_vec() }
+        };
+        let wide: Vec<_> = walks
+            .iter()
+            .map(|walk| {
+                self.windows += 1;
+                Walk {
+                    window: WindowId(self.windows - 1),
+                    name: format!("{}s", walk.name),
+                    len: (turns - 1) * walk.step + walk.len,
+                    step: turns * walk.step,
+                    ..walk.clone()
+                }
+            })
+            .collect();
+        let windows: Vec<Place> = wide.iter().map(|walk| walk.window.into()).collect();
+        let parts = (0..turns).step_by(each).map(|first| part(&windows, first, each)).collect();
+        let long = Stmt::For { count: count / turns, turn: None, backwards: None, walks: wide, body: parts };
+        let rest = (count % turns > 0).then(|| {
+            let all: Vec<_> = walks.iter().map(|walk| walk.of).collect();
+            part(&all, count - count % turns, count % turns)
+        });
+        [long].into_iter().chain(rest).collect()
+    }
+}
+
+/// One more than the last window's number.
+fn windows(body: &[Stmt]) -> usize {
+    let of_walk = |walk: &Walk| walk.window.0 + 1;
+    let of_stmt = |stmt: &Stmt| match stmt {
+        Stmt::For { walks, body, .. } => walks.iter().map(of_walk).max().unwrap_or(0).max(windows(body)),
+        Stmt::Pick { walk, body, .. } => of_walk(walk).max(windows(body)),
+        Stmt::If { then, otherwise, .. } => windows(then).max(windows(otherwise)),
+        _ => 0,
+    };
+    body.iter().map(of_stmt).max().unwrap_or(0)
+}
