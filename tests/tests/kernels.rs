@@ -7,9 +7,11 @@ use std::process::Command;
 
 use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
-use cellc::{Language, Options};
+use cellc::internals::kernel::Body;
+use cellc::{Arithmetic, Language, Options, Unroll};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::subject::{Subject, assert_same};
+use cellc_tests::tiled::Layer;
 use cellc_tests::{driver, kernels};
 
 fn folder(name: &str) -> PathBuf {
@@ -37,6 +39,49 @@ fn generated_c_is_the_interpreter() {
             assert_same(&format!("{compiler} {flags:?}"), &expected, &found);
         }
     }
+}
+
+/// Cells whose loops over rows compilers write out in part: with turns that are left over, of every kind of weights, of few sums and of many.
+fn written_out() -> Vec<Subject> {
+    let of = |arithmetic| Options { arithmetic, ..Options::default() };
+    let layer = |kind, inputs, units| Layer { kind, attributes: "", rows: 1, inputs, units };
+    vec![
+        layer("GRUCell", 90, 48).subject("written_out_gru", of(Arithmetic::F32), false),
+        layer("LSTMCell", 35, 50).subject("written_out_lstm", of(Arithmetic::F32), true),
+        layer("RNNCell", 77, 121).subject("written_out_rnn", of(Arithmetic::F32), false),
+        layer("LSTMCell", 70, 130).subject("written_out_int8", of(Arithmetic::Int8), false),
+        layer("GRUCell", 40, 80).subject("written_out_int16", of(Arithmetic::Int16), false),
+    ]
+}
+
+#[test]
+fn loops_that_are_written_out_give_the_same_bits() {
+    let subjects = written_out();
+    let isas = driver::isas();
+    for subject in &subjects {
+        let bodies = || subject.isas().zip(&subject.compilation.program.bodies);
+        let is_written_out = |body: &Body| body.kernels.iter().any(|kernel| !kernel.written_out.is_empty());
+        let on: Vec<_> = bodies().filter(|(_, body)| is_written_out(body)).map(|((isa, _), _)| isa).collect();
+        assert!(on.iter().any(|isa| isa.starts_with("avx512")), "{} on {on:?}", subject.name);
+        assert!(!on.contains(&"generic"), "{}", subject.name);
+    }
+    let layer = Layer { kind: "GRUCell", attributes: "", rows: 1, inputs: 90, units: 48 };
+    let kept = layer.subject("kept", Options { unroll: Unroll::None, ..Options::default() }, false);
+    assert!(
+        kept.compilation
+            .program
+            .bodies
+            .iter()
+            .flat_map(|body| &body.kernels)
+            .all(|kernel| kernel.written_out.is_empty())
+    );
+    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    for compiler in driver::c_compilers() {
+        let found = driver::c(&folder("written-out-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
+        assert_same(compiler, &expected, &found);
+    }
+    let found = driver::rust(&folder("written-out-rust"), &subjects, &["-Copt-level=1"]);
+    assert_same("rust", &expected, &found);
 }
 
 /// What a program sees of a model by way of the trait alone.

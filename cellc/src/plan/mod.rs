@@ -195,12 +195,9 @@ impl ProductPlan {
     /// is no loop.
     pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
         let (all, distance) = (turns * bytes, isa.load_distance);
-        let is_loaded = match self.product.format {
-            WeightFormat::F32 | WeightFormat::Int16 => true,
-            WeightFormat::Int8Quad => isa.unsigned_quads,
-            WeightFormat::F16 | WeightFormat::Bf16Pair | WeightFormat::Int8 | WeightFormat::Int8Pair => false,
-        };
-        if !self.loads_apart || !is_loaded || distance == 0 || all < distance || turns < 2 * TURNS {
+        // without such an instruction four bytes take so many that loads are no limit
+        let is_limit = self.product.format != WeightFormat::Int8Quad || isa.unsigned_quads;
+        if !self.loads_apart || !is_limit || distance == 0 || all < distance || turns < 2 * TURNS {
             return None;
         }
         let parts = (2..=all / distance).rev().find(|parts| turns.is_multiple_of(parts * TURNS));
@@ -795,9 +792,11 @@ fn plan_product(
     });
     let bytes = packed_bytes(format, weights, biases);
     let distance = isas.iter().map(|(isa, _)| isa.load_distance).max().filter(|distance| *distance > 0);
-    let loads_apart = options.unroll == Unroll::Auto && arch.costs.is_of_second_level(bytes) && distance.is_some();
+    // other formats are unpacked, which takes longer than loads
+    let is_loaded = matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
+    let loads_apart = options.unroll == Unroll::Auto && is_loaded && arch.costs.is_of_second_level(bytes);
     if let (Some(distance), true) = (distance, loads_apart) {
-        reasons.push(format!("{} KiB of weights or more in a turn: they are read from the L2 cache", distance >> 10));
+        reasons.push(format!("loads {} KiB apart, by writing out rows: weights from the L2 cache", distance >> 10));
     }
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, isa, arch);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();

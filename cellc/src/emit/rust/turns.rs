@@ -75,7 +75,10 @@ impl WriteOut {
             })
             .collect();
         let windows: Vec<Place> = wide.iter().map(|walk| walk.window.into()).collect();
-        let parts = (0..turns).step_by(each).map(|first| part(&windows, first, each)).collect();
+        let parts = (0..turns).step_by(each).map(|first| part(&windows, first, each));
+        let why =
+            Stmt::Comment("loops so short are written out, and loads of one instruction are far apart".to_owned());
+        let parts = [why].into_iter().chain(parts).collect();
         let long = Stmt::For { count: count / turns, turn: None, backwards: None, walks: wide, body: parts };
         let rest = (count % turns > 0).then(|| {
             let all: Vec<_> = walks.iter().map(|walk| walk.of).collect();
