@@ -75,6 +75,8 @@ pub struct Costs {
     pub first_level: usize,
     /// Bytes of weights from which on they are walked in alternating order.
     pub alternate_from: usize,
+    /// Bytes of weights of which, in that order, the second level still holds a good part.
+    pub partly_near: usize,
     /// Bytes that a core reads in a cycle from the first level.
     pub first_level_rate: f64,
     /// Bytes that a core reads in a cycle from the second level, sustained; fewer from beyond.
@@ -113,13 +115,6 @@ pub struct Costs {
     /// Cycles that a step on two threads costs besides: handing a half over, waiting for its end, and states on their way from core
     /// to core.
     pub hand_over: f64,
-}
-
-impl Costs {
-    /// Whether so many bytes of weights are read from the second level of the cache.
-    pub fn is_of_second_level(&self, bytes: usize) -> bool {
-        (self.first_level + 1..=self.alternate_from).contains(&bytes)
-    }
 }
 
 /// An instruction set that generated code can hold a body for.

@@ -198,8 +198,9 @@ impl ProductPlan {
     /// loads [apart](Isa::load_distance), [`LEAST_TURNS`] at least, and such that none are left where that is possible. Two times at least, as compilers
     /// take what does not change, the elements, out of what is no loop.
     pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
-        // without such an instruction four bytes take so many that loads are no limit
-        let is_limit = self.product.format != WeightFormat::Int8Quad || isa.unsigned_quads;
+        // without one instruction for products and sum, four bytes take so many that loads are no limit, and compilers add up pairs of 16 bits in another
+        // order, in far more registers than there are
+        let is_limit = self.product.format == WeightFormat::F32 || isa.unsigned_quads;
         let distance = isa.load_distance;
         if !self.loads_apart || !is_limit || distance == 0 || turns * bytes < distance || turns < 2 * TURNS {
             return None;
@@ -799,7 +800,8 @@ fn plan_product(
     let distance = isas.iter().map(|(isa, _)| isa.load_distance).max().filter(|distance| *distance > 0);
     // other formats are unpacked, which takes longer than loads
     let is_loaded = matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
-    let loads_apart = options.unroll == Unroll::Auto && is_loaded && arch.costs.is_of_second_level(bytes);
+    let is_near = (arch.costs.first_level + 1..=arch.costs.partly_near).contains(&bytes);
+    let loads_apart = options.unroll == Unroll::Auto && is_loaded && is_near;
     if let (Some(distance), true) = (distance, loads_apart) {
         reasons.push(format!("loads {} KiB apart, by writing out rows: weights from the L2 cache", distance >> 10));
     }
@@ -974,7 +976,7 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
     let mut at_once = (product.registers(isa) * 3 / 4 / active).max(1);
     // sums of integers that take two registers each are too many sooner, whatever the level
     let takes_two = isa.lanes > 1 && product.registers(isa) < isa.registers;
-    if takes_two || arch.costs.is_of_second_level(bytes) {
+    if takes_two || (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
         // x terms are held while h terms are added up: compilers spill the wrong ones, at every row, where far too many are
         // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm). From
         // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units

@@ -116,6 +116,8 @@ pub static X86_64: Arch = Arch {
         first_level: 32 << 10,
         // half of the second level of a server's core, as the other half holds what else is read, and as much as a desktop's has in all
         alternate_from: 512 << 10,
+        // twice the second level of a server's core
+        partly_near: 2 << 20,
         first_level_rate: 128.0,
         second_level_rate: 48.0,
         begun: 2.0,
