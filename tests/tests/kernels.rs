@@ -10,9 +10,9 @@ use cellc::internals::front::openvino;
 use cellc::internals::kernel::Body;
 use cellc::{Arithmetic, Language, Options, Unroll};
 use cellc_tests::model_file::{ModelFile, Stored};
-use cellc_tests::subject::{Subject, assert_same};
-use cellc_tests::tiled::Layer;
-use cellc_tests::{driver, kernels};
+use cellc_tests::subject::{Subject, assert_same, bits};
+use cellc_tests::tiled::{Layer, values};
+use cellc_tests::{driver, kernels, random};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
@@ -184,4 +184,55 @@ fn a_small_model_runs_with_short_vectors() {
         file
     };
     assert_eq!([8, 9].map(|elements| detected(relu(elements))), [true, false]);
+}
+
+/// A GRU of 7 rows: a cell, or a sequence of one step, of which rows may have lengths that are given.
+fn of_one_step(kind: &str, are_given: bool) -> Subject {
+    let (rows, inputs, units) = (7, 5, 20);
+    let mut file = ModelFile::default();
+    let is_cell = kind == "GRUCell";
+    let with_one = |first: usize, last: usize| if is_cell { vec![first, last] } else { vec![first, 1, last] };
+    let mut ports = vec![file.parameter("x", &with_one(rows, inputs)), file.parameter("h", &with_one(rows, units))];
+    if !is_cell {
+        ports.push(match are_given {
+            true => file.parameter_of("lengths", "i64", &[rows]),
+            false => file.integers(&[rows], &[1; 7]),
+        });
+    }
+    for (seed, last) in [Some(inputs), Some(units), None].into_iter().enumerate() {
+        let mut shape = if is_cell { vec![3 * units] } else { vec![1, 3 * units] };
+        shape.extend(last);
+        let values = values(shape.iter().product(), seed);
+        ports.push(file.constant(&shape, Stored::F32, values));
+    }
+    let (set, direction) = if is_cell { ("opset3", "") } else { ("opset5", "direction=\"reverse\"") };
+    let outputs = [vec![rows, 1, 1, units], with_one(rows, units)];
+    let data = format!("hidden_size=\"{units}\" {direction}");
+    for output in file.operations(kind, set, &data, &ports.iter().collect::<Vec<_>>(), &outputs[usize::from(is_cell)..])
+    {
+        file.result(&output);
+    }
+    random::compiled("one_step", file, Options::default(), 5)
+}
+
+#[test]
+fn a_sequence_of_one_step_computes_its_rows_together() {
+    let [cell, sequence, by_length] = [("GRUCell", false), ("GRUSequence", false), ("GRUSequence", true)]
+        .map(|(kind, given)| of_one_step(kind, given));
+    let loads = |subject: &Subject, isa: usize| {
+        let kernels = &subject.compilation.program.bodies[isa].kernels;
+        kernels.iter().map(|kernel| format!("{:?}", kernel.body).matches("MulAdd").count()).sum::<usize>()
+    };
+    for (isa, (name, _)) in cell.isas().enumerate() {
+        assert_eq!(loads(&sequence, isa), loads(&cell, isa), "{name}");
+        for call in &cell.calls {
+            let [h] = &cell.interpret(isa, call)[..] else { panic!("a cell has one result") };
+            let of = |result: &Vec<f32>| result.iter().copied().map(bits).collect::<Vec<_>>();
+            let found = sequence.interpret(isa, call);
+            assert_eq!(found.iter().map(of).collect::<Vec<_>>(), [of(h), of(h)], "{name}");
+        }
+    }
+    let says = |subject: &Subject, text: &str| subject.compilation.plan.to_string().contains(text);
+    assert!(says(&sequence, "rows at once") && !says(&sequence, "one row at a time"));
+    assert!(says(&by_length, "one row at a time: each has a length") && !says(&by_length, "rows at once"));
 }

@@ -19,19 +19,19 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// A sequence whose x terms are made first, for several steps at once.
-fn sequence(name: &str, [steps, inputs, units]: [usize; 3], options: Options) -> Subject {
+/// A sequence whose x terms are made first, for several steps at once; or of one step, whose rows are computed at once.
+fn sequence(name: &str, [rows, steps, inputs, units]: [usize; 4], options: Options) -> Subject {
     let mut file = ModelFile::default();
-    let x = file.parameter("x", &[1, steps, inputs]);
-    let h = file.parameter("h", &[1, 1, units]);
-    let lengths = file.integers(&[1], &[steps as i64]);
+    let x = file.parameter("x", &[rows, steps, inputs]);
+    let h = file.parameter("h", &[rows, 1, units]);
+    let lengths = file.integers(&[rows], &vec![steps as i64; rows]);
     let shapes = [vec![1, 3 * units, inputs], vec![1, 3 * units, units], vec![1, 3 * units]];
     let weights: Vec<Port> = (shapes.iter().enumerate())
         .map(|(seed, shape)| file.constant(shape, Stored::F32, values(shape.iter().product(), seed)))
         .collect();
     let ports = [&x, &h, &lengths, &weights[0], &weights[1], &weights[2]];
     let data = format!("hidden_size=\"{units}\" direction=\"forward\"");
-    let outputs = [vec![1, 1, steps, units], vec![1, 1, units]];
+    let outputs = [vec![rows, 1, steps, units], vec![rows, 1, units]];
     for output in file.operations("GRUSequence", "opset5", &data, &ports, &outputs) {
         file.result(&output);
     }
@@ -71,7 +71,8 @@ fn of_full_tiles() -> Vec<Subject> {
         layer("LSTMCell", "", [17, 3, 80]).subject("tiled_lstm", options(), false),
         layer("RNNCell", "", [13, 70, 144]).subject("tiled_rnn", options(), false),
         layer("GRUCell", AFTER, [16, 12, 48]).subject("tiled_given", options(), true),
-        sequence("tiled_sequence", [21, 70, 64], options()),
+        sequence("tiled_sequence", [1, 21, 70, 64], options()),
+        sequence("tiled_step", [18, 1, 7, 32], options()),
         dense("tiled_dense", [35, 130, 80], options()),
     ]
 }
@@ -91,7 +92,7 @@ fn of_narrow_tiles() -> Vec<Subject> {
         layer("GRUCell", AFTER, [33, 70, 40]).subject("narrow_gru", audio, false),
         layer("LSTMCell", "", [13, 9, 25]).subject("narrow_lstm", options(), false),
         dense("narrow_dense", [20, 130, 10], options()),
-        sequence("narrow_sequence", [21, 67, 36], options()),
+        sequence("narrow_sequence", [1, 21, 67, 36], options()),
         layer("GRUCell", AFTER, [15, 16, 50]).subject("narrow_panels", panels_of(7), false),
     ]
 }

@@ -37,12 +37,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             equation.push_str(&end.names());
         }
         let body = match &cell.sequence {
-            None => self.one_step(cell, end),
-            Some(sequence) => {
+            Some(sequence) if !cell.is_one_step() => {
                 let direction = if sequence.reverse { ", the last first" } else { "" };
                 doc.push(format!("{}{direction}.", counted(sequence.steps, "step")));
                 self.sequence(cell, sequence, end)
             }
+            _ => self.one_step(cell, end),
         };
         (doc, body)
     }
@@ -75,7 +75,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let h = read(self, cell.h, units);
         let c = cell.c.map(|c| read(self, c, units));
         let a = cell.a.map(|a| read(self, a, 1));
-        let [out, c_out] = [cell.h_out, cell.c_out].map(|value| {
+        let [y, h_out, c_out] = [cell.y, cell.h_out, cell.c_out].map(|value| {
             let place = self.value(value)?;
             Some(match half {
                 None => place,
@@ -84,10 +84,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                 }
             })
         });
-        let at_once = match cell.p.is_some() || cell.a.is_some() {
-            true => 1,
-            false => product.0.rows_at_once[self.lowering.isa_index],
-        };
+        // of a sequence, both may be wanted
+        let (out, twice) = (y.or(h_out), y.and(h_out));
+        let at_once = product.0.rows_at_once[self.lowering.isa_index];
         // h' that nothing reads still has a place: c' alone was wanted
         let unread = (out.is_none() && end.is_none()).then(|| self.block("unread", at_once * units));
         let count = rows.len();
@@ -106,6 +105,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let a = add("a_row", a, 1, false);
         let out = add("out_row", out, units, true);
         let c_out = add("c_out_row", c_out, units, true);
+        let twice = add("h_out_row", twice, units, true);
         let states = rows.len();
         rows.extend(end.iter().flat_map(|end| end.rows(units, 1)));
         begin.extend(for_tiles(self, count, at_once, &rows, |builder, rows, places| {
@@ -118,6 +118,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             let c_given = cell.c.is_some_and(|c| builder.lowering.is_given(c));
             let one = CellStep { cell, rows, backwards, x, h, c: at(c), c_given, a: at(a), out, c_out, end };
             body.extend(step(builder, &one, product));
+            if let (Some(out), Some(to)) = (out, at(twice)) {
+                body.push(copy(out, to, rows * units));
+            }
             body
         }));
         begin

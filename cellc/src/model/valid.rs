@@ -289,6 +289,11 @@ impl ValidCell {
     pub fn steps(&self) -> usize {
         self.sequence.as_ref().map_or(1, |sequence| sequence.steps)
     }
+
+    /// Whether it computes one step of every row, be it a sequence or not.
+    pub fn is_one_step(&self) -> bool {
+        self.sequence.as_ref().is_none_or(|sequence| sequence.steps == 1 && sequence.lengths == Lengths::Full)
+    }
 }
 
 #[cfg(test)]

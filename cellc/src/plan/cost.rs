@@ -110,7 +110,7 @@ fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) 
 
 /// How many rows to compute at once, of as many as a product has, and cycles for a row of weights and a row of x.
 pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch: &Arch) -> (usize, f64) {
-    let all = product.rows.max(product.steps);
+    let all = product.together;
     let columns = panels[0].columns;
     let total = |rows: usize| {
         let (cycles, loads) = tile(product, columns, rows, isa, arch);

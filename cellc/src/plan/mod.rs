@@ -100,6 +100,8 @@ pub struct Product {
     pub rows: usize,
     /// How many times that is done: the steps of a sequence.
     pub steps: usize,
+    /// How many rows, or steps of a row, each weight may be read for at once. Of several steps that is so for x only.
+    pub together: usize,
     /// To how many chains of additions the terms of x are dealt out.
     pub input_chains: usize,
     /// How its matrices are stored.
@@ -121,6 +123,10 @@ impl From<&ValidCell> for Product {
             units: cell.hidden_size,
             rows: cell.batch,
             steps: cell.steps(),
+            together: match row_by_row(cell) {
+                None => cell.batch,
+                Some(_) => cell.steps(),
+            },
             input_chains: 1,
             format: WeightFormat::F32,
             starts: false,
@@ -139,12 +145,24 @@ impl From<&Dense> for Product {
             units: dense.outputs,
             rows: dense.rows,
             steps: 1,
+            together: dense.rows,
             input_chains: dense.chains,
             format: WeightFormat::F32,
             starts: false,
             abreast: 1,
             apart: 1,
         }
+    }
+}
+
+/// Why the rows of a batch share no step of a cell, if so.
+fn row_by_row(cell: &ValidCell) -> Option<&'static str> {
+    match cell {
+        _ if cell.steps() > 1 => Some("several steps"),
+        _ if !cell.is_one_step() => Some("each has a length"),
+        ValidCell { p: Some(_), .. } => Some("peepholes"),
+        ValidCell { a: Some(_), .. } => Some("attention"),
+        _ => None,
     }
 }
 
@@ -175,12 +193,12 @@ impl ProductPlan {
 
     /// Whether a kernel of an instruction set, the `at`-th, has tiles.
     fn uses_tiles(&self, at: usize, isa: &Isa) -> bool {
-        let (rows, steps) = (self.product.rows, self.product.steps);
-        let at_once = self.rows_at_once[at];
-        match steps {
-            1 => self.has_tiles(at_once.min(rows), isa),
-            _ => self.input_first && self.has_tiles(at_once.min(steps), isa),
-        }
+        self.has_rows_at_once() && self.has_tiles(self.rows_at_once[at], isa)
+    }
+
+    /// Whether several rows or steps are computed at once, as many as the instruction set wants.
+    fn has_rows_at_once(&self) -> bool {
+        self.product.together > 1 && (self.product.steps == 1 || self.input_first)
     }
 
     /// How many rows of a matrix one iteration of a loop takes: one for each chain, all that are packed as one, and what the instruction
@@ -596,7 +614,7 @@ impl Plan {
     pub fn alternates(&self, model: &ValidModel) -> bool {
         let ops = model.all_nodes().into_iter().map(|node| &node.op);
         let products = ops.filter(|op| op.is_product());
-        let cell = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.sequence.is_none());
+        let cell = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.is_one_step());
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }
 
@@ -692,6 +710,11 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
             None => panel_columns(op, &product, share, arch),
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
+        if let ValidOp::Cell(cell) = op
+            && let Some(why) = row_by_row(cell).filter(|_| cell.batch > 1)
+        {
+            reasons.push(format!("one row at a time: {why}"));
+        }
         let of = |product: Product, arithmetic, threads, reasons| {
             let own_x = options.own_in(layer, arithmetic, Vector::X, product.input_size);
             let own_h = options.own_in(layer, arithmetic, Vector::H, product.units);
@@ -808,13 +831,19 @@ fn plan_product(
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, isa, arch);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
-    let several = product.rows > 1 || product.steps > 1;
+    let best = isas.last().expect("options: the baseline is always there").0;
+    let worth = match tuning.input_first {
+        Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
+        Some(_) => Err(String::new()),
+        None => cost::input_first(&product, &panels, format, bytes, best, arch),
+    };
+    let several = product.together > 1 && (product.steps == 1 || worth.is_ok());
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
         let (rows, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
-        let all = product.rows.max(product.steps);
+        let all = product.together;
         match (tuning.rows_at_once, product.tile_rows(all, &panels, tuning.tiles, isa)) {
             (Some(rows), _) => rows.clamp(1, all),
-            (None, Some(rows)) => {
+            (None, Some(rows)) if several => {
                 reasons.push(format!("{}: {} at once, in tiles", isa.name, counted(rows, "row")));
                 rows
             }
@@ -826,7 +855,7 @@ fn plan_product(
                 ));
                 rows
             }
-            (None, None) => rows,
+            (None, _) => rows,
         }
     };
     let rows_at_once: Vec<_> = isas.iter().map(&mut chosen).collect();
@@ -843,12 +872,6 @@ fn plan_product(
             }
         });
     }
-    let best = isas.last().expect("options: the baseline is always there").0;
-    let worth = match tuning.input_first {
-        Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
-        Some(_) => Err(String::new()),
-        None => cost::input_first(&product, &panels, format, bytes, best, arch),
-    };
     let input_first = worth.is_ok();
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
     ProductPlan {
