@@ -1263,6 +1263,11 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     let header = fs::read_to_string(place.path("gru.h")).unwrap();
     assert!(header.contains(&format!("about {} instructions", cost["instructions_estimate"])), "{header}");
     assert!(header.contains(&format!("about {} of code", cost["flash"]["code"])), "{header}");
+    let [state, isa, scratch, _, stack] = parts;
+    let ram = format!(
+        "RAM: {state} bytes of state, {isa} for the instruction set, {scratch} of scratch memory, about {stack} of stack."
+    );
+    assert!(header.contains(&ram), "{header}");
     // of two bodies, that which the target's compiler makes if it is told nothing else, and the other one by its name
     let of_armv7 = |isa: &[&str]| -> serde_json::Value {
         let mut arguments = arguments!["inspect", model("gru_cell_128_fp16"), "--target", "armv7", "--json"];

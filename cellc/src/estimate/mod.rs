@@ -26,6 +26,8 @@ pub struct Estimate {
     pub constant_bytes: u64,
     /// Bytes of what is kept between steps.
     pub state_bytes: u64,
+    /// Bytes that say on which instruction set a step runs: an enum before floats.
+    pub isa_bytes: u64,
     /// Bytes of intermediate values.
     pub scratch_bytes: u64,
     /// Bytes of weights that are packed at run time.
@@ -89,7 +91,8 @@ impl Estimate {
             multiply_adds: multiply_adds(model, plan).iter().sum(),
             weight_bytes: weight_bytes as u64,
             constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
-            state_bytes: 4 * (kept + variables) as u64,
+            state_bytes: 4 * (kept + variables + usize::from(interface.alternates)) as u64,
+            isa_bytes: 4,
             scratch_bytes: 4 * interface.block_len as u64,
             packed_bytes: packed.run_time_bytes() as u64,
             code: plan.isas.iter().enumerate().filter_map(code).collect(),
@@ -118,7 +121,10 @@ impl Estimate {
             _ = write!(flash, ", {} of constants", self.constant_bytes);
         }
         _ = write!(flash, ", about {} of code.", code.bytes);
-        let mut ram = format!("RAM: {} bytes of state, {} of scratch memory", self.state_bytes, self.scratch_bytes);
+        let mut ram = format!(
+            "RAM: {} bytes of state, {} for the instruction set, {} of scratch memory",
+            self.state_bytes, self.isa_bytes, self.scratch_bytes
+        );
         if self.packed_bytes > 0 {
             _ = write!(ram, ", {} of packed weights", self.packed_bytes);
         }

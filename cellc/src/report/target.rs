@@ -86,9 +86,7 @@ impl TargetCost {
         let constants = measured.map_or(known, |measured| measured.constants.max(known)) - estimate.weight_bytes;
         let code = measured.map(|m| m.code).or(estimated.map(|code| code.bytes));
         let stack = measured.map(|m| m.stack).or(estimated.map(|code| code.stack));
-        // an enum before floats
-        let chosen = 4;
-        let kept = chosen + estimate.state_bytes + estimate.scratch_bytes + estimate.packed_bytes;
+        let kept = estimate.state_bytes + estimate.isa_bytes + estimate.scratch_bytes + estimate.packed_bytes;
         Some(Self {
             target: arch.name,
             compiler: arch.instructions_of(isa).map_or("gcc", |known| known.compiler),
@@ -103,7 +101,7 @@ impl TargetCost {
             },
             ram: Ram {
                 state: estimate.state_bytes,
-                isa: chosen,
+                isa: estimate.isa_bytes,
                 scratch: estimate.scratch_bytes,
                 packed_weights: estimate.packed_bytes,
                 stack,
