@@ -20,7 +20,12 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// A sequence whose x terms are made first, for several steps at once; or of one step, whose rows are computed at once.
-fn sequence(name: &str, [rows, steps, inputs, units]: [usize; 4], options: Options) -> Subject {
+fn sequence(name: &str, sizes: [usize; 4], options: Options) -> Subject {
+    let tuning = Tuning { input_first: Some(true), ..options.tuning };
+    random::compiled(name, sequence_file(sizes), Options { tuning, ..options }, CALLS)
+}
+
+fn sequence_file([rows, steps, inputs, units]: [usize; 4]) -> ModelFile {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[rows, steps, inputs]);
     let h = file.parameter("h", &[rows, 1, units]);
@@ -35,8 +40,7 @@ fn sequence(name: &str, [rows, steps, inputs, units]: [usize; 4], options: Optio
     for output in file.operations("GRUSequence", "opset5", &data, &ports, &outputs) {
         file.result(&output);
     }
-    let tuning = Tuning { input_first: Some(true), ..options.tuning };
-    random::compiled(name, file, Options { tuning, ..options }, CALLS)
+    file
 }
 
 /// A dense layer, and one in f32 behind it.
@@ -171,6 +175,58 @@ fn a_file_holds_a_body_for_tiles_where_they_pay() {
         let tuning = Tuning { tiles: Some(tiles), ..Tuning::default() };
         let options = Options { tuning, ..options(Arithmetic::Int8) };
         assert_eq!(has_body(layer(rows, 144).subject("asked", options, false)), tiles);
+    }
+}
+
+#[test]
+fn the_plan_says_why_there_are_no_tiles() {
+    let of_amx = |rows, units| {
+        let options = Options { tuning: Tuning::default(), ..options() };
+        let layer = Layer { kind: "RNNCell", attributes: "", rows, inputs: 16, units };
+        layer.subject("rejected", options, false).compilation.plan.to_string()
+    };
+    for (rows, units, said) in [
+        (16, 256, Some("  amx: no tiles: 8696 cycles for 16 rows, by vectors 8704\n")),
+        (11, 144, Some(", and fewer than 12 rows\n")),
+        (16, 144, None),
+    ] {
+        let plan = of_amx(rows, units);
+        assert!(plan.contains(said.unwrap_or("  amx: 16 rows at once, in tiles\n")), "{plan}");
+        assert_eq!(plan.contains("no tiles"), said.is_some(), "{plan}");
+    }
+}
+
+#[test]
+fn tiles_that_are_asked_for_in_vain_are_a_warning() {
+    let said = |sizes: [usize; 4], options: &Options| {
+        let file = sequence_file(sizes);
+        let text = file.text();
+        let (_, warnings) = random::accepted("vain", text.as_bytes(), file.weights, options.clone(), CALLS)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        warnings.lines().find_map(|line| Some(line.split_once("plan: tiles=")?.1.to_owned()))
+    };
+    let asked = options();
+    let tuned = |tuning: Tuning| Options { tuning, ..asked.clone() };
+    let first = tuned(Tuning { input_first: Some(true), ..asked.tuning });
+    let never = tuned(Tuning { tiles: Some(false), ..asked.tuning });
+    let one_row = tuned(Tuning { rows_at_once: Some(1), ..first.tuning });
+    let without = Options { isas: Some(vec![&GENERIC, &AVX512_VNNI]), ..asked.clone() };
+    let mixed = Options { arithmetic_of: vec![(".h".to_owned(), Arithmetic::Int16)], ..first.clone() };
+    let in_f32 = Options { arithmetic: Arithmetic::F32, ..asked.clone() };
+    let (several, single) = ([1, 21, 70, 64], [18, 1, 7, 32]);
+    for (sizes, options, why) in [
+        (several, &asked, Some("on has no effect: in a sequence tiles need input-first=on")),
+        (several, &first, None),
+        (several, &never, None),
+        (several, &one_row, Some("on has no effect: tiles take 2 to 16 rows at once")),
+        ([1, 21, 3, 64], &first, Some("on has no effect: so few elements are multiplied as words of 16 bits")),
+        (several, &without, Some("on has no effect: no instruction set of the file has tiles")),
+        (several, &mixed, Some("on has no effect: gates of a cell have several arithmetics")),
+        (several, &in_f32, Some("on has no effect: no layer of several rows multiplies in int8")),
+        (single, &asked, None),
+        ([1, 1, 7, 32], &asked, Some("on has no effect: no layer of several rows multiplies in int8")),
+    ] {
+        assert_eq!(said(sizes, options).as_deref(), why, "{sizes:?} {:?}", options.tuning);
     }
 }
 

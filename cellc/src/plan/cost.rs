@@ -1,5 +1,7 @@
 //! What a product costs, in cycles of one core: what the plan chooses by. The constants are the architecture's.
 
+use std::fmt;
+
 use super::{Panels, Phase, Product};
 use crate::arch::{Arch, Costs, Isa, TILE_WORDS};
 use crate::model::counted;
@@ -126,29 +128,50 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch
     (rows, total(rows).0)
 }
 
-/// Whether tiles of so many rows make the sums in a tenth less time than vectors of words.
+/// Cycles in which the sums of some rows are made.
 ///
 /// Of each panel up to four tiles of sums are made at once, then the next ones, and at last the columns that fill no tile: a tile of their own, which takes
 /// as long as a full one, and shapes of its own. Each of these begins when the one before is done, which costs much where rows are short.
-pub(super) fn tiles_pay(product: &Product, panels: &[Panels], rows: usize, isa: &Isa) -> bool {
-    let (mut by_tiles, mut by_vectors) = (0, 0);
-    for phase in Phase::ALL.into_iter().filter(|phase| product.fits_tiles(*phase)) {
-        let (active, words) = (product.active(phase), product.packed_rows(phase));
-        let pass = |tiles: usize| {
-            let products = words.div_ceil(TILE_WORDS) * (tiles * TILES.each).max(TILES.latency);
-            if tiles > 0 { TILES.load + products + TILES.latency + tiles * TILES.each } else { 0 }
-        };
-        for panels in panels {
-            let (full, narrow) = (active * panels.columns / TILE_WORDS, active * panels.columns % TILE_WORDS);
-            let narrow = usize::from(narrow > 0);
-            let sums = rows * panels.count * active * super::vectors(panels.columns, isa.lanes).len();
-            by_tiles += (usize::from(full > 0) + narrow) * TILES.shapes + sums * TILES.sums;
-            by_tiles += panels.count * (full / 4 * pass(4) + pass(full % 4) + narrow * pass(1));
-            // two begin in a cycle
-            by_vectors += sums * words / 2;
+pub(super) struct TileCycles {
+    rows: usize,
+    by_tiles: usize,
+    by_vectors: usize,
+}
+
+impl TileCycles {
+    pub(super) fn new(product: &Product, panels: &[Panels], rows: usize, isa: &Isa) -> Self {
+        let (mut by_tiles, mut by_vectors) = (0, 0);
+        for phase in Phase::ALL.into_iter().filter(|phase| product.fits_tiles(*phase)) {
+            let (active, words) = (product.active(phase), product.packed_rows(phase));
+            let pass = |tiles: usize| {
+                let products = words.div_ceil(TILE_WORDS) * (tiles * TILES.each).max(TILES.latency);
+                if tiles > 0 { TILES.load + products + TILES.latency + tiles * TILES.each } else { 0 }
+            };
+            for panels in panels {
+                let (full, narrow) = (active * panels.columns / TILE_WORDS, active * panels.columns % TILE_WORDS);
+                let narrow = usize::from(narrow > 0);
+                let sums = rows * panels.count * active * super::vectors(panels.columns, isa.lanes).len();
+                by_tiles += (usize::from(full > 0) + narrow) * TILES.shapes + sums * TILES.sums;
+                by_tiles += panels.count * (full / 4 * pass(4) + pass(full % 4) + narrow * pass(1));
+                // two begin in a cycle
+                by_vectors += sums * words / 2;
+            }
         }
+        Self { rows, by_tiles, by_vectors }
     }
-    rows >= LEAST_TILE_ROWS && by_tiles * 10 <= by_vectors * 9
+
+    /// Whether tiles take a tenth less time than vectors of words.
+    pub(super) fn pay(&self) -> bool {
+        self.rows >= LEAST_TILE_ROWS && self.by_tiles * 10 <= self.by_vectors * 9
+    }
+}
+
+impl fmt::Display for TileCycles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, by_tiles, by_vectors } = self;
+        write!(f, "{by_tiles} cycles for {}, by vectors {by_vectors}", counted(*rows, "row"))?;
+        if *rows < LEAST_TILE_ROWS { write!(f, ", and fewer than {LEAST_TILE_ROWS} rows") } else { Ok(()) }
+    }
 }
 
 /// Whether the x terms of all steps are worth computing first: what reading W at every step takes longer than several rows

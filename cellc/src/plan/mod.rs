@@ -261,18 +261,32 @@ impl Product {
             && (self.steps == 1 || phase == Phase::Input)
     }
 
+    /// Whether tiles can make the sums of some phase.
+    fn fits_tiles_somewhere(&self) -> bool {
+        Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
+    }
+
     /// Whether tiles make the sums of some phase of so many rows: where that pays, unless it is `asked` for or against.
     fn has_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> bool {
         (2..=isa.tile_rows).contains(&rows)
-            && Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
-            && asked.unwrap_or_else(|| cost::tiles_pay(self, panels, rows, isa))
+            && self.fits_tiles_somewhere()
+            && asked.unwrap_or_else(|| cost::TileCycles::new(self, panels, rows, isa).pay())
     }
 
-    /// How many of so many rows tiles take at once: in parts of equal size, unless those are too small.
-    fn tile_rows(&self, all: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> Option<usize> {
+    /// How many rows tiles would take at once: parts of equal size, unless those are too small.
+    fn tile_rows(&self, isa: &Isa) -> usize {
+        let all = self.together;
         let equal = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
-        let rows = if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal };
-        self.has_tiles(rows, panels, asked, isa).then_some(rows)
+        if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal }
+    }
+
+    /// Why tiles make no sums of so many rows on an instruction set that has tiles.
+    fn without_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> String {
+        match asked {
+            Some(false) => "asked for".to_owned(),
+            _ if !(2..=isa.tile_rows).contains(&rows) => format!("they take 2 to {} rows", isa.tile_rows),
+            _ => cost::TileCycles::new(self, panels, rows, isa).to_string(),
+        }
     }
 
     /// Whether the halves of words of weights are apart in a phase, in panels of so many columns: where all vectors are whole.
@@ -640,7 +654,42 @@ impl Plan {
             why.dedup();
             said.push(format!("a second thread has nothing to do, as no cell is shared: {}", why.join("; ")));
         }
+        if let Some(on) = options.tuning.tiles
+            && let Some(why) = self.tiles_without_effect(on, options)
+        {
+            said.push(format!("plan: tiles={} has no effect: {why}", if on { "on" } else { "off" }));
+        }
         said
+    }
+
+    /// Why tiles that are asked for, or none, change nothing.
+    fn tiles_without_effect(&self, on: bool, options: &Options) -> Option<String> {
+        let of_bytes = |plan: &&ProductPlan| {
+            let several = plan.product.rows.max(plan.product.steps) > 1;
+            several && std::iter::once(*plan).chain(&plan.parts).any(|plan| plan.arithmetic == Arithmetic::Int8)
+        };
+        let layers: Vec<_> = self.products.iter().filter(of_bytes).collect();
+        if layers.is_empty() {
+            return Some("no layer of several rows multiplies in int8".to_owned());
+        }
+        if options.isas().iter().all(|isa| isa.tile_rows == 0) {
+            return Some("no instruction set of the file has tiles".to_owned());
+        }
+        let used = |plan: &&ProductPlan| self.isas.iter().enumerate().any(|(at, (isa, _))| plan.uses_tiles(at, isa));
+        if !on || layers.iter().any(used) {
+            return None;
+        }
+        let why = |plan: &ProductPlan| match &plan.product {
+            _ if !plan.parts.is_empty() => "gates of a cell have several arithmetics",
+            product if product.together == 1 => "rows are computed one at a time",
+            product if product.steps > 1 && !plan.input_first => "in a sequence tiles need input-first=on",
+            product if !product.fits_tiles_somewhere() => "so few elements are multiplied as words of 16 bits",
+            _ => "tiles take 2 to 16 rows at once",
+        };
+        let mut said: Vec<_> = layers.into_iter().map(why).collect();
+        said.sort_unstable();
+        said.dedup();
+        Some(said.join("; "))
     }
 }
 
@@ -715,10 +764,10 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         {
             reasons.push(format!("one row at a time: {why}"));
         }
-        let of = |product: Product, arithmetic, threads, reasons| {
+        let of = |(product, arithmetic, in_parts): (Product, Arithmetic, bool), threads, reasons| {
             let own_x = options.own_in(layer, arithmetic, Vector::X, product.input_size);
             let own_h = options.own_in(layer, arithmetic, Vector::H, product.units);
-            let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
+            let plan = plan_product((product, arithmetic, in_parts), columns, threads, reasons, options, &isas);
             ProductPlan { own_x, own_h, ..plan }
         };
         let mut parts = Vec::new();
@@ -726,12 +775,12 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
             let part = product.of_gates(gates, format(gates), &isas);
             // a coupled gate has no sums
             if !part.sums.is_empty() {
-                parts.push(of(part, *arithmetic, threads.clone(), Vec::new()));
+                parts.push(of((part, *arithmetic, false), threads.clone(), Vec::new()));
             }
         }
-        let mut whole = of(product, *arithmetic, threads, reasons);
+        let mut whole = of((product, *arithmetic, !parts.is_empty()), threads, reasons);
         if !parts.is_empty() {
-            (whole.weights, whole.biases, whole.input_first, whole.parts) = (0, 0, false, parts);
+            (whole.weights, whole.biases, whole.parts) = (0, 0, parts);
             whole.reasons.push("gates in several arithmetics: the sums of all are stored first".to_owned());
         }
         Some(whole)
@@ -784,8 +833,9 @@ fn halves(product: &Product, panels: &[Panels]) -> Option<[Half; 2]> {
     Some([half(0..cut, 0..1), half(cut..units, 1..panels.len())])
 }
 
+/// `in_parts`: parts of it have plans of their own, and its sums are theirs.
 fn plan_product(
-    (product, arithmetic): (Product, Arithmetic),
+    (product, arithmetic, in_parts): (Product, Arithmetic, bool),
     width: usize,
     threads: Result<String, String>,
     mut reasons: Vec<String>,
@@ -833,30 +883,28 @@ fn plan_product(
     let tuning = &options.tuning;
     let best = isas.last().expect("options: the baseline is always there").0;
     let worth = match tuning.input_first {
+        _ if in_parts => Err(String::new()),
         Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
         Some(_) => Err(String::new()),
         None => cost::input_first(&product, &panels, format, bytes, best, arch),
     };
     let several = product.together > 1 && (product.steps == 1 || worth.is_ok());
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
-        let (rows, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
-        let all = product.together;
-        match (tuning.rows_at_once, product.tile_rows(all, &panels, tuning.tiles, isa)) {
-            (Some(rows), _) => rows.clamp(1, all),
-            (None, Some(rows)) if several => {
-                reasons.push(format!("{}: {} at once, in tiles", isa.name, counted(rows, "row")));
-                rows
-            }
-            (None, None) if several => {
-                reasons.push(format!(
-                    "{}: {} at once, {cycles:.1} cycles for a row of a panel",
-                    isa.name,
-                    counted(rows, "row")
-                ));
-                rows
-            }
-            (None, _) => rows,
+        let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
+        let by_tiles = tuning.rows_at_once.map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
+        let in_tiles = !in_parts && product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
+        let rows = if in_tiles || tuning.rows_at_once.is_some() { by_tiles } else { by_vectors };
+        if several && in_tiles {
+            reasons.push(format!("{}: {} at once, in tiles", isa.name, counted(rows, "row")));
+        } else if several && tuning.rows_at_once.is_none() {
+            let rows = counted(rows, "row");
+            reasons.push(format!("{}: {rows} at once, {cycles:.1} cycles for a row of a panel", isa.name));
         }
+        if several && !in_tiles && !in_parts && isa.tile_rows > 0 && product.fits_tiles_somewhere() {
+            let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
+            reasons.push(format!("{}: no tiles: {why}", isa.name));
+        }
+        rows
     };
     let rows_at_once: Vec<_> = isas.iter().map(&mut chosen).collect();
     if tuning.rows_at_once.is_some() && several {

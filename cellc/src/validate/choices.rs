@@ -2,8 +2,8 @@
 
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, Setting};
-use crate::model::{Pointwise, PointwiseFunction, ValidNode, ValidOp, counted};
-use crate::options::{Arithmetic, Options, Threads};
+use crate::model::{Pointwise, PointwiseFunction, ValidOp, counted};
+use crate::options::{Options, Threads};
 
 impl Validation<'_> {
     /// Refuses a list of instruction sets that names one twice, or one of another architecture.
@@ -29,20 +29,17 @@ impl Validation<'_> {
     pub(super) fn choices(&mut self) {
         let tuning = &self.options.tuning;
         let (mut columns, mut rows) = (0, 0);
-        let [mut one_row_recurs, mut several_steps, mut pointwise, mut chooses, mut of_bytes] = [false; 5];
-        let multiplies_bytes = |node: &ValidNode| self.options.arithmetic_in(&node.name, None) == Arithmetic::Int8;
+        let [mut one_row_recurs, mut several_steps, mut pointwise, mut chooses] = [false; 4];
         for node in self.valid.all_nodes() {
             match &node.op {
                 ValidOp::Cell(cell) => {
                     let steps = cell.steps();
                     (columns, rows) = (columns.max(cell.hidden_size), rows.max(cell.batch).max(steps));
                     one_row_recurs |= cell.batch == 1;
-                    of_bytes |= cell.batch.max(steps) > 1 && multiplies_bytes(node);
                     several_steps |= steps > 1;
                 }
                 ValidOp::Dense(dense) => {
                     (columns, rows) = (columns.max(dense.outputs), rows.max(dense.rows));
-                    of_bytes |= dense.rows > 1 && multiplies_bytes(node);
                 }
                 ValidOp::Pointwise(Pointwise { function, inputs, .. }) => {
                     pointwise = true;
@@ -75,7 +72,6 @@ impl Validation<'_> {
                 "the model has no If whose condition is known at run time only",
             ),
             switch("halves", tuning.halves, self.options.threads == Threads::Two, "a step runs on one thread"),
-            switch("tiles", tuning.tiles, of_bytes, "no layer of several rows multiplies in int8"),
         ];
         for found in said.into_iter().flatten() {
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, format!("plan: {found}")));
