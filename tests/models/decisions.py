@@ -433,6 +433,22 @@ def masked_half(rng):
     return graph, [[x]], [None] * 3
 
 
+def log_sum_exp(rng):
+    """ReduceLogSumExp of rows with infinities, NaN and the largest numbers: along rows, columns and no axes, and of a constant."""
+    inf, most = np.inf, np.finfo(np.float32).max
+    x = np.concatenate([draw(rng, 2, 5, by=3), np.float32([[1, inf, -2, inf, 0], [-inf] * 5, [-inf, 3, -inf, -inf, 2], [-inf, inf, 1, 0, 2], [1, np.nan, 2, 0, 1],
+                                                           [inf, 1, np.nan, -inf, 0], [90, 100, -100, 89, 95]])])
+    largest = np.concatenate([draw(rng, 7, 5, by=3), np.float32([[most, -most, most, 0, 1], [-most, -inf, -most, -most, -most]])])
+    nodes = [h.make_node('ReduceLogSumExp', ['x', 'last'], ['rows'], keepdims=0), h.make_node('Transpose', ['x'], ['across'], perm=[1, 0]),
+             h.make_node('ReduceLogSumExp', ['across', 'first'], ['columns']), h.make_node('ReduceLogSumExp', ['x'], ['each'], noop_with_empty_axes=1),
+             h.make_node('ReduceLogSumExp', ['k', 'last'], ['of_constant'])]
+    rows = len(x)
+    graph = h.make_graph(nodes, 'log_sum_exp', [info('x', T.FLOAT, [rows, 5])],
+                         [info('rows', T.FLOAT, [rows]), info('columns', T.FLOAT, [1, rows]), info('each', T.FLOAT, [rows, 5]), info('of_constant', T.FLOAT, [rows, 1])],
+                         constants(first=np.array([0]), last=np.array([-1]), k=x))
+    return graph, [[x], [largest]], [None] * 4
+
+
 def rarely(rng):
     """What few files have: a branch that is never taken with an operator that nothing reads, sparse tensors, a loop of no iterations, pads of a value that
     is computed, indices of run time that reach a part of the data, remainders of floats, a range of floats."""
@@ -502,7 +518,7 @@ def scales_of_run_time(rng):
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
-    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8)}.get(graph.name, (17, 8))
+    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
@@ -543,7 +559,7 @@ def write(folder, make, seed):
                                'dims': inputs[i]['shape']} for i, given in enumerate(graph.input)]
             case['outputs'] = [{'index': i, 'result': name, 'names': [name], 'dtype': DTYPES[str(np.asarray(results[i]).dtype)],
                                 'shape': oracle[i]['shape']} for i, name in enumerate(names)]
-            case['tolerance'] = [{'abs': 2e-6 * max(1.0, float(np.abs(results[i]).max())) if results[i].dtype == np.float32 else 0.0, 'rule': '|out-oracle| <= abs'} for i in range(len(results))]
+            case['tolerance'] = [{'abs': 2e-6 * max(1.0, float(np.abs(results[i], where=np.isfinite(results[i]), out=np.zeros_like(results[i])).max())) if results[i].dtype == np.float32 else 0.0, 'rule': '|out-oracle| <= abs'} for i in range(len(results))]
     json.dump(case, open(os.path.join(folder, 'case.json'), 'w'), indent=1)
 
 
@@ -565,7 +581,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half], 1):
+                             scales_of_run_time, masked_half, log_sum_exp], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -3,7 +3,7 @@
 use super::shape::Geometry;
 use super::{Known, UNDEFINED, Validation, fold};
 use crate::model::{
-    Activation, Elementwise, NoAxes, Node, PointwiseFunction, Reduce, Reduction, Source, Tensor, ValidOp,
+    Activation, ElementType, Elementwise, NoAxes, Node, PointwiseFunction, Reduce, Reduction, Source, Tensor, ValidOp,
 };
 
 /// The largest whole exponent that is computed by multiplications alone.
@@ -105,7 +105,8 @@ impl Validation<'_> {
             }
             Reduction::LogSumExp => {
                 let most = self.combined(node, P::Maximum, input, axes)?;
-                let below = self.computed(node, E::Subtract, vec![input.clone(), most.clone()])?;
+                let finite = self.finite(node, &most)?;
+                let below = self.computed(node, E::Subtract, vec![input.clone(), finite])?;
                 let exponentials = self.computed(node, E::Exp, vec![below])?;
                 let sum = self.combined(node, P::Add, &exponentials, axes)?;
                 let logarithm = self.computed(node, E::Log, vec![sum])?;
@@ -117,6 +118,20 @@ impl Validation<'_> {
         }
         let kept = shape.iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, &size)| size).collect();
         self.view(node, &value, Geometry::reshaped(kept))
+    }
+
+    /// The largest finite numbers in place of infinities, less which what is infinite stays so.
+    fn finite(&mut self, node: &Node, input: &Known) -> Option<Known> {
+        let is_finite = |of: &Tensor| (0..of.len()).all(|i| of.get_f64(i).is_finite());
+        if !input.element().is_float() || input.tensor().is_some_and(is_finite) {
+            return Some(input.clone());
+        }
+        let max = match input.element() {
+            ElementType::F16 => 65504.0,
+            ElementType::Bf16 => f32::from_bits(0x7f7f_0000),
+            _ => f32::MAX,
+        };
+        self.computed(node, Elementwise::Clamp { min: -max, max }, vec![input.clone()])
     }
 
     /// Every element times itself.
